@@ -1,8 +1,8 @@
-/* check_steps.c -- the steps behind a result, each on trial by itself, in double and without a back
-   end. What rules made, nothing of it rounded yet, against the original: they may differ by what
-   double itself loses. Then every constant that was computed from others against its expression: it
-   may differ by one roundoff for each node of that, or by what such roundoffs move it. Both are far
-   stricter than a comparison of results can be. */
+/* check_steps.c -- the steps behind a result, each checked by itself, in double and without a back
+   end. First, what rules made, before any rounding, is compared with the original: they may differ
+   only by rounding errors of double. Then every constant that was computed is compared with its
+   expression: it may differ by one roundoff for each node of the expression, or by as much as such
+   roundoffs move its value. Both are far stricter than a comparison of results can be. */
 #include "search/input_data.h"
 #include "graphs/check.h"
 #include "search/check_steps.h"
@@ -62,11 +62,11 @@ static bool find_moves(Folded *f) {
     return true;
 }
 
-/* Where elements of the type cannot be told from 0, or denormals are flushed. */
+/* The magnitude below which elements of the type may be flushed to 0. */
 static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
 
-/* The first element that is further from its expression than one roundoff for each of `nodes`, or
-   than what roundoffs move it where that is known; -1: there is none. */
+/* The first element that differs from its expression by more than one roundoff for each of `nodes`,
+   or by more than roundoffs move it where that is known; -1: none. */
 static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
     for (int64_t i = 0; i < f->n; i++) {
         const double x = f->wide[i], y = f->is[i];

@@ -1,8 +1,8 @@
 /* derive.c -- rounds of applications. In one pass over the live nodes, ascending and thus
    topological, a root of a match is replaced by its rule's right side over the replaced inputs, and
    any other node is rebuilt where an input changed. That needs every input of a match before its
-   first root; a match for which that does not hold (merging rules whose second operand is made
-   later) has its round alone, over the old values. */
+   first root; a match for which that does not hold (merging rules whose second operand is computed
+   later) gets a round of its own, over the old values. */
 #include "search/derive.h"
 #include <limits.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void made_set(Derivation *d, Value v, uint32_t made) {
 
 static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
 
-/* `now` takes the place of `before`: the rule that made the one made the other. */
+/* `now` replaces `before` and inherits the rule that made it. */
 static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
@@ -137,8 +137,8 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* What stands between a new value and the match's inputs, and is not the model's own, was made with
-   it. */
+/* Marks the nodes between a new value and the match's inputs that are not the model's own as made
+   with it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
     if (d->bare || !v || v <= d->known || made_get(d, v) ||
         value_among(v, m->instance->ninput, m->input))
@@ -155,7 +155,7 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
                       arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
 }
 
-/* What reports, tags and the proof log need of an application. */
+/* What reports, tags and the proof log need to know about an application. */
 static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     log_match(r, m);
@@ -205,7 +205,7 @@ static bool rebuild_node(Round *r, NodeId id) {
     return true;
 }
 
-/* What one node takes of the scratch memory is given back before the next. */
+/* Scratch memory is released after each node. */
 static bool visit_node(Round *r, NodeId id) {
     const Match *m = r->at[id - r->least];
     ArenaMark mark = arena_mark(r->d->w->scratch);
@@ -231,7 +231,7 @@ void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     d->graph = *g;
 }
 
-/* What a round knows of each node: a match whose root is not live would change nothing. */
+/* What a round knows about each node. A match whose root is not live would change nothing. */
 enum { NOT_LIVE, FREE, TAKEN };
 
 static uint8_t *live_marks(const Round *r, NodeList live, uint32_t n) {
@@ -249,8 +249,8 @@ static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t 
     return true;
 }
 
-/* Matches by their first roots; one that meets another's roots, has a root that is not live, or is
-   not ordered and not alone, is left out. */
+/* Matches by their first roots. A match is left out if it shares a root with another, if one of its
+   roots is not live, or if it is not ordered and not alone. */
 static bool place_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;

@@ -1,5 +1,5 @@
-/* folder.c -- a folder for files that only live as long as a run. The model's weights may lie
-   beside what is written there, in folders of their own. */
+/* folder.c -- a folder for files that exist only during a run. Models written there may have their
+   weights next to them, in subfolders. */
 #include "search/folder.h"
 #include <dirent.h>
 #include <errno.h>

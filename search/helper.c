@@ -44,7 +44,7 @@ void words_add_shapes(Words *w, Run *r) {
     for (int k = 0; k < r->original.nin; k++) add_shape(w, r, k);
 }
 
-/* What another runtime would draw by itself: floats that nobody gives. */
+/* Whether the other runtime draws this input itself: floats that no option gives. */
 static bool drawn_there(const FeedInput *x) { return dtype_class(x->dtype) == 'F' && !x->option; }
 
 /* As a tensor, in the run's arena; false: its sizes are not known, or the error is set. */
@@ -86,7 +86,7 @@ const char *inputs_digest(Run *r) {
     return t.size ? arena_format(r->arena, " with inputs %.12s", hash) : "";
 }
 
-/* In single quotes; one within is put in between: '\''. */
+/* Each word in single quotes; a quote within a word becomes '\''. */
 char *words_command(const Words *w) {
     Text t = text_new(w->arena);
     for (int k = 0; k < w->n; k++) {

@@ -1,13 +1,13 @@
-/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The same
-   data go to the built-in runtime, to ONNX Runtime as the target and to the second opinion; where
-   one of them does not run on what was drawn, all get the integers that it takes. */
+/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The
+   built-in runtime, ONNX Runtime as the target, and the second opinion get the same data; if one of
+   them does not run on the random integers, all get integers that it accepts. */
 #include "graphs/feed.h"
 #include "search/input_data.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
 #include <stdio.h>
 
-/* --input in all its forms, a file of the older option first. */
+/* --input in all its forms; the file of the older option comes first. */
 static StringList given_texts(const Run *r) {
     const IsomerTexts more = r->o->inputs;
     StringList all = {0, ARENA_NEW(r->arena, const char *, more.n + 1)};

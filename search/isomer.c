@@ -1,6 +1,6 @@
-/* isomer.c -- the public functions. Each is a run of its own: with its memory, which is freed
-   whatever happens, and in the C locale, so that numbers are read and printed with a point whatever
-   the host's is. */
+/* isomer.c -- the public functions. Each call is a run of its own: with its own memory, which is
+   freed whatever happens, and in the C locale, so that numbers are read and printed with a decimal
+   point whatever the caller's locale is. */
 #include "search/isomer.h"
 #include "graphs/world.h"
 #include "search/optimize.h"

@@ -1,6 +1,6 @@
 /* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is
-   one of three: on the costs of the built-in runtime's plans, on whole models timed by a target, or
-   the steps of a proof log again. */
+   one of three: by the costs of the built-in runtime's plans, by whole models timed on a target, or
+   by following a proof log. */
 #include "search/optimize.h"
 #include "graphs/fold.h"
 #include "graphs/needs.h"
@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Before the search, so that rules see small constants, what depends on constants alone is computed
-   as long as that adds no more bytes than this. */
+/* Values of at most this many bytes that depend only on constants are computed before the search,
+   so that rules can see them. */
 enum { PREFOLD_BYTES = 64 };
 
 /* ---- open */
@@ -38,8 +38,8 @@ static bool open_library(Run *r) {
     return library_open(r->w, r->arena, &l, &r->library, r->error);
 }
 
-/* Can what the right side computes of its inputs be written in the model's operator set? What
-   depends on no input becomes a constant. */
+/* Can the nodes of the right side be written in the model's operator set? Those without inputs
+   become constants. */
 static bool writable(Run *r, const Instance *i) {
     NodeList live = graph_live(r->w, r->arena, &i->to);
     const char *why;
@@ -88,8 +88,8 @@ static bool read_model(Run *r) {
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
-/* Without the Ifs that are decided, the model is another file, which is read from memory into a
-   World of its own. */
+/* An If whose branch is known is replaced by it, which gives another file; it is read from memory
+   into a new World. */
 static bool inline_decided(Run *r, bool *again) {
     char path[64];
     Pieces file;
@@ -109,9 +109,8 @@ static bool inline_decided(Run *r, bool *again) {
     return true;
 }
 
-/* The operator sets of ONNX that are understood. Operators of older ones broadcast by other rules
-   than all that is said of them here, and what those of later ones will mean is not known: such a
-   model is copied. */
+/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
+   different rules, and the meaning of later ones is not known: such a model is copied. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 static bool known_version(const Run *r) {
     int64_t version = model_version(r->model);
@@ -176,7 +175,7 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
 }
 
-/* What numbers can say nothing of is not written: the original stands. */
+/* A result that cannot be checked numerically is not written: the original is kept. */
 static void keep_original(Run *r, Derivation *d) {
     *d = run_derivation(r);
     r->stats.own_after = r->stats.own_before;
@@ -211,8 +210,8 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Bytes of the file that is, or would be, written: with weights beside it they are known when it
-   stands. */
+/* Bytes of the file that is, or would be, written; with external weights they are known only once
+   it is written. */
 static void measure_files(Run *r, bool changed) {
     struct stat file;
     if (!changed || r->o->dry_run) r->stats.bytes_after = r->stats.bytes_before;
@@ -232,8 +231,8 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     out->changed = changed;
 }
 
-/* What is said of the model is ready before it is written, so that a lack of memory leaves the old
-   file. */
+/* The texts about the model are made before it is written, so that running out of memory leaves the
+   old file as it is. */
 static bool hand_over(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = d->applied > 0;
     if (!r->o->external) describe_result(r, d, out);
@@ -251,7 +250,8 @@ static bool only_copied(const Run *r, IsomerResult *out) {
     return true;
 }
 
-/* All that can fail by the options or the environment alone does so before the search. */
+/* Whatever can fail because of the options or the environment alone fails here, before the search.
+ */
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
            open_model(r) && run_set_feed(r) && run_can_show(r) && run_can_check_with(r) &&
@@ -264,7 +264,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
-    /* Where Ifs were inlined (r->source.memory) the original is checked, too. */
+    /* Where Ifs were inlined (r->source.memory), the file without them is checked even if no rule
+       was applied. */
     const bool new_file = d.applied || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);

@@ -1,5 +1,5 @@
-/* places.c -- sets of rules are applied to the whole model, and their applications united where
-   they share nodes of the file, directly or through what an application made. */
+/* places.c -- applies sets of rules to the whole model, and unites applications that share nodes of
+   the file, directly or through what an application made. */
 #include "search/places.h"
 #include "graphs/constants.h"
 #include <string.h>
@@ -111,7 +111,7 @@ static void digest_log(const Derivation *d, char out[33]) {
     hash_hex(t.data, t.size, out);
 }
 
-/* The set of these uses, or of this digest; -1: there is none. */
+/* The set with these uses, or with this digest; -1: none. */
 static int find_set(const Places *p, const UseSet *set, int nrule) {
     for (int k = 0; k < p->nset; k++)
         if (!memcmp(p->set[k].use, set->use, (size_t)nrule) ||

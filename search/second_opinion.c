@@ -1,6 +1,5 @@
-/* second_opinion.c -- a second opinion: the result is written beside nothing, into a folder of its
-   own, and another runtime compares it with the original on inputs of its own. The helper is
-   scripts/compare-onnx. */
+/* second_opinion.c -- a second opinion: the result is written to a temporary folder, and another
+   runtime compares it with the original there. The helper program is scripts/compare-onnx. */
 #include "search/child.h"
 #include "search/input_data.h"
 #include "search/second_opinion.h"
@@ -17,7 +16,7 @@ static bool not_installed(Run *r, const char *why) {
                      r->o->check_with, why);
 }
 
-/* The first line that has a word, else the last that has any. */
+/* The first line that contains a word, else the last line that is not empty. */
 static const char *line_of(Arena *a, const char *text, const char *word) {
     const char *found = "";
     for (size_t n; *text; text += n, text += *text == '\n') {
@@ -76,7 +75,7 @@ static bool read_verdict(Run *r, int status, char *said) {
     return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
-/* Once more with other integers where it does not run on these. */
+/* Asks again with other integers if the model does not run on these. */
 static bool ask_runtime(Run *r, const char *folder, const char *result) {
     char *said, **words;
     size_t n;

@@ -10,6 +10,6 @@ bool run_given_data(const void *run, const char *input, int sample, DType, int64
 /* The model did not run: from now on its inputs hold other integers. False: all were tried; nothing
    has changed, and *why says so. */
 bool run_other_inputs(Run *, Error *why);
-void run_warn_inputs(const Run *, char *text,
-                     size_t n); /* warns if other integers were used; an existing text is kept */
+/* Warns if other integers were used; an existing text is kept. */
+void run_warn_inputs(const Run *, char *text, size_t n);
 #endif

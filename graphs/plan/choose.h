@@ -23,7 +23,7 @@ void chooser_free(Chooser *); /* NULL is allowed */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
 /* Every step, for running: constants are known, inputs are not. The sum of their seconds. */
 double choose_plan(Chooser *, Arena *scratch, Plan *);
-/* What was said so far is doubted: times are measured again, also those in the file. */
+/* Times known so far are doubted: they are measured again, also those in the file. */
 void choose_again(Chooser *);
 int chooser_found(const Chooser *); /* times that came from the file */
 double choose_model(StepKind, double flops, double bytes);

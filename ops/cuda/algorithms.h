@@ -3,12 +3,12 @@
 #define ISOMER_CUDA_ALGORITHMS_H
 #include "ops/cuda/device.h"
 
-typedef struct Algorithm Algorithm; /* of a library, for one step: ready to be started */
+typedef struct Algorithm Algorithm; /* of a library, for one step; ready to be started */
 struct Library {
     const char *identity;
     /* How many it has for this step, the likely best first; 0: none. */
     int (*algorithms)(Library *, const Step *);
-    /* *rest: the step's program is not in it, and has to follow. NULL: `why` says why not. */
+    /* *rest: it does not include the step's program, which has to follow. NULL: `why` says why. */
     Algorithm *(*make)(Library *, const Step *, int algorithm, bool *rest, size_t *workspace,
                        char *why, size_t n);
     /* view[k]: where view k begins. 0: started on the device's stream. */

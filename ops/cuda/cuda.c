@@ -43,7 +43,7 @@ static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t
     r = f->cuModuleGetFunction_(&c->function, c->module, "k");
     return !r || device_failed(d, "a kernel's function", r, why, n);
 }
-/* The key of the cache is the text, so that it begins with what else decides the image. */
+/* The key of the cache is the text, so it begins with whatever else determines the image. */
 static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) {
     static const char form[] = "/* %s */\n%s%s";
     const char *identity = compiler_identity(d->compiler);
@@ -180,7 +180,7 @@ static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
     return run_code(k, view);
 }
 
-/* A kernel that fails is seen here: after it the context is of no use any more. */
+/* The failure of a kernel shows here; the context cannot be used after it. */
 static int cuda_wait(Device *d, double *ns) {
     const Driver *f = &d->driver;
     float ms = 0;

@@ -1,4 +1,4 @@
-/* device.c -- opening a GPU: driver, context, stream, compiler, libraries; and saying what it is.
+/* device.c -- opens a GPU: driver, context, stream, compiler, libraries; and describes it.
  */
 #include "ops/cuda/device.h"
 #include "ops/cuda/cache.h"

@@ -27,8 +27,8 @@ struct Device {
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    bool started, kept; /* something was started since the last wait; kernels are kept on disk */
-    bool lost;          /* the device failed, and will not work again */
+    bool started, kept; /* something was started since the last wait; kernels are stored on disk */
+    bool lost;          /* the device failed and cannot be used again */
     int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
     char name[128], cache[OPTION_ROOM];
     Held *held;
@@ -48,7 +48,7 @@ int device_identity(const Device *, char *text, size_t n);
 void *memory_take(Device *, size_t bytes);
 void memory_give(Device *, void *);
 int memory_copy(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-/* Contents that never change, once a device for equal ones. */
+/* Contents that never change, stored once for equal ones. */
 void *memory_hold(Device *, const void *bytes, size_t n);
 void memory_drop(Device *, void *);
 void memory_drop_all(Device *);

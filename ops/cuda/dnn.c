@@ -27,7 +27,7 @@ typedef struct Dnn {
     Library base;
     Device *device;
     cudnnHandle_t handle;
-    Desc described; /* a GPU that is not here, in place of the handle */
+    Desc described; /* a GPU that is only described, instead of the handle */
     char identity[40];
 #define X(f) __typeof__(f) *f##_;
     DNN_FUNCTIONS(X)
@@ -198,7 +198,7 @@ static bool is_exact(const Dnn *l, Desc config) {
     l->cudnnBackendDestroyDescriptor_(engine);
     return exact;
 }
-/* A finished plan of this engine's, if it fits into the workspace. */
+/* A finished plan of this engine, if its workspace is small enough. */
 static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
@@ -255,7 +255,7 @@ static bool is_bias(const View *v) {
         if (v->dim[a] > 1 && v->stride[a] != (a == 1)) return false;
     return v->dtype == FLOAT;
 }
-/* The program is sums of one bias and one tensor at most, then perhaps relu. */
+/* The program adds at most one bias and one tensor, and may end with relu. */
 static bool epilogue_of(const Step *s, Epilogue *e) {
     const Scalar *c = s->code;
     int at = 1;
@@ -322,7 +322,7 @@ static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *re
     return w;
 }
 
-/* The memory of a run; it is the last run's, mostly. */
+/* The memory of a run; mostly the same as in the last one. */
 static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     const Epilogue *e = &w->epilogue;
@@ -358,7 +358,8 @@ static void dnn_close(Library *base) {
     free(l);
 }
 
-/* A GPU that is not here: a file of cuDNN's own (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
+/* A GPU that is only described, by a file of cuDNN's format
+   (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
 static bool describe(Dnn *l, const char *path, char *why, size_t n) {
     char text[4096];
     FILE *f = fopen(path, "r");

@@ -1,4 +1,4 @@
-/* flat.c -- steps of which each element stands alone: ewise, copy, fill, sample. Axes are ordered
+/* flat.c -- steps whose elements are independent: ewise, copy, fill, sample. Axes are ordered
    as they lie in the output and joined where all views allow it. Where the last one is contiguous,
    a thread takes PACK elements with one load and one store; a copy that turns axes over goes
    through a tile in shared memory, so that both loads and stores of a warp are side by side. */

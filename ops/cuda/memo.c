@@ -1,6 +1,6 @@
 /* memo.c -- how many algorithms libraries have for a step, asked once: their heuristics take
-   milliseconds, and a search asks for the same steps again and again. Steps are known by the digest
-   of all that they say but slots. */
+   milliseconds, and a search asks for the same steps again and again. A step is identified by a
+   digest of everything but its slots. */
 #include "ops/cuda/cache.h"
 #include "ops/cuda/algorithms.h"
 #include <stdlib.h>

@@ -10,7 +10,7 @@ static int64_t row_length(const Step *s) {
     const View *x = &s->view[1];
     return dims_product(x, s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank, x->rank);
 }
-/* Neighbouring rows lie side by side, the elements of one do not. */
+/* Neighbouring rows are contiguous, the elements of one row are not. */
 static bool rows_abreast(const Step *s) {
     const View *x = &s->view[1];
     const int from = s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank;
@@ -51,7 +51,7 @@ static const char *start_of(ReduceKind kind, char class) {
 }
 
 /* ---- rows and teams: `row` counts rows, `me` the members of the team of `members`. Every thread
-   of a block makes the same turns, so that all meet at the barriers. */
+   of a block makes the same iterations, so that all meet at the barriers. */
 static void open_rows(Gen *g, Team team, int64_t rows) {
     static const int members[] = {1, WARP, THREADS};
     const int each = THREADS / members[team];
@@ -68,7 +68,7 @@ static int members_of(Team team) {
     return team == BY_THREAD ? 1 : team == BY_WARP ? WARP : THREADS;
 }
 
-/* Every member's `value` becomes that of all of them. */
+/* Combines the `value` of all members; each gets the result. */
 static void combine(Gen *g, Team team, ReduceKind kind, char class, const char *value) {
     if (team == BY_THREAD) return;
     for (int d = WARP / 2; d; d /= 2)

@@ -57,7 +57,7 @@ static bool is_small(const Step *s) {
 static void head(Gen *g) {
     const Step *s = g->step;
     const bool small = is_small(s);
-    bool alone = true; /* nothing else lies in the output's slot */
+    bool alone = true; /* no other view is in the output's slot */
     for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
     const char *own = alone ? " RESTRICT" : "", *views = "";
     for (int k = 0; k < s->nview; k++)

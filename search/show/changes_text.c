@@ -33,7 +33,7 @@ static void print_node(const Changes *c, const FileNode *f, int side, Text *t) {
     text_add(t, "\n");
 }
 
-/* A changed node stands once, among the original's. */
+/* A changed node is listed once, among the original's. */
 static bool is_listed(const Changes *c, const FileNode *f, int side, const Rule *rule) {
     return f->change != KEPT && !(side && f->change == CHANGED) && change_rule(c, f) == rule;
 }
@@ -83,14 +83,14 @@ static const FileNode *find_node(const Changes *c, const char *name, int *side) 
     return NULL;
 }
 
-/* An application and whatever it rests on, earliest first. */
+/* An application and those it depends on, earliest first. */
 static void need_step(const Changes *c, int step, bool *needed) {
     needed[step] = true;
     for (int k = step; k >= 0; k--)
         for (int j = 0; needed[k] && j < c->earlier[k].n; j++) needed[c->earlier[k].v[j]] = true;
 }
 
-/* What is no result of an earlier application: nodes of the file. */
+/* Values that no earlier application made: nodes of the file. */
 static bool is_earlier(const Changes *c, int step, int node) {
     for (int k = 0; k < c->earlier[step].n; k++) {
         const NodeSet *s = &c->origin[c->earlier[step].v[k]];

@@ -1,5 +1,5 @@
-/* page.c -- the page's text. No script, no network: what is long folds by itself (<details>).
-   Whatever comes from a model or a rule is escaped. */
+/* page.c -- the page's text. No scripts, no network: long parts can be folded (<details>). Whatever
+   comes from a model or a rule is escaped. */
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
 
@@ -41,7 +41,7 @@ static void add_escaped(Text *t, const char *s) {
     }
 }
 
-/* ---- what the numbers say */
+/* ---- numbers */
 
 static void add_gain(Text *t, const char *what, double before, double after, double unit,
                      const char *name) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 10 }; /* that the table names */
+enum { PLACES = 10 }; /* that the table lists */
 
 /* ---- by operator */
 
@@ -45,7 +45,7 @@ static void add_price(void *user, StepKind kind, double seconds) {
     k->seconds[p->side] += seconds;
 }
 
-/* Prices that are in the cost file or follow from the model: nothing is timed for a report. */
+/* Prices from the cost file or the model: nothing is timed for a report. */
 static void price_steps(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
     const CostOptions o = {.measured = r->db != NULL,
@@ -79,7 +79,7 @@ static void line_times(const char *what, double before, double after, Text *t) {
              after * 1e3, before / after);
 }
 
-/* What gained most first: by itself on the target, for one of equal places. */
+/* The largest gain first, as timed by itself on the target, for one of several equal places. */
 static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
         text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, the first of", "so many", "ms",

@@ -1,5 +1,4 @@
-/* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there
-   are. */
+/* show.c -- what a user asked to see: changes as text, as a graph, as a page; the list of rules. */
 #include "search/show/page.h"
 #include "search/show/show.h"
 #include "search/show/picture.h"

@@ -9,8 +9,8 @@ typedef struct Views {
     struct Pictures *pictures;
 } Views;
 
-/* What is only made where an option asks for it: ready before the search, drawn before anything is
-   written. */
+/* Output that only an option asks for: checked before the search, made before anything is written.
+ */
 bool run_can_show(Run *);
 bool run_make_views(Run *, const Derivation *, IsomerResult *, Views *);
 bool run_write_views(Run *, const Views *, bool changed);

@@ -10,19 +10,17 @@
 static const ProgramText program = {
     .name = "optimize-model",
     .usage = "optimize-model IN.onnx OUT.onnx [options]",
-    .summary = "Writes a model that computes the same and runs faster: rewritten by proved rules, "
-               "checked by numbers, measured. Without a gain of "
-               "3 % the file is copied as it is.",
-    .more = "Names, order and sizes of inputs and outputs stay, as do metadata and the names of "
-            "nodes; new nodes are named after the rule "
-            "that made them. What is not understood is copied. "
-            "OUT is written as a whole or not at all, and only after the result was compared with "
-            "the original. The same bytes come out "
-            "for the same bytes, options and measured times "
-            "(--frozen).\n\n"
-            "With the built-in runtime as the target, and a page that shows what was done:\n"
+    .summary =
+        "Writes a model that computes the same and runs faster: rewritten by proved rules, checked "
+        "numerically, measured. If the gain is below 3 %, the file is copied unchanged.",
+    .more = "Names, order and sizes of inputs and outputs stay the same, as do metadata and the "
+            "names of nodes; new nodes are named after the rule that made them. Parts that are not "
+            "understood are copied. OUT is written completely or not at all, and only after the "
+            "result was compared with the original. The same bytes come out for the same bytes, "
+            "options and measured times (--frozen).\n\n"
+            "For the built-in runtime, with a page that shows what was done:\n"
             "  optimize-model in.onnx out.onnx --html report.html\n"
-            "With ONNX Runtime as the target, at given sizes, and as a second opinion:\n"
+            "For ONNX Runtime, at given sizes, and checked there:\n"
             "  optimize-model in.onnx out.onnx --input-shape x:1,3,224,224 \\\n"
             "      --measure-with onnxruntime --check-with onnxruntime\n"
             "Without measuring, and without writing a model:\n"

@@ -26,8 +26,8 @@ bool run_check_rules(Run *r, const Derivation *d) {
     return c.agrees ||
            error_set(
                r->error, E_CHECK, model_output_name(r->model, x->output),
-               "rules changed what is computed: by the definitions, in double, element %" PRId64
-               " is %.17g, was %.17g; a difference of %.3g, at most %.3g is allowed",
+               "the rules changed the result: evaluated by definition, in double, element %" PRId64
+               " is %.17g, but was %.17g; the difference is %.3g, at most %.3g is allowed",
                x->first, x->b, x->a, fabs(x->b - x->a), x->limit);
 }
 
@@ -83,11 +83,11 @@ static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit
 
 static bool wrong_constant(const Folded *f, int64_t at, double limit) {
     const int step = derivation_step(f->d, f->expression);
-    return error_set(f->r->error, E_CHECK,
-                     step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
-                     "computing a constant of %" PRId64 " elements went wrong: element %" PRId64
-                     " is %.9g, by its definition in double %.17g; at most %.3g is allowed",
-                     f->n, at, f->is[at], f->wide[at], limit);
+    return error_set(
+        f->r->error, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
+        "computing a constant of %" PRId64 " elements failed: element %" PRId64
+        " is %.9g, but %.17g by definition in double; a difference of at most %.3g is allowed",
+        f->n, at, f->is[at], f->wide[at], limit);
 }
 
 static bool check_constant(Folded *f) {

@@ -179,11 +179,11 @@ static bool apply_match(Round *r, const Match *m) {
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
-                         "does not hold where the proof log has it: %s", why.reason);
+                         "does not hold where the proof log applies it: %s", why.reason);
     for (int k = 0; good && k < i->to.nout; k++) change |= to[k] != m->root[k];
     if (!change)
         return !r->strict || error_set(r->error, E_CHECK, i->rule->name,
-                                       "changes nothing where the proof log has it");
+                                       "changes nothing where the proof log applies it");
     for (int k = 0; k < i->to.nout; k++) tag_new(d, to[k], &here);
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
@@ -262,7 +262,7 @@ static bool place_matches(Round *r, NodeList live) {
         const bool fits = (r->n == 1 || match_ordered(w, m)) && roots_free(r, m, mark, n);
         if (!fits && r->strict)
             return error_set(r->error, E_CHECK, m->instance->rule->name,
-                             "the proof log has steps in one round that exclude each other");
+                             "the proof log has conflicting steps in one round");
         if (!fits) continue;
         for (int j = 0; j < m->instance->from.nout; j++)
             mark[value_node(w, m->root[j]) - r->least] = TAKEN;
@@ -356,14 +356,15 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
         return error_set(e, E_CHECK, s->name,
-                         "the proof log uses a rule that is not among the rules, or switched off");
+                         "the proof log uses a rule that is unknown or disabled");
     Wanted x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
     if (s->nroot == i->from.nout && s->ninput == i->ninput)
         matcher_run_at(matcher, i, x.root, is_logged_match, &x);
     *out = x.match;
-    return x.found || error_set(e, E_CHECK, s->name, "does not match where the proof log has it");
+    return x.found ||
+           error_set(e, E_CHECK, s->name, "does not match where the proof log applies it");
 }
 
 static bool replay_round(Derivation *d, const LogRound *round, Arena *a, Error *e) {

@@ -173,7 +173,7 @@ bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
     return r->stats.growth <= r->growth ||
            error_set(e, E_LIMIT, r->in,
-                     "the file grows by %lld bytes, %lld are allowed (--max-growth)",
+                     "the file would grow by %lld bytes; %lld are allowed (--max-growth)",
                      (long long)r->stats.growth, (long long)r->growth);
 }
 

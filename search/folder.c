@@ -27,7 +27,7 @@ RunFolder *run_folder(Run *r) {
     f->r = r;
     f->path = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(f->path))
-        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot make a folder: %s",
+        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot create a folder: %s",
                          strerror(errno)),
                NULL;
     cleanup_add(r->escape, &f->cleanup, remove_all, f);

@@ -61,7 +61,8 @@ bool run_given_data(const void *run, const char *input, int sample, DType t, int
 bool run_other_inputs(Run *r, Error *why) {
     if (!r->inputs.feed.attempt) r->inputs.refused = arena_format(r->arena, "%s", why->reason);
     if (feed_next(&r->inputs.feed)) {
-        run_say(r, "it does not run; trying %s", feed_print(r->arena, &r->inputs.feed));
+        run_say(r, "the model does not run on these inputs; trying %s",
+                feed_print(r->arena, &r->inputs.feed));
         return true;
     }
     feed_explain(r->arena, &r->inputs.feed, why);
@@ -71,7 +72,7 @@ bool run_other_inputs(Run *r, Error *why) {
 void run_warn_inputs(const Run *r, char *text, size_t n) {
     if (!r->inputs.feed.attempt || *text) return;
     snprintf(text, n,
-             "%s: it does not run on the integers that were drawn (%.80s): used are %.80s; others "
-             "are given by --input NAME=LOW..HIGH or NAME=FILE.npy",
+             "%s: the model does not run on random integers (%.80s), so these were used: %.80s; "
+             "give others with --input NAME=LOW..HIGH or NAME=FILE.npy",
              r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }

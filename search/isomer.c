@@ -65,7 +65,8 @@ static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
                               .measured_after = -1,
                               .check_note = ""};
     if (o->size != sizeof *o)
-        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
+        error_set(&c->error, E_USAGE, "isomer_optimize",
+                  "the options are of another version of isomer.h; call isomer_options first");
     else if (!guarded(c, what, result) && c->error.kind == E_NONE)
         error_set(&c->error, E_INVALID, in, "failed");
     if (c->error.kind != E_NONE) {

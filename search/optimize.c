@@ -97,7 +97,8 @@ static bool inline_decided(Run *r, bool *again) {
              model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
     int fd = file_in_memory(file.n, file.v);
-    if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
+    if (fd < 0)
+        return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
     if (r->source.memory) cleanup_run(&r->source.cleanup);
     file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -139,7 +140,7 @@ static bool follow_log(Run *r, Derivation *d) {
         !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
         return false;
     if (strcmp(log.model, r->digest))
-        return error_set(r->error, E_CHECK, r->o->replay, "the proof log is of another model");
+        return error_set(r->error, E_CHECK, r->o->replay, "the proof log belongs to another model");
     if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
     if (strcmp(rules, log.rules))
         return error_set(r->error, E_CHECK, r->o->replay,

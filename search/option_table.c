@@ -227,7 +227,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_TEXT,
          .into = &o->x.proof_log,
          .value = "FILE",
-         .help = "Writes every step from the original to the result to FILE, for --replay."},
+         .help = "Writes every step from original to result to FILE, for --replay."},
         {.name = "save-as-external-data",
          .kind = OPT_FLAG,
          .into = &o->x.external,

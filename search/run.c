@@ -77,6 +77,7 @@ bool run_writable(Run *r, const Derivation *d) {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (model_writable(r->model, &x, &why)) return true;
     r->stats.check_note = arena_format(
-        r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
+        r->arena, "the original is kept, because the result of the rules cannot be written: %s",
+        why);
     return false;
 }

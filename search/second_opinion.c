@@ -34,7 +34,8 @@ bool run_can_check_with(Run *r) {
     if (!r->o->check_with) return true;
     argv[0] = helper_find(r->arena, "compare-onnx");
     r->helper = argv[0];
-    if (!argv[0]) return not_installed(r, "its helper compare-onnx is not beside this program");
+    if (!argv[0])
+        return not_installed(r, "its helper compare-onnx is not installed next to this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);
     return status == 0 || not_installed(r, *out         ? line_of(r->arena, out, NULL)
                                            : status > 0 ? "its helper failed"

@@ -95,7 +95,7 @@ static bool open_result(Trial *c, const Derivation *d) {
     if (!good) return false;
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
-                         "no memory to hold the result while it is checked");
+                         "not enough memory to hold the result while it is checked");
     file_cleanup(r->arena, &c->cleanup, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(c, &c->side[1], path, size_here, c);
@@ -142,7 +142,7 @@ static bool cut_node(Trial *c, int side, NodeId id) {
     if (a.op != b.op || a.nin != b.nin || a.nout != b.nout) return false;
     cut_side(c, here, &a);
     cut_side(c, there, &b);
-    c->r->stats.check_note = "nodes that the built-in runtime does not run were cut out";
+    c->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
     return true;
 }
 
@@ -292,7 +292,7 @@ static void compare_files(Trial *c, CheckResult *result) {
                             .size_user = c,
                             .check = c->options};
     if (!whole_compare(&o, &d)) return;
-    c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
+    c->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
     if (d.first >= 0) result->run = d, result->agrees = false;
@@ -323,7 +323,7 @@ static bool verdict_given(Trial *t, const Difference *x) {
     return x->max_rel <= rtol || x->max_abs <= atol ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
                      "the result differs from the original by up to %.3g, relative to the largest "
-                     "element %.3g; --atol %g or --rtol %g is allowed",
+                     "element %.3g; allowed are --atol %g or --rtol %g",
                      x->max_abs, x->max_rel, atol, rtol);
 }
 
@@ -332,7 +332,7 @@ static bool differs_at(Trial *t, const Difference *x, const char *what, int digi
     return x->first < 0 ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
                      "%s: element %" PRId64
-                     " is %.*g, was %.*g: a difference of %.3g, at most %.3g is allowed",
+                     " is %.*g, but was %.*g: the difference is %.3g, at most %.3g is allowed",
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
@@ -450,7 +450,7 @@ TrialResult trial_check(Trial *c) {
         c->r->stats.checked = false;
     }
     if (!why) return TRIAL_FAILED;
-    c->r->stats.check_note =
-        arena_format(c->r->arena, "the original stands, because of what rules made of it: %s", why);
+    c->r->stats.check_note = arena_format(
+        c->r->arena, "the original is kept, because of the result of the rules: %s", why);
     return TRIAL_IMPOSSIBLE;
 }

@@ -57,7 +57,7 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     ModelStats m = model_stats(r->model);
     text_add(t,
              "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
-             "%d as they were.</p>\n",
+             "%d unchanged.</p>\n",
              changed ? "" : "<b>Nothing gains 3 %: the file is unchanged.</b>", m.understood,
              m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
              changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
@@ -76,11 +76,12 @@ static void add_check(const Changes *c, Text *t) {
     const RunStats *s = &c->r->stats;
     text_add(t, "<h2>Check</h2>\n<p>");
     if (s->checked)
-        text_add(t,
-                 "Original and result were compared by numbers: greatest difference %.3g, relative "
-                 "to the largest element %.3g.",
-                 s->check_absolute, s->check_relative);
-    else text_add(t, "The result was not compared by numbers.");
+        text_add(
+            t,
+            "Original and result were compared numerically: greatest difference %.3g, relative "
+            "to the largest element %.3g.",
+            s->check_absolute, s->check_relative);
+    else text_add(t, "The result was not compared numerically.");
     text_add(t, " ");
     add_escaped(t, s->check_note);
     if (s->second) {
@@ -92,8 +93,8 @@ static void add_check(const Changes *c, Text *t) {
 
 static void add_operators(const Changes *c, Text *t) {
     const OpCost *v = c->r->stats.operators;
-    text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported, one of "
-                "the file may be several.</p>\n"
+    text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported; one "
+                "operator of the file may become several.</p>\n"
                 "<table><tr><th>operator</th><th class=n colspan=2>nodes</th><th class=n "
                 "colspan=2>GFLOP</th></tr>\n"
                 "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
@@ -121,14 +122,13 @@ static void add_kinds(const Changes *c, Text *t) {
     text_add(
         t,
         "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what the built-in runtime runs: "
-        "what is fused into one counts there, what "
-        "depends on constants alone is free. "
-        "Times are %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
+        "fused operators count as one step, and steps that depend only on constants are free. "
+        "Times are from %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
         "class=n colspan=2>ms</th></tr>\n"
         "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
         "class=n>original</th><th class=n>result</th></tr>\n",
-        c->r->db ? "those of the cost file, for steps that it lacks those of a model of the machine"
-                 : "those of a model of the machine");
+        c->r->db ? "the cost file, or from a model of the machine for steps that it lacks"
+                 : "a model of the machine");
     for (int k = 0; k < STEP_KIND_COUNT; k++) {
         const KindCost *x = &c->r->stats.kinds[k];
         if (!x->steps[0] && !x->steps[1]) continue;
@@ -145,10 +145,11 @@ static void add_kinds(const Changes *c, Text *t) {
 
 static void page_rules(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
-    text_add(t, "<h2>Rules that fired</h2>\n<p class=cap>Each was proved for all sizes before it "
-                "was used. The identifier is a digest of "
-                "the rule's two sides; the digest behind its proof is over rule, "
-                "verdict and the definitions it rests on.</p>\n");
+    text_add(
+        t, "<h2>Rules that were applied</h2>\n<p class=cap>Each was proved for all sizes before it "
+           "was used. The identifier is a digest of "
+           "the rule's two sides; the digest after its proof is of the rule, the verdict and the "
+           "definitions on which it rests.</p>\n");
     for (int k = 0; k < l->n; k++) {
         const Rule *rule = l->rule[k].rule;
         Text text = text_new(c->arena);

@@ -82,12 +82,12 @@ static void line_times(const char *what, double before, double after, Text *t) {
 /* The largest gain first, as timed by itself on the target, for one of several equal places. */
 static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
-        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, the first of", "so many", "ms",
-                 "after");
+        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "first place of", "count", "ms before",
+                 "ms after");
     for (int k = 0; k < s->nplace && k < PLACES; k++) {
         const PlaceGain *p = &s->place[k];
         text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,
-                 p->after * 1e3, p->rules, p->expected ? " (not timed, as others)" : "");
+                 p->after * 1e3, p->rules, p->expected ? " (not timed, expected)" : "");
     }
     if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
 }
@@ -96,7 +96,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->model);
     if (changed) table_places(&r->stats, t);
-    text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
+    text_add(t, "  %-22s %14s %14s\n", "operator", "ms before", "ms after");
     for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
             text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
@@ -111,19 +111,18 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
         if (d->fired[k])
             text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
     if (r->stats.checked)
-        text_add(t, "  compared by numbers: greatest difference %.3g, relative %.3g%s%s\n",
+        text_add(t, "  compared numerically: greatest difference %.3g, relative %.3g%s%s\n",
                  r->stats.check_absolute, r->stats.check_relative, *r->stats.check_note ? "; " : "",
                  r->stats.check_note);
     else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
     if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
     if (r->stats.frozen_missing)
-        text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n",
+        text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (r->source.memory)
-        text_add(
-            t,
-            "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
+        text_add(t, "  Ifs whose condition is known, or that can take only one branch, were "
+                    "replaced by that branch\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
              changed            ? ""

@@ -113,12 +113,12 @@ static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 /* The axes became an input with opset 18, for ReduceSum with 13. */
-#define REDUCE(TYPE, OPSET)                                            \
-    {"", TYPE, OPSET, 0, "axes=input:1 axes:all keepdims:reinsert"}, { \
-        "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"      \
+#define REDUCE(TYPE, OPSET)                                                    \
+    {"", TYPE, OPSET, 0, "axes=input:1 axes:all_or_none keepdims:reinsert"}, { \
+        "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"              \
     }
 #define GLOBAL(TYPE) \
-    { "", TYPE, 1, 0, "axes:spatial keepdims:reinsert" }
+    { "", TYPE, 1, 0, "axes:spatial keepdims:always" }
 static const OnnxMap onnx_sum[] = {REDUCE("ReduceSum", 13), {0}};
 static const OnnxMap onnx_mean[] = {REDUCE("ReduceMean", 18), GLOBAL("GlobalAveragePool"), {0}};
 static const OnnxMap onnx_max[] = {REDUCE("ReduceMax", 18), GLOBAL("GlobalMaxPool"), {0}};

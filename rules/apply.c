@@ -17,7 +17,7 @@ typedef struct MatchApplied { /* one application under way */
     Value least, *to; /* by value of the right side - least: the value of the graph made for it */
 } MatchApplied;
 
-static bool refuse(MatchApplied *a, const char *what, const char *detail) {
+static bool match_refused(MatchApplied *a, const char *what, const char *detail) {
     return error_set(a->error, E_CHECK, a->match->instance->rule->name, "%s %s", what, detail);
 }
 
@@ -67,7 +67,7 @@ static bool entailed(MatchApplied *a, Lit lit, const char *what) {
     Text t = text_new(a->arena);
     poly_print(a->w, lit.p, &t);
     text_add(&t, lit.eq ? " == 0" : " >= 0");
-    return refuse(a, what, t.data);
+    return match_refused(a, what, t.data);
 }
 
 /* Of the rule's symbols, which are replaced by what they are bound to. */
@@ -87,7 +87,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
     attrs_at(a, &node, attr);
     for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k] - a->least] : 0;
     Value y = node_make(a->w, node.op, attr, node.nin, in, node.nout, &why);
-    if (!y) return refuse(a, node.op->name, why);
+    if (!y) return match_refused(a, node.op->name, why);
     const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
     for (int k = 0; k < s->nneed; k++)
         if (!entailed(a, s->need[k], "not known to hold here:")) return false;
@@ -98,7 +98,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
 static bool type_entailed(MatchApplied *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
     if (s->dtype != t->dtype || s->dim.n != t->dim.n)
-        return refuse(a, "the result has another", "type");
+        return match_refused(a, "the result has another", "type");
     for (int k = 0; k < s->dim.n; k++)
         if (s->dim.v[k] != t->dim.v[k] &&
             !entailed(a, (Lit){poly_sub(a->w, s->dim.v[k], t->dim.v[k]), true},

@@ -1,9 +1,10 @@
-/* isomer.c -- the public functions. Each is a run of its own: with its memory, which is freed
-   whatever happens, and in the C locale, so that numbers are read and printed with a point whatever
-   the host's is. */
+/* isomer.c -- the public functions. Each call is a run of its own: with its own memory, which is
+   freed whatever happens, and in the C locale, so that numbers are read and printed with a decimal
+   point whatever the caller's locale is. */
 #include "search/isomer.h"
 #include "graphs/world.h"
 #include "search/optimize.h"
+#include "search/option_table.h"
 #include "search/show/versions.h"
 #include "ops/base/process.h"
 #include <locale.h>
@@ -17,21 +18,7 @@ static bool fill_versions(Run *r, IsomerResult *out) {
     return true;
 }
 
-void isomer_options(IsomerOptions *o) {
-    *o = (IsomerOptions){.size = sizeof *o,
-                         .cost = "measured",
-                         .backend = "cpu",
-                         .search = "backtrack",
-                         .effort = "default",
-                         .threads = 1,
-                         .steps = 2000,
-                         .fold_limit = -1,
-                         .max_growth = -1,
-                         .check = 1,
-                         .external_threshold = 1024,
-                         .rtol = -1,
-                         .atol = -1};
-}
+void isomer_options(IsomerOptions *o) { *o = optimize_defaults(); }
 
 void isomer_result_free(IsomerResult *r) {
     mem_realloc(r->table, 0);
@@ -78,7 +65,8 @@ static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
                               .measured_after = -1,
                               .check_note = ""};
     if (o->size != sizeof *o)
-        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
+        error_set(&c->error, E_USAGE, "isomer_optimize",
+                  "the options are of another version of isomer.h; call isomer_options first");
     else if (!guarded(c, what, result) && c->error.kind == E_NONE)
         error_set(&c->error, E_INVALID, in, "failed");
     if (c->error.kind != E_NONE) {

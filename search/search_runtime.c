@@ -1,8 +1,8 @@
-/* search_runtime.c -- search on the costs of our own plans: the graph is cut into regions, equal
-   regions are solved once, each by backtracking, and the rounds that solve a region are made again
-   in each of its occurrences, so that the proof log speaks of the whole graph. Prices of parts only
-   promise: in the end a few candidates for the whole, which differ in the regions that are left as
-   they were, are timed beside the original, and the fastest is taken. */
+/* search_runtime.c -- search by the costs of the built-in runtime's plans. The graph is cut into
+   regions; equal regions are solved once, by backtracking, and the rounds that solve a region are
+   repeated in each of its occurrences, so that the proof log is about the whole graph. Prices of
+   parts are only estimates: in the end a few candidates for the whole graph, which differ in the
+   regions that are left unchanged, are timed alongside the original, and the fastest is taken. */
 #include "graphs/region.h"
 #include "search/search_runtime.h"
 #include "search/finish.h"
@@ -21,8 +21,8 @@ enum {
     SATURATE_ROUNDS = 8,
     SATURATE_NODES = 3000,
     SATURATE_MATCHES = 200,
-    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those
-                            of the first */
+    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, in addition
+                            to those of the first */
 };
 
 typedef struct Own {
@@ -31,18 +31,18 @@ typedef struct Own {
     CostPart part; /* the region that is being solved */
     int nregion, nsolved;
     Region *region;
-    int *at;           /* by region: which of those that are solved it is */
-    const char **hash; /* of what is solved, and how */
+    int *at;           /* by region: its number among the solved ones */
+    const char **hash; /* digest of what is solved, and how */
     Graph *start;
     Solution *solution;
-    double *gain; /* promised, over all occurrences */
+    double *gain; /* predicted, over all occurrences */
 } Own;
 
 typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
-typedef struct Candidate {
+typedef struct RegionCandidate {
     Derivation made;
-    Trial *trial; /* of what it is when finished */
-} Candidate;
+    Trial *trial; /* of the finished derivation */
+} RegionCandidate;
 
 static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
 
@@ -81,8 +81,8 @@ static void count_work(Run *r, const Solution *s) {
     r->stats.candidates += s->graphs;
 }
 
-/* By the ways that --search names. Of both the cheaper; where whole models are timed, what the
-   e-graph finds stands beside what backtracking does. One budget of steps is for both. */
+/* By the algorithms that --search names. With `both`, the cheaper result counts; where whole models
+   are timed, both results are candidates. They share one budget of steps. */
 static void solve_by(Own *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
@@ -127,10 +127,10 @@ static bool solve_region(Own *o, const Region *region) {
     return !run_cancelled(r);
 }
 
-/* ---- again in the whole graph */
+/* ---- repeated in the whole graph */
 
-/* Matches of one round in regions of the whole graph, and what the values of a region's graph are
-   there; map.to is 0 but for the region in hand. */
+/* Matches of one round in regions of the whole graph, and the values there that correspond to those
+   of a region's graph; map.to is 0 except for the current region. */
 typedef struct Again {
     Run *r;
     Derivation *d;
@@ -146,7 +146,7 @@ static void make_room(Again *x) {
     x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
 }
 
-/* base[k] stands for the graph's input k. */
+/* base[k] corresponds to the graph's input k. */
 static bool add_image(Again *x, const Graph *g, NodeList live, const Value base[]) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
     return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
@@ -188,8 +188,8 @@ static bool gather_matches(Again *x, const Region *region, const SolutionRound *
     return good;
 }
 
-/* Round k of all regions at once, since they are apart; a match that is to have a round alone gets
-   it, behind them. *more: there was one. */
+/* Round k of all regions at once, since they share no node; a match that needs a round of its own
+   gets one after them. *more: there was a round k. */
 static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena *a, bool *more) {
     Again x = {.r = o->r, .d = d, .arena = a};
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
@@ -245,7 +245,8 @@ static bool solve_all(Own *o) {
 
 /* ---- candidates */
 
-/* Its derivation from the model itself. *usable: it differs from the model and may be written. */
+/* Its derivation, starting from the model. *usable: it differs from the model and can be written.
+ */
 static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation *finished,
                          bool *usable) {
     Run *r = o->r;
@@ -275,7 +276,7 @@ static void propose(const Own *o, Take *take[], int *n) {
     ++*n;
 }
 
-/* The region of most promised gain among those not named yet; -1: none. */
+/* The region with the largest predicted gain among those not listed yet; -1: none. */
 static int most_gain(const Own *o, const bool named[]) {
     int most = -1;
     for (int k = 0; k < o->nsolved; k++)
@@ -285,16 +286,17 @@ static int most_gain(const Own *o, const bool named[]) {
     return most;
 }
 
-/* What price alone prefers: the cheapest where it is so by more than a few nodes are worth. */
+/* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
+   worth. */
 static Take likely(const Own *o, int k) {
     const Solution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                : TAKE_BEST;
 }
 
-/* What price alone prefers, which is all there is where only one candidate is looked at; everything
-   that backtracking found; the cheapest everywhere; then everything but one region, and that one
-   alone. */
+/* The candidates: what prices alone prefer (the only one if just one is tried); everything that
+   backtracking found; the cheapest solution everywhere; then everything except one region, and that
+   region alone. */
 static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
@@ -325,23 +327,23 @@ static void promises(Own *o) {
 
 /* ---- the choice */
 
-/* By the prices alone, where nothing is timed or the model does not run wholly. */
+/* By prices alone, if nothing is timed or the model does not run completely. */
 static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
     const double before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]),
                  after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
     *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : after < GAIN * before;
-    /* An estimate of the whole is no sum of measured prices. */
+    /* An estimate for the whole model is not a sum of measured prices. */
     if (run_measures(o->r) && !cost_kinds(o->cost, &o->r->original, NULL, NULL)) return;
     s->own_before = before;
     s->own_after = after;
 }
 
-/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of
-   several noisy times promises too much: the best of many is timed once more, against the original
-   alone, and that time counts. */
-static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
+/* The fastest of those that run, timed alongside the original; -1: none gains enough. The least of
+   several noisy times is too optimistic, so the best of many is timed once more, against the
+   original alone, and that time counts. */
+static bool choose_by_time(Own *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
     double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
@@ -377,15 +379,17 @@ static void leave_measured(Run *r, Derivation *d) {
     r->stats.measured_after = r->stats.measured_before;
 }
 
-/* One candidate where whole models cannot be timed: not all of it runs, or not on drawn data. */
-static void take_by_price(Own *o, const Candidate *v, const Derivation *finished, Derivation *d) {
+/* Only one candidate if whole models cannot be timed: not all of the model runs, or not on random
+   data. */
+static void take_by_price(Own *o, const RegionCandidate *v, const Derivation *finished,
+                          Derivation *d) {
     bool better = false;
     choose_by_price(o, finished, &better);
     if (better) *d = v->made;
     else leave_measured(o->r, d);
 }
 
-static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv,
+static bool pick_measured(Own *o, int nproposed, Take *const take[], RegionCandidate *v, int *nv,
                           Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
@@ -418,7 +422,7 @@ static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *
 static bool search_regions(Own *o, Derivation *d) {
     Run *r = o->r;
     Take *take[CANDIDATES + 1];
-    Candidate *v = ARENA_NEW(r->arena, Candidate, CANDIDATES);
+    RegionCandidate *v = ARENA_NEW(r->arena, RegionCandidate, CANDIDATES);
     int n = 0;
     o->nregion = regions_find(r->w, r->arena, &r->start, REGION, &o->region);
     if (!solve_all(o)) return false;

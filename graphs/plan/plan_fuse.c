@@ -3,8 +3,8 @@
    element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
    as its epilogue. The union stands where the reader stood, for by then all its operands exist.
    Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
-   A constant number that a program reads becomes a part of it: kernels that know it have more ways,
-   and its price is that of this number.
+   A constant number that a program reads becomes a part of it: there are more algorithms for such
+   steps, and its price is that of this number.
    What disappears may have any element type: the joined program computes in the arithmetic in which
    both of its parts did, and converts a value as storing it would have (C_AS) wherever that changes
    it. Only 16-bit floats between steps of one type keep the bits that storing them would lose. */

@@ -268,7 +268,8 @@ typedef struct Backend {
     void *(*alloc)(Device *, size_t bytes);
     void (*release)(Device *, void *);
     int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-    /* In how many ways the step can be run, numbered from 0, the default; 0: not at all. */
+    /* How many algorithms there are for the step, numbered from 0, the default; 0: it cannot run
+       here. */
     int (*choices)(Device *, const Step *);
     /* A kernel for the step, to be freed by `forget`; NULL: failed. weights[j] holds the contents
        of view[j]'s slot if they are known and never change (the kernel may keep them in a form of

@@ -283,9 +283,9 @@ Dnn *dnn_open(int threads, char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);
 /* Views as they lie; any layout, with reorders; Winograd, likewise. */
-typedef enum DnnWay { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnWay;
-bool dnn_conv_possible(const Device *, const Step *, DnnWay);
-bool dnn_conv_build(Build *, DnnWay, Kernel *);
+typedef enum DnnAlgorithm { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnAlgorithm;
+bool dnn_conv_possible(const Device *, const Step *, DnnAlgorithm);
+bool dnn_conv_build(Build *, DnnAlgorithm, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);
 bool dnn_pool_build(Build *, int choice, Kernel *);
 int dnn_gemm_choices(const Device *, const Step *);

@@ -6,11 +6,6 @@
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
 
-static bool is_one(World *w, Poly p) {
-    int64_t v;
-    return poly_constant(w, p, &v) && v == 1;
-}
-
 static Value to_shape(Import *s, const char *op, Value x, Dims d) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
     for (int i = 0; i < d.n; i++) v[i] = d.v[i];
@@ -45,8 +40,8 @@ static Value broadcast_to(Import *s, Value x, Dims d) {
 }
 
 static bool join_sizes(Import *s, Poly a, Poly b, Poly *out) {
-    *out = is_one(s->w, a) ? b : a;
-    if (a == b || is_one(s->w, a) || is_one(s->w, b)) return true;
+    *out = poly_is(s->w, a, 1) ? b : a;
+    if (a == b || poly_is(s->w, a, 1) || poly_is(s->w, b, 1)) return true;
     return import_fail(s, "broadcast inputs whose sizes are not known to be equal");
 }
 
@@ -74,7 +69,7 @@ static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
          want = last_axes(target, head.n);
     if (dims_equal(&head, &want)) return true;
     int skip = 0;
-    while (!full && skip < head.n && is_one(s->w, head.v[skip])) skip++;
+    while (!full && skip < head.n && poly_is(s->w, head.v[skip], 1)) skip++;
     head = last_axes(head, head.n - skip);
     if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
     *v = broadcast_to(s, *v, joined_dims(full ? target : last_axes(target, head.n), end));
@@ -98,8 +93,8 @@ static void guess_stretched(Import *s, int n, const Value v[]) {
         Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
         for (int j = 1; j <= d.n && j <= target.n; j++) {
             Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
-            *to = is_one(s->w, a) ? b : a;
-            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
+            *to = poly_is(s->w, a, 1) ? b : a;
+            if (a != b && !poly_is(s->w, a, 1) && !poly_is(s->w, b, 1))
                 *to = poly_symbol(s->w, symbol_data(s->w));
         }
         target = longer;

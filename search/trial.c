@@ -55,7 +55,7 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
     s->model = model_open_values(c->w, path, &open, c->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
-    model_rest(s->model);
+    model_release_pages(s->model);
     return true;
 }
 

@@ -104,7 +104,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
              (double)r->stats.bytes_after / 1e6);
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
              r->stats.flops_after / 1e9);
-    line_times("predicted time", r->stats.own_before, r->stats.own_after, t);
+    line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)

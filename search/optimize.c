@@ -89,9 +89,9 @@ static bool read_model(Run *r) {
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
-/* An If whose branch is known is replaced by it, which gives another file; it is read from memory
-   into a new World. *inlined: there was such an If. */
-static bool inline_decided(Run *r, bool *inlined) {
+/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them, which gives
+   another file; it is read from memory into a new World. *inlined: there was one. */
+static bool inline_bodies(Run *r, bool *inlined) {
     char path[64];
     Pieces file;
     *inlined = (!r->o->rules || strcmp(r->o->rules, "none")) &&
@@ -124,7 +124,7 @@ static bool open_model(Run *r) {
     for (r->source.path = r->in; inlined;) {
         if (!read_model(r)) return false;
         if (!known_version(r)) break;
-        if (!inline_decided(r, &inlined)) return false;
+        if (!inline_bodies(r, &inlined)) return false;
     }
     r->facts = graph_facts(r->w, r->arena, &r->original);
     if (!measure_original(r) || !run_sizes(r)) return false;
@@ -268,8 +268,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(r);
     if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
-    /* Where Ifs were inlined (r->source.memory), the file without them is checked even if no rule
-       was applied. */
+    /* Where functions or Ifs were inlined (r->source.memory), the file without them is checked even
+       if no rule was applied. */
     const bool new_file = d.applied || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);

@@ -60,8 +60,8 @@ typedef struct RunInputs {
     const char *refused;   /* why the model did not run on what was drawn, if feed.attempt */
     IsomerOptions options; /* the run's, and as input shapes the sizes of what is given */
 } RunInputs;
-/* The bytes that are read: those of the file, or of one in memory without the Ifs that are
-   decided. */
+/* The bytes that are read: those of the file, or of one in memory in which functions and Ifs were
+   inlined. */
 typedef struct RunSource {
     const char *path;
     int memory; /* its descriptor; 0: the file itself is read */

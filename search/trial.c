@@ -278,8 +278,8 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
-/* If nodes had to be cut, or Ifs were inlined, the original file itself is run on random data
-   alongside the result; the difference goes into *result. */
+/* If nodes had to be cut, or functions or Ifs were inlined, the original file itself is run on
+   random data alongside the result; the difference goes into *result. */
 static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];

@@ -35,10 +35,11 @@ Model *model_open_values(World *, const char *path, const OpenValues *, Error *)
 void model_close(Model *);
 /* Returns the memory of the mapped file's pages to the system until they are read again. */
 void model_release_pages(const Model *);
-/* The file with the branch that is taken in place of every If whose condition is a number (folded:
-   what constants make), or of one that can take no other (import/infer_branch.c), all else byte for
-   byte. False: there is none. Names that it met are numbered: afterwards the model is only closed.
- */
+/* The file with calls of functions replaced by the functions' nodes (except for functions named
+   like operators that a runtime has); or with every If whose condition is a number (folded: what
+   constants make), or that can take only one branch (import/infer_branch.c), replaced by that
+   branch; all else byte for byte. False: there is nothing to replace. Names that it met are
+   numbered: afterwards the model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
    read: inputs only. */

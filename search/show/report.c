@@ -121,8 +121,8 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (r->source.memory)
-        text_add(t, "  Ifs whose condition is known, or that can take only one branch, were "
-                    "replaced by that branch\n");
+        text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
+                    "the nodes in them\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
              changed            ? ""

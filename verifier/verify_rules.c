@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct VerifyProgramOptions {
+typedef struct Options {
     const char *out, *json, *directory, *explain, *help;
     int64_t budget, jobs, memory;
     bool no_preconditions, resume, quiet, version;
-} VerifyProgramOptions;
+} Options;
 /* Its rules and refusals are those up to these numbers, from where the file before ends. */
 typedef struct File {
     const char *path;
@@ -23,7 +23,7 @@ typedef struct File {
 } File;
 typedef struct Program {
     Arena *arena;
-    VerifyProgramOptions o;
+    Options o;
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
@@ -52,7 +52,7 @@ static const ProgramText program = {
 };
 
 static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
-    VerifyProgramOptions *o = &p->o;
+    Options *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
          .letter = 'o',

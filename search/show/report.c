@@ -82,8 +82,8 @@ static void line_times(const char *what, double before, double after, Text *t) {
 /* The largest gain first, as timed by itself on the target, for one of several equal places. */
 static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
-        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "first place of", "count", "ms before",
-                 "ms after");
+        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, by first node", "count",
+                 "ms before", "ms after");
     for (int k = 0; k < s->nplace && k < PLACES; k++) {
         const PlaceGain *p = &s->place[k];
         text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,

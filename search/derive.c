@@ -206,7 +206,7 @@ static bool rebuild_node(Round *r, NodeId id) {
 }
 
 /* Scratch memory is released after each node. */
-static bool visit_node(Round *r, NodeId id) {
+static bool derive_node(Round *r, NodeId id) {
     const Match *m = r->at[id - r->least];
     ArenaMark mark = arena_mark(r->d->w->scratch);
     bool good = (!m || apply_match(r, m)) && rebuild_node(r, id);
@@ -214,9 +214,9 @@ static bool visit_node(Round *r, NodeId id) {
     return good;
 }
 
-static bool visit_nodes(Round *r, NodeList live) {
+static bool derive_nodes(Round *r, NodeList live) {
     for (int k = 0; k < live.n; k++)
-        if (!visit_node(r, live.v[k])) return false;
+        if (!derive_node(r, live.v[k])) return false;
     return true;
 }
 
@@ -251,7 +251,7 @@ static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t 
 
 /* Matches by their first roots. A match is left out if it shares a root with another, if one of its
    roots is not live, or if it is not ordered and not alone. */
-static bool place_matches(Round *r, NodeList live) {
+static bool assign_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;
     const uint32_t n = live.n ? live.v[live.n - 1] - r->least + 1 : 0;
@@ -278,7 +278,7 @@ static bool run_round(Round *r) {
     r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
     if (!d->bare) r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
     if (!d->bare) r->log = prooflog_round(d->arena, &d->log);
-    if (!place_matches(r, live) || !visit_nodes(r, live)) return false;
+    if (!assign_matches(r, live) || !derive_nodes(r, live)) return false;
     if (!r->applied) {
         d->log.n -= !d->bare;
         return true;

@@ -69,7 +69,8 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
-static bool digest_file(Run *r) {
+/* Digest, size and allowed growth of the file. */
+static bool measure_original(Run *r) {
     Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
     if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
@@ -88,14 +89,14 @@ static bool read_model(Run *r) {
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
-/* An If whose branch is known is replaced by it, which gives another file; it is read from memory
-   into a new World. */
-static bool inline_decided(Run *r, bool *again) {
+/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them, which gives
+   another file; it is read from memory into a new World. *inlined: there was one. */
+static bool inline_bodies(Run *r, bool *inlined) {
     char path[64];
     Pieces file;
-    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
-             model_inline(r->model, &r->prefold, r->arena, &file);
-    if (!*again) return true;
+    *inlined = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+               model_inline(r->model, &r->prefold, r->arena, &file);
+    if (!*inlined) return true;
     int fd = file_in_memory(file.n, file.v);
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
@@ -119,14 +120,16 @@ static bool known_version(const Run *r) {
 }
 
 static bool open_model(Run *r) {
-    bool again = true;
-    for (r->source.path = r->in; again;)
-        if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again)))
-            return false;
+    bool inlined = true;
+    for (r->source.path = r->in; inlined;) {
+        if (!read_model(r)) return false;
+        if (!known_version(r)) break;
+        if (!inline_bodies(r, &inlined)) return false;
+    }
     r->facts = graph_facts(r->w, r->arena, &r->original);
-    if (!digest_file(r) || !run_sizes(r)) return false;
+    if (!measure_original(r) || !run_sizes(r)) return false;
     r->known = node_count(r->w);
-    model_rest(r->model);
+    model_release_pages(r->model);
     return true;
 }
 
@@ -179,7 +182,7 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
 /* A result that cannot be checked numerically is not written: the original is kept. */
 static void keep_original(Run *r, Derivation *d) {
     *d = run_derivation(r);
-    r->stats.own_after = r->stats.own_before;
+    r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
     r->stats.growth = 0;
 }
@@ -234,7 +237,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
 
 /* The texts about the model are made before it is written, so that running out of memory leaves the
    old file as it is. */
-static bool hand_over(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
+static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = d->applied > 0;
     if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
@@ -243,7 +246,7 @@ static bool hand_over(Run *r, Derivation *d, const Views *views, IsomerResult *o
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
 
-static bool only_copied(const Run *r, IsomerResult *out) {
+static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
     if (known_version(r)) return false;
     snprintf(out->warning, sizeof out->warning,
              "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
@@ -263,15 +266,16 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (!open_run(r)) return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
-    if (!only_copied(r, out) && !search_rules(r, &d)) return false;
+    if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
-    /* Where Ifs were inlined (r->source.memory), the file without them is checked even if no rule
-       was applied. */
+    /* Where functions or Ifs were inlined (r->source.memory), the file without them is checked even
+       if no rule was applied. */
     const bool new_file = d.applied || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     Views views;
-    return !run_cancelled(r) && run_make_views(r, &d, out, &views) && hand_over(r, &d, &views, out);
+    return !run_cancelled(r) && run_make_views(r, &d, out, &views) &&
+           write_result(r, &d, &views, out);
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {

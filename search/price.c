@@ -193,7 +193,7 @@ static const char *key_of(const Pricing *x, const PartPrice *p, int after) {
                         after ? "after" : "before");
 }
 
-static bool part_look_up(const Pricing *x, PartPrice *p) {
+static bool look_up(const Pricing *x, PartPrice *p) {
     for (int k = 0; k < 2; k++)
         if (!costdb_get(x->r->db, "target", x->device, key_of(x, p, k), &p->seconds[k]))
             return p->seconds[0] = p->seconds[1] = -1, false;
@@ -275,7 +275,7 @@ static bool time_listed(Pricing *x, int n, const int list[]) {
             PartPrice *p = &x->v[list[j]];
             if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
             p->asked = true;
-            if (part_look_up(x, p)) continue;
+            if (look_up(x, p)) continue;
             if (x->r->o->frozen) x->r->stats.frozen_missing++;
             else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
         }

@@ -33,8 +33,8 @@ typedef struct KindCost {
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
-    double own_before,
-        own_after; /* predicted from the costs of steps, in seconds; < 0: not known */
+    double predicted_before,
+        predicted_after; /* predicted from the costs of steps, in seconds; < 0: not known */
     const char
         *cost_fault; /* what was wrong in the cost file and was measured again; NULL: nothing */
     double measured_before, measured_after; /* of whole models, on the target; < 0: not measured */
@@ -60,8 +60,8 @@ typedef struct RunInputs {
     const char *refused;   /* why the model did not run on what was drawn, if feed.attempt */
     IsomerOptions options; /* the run's, and as input shapes the sizes of what is given */
 } RunInputs;
-/* The bytes that are read: those of the file, or of one in memory without the Ifs that are
-   decided. */
+/* The bytes that are read: those of the file, or of one in memory in which functions and Ifs were
+   inlined. */
 typedef struct RunSource {
     const char *path;
     int memory; /* its descriptor; 0: the file itself is read */

@@ -26,7 +26,7 @@ static double promise(CommandSearch *s, int set) {
 }
 
 /* A set, and with it: everything that it makes possible, and of that each rule by itself. */
-static bool extend_set(CommandSearch *s, int set) {
+static bool extend(CommandSearch *s, int set) {
     Run *r = s->r;
     const UseSet all = set_followed(r, r->arena, &s->places.set[set], -1);
     int at;
@@ -89,7 +89,7 @@ static bool add_winners(CommandSearch *s) {
 }
 
 /* Rules alone, each with what follows; then the best of what came last, with what follows it. */
-static bool price_sets(CommandSearch *s) {
+static bool price(CommandSearch *s) {
     Run *r = s->r;
     const double whole = cost_model(r->w, &r->original, r->sizes, NULL);
     s->prices = (Pricing){.r = r,
@@ -105,9 +105,9 @@ static bool price_sets(CommandSearch *s) {
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
-            if (s->places.set[k].seed >= 0 && !extend_set(s, k)) return false;
+            if (s->places.set[k].seed >= 0 && !extend(s, k)) return false;
         const int best = round ? most_promising(s, from, to) : -1;
-        if (best >= 0 && !extend_set(s, best)) return false;
+        if (best >= 0 && !extend(s, best)) return false;
         if (!price_places(&s->prices)) return false;
     }
     run_say(r, "%d places of %d sets of rules, %d of them different, %.1f s", s->places.n,
@@ -228,7 +228,7 @@ static bool choose(CommandSearch *s, Derivation *d) {
     s->limit = seconds_given(r);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
     if (!s->places.n) return keep_reason(s), true;
-    return wholes_start(s) && price_sets(s) && combine(s, &best) && confirm(s, best, d);
+    return wholes_start(s) && price(s) && combine(s, &best) && confirm(s, best, d);
 }
 
 bool search_command(Run *r, Derivation *d) {

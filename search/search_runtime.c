@@ -25,7 +25,7 @@ enum {
                             to those of the first */
 };
 
-typedef struct Own {
+typedef struct RuntimeSearch {
     Run *r;
     Cost *cost;
     CostPart part; /* the region that is being solved */
@@ -36,7 +36,7 @@ typedef struct Own {
     Graph *start;
     Solution *solution;
     double *gain; /* predicted, over all occurrences */
-} Own;
+} RuntimeSearch;
 
 typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
 typedef struct RegionCandidate {
@@ -47,7 +47,7 @@ typedef struct RegionCandidate {
 static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
 
 static Price region_price(void *user, const Graph *g) {
-    Own *o = user;
+    RuntimeSearch *o = user;
     Price p = {0};
     p.seconds = cost_graph(o->cost, g, &o->part, &p.nodes);
     if (counts_nodes(o->r)) p.seconds = p.nodes;
@@ -55,23 +55,23 @@ static Price region_price(void *user, const Graph *g) {
 }
 
 static double node_price(void *user, const Node *n) {
-    const Own *o = user;
+    const RuntimeSearch *o = user;
     return counts_nodes(o->r) ? 1 : cost_node(o->r->w, n, o->r->sizes);
 }
 
 static bool must_stop(void *user) {
-    const Run *r = ((const Own *)user)->r;
+    const Run *r = ((const RuntimeSearch *)user)->r;
     return (r->o->cancel && *r->o->cancel) ||
            (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
 }
 
-static int solution_index(const Own *o, const char *hash) {
+static int solution_index(const RuntimeSearch *o, const char *hash) {
     for (int k = 0; k < o->nsolved; k++)
         if (!strcmp(o->hash[k], hash)) return k;
     return -1;
 }
 
-static const Solution *solution_of(const Own *o, int k, Take take) {
+static const Solution *solution_of(const RuntimeSearch *o, int k, Take take) {
     const Solution *s = &o->solution[k];
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
@@ -83,7 +83,7 @@ static void count_work(Run *r, const Solution *s) {
 
 /* By the algorithms that --search names. With `both`, the cheaper result counts; where whole models
    are timed, both results are candidates. They share one budget of steps. */
-static void solve_by(Own *o, Backtrack b, int k) {
+static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
     Solution other;
@@ -101,7 +101,7 @@ static void solve_by(Own *o, Backtrack b, int k) {
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
-static bool solve_region(Own *o, const Region *region) {
+static bool solve_region(RuntimeSearch *o, const Region *region) {
     Run *r = o->r;
     int k = o->nsolved++;
     o->hash[k] = region->hash;
@@ -131,28 +131,28 @@ static bool solve_region(Own *o, const Region *region) {
 
 /* Matches of one round in regions of the whole graph, and the values there that correspond to those
    of a region's graph; map.to is 0 except for the current region. */
-typedef struct Again {
+typedef struct Repeated {
     Run *r;
     Derivation *d;
     Arena *arena;
     ValueMap map;
     int n, room;
     Match *match;
-} Again;
+} Repeated;
 
-static void make_room(Again *x) {
+static void make_room(Repeated *x) {
     const uint32_t n = node_count(x->r->w) + 1;
     if (n <= x->map.n) return;
     x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
 }
 
 /* base[k] corresponds to the graph's input k. */
-static bool add_image(Again *x, const Graph *g, NodeList live, const Value base[]) {
+static bool add_image(Repeated *x, const Graph *g, NodeList live, const Value base[]) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
     return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
 }
 
-static void forget_image(Again *x, const Graph *g, NodeList live) {
+static void forget_image(Repeated *x, const Graph *g, NodeList live) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = 0;
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(x->r->w, live.v[k]);
@@ -160,7 +160,7 @@ static void forget_image(Again *x, const Graph *g, NodeList live) {
     }
 }
 
-static void translate_match(Again *x, const Match *m) {
+static void translate_match(Repeated *x, const Match *m) {
     const Instance *i = m->instance;
     ARENA_GROW(x->arena, x->match, x->room, x->n + 1);
     Match *out = &x->match[x->n++];
@@ -174,7 +174,7 @@ static void translate_match(Again *x, const Match *m) {
 }
 
 /* Appends the matches of a region's round. */
-static bool gather_matches(Again *x, const Region *region, const SolutionRound *round) {
+static bool gather_matches(Repeated *x, const Region *region, const SolutionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
     Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
@@ -190,8 +190,9 @@ static bool gather_matches(Again *x, const Region *region, const SolutionRound *
 
 /* Round k of all regions at once, since they share no node; a match that needs a round of its own
    gets one after them. *more: there was a round k. */
-static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena *a, bool *more) {
-    Again x = {.r = o->r, .d = d, .arena = a};
+static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int k, Arena *a,
+                         bool *more) {
+    Repeated x = {.r = o->r, .d = d, .arena = a};
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
     *more = false;
     for (int j = 0; good && j < o->nregion; j++) {
@@ -214,7 +215,7 @@ static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena 
     return good;
 }
 
-static bool replay_regions(Own *o, Derivation *d, const Take take[]) {
+static bool replay_regions(RuntimeSearch *o, Derivation *d, const Take take[]) {
     bool good = true, more = true;
     for (int k = 0; good && more; k++) {
         Arena *a = arena_new(o->r->escape, 0);
@@ -226,7 +227,7 @@ static bool replay_regions(Own *o, Derivation *d, const Take take[]) {
 
 /* ---- the whole */
 
-static bool solve_all(Own *o) {
+static bool solve_all(RuntimeSearch *o) {
     Run *r = o->r;
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
@@ -247,8 +248,8 @@ static bool solve_all(Own *o) {
 
 /* Its derivation, starting from the model. *usable: it differs from the model and can be written.
  */
-static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation *finished,
-                         bool *usable) {
+static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
+                         Derivation *finished, bool *usable) {
     Run *r = o->r;
     Error why = {0};
     *usable = false;
@@ -264,20 +265,20 @@ static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation
     return true;
 }
 
-static bool same_takes(const Own *o, const Take a[], const Take b[]) {
+static bool same_takes(const RuntimeSearch *o, const Take a[], const Take b[]) {
     bool same = true;
     for (int k = 0; k < o->nsolved; k++) same &= solution_of(o, k, a[k]) == solution_of(o, k, b[k]);
     return same;
 }
 
-static void propose(const Own *o, Take *take[], int *n) {
+static void propose(const RuntimeSearch *o, Take *take[], int *n) {
     for (int k = 0; k < *n; k++)
         if (same_takes(o, take[k], take[*n])) return;
     ++*n;
 }
 
 /* The region with the largest predicted gain among those not listed yet; -1: none. */
-static int most_gain(const Own *o, const bool named[]) {
+static int most_gain(const RuntimeSearch *o, const bool named[]) {
     int most = -1;
     for (int k = 0; k < o->nsolved; k++)
         if (!named[k] && solution_of(o, k, TAKE_CHEAPEST)->n &&
@@ -288,7 +289,7 @@ static int most_gain(const Own *o, const bool named[]) {
 
 /* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
    worth. */
-static Take likely(const Own *o, int k) {
+static Take likely(const RuntimeSearch *o, int k) {
     const Solution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                : TAKE_BEST;
@@ -297,7 +298,7 @@ static Take likely(const Own *o, int k) {
 /* The candidates: what prices alone prefer (the only one if just one is tried); everything that
    backtracking found; the cheapest solution everywhere; then everything except one region, and that
    region alone. */
-static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
+static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
     bool *named = ARENA_NEW(a, bool, o->nsolved);
@@ -317,7 +318,7 @@ static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
     return n;
 }
 
-static void promises(Own *o) {
+static void promises(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
         const Solution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
@@ -328,7 +329,7 @@ static void promises(Own *o) {
 /* ---- the choice */
 
 /* By prices alone, if nothing is timed or the model does not run completely. */
-static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
+static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
     const double before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]),
@@ -336,14 +337,14 @@ static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
     *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : after < GAIN * before;
     /* An estimate for the whole model is not a sum of measured prices. */
     if (run_measures(o->r) && !cost_kinds(o->cost, &o->r->original, NULL, NULL)) return;
-    s->own_before = before;
-    s->own_after = after;
+    s->predicted_before = before;
+    s->predicted_after = after;
 }
 
 /* The fastest of those that run, timed alongside the original; -1: none gains enough. The least of
    several noisy times is too optimistic, so the best of many is timed once more, against the
    original alone, and that time counts. */
-static bool choose_by_time(Own *o, int n, RegionCandidate *v, int *best) {
+static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
     double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
@@ -367,21 +368,21 @@ static bool choose_by_time(Own *o, int n, RegionCandidate *v, int *best) {
     }
     r->stats.measured_before = seconds[0];
     r->stats.measured_after = *best < 0 ? seconds[0] : after;
-    r->stats.own_before = predicted[0];
-    r->stats.own_after = predicted[1 + (*best < 0 ? 0 : *best)];
+    r->stats.predicted_before = predicted[0];
+    r->stats.predicted_after = predicted[1 + (*best < 0 ? 0 : *best)];
     r->stats.cost_fault = cost_fault(o->cost);
     return true;
 }
 
 static void leave_measured(Run *r, Derivation *d) {
     *d = run_derivation(r);
-    r->stats.own_after = r->stats.own_before;
+    r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
 }
 
 /* Only one candidate if whole models cannot be timed: not all of the model runs, or not on random
    data. */
-static void take_by_price(Own *o, const RegionCandidate *v, const Derivation *finished,
+static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Derivation *finished,
                           Derivation *d) {
     bool better = false;
     choose_by_price(o, finished, &better);
@@ -389,8 +390,8 @@ static void take_by_price(Own *o, const RegionCandidate *v, const Derivation *fi
     else leave_measured(o->r, d);
 }
 
-static bool pick_measured(Own *o, int nproposed, Take *const take[], RegionCandidate *v, int *nv,
-                          Derivation *d) {
+static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], RegionCandidate *v,
+                          int *nv, Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
     Derivation finished[CANDIDATES];
@@ -419,7 +420,7 @@ static bool pick_measured(Own *o, int nproposed, Take *const take[], RegionCandi
     return true;
 }
 
-static bool search_regions(Own *o, Derivation *d) {
+static bool search_regions(RuntimeSearch *o, Derivation *d) {
     Run *r = o->r;
     Take *take[CANDIDATES + 1];
     RegionCandidate *v = ARENA_NEW(r->arena, RegionCandidate, CANDIDATES);
@@ -442,7 +443,7 @@ bool search_runtime(Run *r, Derivation *d) {
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->o->seed};
-    Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
+    RuntimeSearch own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
     bool good = search_regions(&own, d);
     r->stats.frozen_missing += cost_missing(own.cost);

@@ -55,7 +55,7 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
     s->model = model_open_values(c->w, path, &open, c->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
-    model_rest(s->model);
+    model_release_pages(s->model);
     return true;
 }
 
@@ -278,8 +278,8 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
-/* If nodes had to be cut, or Ifs were inlined, the original file itself is run on random data
-   alongside the result; the difference goes into *result. */
+/* If nodes had to be cut, or functions or Ifs were inlined, the original file itself is run on
+   random data alongside the result; the difference goes into *result. */
 static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];

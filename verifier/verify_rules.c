@@ -11,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct VerifyProgramOptions {
+typedef struct Options {
     const char *out, *json, *directory, *explain, *help;
     int64_t budget, jobs, memory;
     bool no_preconditions, resume, quiet, version;
-} VerifyProgramOptions;
+} Options;
 /* Its rules and refusals are those up to these numbers, from where the file before ends. */
 typedef struct File {
     const char *path;
     int rules, refusals;
 } File;
-typedef struct VerifyProgram {
+typedef struct Program {
     Arena *arena;
-    VerifyProgramOptions o;
+    Options o;
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
@@ -37,7 +37,7 @@ typedef struct VerifyProgram {
     int done, count[4], conditional;
     bool terminal;
     Error error;
-} VerifyProgram;
+} Program;
 
 static const ProgramText program = {
     .name = "verify-rules",
@@ -51,8 +51,8 @@ static const ProgramText program = {
         "processes:\n  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
-static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *files, Text *help) {
-    VerifyProgramOptions *o = &p->o;
+static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
+    Options *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
          .letter = 'o',
@@ -125,7 +125,7 @@ static int part_length(const char *text) {
 
 static const char *const words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
-static void write_counterexample(VerifyProgram *p, const Rule *rule, const VerifyResult *r) {
+static void write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
     const char *text =
         arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
     const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
@@ -143,7 +143,7 @@ static void print_conditions(const VerifyResult *r) {
         side += m + (side[m] ? 2 : 0);
     }
 }
-static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
+static void report_one(Program *p, int k, const VerifyResult *r) {
     const Rule *rule = &p->set.v[k];
     if (p->journal && !p->skip[k]) journal_add(p->journal, rule, r, &p->error);
     p->result[k] = *r;
@@ -169,7 +169,7 @@ static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
 }
 
 static void report_verdict(void *user, int k, const VerifyResult *r) {
-    VerifyProgram *p = user;
+    Program *p = user;
     VerifyResult same = *r;
     report_one(p, k, r);
     same.ms = 0;
@@ -178,7 +178,7 @@ static void report_verdict(void *user, int k, const VerifyResult *r) {
 
 /* ---- files */
 
-static bool write_rules(VerifyProgram *p) {
+static bool write_rules(Program *p) {
     Text t = text_new(p->arena);
     World *w = graph_world_new(arena_escape(p->arena), 0);
     WorldMark mark = world_mark(w);
@@ -200,7 +200,7 @@ static bool write_rules(VerifyProgram *p) {
     return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
 }
 /* The rules of a file and those that could not be read, in the order in which they stand in it. */
-static void file_json(const VerifyProgram *p, const File *f, int rule, int refusal, Text *t) {
+static void file_json(const Program *p, const File *f, int rule, int refusal, Text *t) {
     for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
         const char *line;
         if (refusal < f->refusals && p->refused.v[refusal].number == index) {
@@ -222,7 +222,7 @@ static void file_json(const VerifyProgram *p, const File *f, int rule, int refus
         text_add(t, "%s%s", t->size ? ",\n" : "", line);
     }
 }
-static bool write_json(VerifyProgram *p) {
+static bool write_json(Program *p) {
     Text t = text_new(p->arena), all = text_new(p->arena);
     for (int k = 0; k < p->nfile; k++)
         file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0,
@@ -234,7 +234,7 @@ static bool write_json(VerifyProgram *p) {
 /* ---- */
 
 /* Rule text, or a file of TASO's: what that has and we cannot express is unknown. */
-static bool read_file(VerifyProgram *p, const char *path) {
+static bool read_file(Program *p, const char *path) {
     int before = p->refused.n;
     if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
     for (int k = before; k < p->refused.n; k++)
@@ -245,7 +245,7 @@ static bool read_file(VerifyProgram *p, const char *path) {
 
 /* ---- what is to be explained */
 
-static bool explained_is_there(VerifyProgram *p) {
+static bool explained_is_there(Program *p) {
     for (int k = 0; k < p->set.n; k++)
         if (rule_named(&p->set.v[k], p->o.explain)) return true;
     return error_set(&p->error, E_USAGE, "--explain",
@@ -254,7 +254,7 @@ static bool explained_is_there(VerifyProgram *p) {
 
 /* ---- going on */
 
-static bool open_journal(VerifyProgram *p) {
+static bool open_journal(Program *p) {
     const char *of = p->o.json ? p->o.json : p->o.out;
     if (!of && p->o.resume)
         return error_set(&p->error, E_USAGE, "--resume",
@@ -267,7 +267,7 @@ static bool open_journal(VerifyProgram *p) {
 }
 /* Rules that differ in name and comment only are verified once: a verdict depends on nothing
    else. */
-static void find_equal(VerifyProgram *p) {
+static void find_equal(Program *p) {
     Intern *seen = intern_new(p->arena);
     int *last = ARENA_NEW(p->arena, int, p->set.n + 1);
     for (int k = 0; k < p->set.n; k++) {
@@ -285,7 +285,7 @@ static void find_equal(VerifyProgram *p) {
     }
     intern_free(seen);
 }
-static void take_known(VerifyProgram *p) {
+static void take_known(Program *p) {
     VerifyResult r;
     for (int k = 0; k < p->set.n && p->journal && p->o.resume; k++) {
         if (p->skip[k] || !journal_find(p->journal, &p->set.v[k], &r)) continue;
@@ -294,13 +294,13 @@ static void take_known(VerifyProgram *p) {
     }
 }
 /* What is decided stays in the journal as long as something is not. */
-static bool all_decided(const VerifyProgram *p) {
+static bool all_decided(const Program *p) {
     for (int k = 0; k < p->set.n; k++)
         if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED)
             return false;
     return true;
 }
-static bool verify_all(VerifyProgram *p) {
+static bool verify_all(Program *p) {
     VerifyOptions o = verify_defaults();
     o.budget = (uint64_t)p->o.budget;
     o.no_preconditions = p->o.no_preconditions;
@@ -310,7 +310,7 @@ static bool verify_all(VerifyProgram *p) {
                          .explain_id = p->o.explain};
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
-static bool verify_files(VerifyProgram *p, const StringList *files) {
+static bool verify_files(Program *p, const StringList *files) {
     if (!files->n)
         return error_set(&p->error, E_USAGE, "", "expected a file of rules; usage: %s",
                          program.usage);
@@ -340,7 +340,7 @@ static bool verify_files(VerifyProgram *p, const StringList *files) {
     return wrote && ok && p->error.kind == E_NONE;
 }
 static void program_act(void *user, Arena *a, int argc, char **argv) {
-    VerifyProgram *p = user;
+    Program *p = user;
     StringList files = {0};
     p->set.arena = p->arena = a;
     Text help = text_new(a);
@@ -353,7 +353,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 /* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {
-    VerifyProgram p = {.terminal = isatty(2)};
+    Program p = {.terminal = isatty(2)};
     int code = program_main(&program, argc, argv, program_act, &p, &p.error);
     bool all = p.count[VERDICT_PROVED] == p.set.n + p.refused.n;
     return code || all || p.o.help || p.o.version ? code : 1;

@@ -66,8 +66,8 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     add_gain(t, "nodes in the file", c->side[0].n, c->side[1].n, 1, "");
     add_gain(t, "file", (double)r->stats.bytes_before, (double)r->stats.bytes_after, 1e6, "MB");
     add_gain(t, "arithmetic", r->stats.flops_before, r->stats.flops_after, 1e9, "GFLOP");
-    add_gain(t, "predicted time (sum of steps)", r->stats.own_before, r->stats.own_after, 1e-3,
-             "ms");
+    add_gain(t, "predicted time (sum of steps)", r->stats.predicted_before,
+             r->stats.predicted_after, 1e-3, "ms");
     add_gain(t, "measured time", r->stats.measured_before, r->stats.measured_after, 1e-3, "ms");
     text_add(t, "</table>\n");
 }

@@ -82,8 +82,8 @@ static void line_times(const char *what, double before, double after, Text *t) {
 /* The largest gain first, as timed by itself on the target, for one of several equal places. */
 static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
-        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "first place of", "count", "ms before",
-                 "ms after");
+        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, by first node", "count",
+                 "ms before", "ms after");
     for (int k = 0; k < s->nplace && k < PLACES; k++) {
         const PlaceGain *p = &s->place[k];
         text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,
@@ -104,7 +104,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
              (double)r->stats.bytes_after / 1e6);
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
              r->stats.flops_after / 1e9);
-    line_times("predicted time", r->stats.own_before, r->stats.own_after, t);
+    line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)
@@ -121,8 +121,8 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (r->source.memory)
-        text_add(t, "  Ifs whose condition is known, or that can take only one branch, were "
-                    "replaced by that branch\n");
+        text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
+                    "the nodes in them\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
              changed            ? ""

@@ -81,7 +81,7 @@ static void add_numbers(Run *r, cJSON *o) {
     cJSON_AddNumberToObject(o, "constants_growth", (double)r->stats.growth);
     json_pair(o, "bytes", (double)r->stats.bytes_before, (double)r->stats.bytes_after);
     json_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
-    json_pair(o, "predicted_seconds", r->stats.own_before, r->stats.own_after);
+    json_pair(o, "predicted_seconds", r->stats.predicted_before, r->stats.predicted_after);
     json_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
     if (r->stats.cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", r->stats.cost_fault);
     else cJSON_AddNullToObject(o, "cost_file_fault");

@@ -293,7 +293,7 @@ void model_close(Model *m) {
     m->names = m->sizes = NULL;
 }
 
-void model_rest(const Model *m) {
+void model_release_pages(const Model *m) {
     for (const MappedFile *f = m->external; f; f = f->next) file_rest(f->bytes);
     file_rest(m->mapped);
 }

@@ -84,7 +84,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models gpu-offline check-obligations
+.PHONY: fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -324,6 +324,10 @@ bench: all
 # result is kept.
 roundtrip: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
+# Attributes, sizes and values at the ends of what ONNX allows, against ONNX Runtime and ONNX's
+# reference (some 5 minutes); make test takes a sample. The last result is kept.
+edges: programs-of-tests
+	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/edges.py --write
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last
 # result is kept.
 check-mutants: programs-of-tests

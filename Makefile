@@ -84,7 +84,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models gpu-offline
+.PHONY: fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -324,6 +324,10 @@ bench: all
 # result is kept.
 roundtrip: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
+# Attributes, sizes and values at the ends of what ONNX allows, against ONNX Runtime and ONNX's
+# reference (some 5 minutes); make test takes a sample. The last result is kept.
+edges: programs-of-tests
+	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/edges.py --write
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last
 # result is kept.
 check-mutants: programs-of-tests
@@ -341,6 +345,20 @@ check-classes: programs-of-tests
 	    rules/generated/search/*.rules $(CORPORA:test/cases/verifier/%=$(BUILD)/classes/%) \
 	    > $(BUILD)/classes.txt || { cat $(BUILD)/classes.txt; exit 1; }
 	{ date +%F; cat $(BUILD)/classes.txt; } > test/cases/verifier/classes.txt
+# What Z3 answered on the way to each proof, decided again by cvc5: of TASO's rules, the library and
+# the search set. The last result is kept.
+OBLIGATIONS := $(BUILD)/obligations
+check-obligations: all
+	rm -rf $(OBLIGATIONS)
+	mkdir -p $(OBLIGATIONS)
+	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/library rules/library/*.rules
+	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/search rules/generated/search/*.rules
+	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/taso test/cases/taso/graph_subst.pb; \
+	    test $$? -le 1
+	scripts/check-obligations $(OBLIGATIONS)/taso $(OBLIGATIONS)/library $(OBLIGATIONS)/search \
+	    > $(OBLIGATIONS)/found.txt || { cat $(OBLIGATIONS)/found.txt; exit 1; }
+	{ date +%F; $(BUILD)/verify-rules --version | grep Z3; cvc5 --version | head -n 1; \
+	    cat $(OBLIGATIONS)/found.txt; } > test/cases/verifier/obligations.txt
 # Generates candidates over each operator set, proves and minimises them, and keeps what is proved
 # (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
 # WITHOUT=--without-size-4 it takes minutes.

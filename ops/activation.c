@@ -1,5 +1,6 @@
 /* activation: functions of one number with real parameters, element by element. */
 #include "ops/operator/op.h"
+#include <math.h>
 enum { ALPHA, BETA };
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
@@ -45,14 +46,16 @@ static const AttrDef clip_attrs[] = {
     {0},
 };
 static const char *clip_shape(Call *c) { return same_type(c, "FIU"); }
-static bool unbounded(Call *c, Ex bound) {
-    double value;
-    return ex_number(c->w, bound, &value) && (value <= -3.4028234e38 || value >= 3.4028234e38);
+/* sign: of a bound that means none. Doubles go further than the greatest float. */
+static bool unbounded(Call *c, Ex bound, double sign) {
+    double value, least = 3.4028234e38,
+                  most = c->in[0]->dtype == DT_DOUBLE ? 3.4028235e38 : INFINITY;
+    return ex_number(c->w, bound, &value) && sign * value >= least && sign * value <= most;
 }
 static Ex define_clip(Call *c, Dims i) {
     Ex y = at(c, 0, i), least = real(c, MIN), greatest = real(c, MAX);
-    if (!unbounded(c, least)) y = max2(c, y, least);
-    return unbounded(c, greatest) ? y : min2(c, y, greatest);
+    if (!unbounded(c, least, -1)) y = max2(c, y, least);
+    return unbounded(c, greatest, 1) ? y : min2(c, y, greatest);
 }
 static const OnnxMap onnx_clip[] = {
     {"", "Clip", 11, 0, "min=input:1 max=input:2"},

@@ -1,7 +1,7 @@
 /* apply.c -- functions of normal forms other than powers (powers.c) and maxima (maximum.c), and the
    splitting of forms into cells of their free guards, within which a function sees no such guard
    (apply.h). */
-#include "verifier/apply.h"
+#include "verifier/explain.h"
 #include <math.h>
 #include <string.h>
 
@@ -69,6 +69,7 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
                     n = split_cells(p, ctx, l.v[j], cell, n);
         }
     }
+    explain_cases(p, n, cell);
     return n;
 }
 static bool restrict_term(Prover *p, Term *t, Dom known) {

@@ -2,6 +2,7 @@
    in each class the coefficients times the indicators of the domains add up to zero at every point.
    That one question does all splitting and merging of ranges. Maxima are compared the same way, by
    the points that either side covers. */
+#include "verifier/explain.h"
 #include "verifier/unify.h"
 #include <string.h>
 
@@ -75,6 +76,7 @@ typedef struct Best {
     int seen;
     bool any;
     Dom dom;
+    Poly *value;
 } Best;
 static bool cancels(Best *b, Dom dom) {
     bool opposite = false;
@@ -92,13 +94,17 @@ static bool unified(void *user, const Poly *value) {
     Best *b = user;
     Dom dom = dom_subst(b->p, b->t->dom, (Map){b->t->nvar, b->t->var, value});
     bool good = cancels(b, dom);
-    if (good || !b->any) b->dom = dom;
+    if (good || !b->any) {
+        b->dom = dom;
+        if (b->t->nvar) memcpy(b->value, value, sizeof *value * (size_t)b->t->nvar);
+    }
     b->any = true;
     return good || ++b->seen >= MATCHES_MAX;
 }
 static bool join_class(Prover *p, Dom ctx, Class *c, const Term *t) {
-    Best b = {p, ctx, t, c, 0, false, 0};
+    Best b = {p, ctx, t, c, 0, false, 0, ARENA_NEW(p->arena, Poly, t->nvar + 1)};
     unify_terms(p, ctx, t, &c->r, unified, &b);
+    if (b.any) explain_change(p, t->nvar, t->var, b.value);
     if (b.any) add_member(p, c, t->c, b.dom);
     return b.any;
 }
@@ -130,15 +136,15 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     bool zero = true;
     for (int k = 0; k < s.n && zero; k++) {
         zero = balanced(p, ctx, &s.v[k]);
-        if (!zero && p->explain && p->depth == 0) {
-            text_add(p->explain, "  not balanced, %d members: ", s.v[k].n);
-            nf_print(p, nf_of(p, s.v[k].r), p->explain);
-            text_add(p->explain, "\n");
+        if (!zero && trace_reads(p->trace) && p->depth == 0) {
+            text_add(p->trace->words, "  not balanced, %d members: ", s.v[k].n);
+            nf_print(p, nf_of(p, s.v[k].r), p->trace->words);
+            text_add(p->trace->words, "\n");
             for (int j = 0; j < s.v[k].n; j++) {
-                text_add(p->explain, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p,
+                text_add(p->trace->words, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p,
                          (long long)s.v[k].v[j].c.q);
-                dom_print(p, s.v[k].v[j].dom, p->explain);
-                text_add(p->explain, "\n");
+                dom_print(p, s.v[k].v[j].dom, p->trace->words);
+                text_add(p->trace->words, "\n");
             }
         }
     }

@@ -12,6 +12,7 @@
 #define ISOMER_NORMAL_H
 #include "ops/core/number.h"
 #include "verifier/solver.h"
+#include "verifier/trace.h"
 
 typedef uint32_t Dom; /* interned set of literals; 0: true everywhere */
 typedef uint32_t Atom;
@@ -112,7 +113,7 @@ typedef struct Prover {
     Split split;      /* the first such wish; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
     Dom inhabited;    /* conditions on sizes under which the domains of maxima are */
-    Text *explain;    /* NULL: nobody reads it */
+    Trace *trace;     /* NULL: nobody reads it */
 } Prover;
 
 void normal_init(Prover *); /* w, arena, solver are set */

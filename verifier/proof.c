@@ -4,6 +4,7 @@
    on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
 #include "verifier/defined.h"
+#include "verifier/explain.h"
 #include "verifier/literals.h"
 #include "verifier/reals.h"
 #include <string.h>
@@ -25,7 +26,6 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Lack lack;
     SizeFacts facts;
     Proof proof;
-    Text *explain;
 } Attempt;
 
 /* ---- obligations */
@@ -49,6 +49,7 @@ static void require_literal(Attempt *a, Lit l, const char *side) {
 static bool obligations(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
+    trace_stage(p->trace, "sizes of the right side");
     for (int k = 0; k < i->nneed_to; k++) require_literal(a, i->need_to[k], "right side");
     for (int k = 0; k < i->from.nout; k++) {
         Dims x = value_type(p->w, i->from.out[k])->dim, y = value_type(p->w, i->to.out[k])->dim;
@@ -92,18 +93,17 @@ static void split_index(Attempt *a, Output *o) {
     index[p->nindex++] = high;
     index[p->nindex++] = low;
     p->index = index;
+    explain_value(p, "an index by its digits", s.variable, value, DOM_TRUE);
     p->split.variable = 0;
-}
-static void explain_form(Attempt *a, const char *title, Nf nf) {
-    Prover *p = &a->prover;
-    if (!p->explain) return;
-    text_add(p->explain, "  %s: ", title);
-    nf_print(p, nf, p->explain);
-    text_add(p->explain, "\n");
 }
 static bool output_equal(Attempt *a, int k) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
+    trace_stage(p->trace, arena_format(p->arena, "output %d%s", k + 1,
+                                       p->exact      ? ", the same operations"
+                                       : p->literals ? ", whatever the rounded numbers are"
+                                       : p->unroll   ? ", with short sums written out"
+                                                     : ""));
     Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]),
                 import_range(&a->import, i->from.out[k])};
     if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
@@ -116,8 +116,8 @@ static bool output_equal(Attempt *a, int k) {
         if (o.from == o.to || !p->split.variable) break;
         split_index(a, &o);
     }
-    explain_form(a, "left", o.from);
-    explain_form(a, "right", o.to);
+    explain_form(p, "left", o.from);
+    explain_form(p, "right", o.to);
     bool equal = forms_equal(p, o.ctx, o.from, o.to);
     if (!equal &&
         (!p->exact ||
@@ -140,8 +140,8 @@ static bool outputs_equal(Attempt *a) {
 
 /* ---- where both sides are defined */
 
-static void explain_wants(Attempt *a, const char *title, const Parts *s) {
-    for (int k = 0; k < s->n; k++) explain_form(a, title, s->v[k].nf);
+static void explain_wants(Prover *p, const char *title, const Parts *s) {
+    for (int k = 0; k < s->n; k++) explain_form(p, title, s->v[k].nf);
 }
 /* Powers are total in the forms, so that these are equal everywhere; what is left to show is that
    the right side divides by nothing that may be 0, .. where the left side does not. */
@@ -155,8 +155,9 @@ static void refine(Attempt *a) {
                     *y = import_wants(&a->import, i->to.out[k]);
         Dom ctx = import_range(&a->import, i->from.out[k]);
         Lack ignored;
-        explain_wants(a, "left wants", x);
-        explain_wants(a, "right wants", y);
+        trace_stage(p->trace, arena_format(p->arena, "output %d, where it is defined", k + 1));
+        explain_wants(p, "left wants", x);
+        explain_wants(p, "right wants", y);
         a->refines = wants_follow(p, ctx, x, y, false, &a->lack);
         p->lenient = true;
         a->defines |= a->refines && !wants_follow(p, ctx, y, x, false, &ignored);
@@ -177,13 +178,10 @@ static void refine(Attempt *a) {
 static bool outputs_exact(Attempt *a) {
     Prover *p = &a->prover;
     const char *why = a->proof.why;
-    Text *explain = p->explain;
     p->exact = true;
-    p->explain = NULL;
     import_init(&a->import);
     bool exact = outputs_equal(a);
     p->exact = false;
-    p->explain = explain;
     a->proof.why = why;
     return exact;
 }
@@ -191,6 +189,7 @@ static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX,
 /* Sums and maxima are taken to have at least one element each. */
 static bool same_reads(Attempt *a) {
     Prover *p = &a->prover;
+    trace_stage(p->trace, "the elements that are read");
     p->lenient = true;
     for (int k = 0; k < a->instance->from.nout; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
@@ -198,8 +197,8 @@ static bool same_reads(Attempt *a) {
         Dom ctx = import_range(&a->import, a->instance->from.out[k]);
         if (x->too_many || y->too_many) return false;
         if (atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) continue;
-        explain_form(a, "left reads", nf_atom(p, reads_atom(p, x)));
-        explain_form(a, "right reads", nf_atom(p, reads_atom(p, y)));
+        explain_form(p, "left reads", nf_atom(p, reads_atom(p, x)));
+        explain_form(p, "right reads", nf_atom(p, reads_atom(p, y)));
         return false;
     }
     return true;
@@ -219,6 +218,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
 
 static void attempt_proof(Attempt *a) {
     Prover *p = &a->prover;
+    trace_stage(p->trace, "sizes");
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
         a->proof.vacuous = !overflow_noted(p->w);
         a->proof.why = "the conditions on sizes contradict each other";
@@ -228,6 +228,9 @@ static void attempt_proof(Attempt *a) {
     p->size = a->facts.size;
     p->low = a->facts.low;
     for (int k = 0; k < a->facts.nfact; k++) solver_assume(p->solver, a->facts.fact[k]);
+    for (int k = 0; k < a->facts.nsolved; k++)
+        explain_value(p, "by the conditions", a->facts.from[k], a->facts.to[k], DOM_TRUE);
+    explain_facts(p, a->facts.nfact, a->facts.fact);
     if (solver_empty(p->solver, (Lits){0})) {
         a->proof.vacuous = true;
         a->proof.why = "no sizes satisfy the conditions";
@@ -277,8 +280,7 @@ static void classify_proof(Attempt *a) {
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (setjmp(a->escape.here)) {
         a->proof.why = a->escape.error.reason;
-        a->prover.explain = a->explain;
-        if (a->explain) text_add(a->explain, "  gave up: %s\n", a->proof.why);
+        trace_line(a->prover.trace, "gave up: %s", a->proof.why);
         a->escape.error.kind = E_NONE;
         a->prover.depth = 0;
         return false;
@@ -289,11 +291,11 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
     a->instance = i;
-    a->explain = o->explain;
     a->needs_only = o->needs_only;
     a->prover = (Prover){
-        .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
+        .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .trace = o->trace};
     a->prover.solver = solver_new(w, arena, o->budget);
+    solver_trace(a->prover.solver, o->trace);
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
     if (!stage(a, attempt_proof)) a->proof.proved = false;
@@ -311,6 +313,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
+    trace_end(o->trace);
     normal_done(&a->prover);
     solver_free(a->prover.solver);
     return a->proof;

@@ -19,7 +19,7 @@ typedef struct Proof {
 typedef struct ProofOptions {
     uint64_t budget; /* of the solver; 0: its default */
     Switches check;
-    Text *explain;   /* NULL: no */
+    Trace *trace;    /* NULL: none */
     bool needs_only; /* nothing is compared: proved stays false, missing says what is */
 } ProofOptions;
 

@@ -55,11 +55,14 @@ typedef struct Reals {
     int nknown, npoint, nfresh;
     const void *key[KNOWN_MAX]; /* of an atom or of the body of a term */
     Z3_ast value[KNOWN_MAX];
+    Nf stands[KNOWN_MAX]; /* what the value is of */
     Point point[POINTS_MAX];
     int nwhole;
     Z3_ast whole[WHOLE_MAX]; /* integers */
     int nchoice;
     Choice choice[CHOICES_MAX];
+    int nsaid, roomsaid;
+    Z3_ast *said;            /* what holds, as it was said, where it is collected */
     bool related, too_large; /* something is said of an atom beyond its sign */
 } Reals;
 
@@ -76,9 +79,17 @@ static Z3_ast real_number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->
 static Z3_ast plus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_add(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast minus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_sub(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast times(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_mul(r->z, 2, (Z3_ast[]){a, b}); }
+static Z3_ast product(Reals *r, unsigned n, const Z3_ast *v) {
+    return n == 1 ? v[0] : Z3_mk_mul(r->z, n, v);
+}
 static Z3_ast le(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_le(r->z, a, b); }
 static Z3_ast equal(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_eq(r->z, a, b); }
-static void assert_real(Reals *r, Z3_ast x) { Z3_solver_assert(r->z, r->s, x); }
+static void assert_real(Reals *r, Z3_ast x) {
+    Z3_solver_assert(r->z, r->s, x);
+    if (!trace_collects(r->p->trace)) return;
+    ARENA_GROW(r->p->arena, r->said, r->roomsaid, r->nsaid + 1);
+    r->said[r->nsaid++] = x;
+}
 static void say_if(Reals *r, Z3_ast when, Z3_ast x) {
     assert_real(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x));
 }
@@ -91,12 +102,13 @@ static Z3_ast known_real(const Reals *r, const void *key) {
         if (r->key[k] == key) return r->value[k];
     return NULL;
 }
-static Z3_ast remember_real(Reals *r, const void *key, Z3_ast value) {
+static Z3_ast remember_real(Reals *r, const void *key, Nf of, Z3_ast value) {
     if (r->nknown == KNOWN_MAX) {
         r->too_large = true;
         return value;
     }
     r->key[r->nknown] = key;
+    r->stands[r->nknown] = of;
     return r->value[r->nknown++] = value;
 }
 
@@ -258,10 +270,10 @@ static Z3_ast choose_part(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
 /* It is the value of one of its parts. A maximum of nothing does not come here: it was imported
    under the condition that it is not empty, or, in exact mode, only parts without variables and
    conditions are looked at. */
-static Z3_ast maximum(Reals *r, const AtomInfo *a) {
+static Z3_ast maximum(Reals *r, const AtomInfo *a, Nf of) {
     Z3_ast m = fresh_real(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
-    remember_real(r, a, m);
+    remember_real(r, a, of, m);
     for (int k = 0; k < a->npart; k++) {
         if (a->part[k].nvar || a->part[k].dom) {
             is[k] = choose_part(r, a, k, m);
@@ -296,8 +308,8 @@ static Z3_ast atom(Reals *r, Atom x) {
     if (a->kind == AT_BASE) {
         v = translate_form(r, a->a);
         r->related = true;
-    } else v = a->kind == AT_MAX ? maximum(r, a) : fresh_real(r);
-    if (!known_real(r, a)) remember_real(r, a, v);
+    } else v = a->kind == AT_MAX ? maximum(r, a, nf_atom(r->p, x)) : fresh_real(r);
+    if (!known_real(r, a)) remember_real(r, a, nf_atom(r->p, x), v);
     if (a->kind == AT_FN) add_function(r, (Function)a->word, translate_form(r, a->a), v);
     if (r->p->exact) return v;
     if (atom_positive(r->p, x)) assert_real(r, Z3_mk_lt(r->z, r->zero, v));
@@ -315,7 +327,7 @@ static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
 static Z3_ast real_power(Reals *r, Z3_ast x, int64_t n) {
     Z3_ast f[POWER_MAX];
     for (int64_t k = 0; k < n; k++) f[k] = x;
-    return n == 1 ? x : Z3_mk_mul(r->z, (unsigned)n, f);
+    return product(r, (unsigned)n, f);
 }
 /* Total: v = x^(1/q) is 0 where x is negative. */
 static Z3_ast real_root(Reals *r, Z3_ast x, int64_t q, bool positive) {
@@ -347,7 +359,7 @@ static Z3_ast opaque_real(Reals *r, const BodyInfo *b) {
 }
 /* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
 static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
-    Z3_ast product[POWER_MAX];
+    Z3_ast power[POWER_MAX];
     unsigned n = 0;
     Nf sum = 0;
     bool known = false; /* a point already */
@@ -356,12 +368,11 @@ static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
         if (a->kind != AT_FN || a->word != FN_EXP) continue;
         known = ratio_is(t->factor[k].power, 1);
         sum = nf_add(r->p, sum, nf_scale(r->p, a->a, t->factor[k].power));
-        product[n++] = value[k];
+        power[n++] = value[k];
     }
     if (n == POWER_MAX || r->p->exact) return;
     if (n > 1 || (n && !known))
-        add_value(r, FN_EXP, translate_form(r, sum),
-                  n == 1 ? product[0] : Z3_mk_mul(r->z, n, product), r->yes);
+        add_value(r, FN_EXP, translate_form(r, sum), product(r, n, power), r->yes);
 }
 static bool inhabited_nf(Prover *, Nf);
 /* No maximum in it is over a domain, which might be empty. */
@@ -396,7 +407,7 @@ static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     unsigned m = 0;
     for (int k = 0; k < part->nfactor; k++) value[m++] = factor(r, &part->factor[k]);
     for (int k = 1; k < n; k++) value[m++] = translate_form(r, nf_of(p, part[k]));
-    Z3_ast v = Z3_mk_mul(r->z, m, value);
+    Z3_ast v = product(r, m, value);
     if (nf_nonnegative(p, nf_of(p, b->term))) assert_real(r, le(r, r->zero, v));
     return v;
 }
@@ -404,10 +415,11 @@ static Z3_ast monic_real(Reals *r, const BodyInfo *b) {
     const Term *t = &b->term;
     Z3_ast v = known_real(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
     if (v) return v;
-    if (t->nvar || t->dom) return remember_real(r, b, product_of_sums(r, b));
+    if (t->nvar || t->dom) return remember_real(r, b, nf_of(r->p, *t), product_of_sums(r, b));
     for (int k = 0; k < t->nfactor; k++) value[k] = factor(r, &t->factor[k]);
     relate_exponents(r, t, value);
-    return remember_real(r, b, t->nfactor ? Z3_mk_mul(r->z, (unsigned)t->nfactor, value) : r->one);
+    return remember_real(r, b, nf_of(r->p, *t),
+                         t->nfactor ? product(r, (unsigned)t->nfactor, value) : r->one);
 }
 static Z3_ast translate_form(Reals *r, Nf nf) {
     Z3_ast sum = r->zero;
@@ -422,8 +434,18 @@ static Z3_ast translate_form(Reals *r, Nf nf) {
 
 /* ---- the question */
 
-/* What was said contradicts itself. */
-static bool contradicts(Reals *r) {
+static const char *real_text(void *user, const char *name) {
+    Reals *r = user;
+    Text t = text_new(r->p->arena);
+    for (int k = 0; k < r->nknown; k++)
+        if (!strcmp(Z3_ast_to_string(r->z, r->value[k]), name)) {
+            nf_print(r->p, r->stands[k], &t);
+            return t.data;
+        }
+    return NULL;
+}
+/* What was said contradicts itself, and so what was to be shown follows. */
+static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
     relate_sigmoids(r);
     if (!r->related || r->too_large) return false;
@@ -433,7 +455,17 @@ static bool contradicts(Reals *r) {
     Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "timeout"), LAST_RESORT_MS);
     Z3_solver_set_params(r->z, r->s, q);
     Z3_params_dec_ref(r->z, q);
-    return Z3_solver_check(r->z, r->s) == Z3_L_FALSE;
+    if (Z3_solver_check(r->z, r->s) != Z3_L_FALSE) return false;
+    if (trace_collects(r->p->trace)) {
+        Text t = text_new(r->p->arena), said = text_new(r->p->arena);
+        nf_print(r->p, nf, &t);
+        text_add(&t, " %s", shown);
+        Z3_set_ast_print_mode(r->z, Z3_PRINT_SMTLIB2_COMPLIANT);
+        for (int k = 0; k < r->nsaid; k++)
+            text_add(&said, "(assert %s)\n", Z3_ast_to_string(r->z, r->said[k]));
+        trace_obligation(r->p->trace, "QF_NRA", said.data, t.data, real_text, r);
+    }
+    return true;
 }
 static Reals *reals_open(Prover *p, Dom ctx) {
     Z3_config c = Z3_mk_config();
@@ -459,7 +491,7 @@ static void reals_close(Reals *r) {
 static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
     Reals *r = reals_open(p, ctx);
     assert_real(r, Z3_mk_not(r->z, equal(r, translate_form(r, nf), r->zero)));
-    bool zero = contradicts(r);
+    bool zero = contradicts(r, "= 0", nf);
     reals_close(r);
     return zero;
 }
@@ -472,7 +504,7 @@ bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goa
     for (int k = 0; k < n; k++) assert_real(r, sign_of(r, given[k]));
     assert_real(r, Z3_mk_not(r->z, sign_of(r, goal)));
     r->related = true;
-    bool follows = contradicts(r);
+    bool follows = contradicts(r, goal.nonzero ? "is not 0" : ">= 0", goal.nf);
     reals_close(r);
     return follows;
 }

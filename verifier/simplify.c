@@ -2,6 +2,7 @@
    single value is left for go, variables that no atom has become their count, pairs that occur as
    a*B + b only become one, digits of variables become variables. Every step is a change of
    variables that is one to one on the term's domain. */
+#include "verifier/explain.h"
 #include "verifier/identities.h"
 #include <string.h>
 
@@ -55,6 +56,7 @@ static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
     if (n) {
         for (int k = 0; k < n; k++) rest = dom_with(p, rest, (Lit){part[k], true});
         t->dom = rest;
+        explain_equation(p, l.p, n, part);
         return true;
     }
     for (int k = 0; k < t->nvar; k++)
@@ -65,6 +67,7 @@ static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
         }
     if (!best) return false;
     t->dom = rest;
+    explain_value(p, "an equation gives", best, best_value, DOM_TRUE);
     eliminate_variable(p, t, best, best_value);
     return true;
 }
@@ -90,6 +93,7 @@ static bool drop_pinned(Prover *p, Term *t) {
     Poly value;
     for (int k = 0; k < t->nvar; k++)
         if (pinned(p, t->dom, t->var[k], &value)) {
+            explain_value(p, "one value is left", t->var[k], value, DOM_TRUE);
             eliminate_variable(p, t, t->var[k], value);
             return true;
         }
@@ -130,6 +134,7 @@ static bool count_unused(Prover *p, Dom ctx, Term t, Terms *out) {
             continue;
         t.dom = rest;
         drop_variable(p, &t, x);
+        explain_count(p, x, n);
         Nf count = nf_polynomial(p, n);
         int terms = nf_size(p, count);
         for (int j = 0; j < terms; j++)
@@ -178,6 +183,7 @@ static bool fuse_pair(Prover *p, Dom ctx, Term *t, Symbol a, Symbol b) {
     if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) ||
         !term_mentions_any(p, r, 1, &k) || !never_negative(p, ctx, na))
         return false;
+    explain_value(p, "two become one", b, value, DOM_TRUE);
     drop_variable(p, &r, a);
     drop_variable(p, &r, b);
     add_variable(p, &r, k);
@@ -266,6 +272,7 @@ static bool split_variable(Prover *p, Dom ctx, Term *t, Symbol x, Poly radix) {
     Symbol high = variable_new(p), low = variable_new(p);
     Poly value =
         poly_add(p->w, poly_mul(p->w, poly_symbol(p->w, high), radix), poly_symbol(p->w, low));
+    explain_value(p, "digits", x, value, DOM_TRUE);
     t->dom = dom_without(p, dom_without(p, t->dom, lit[0]), lit[1]);
     eliminate_variable(p, t, x, value);
     add_variable(p, t, high);
@@ -324,6 +331,7 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
 /* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay
    in the domain: a literal that it follows from may be the one that mentions the symbol. */
 static void replace_symbol(Prover *p, Dom ctx, Term *t, Symbol x, Poly value, Dom given) {
+    explain_value(p, "by its definition", x, value, given);
     if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
     *t = term_subst(p, *t, (Map){1, &x, &value});
 }

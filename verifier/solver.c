@@ -8,6 +8,7 @@
 #include "ops/base/intern.h"
 #include "verifier/witness.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <z3.h>
 
@@ -38,6 +39,10 @@ struct Solver {
     uint64_t budget;
     SolverStats stats;
     Witness *witness;
+    Trace *trace;
+    /* What holds, as it was said, where it is collected: Z3 keeps its own simplification. */
+    Z3_ast *said[MODES];
+    int nsaid[MODES], roomsaid[MODES];
     struct Lemmas *lemmas; /* of the question at hand */
     uint8_t (*multiplied)[64];
     int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not
@@ -85,6 +90,7 @@ void solver_free(Solver *s) {
     Z3_del_context(s->z);
     intern_free(s->cache);
 }
+void solver_trace(Solver *s, Trace *t) { s->trace = t; }
 bool solver_spent(const Solver *s) { return s->stats.spent >= s->budget; }
 SolverStats solver_stats(const Solver *s) { return s->stats; }
 
@@ -152,6 +158,9 @@ static Z3_ast all_of(Solver *s, Lits l, int mode) {
 }
 static void solver_assert(Solver *s, int mode, Z3_ast x) {
     Z3_solver_assert(s->z, solver_of(s, mode), x);
+    if (!trace_collects(s->trace)) return;
+    ARENA_GROW(s->arena, s->said[mode], s->roomsaid[mode], s->nsaid[mode] + 1);
+    s->said[mode][s->nsaid[mode]++] = x;
 }
 static void put_both(Solver *s, const Lits *when, Lit l) {
     for (int mode = 0; mode < MODES; mode++) {
@@ -446,6 +455,42 @@ static Z3_lbool check_solver(Solver *s, int mode, unsigned limit) {
     s->stats.queries++;
     return r;
 }
+
+/* ---- what was asked, in words */
+
+static const char *question_text(Solver *s, const Question *q) {
+    Text t = text_new(s->arena);
+    text_add(&t, q->tag == 'f' ? "nothing has " : "where ");
+    lits_print(s->w, q->holds, &t);
+    text_add(&t, q->tag == 'e'   ? " there is "
+                 : q->tag == 'b' ? " these add up to 0:"
+                 : q->tag == 'c' ? " the + and the - cover the same points:"
+                                 : "");
+    if (q->tag == 'e') lits_print(s->w, q->maybe, &t);
+    for (int k = 0; k < q->n; k++) {
+        text_add(&t, " %+lld where {", (long long)q->member[k].count);
+        lits_print(s->w, q->member[k].dom, &t);
+        text_add(&t, "}");
+    }
+    return t.data;
+}
+static const char *constant_text(void *user, const char *name) {
+    Solver *s = user;
+    Text t = text_new(s->arena);
+    bool product = *name == '*';
+    uint32_t number = (uint32_t)strtoul(name + (product ? 1 : 2), NULL, 10);
+    poly_print(s->w, product ? number : poly_symbol(s->w, number), &t);
+    return product ? arena_format(s->arena, "%s, as one number", t.data) : t.data;
+}
+static void note_question(Solver *s, const Question *q, int mode) {
+    if (!trace_collects(s->trace)) return;
+    Text t = text_new(s->arena);
+    Z3_set_ast_print_mode(s->z, Z3_PRINT_SMTLIB2_COMPLIANT);
+    for (int k = 0; k < s->nsaid[mode]; k++)
+        text_add(&t, "(assert %s)\n", Z3_ast_to_string(s->z, s->said[mode][k]));
+    trace_obligation(s->trace, mode == LINEAR ? "QF_LIA" : "QF_NIA", t.data, question_text(s, q),
+                     constant_text, s);
+}
 /* What does not fit the arrays below is not asked. */
 static bool question_fits(const Question *q) {
     bool fit = q->maybe.n <= LITS_MAX || q->tag != 'e';
@@ -456,6 +501,7 @@ static bool ask_solver(Solver *s, const Question *q) {
     if (!question_fits(q)) return false;
     define_lits(s, q->holds);
     define_lits(s, q->maybe);
+    const int said[MODES] = {s->nsaid[LINEAR], s->nsaid[NATIVE]};
     Z3_solver linear = solver_of(s, LINEAR);
     Z3_solver_push(s->z, linear);
     bool nonlinear = assert_lemmas(s, q->holds, q->maybe);
@@ -463,7 +509,9 @@ static bool ask_solver(Solver *s, const Question *q) {
         solver_assert(s, LINEAR, literal(s, q->holds.v[k], LINEAR));
     solver_assert(s, LINEAR, goal(s, q, LINEAR));
     Z3_lbool r = check_solver(s, LINEAR, LIMIT_LINEAR);
+    if (r == Z3_L_FALSE) note_question(s, q, LINEAR);
     Z3_solver_pop(s->z, linear, 1);
+    s->nsaid[LINEAR] = said[LINEAR];
     if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s))
         return r == Z3_L_FALSE;
     Z3_solver native = solver_of(s, NATIVE);
@@ -474,7 +522,9 @@ static bool ask_solver(Solver *s, const Question *q) {
     r = check_solver(s, NATIVE, q->native_limit);
     s->stats.nonlinear++;
     s->native_failures += r == Z3_L_UNDEF;
+    if (r == Z3_L_FALSE) note_question(s, q, NATIVE);
     Z3_solver_pop(s->z, native, 1);
+    s->nsaid[NATIVE] = said[NATIVE];
     return r == Z3_L_FALSE;
 }
 

@@ -4,6 +4,7 @@
    reproducible. */
 #ifndef ISOMER_SOLVER_H
 #define ISOMER_SOLVER_H
+#include "verifier/trace.h"
 #include "verifier/witness.h"
 
 /* Questions are bounded in Z3's resource units. Only where these stop counting does the clock end
@@ -18,7 +19,8 @@ typedef struct Solver Solver;
 /* budget: Z3 resource units in all, 0: a default. */
 Solver *solver_new(World *, Arena *, uint64_t budget);
 void solver_free(Solver *);
-void solver_assume(Solver *, Lit); /* a base fact */
+void solver_trace(Solver *, Trace *); /* what it shows is written there */
+void solver_assume(Solver *, Lit);    /* a base fact */
 bool solver_spent(const Solver *); /* the budget is used up: every further answer is "not shown" */
 SolverStats solver_stats(const Solver *);
 

@@ -290,12 +290,7 @@ bool dom_mentions(Prover *p, Dom d, Symbol s) {
     return false;
 }
 void dom_print(Prover *p, Dom d, Text *t) {
-    Lits x = dom_lits(p, d);
-    for (int k = 0; k < x.n; k++) {
-        text_add(t, k ? ", " : "");
-        poly_print(p->w, x.v[k].p, t);
-        text_add(t, x.v[k].eq ? " = 0" : " >= 0");
-    }
+    if (d) lits_print(p->w, dom_lits(p, d), t);
 }
 
 /* ---- atoms */

@@ -44,6 +44,7 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     World *w;
     Arena *work;
     Text explain;
+    Trace trace;
     VerifyResult result;
     Conditions conditions; /* in force, beside the rule's own */
     const char *condition; /* the same as text */
@@ -134,15 +135,17 @@ static Refutation differs_early(Verify *v, const int length[], const Instance *i
                                                           : refutation(v, length, i, &o);
 }
 static ProofOptions proof_options(Verify *v) {
-    return (ProofOptions){v->options->budget, v->options->check,
-                          v->options->explain ? &v->explain : NULL, false};
+    return (ProofOptions){v->options->budget, v->options->check, &v->trace, false};
 }
 static bool try_prove(Verify *v, const int length[], const Instance *i, const ProofOptions *o,
                       Proof *proof) {
     const char *where = lengths_text(v, length);
     if (v->options->explain) text_add(&v->explain, "%s%s", where, *where ? "\n" : "");
     if (v->options->explain && v->conditions.n) text_add(&v->explain, "under %s\n", v->condition);
+    int before = v->trace.since = v->trace.n;
+    v->trace.of = kept_text(v, where);
     *proof = prove_instance(v->w, v->work, i, o);
+    if (!proof->proved) v->trace.n = before;
     v->result.queries += proof->stats.queries;
     if (proof->proved) v->result.classes |= proof->classes;
     if (v->options->explain)
@@ -194,6 +197,13 @@ static Refutation differs_guessed(Verify *v, const int length[], const Instance 
     o.shapes = GUESS_SHAPES;
     return r.found ? r : refutation(v, length, i, &o);
 }
+/* Those of a proof under other conditions, or of one that was not believed. */
+static void drop_obligations(Verify *v, int from, int to) {
+    Trace *t = &v->trace;
+    if (from == to) return;
+    memmove(t->v + from, t->v + to, sizeof *t->v * (size_t)(t->n - to));
+    t->n -= to - from;
+}
 /* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at
    which they do not suffice. */
 static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c,
@@ -203,6 +213,7 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
     Conditions old = v->conditions;
     Instance i;
     Proof proof = {0};
+    int known = v->trace.n;
     if (guessed) o.budget = GUESS_BUDGET;
     put_in_force(v, c);
     bool ok = make_instance(v, length, &i);
@@ -216,6 +227,7 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
     }
     if (proof.vacuous && !*v->result.category) v->result.category = "vacuous";
     if (!ok) put_in_force(v, &old);
+    drop_obligations(v, ok ? 0 : known, ok ? known : v->trace.n);
     v->result.verdict = VERDICT_PROVED; /* so far */
     v->result.why = "";
     world_reset(v->w, mark);
@@ -401,6 +413,7 @@ static void verify_run(Verify *v) {
                                   but they must be proved so */
             v->result.classes = 0;
             v->nproved = 0;
+            v->trace.n = 0;
             rule_lengths_first(v->rule, length);
         } else {
             note_proved(v, length);
@@ -408,6 +421,15 @@ static void verify_run(Verify *v) {
         }
     }
     find_all(v);
+}
+static void note_obligations(Verify *v) {
+    Text t = text_new(v->arena);
+    if (!v->trace.collect) return;
+    for (int k = 0; k < v->trace.n; k++)
+        text_add(&t, "%s\t%s\n", v->trace.v[k].digest, v->trace.v[k].purpose);
+    v->result.nobligation = v->trace.n;
+    v->result.obligation = v->trace.v;
+    v->result.obligations = t.data ? t.data : "";
 }
 VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o) {
     Verify *v = ARENA_NEW(arena, Verify, 1);
@@ -418,6 +440,11 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->condition = "";
     v->result = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = ""};
     v->explain = text_new(arena);
+    v->trace = (Trace){.arena = arena,
+                       .words = o->explain ? &v->explain : NULL,
+                       .of = "",
+                       .stage = "",
+                       .collect = o->explain || o->obligations};
     if (setjmp(v->escape.here)) note_unknown(v, v->escape.error.reason);
     else {
         v->w = graph_world_new(&v->escape, o->memory);
@@ -432,6 +459,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->result.sides = proved ? joined_parts(v, v->conditions.n, v->conditions.side) : "";
     if (proved) v->result.category = "";
     v->result.explanation = v->explain.data;
+    if (proved) note_obligations(v);
     v->result.ms = milliseconds() - start;
     return v->result;
 }

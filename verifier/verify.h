@@ -9,6 +9,7 @@ typedef struct VerifyOptions {
     bool no_preconditions; /* the rule as it stands: nothing is added to its conditions */
     bool prove_first;      /* no counterexample is looked for before a proof has failed */
     bool explain;          /* implies prove_first */
+    bool obligations;      /* are kept */
     Switches check;        /* all on, but in tests */
     int shapes;            /* for counterexamples; 0: 60 */
     size_t memory;         /* bytes, 0: no limit */
@@ -27,6 +28,11 @@ typedef struct VerifyResult { /* strings live in the arena that was given */
     const char *why;      /* UNKNOWN: which obligation, which budget; "" else */
     const char *counterexample; /* REFUTED; NULL else */
     const char *explanation;    /* NULL unless asked for */
+    /* PROVED: on what the proofs rest, if asked for; the spectators' argument rests on nothing. */
+    int nobligation;
+    const Obligation *obligation;
+    const char
+        *obligations; /* the same as text: a line "DIGEST<tab>PURPOSE" for each; NULL: none */
     double ms;
     int queries;
 } VerifyResult;

@@ -7,12 +7,14 @@
 #include "rules/taso.h"
 #include "graphs/world.h"
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct Options {
-    const char *out, *json, *directory, *explain, *help;
+    const char *out, *json, *directory, *obligations, *explain, *help;
     int64_t budget, jobs, memory;
     bool no_preconditions, resume, quiet, version;
 } Options;
@@ -26,6 +28,7 @@ typedef struct Program {
     Options o;
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
+    Text obligations;     /* lines of the index */
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
     File *file;
     int nfile;
@@ -74,7 +77,17 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_TEXT,
          .into = &o->explain,
          .value = "ID",
-         .help = "Prints the normal forms of the rule with this identifier or name."},
+         .help =
+             "Prints how the rule with this identifier or name is proved: normal forms, changes "
+             "of variables, cases, and what Z3 was asked. Without -o and --json the other rules "
+             "are left alone."},
+        {.name = "obligations",
+         .kind = OPT_TEXT,
+         .into = &o->obligations,
+         .value = "DIR",
+         .help =
+             "Writes each question on which a proof rests (Z3 answered unsat) to DIR/DIGEST.smt2, "
+             "and which rule asks which to DIR/index.tsv."},
         {.name = "budget",
          .kind = OPT_INT,
          .into = &o->budget,
@@ -131,6 +144,13 @@ static void write_counterexample(Program *p, const Rule *rule, const VerifyResul
     const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
     file_write(path, text, strlen(text), &p->error);
 }
+static void index_obligations(Program *p, const Rule *rule, const char *line) {
+    while (*line) {
+        int n = (int)strcspn(line, "\n");
+        text_add(&p->obligations, "%s\t%s\t%.*s\n", rule->id, rule->name, n, line);
+        line += n + (line[n] == '\n');
+    }
+}
 /* Each with where it comes from. */
 static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
@@ -165,6 +185,7 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
         fflush(stdout);
     }
     if (r->counterexample && p->o.directory) write_counterexample(p, rule, r);
+    if (r->obligations && p->o.obligations) index_obligations(p, rule, r->obligations);
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
 }
 
@@ -243,6 +264,24 @@ static bool read_file(Program *p, const char *path) {
     return true;
 }
 
+/* ---- obligations */
+
+static bool open_obligations(Program *p) {
+    if (!p->o.obligations) return true;
+    p->obligations = text_new(p->arena);
+    text_add(&p->obligations, "rule\tname\tquestion\tpurpose\n");
+    if (p->o.resume)
+        return error_set(&p->error, E_USAGE, "--obligations",
+                         "cannot be given with --resume: what is not proved again asks nothing");
+    if (!mkdir(p->o.obligations, 0777) || errno == EEXIST) return true;
+    return error_set(&p->error, E_ENVIRONMENT, p->o.obligations, "cannot create the folder: %s",
+                     strerror(errno));
+}
+static bool write_index(Program *p) {
+    return file_write(arena_format(p->arena, "%s/index.tsv", p->o.obligations), p->obligations.data,
+                      p->obligations.size, &p->error);
+}
+
 /* ---- what is to be explained */
 
 static bool explained_is_there(Program *p) {
@@ -250,6 +289,15 @@ static bool explained_is_there(Program *p) {
         if (rule_named(&p->set.v[k], p->o.explain)) return true;
     return error_set(&p->error, E_USAGE, "--explain",
                      "no rule in the given files has the identifier or name %s", p->o.explain);
+}
+
+/* The others have no part in it, unless their verdicts are to be written. */
+static void leave_others(Program *p) {
+    int n = 0;
+    for (int k = 0; k < p->set.n; k++)
+        if (rule_named(&p->set.v[k], p->o.explain)) p->set.v[n++] = p->set.v[k];
+    p->set.n = n;
+    p->refused.n = 0;
 }
 
 /* ---- going on */
@@ -304,10 +352,12 @@ static bool verify_all(Program *p) {
     VerifyOptions o = verify_defaults();
     o.budget = (uint64_t)p->o.budget;
     o.no_preconditions = p->o.no_preconditions;
+    o.obligations = p->o.obligations;
     WorkerOptions how = {.jobs = (int)p->o.jobs,
                          .memory = (size_t)p->o.memory << 20,
                          .skip = p->skip,
-                         .explain_id = p->o.explain};
+                         .explain_id = p->o.explain,
+                         .obligations = p->o.obligations};
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
 static bool verify_files(Program *p, const StringList *files) {
@@ -320,13 +370,14 @@ static bool verify_files(Program *p, const StringList *files) {
         p->file[p->nfile++] = (File){files->v[k], p->set.n, p->refused.n};
     }
     if (p->o.explain && !explained_is_there(p)) return false;
+    if (p->o.explain && !p->o.out && !p->o.json) leave_others(p);
     p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
-    if (!open_journal(p)) return false;
+    if (!open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);
     bool ok = verify_all(p);
@@ -335,7 +386,8 @@ static bool verify_files(Program *p, const StringList *files) {
            p->conditional, p->count[VERDICT_REFUTED],
            p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
     bool write = ok || p->error.kind == E_INTERRUPTED;
-    bool wrote = write && (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p));
+    bool wrote = write && (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p)) &&
+                 (!p->o.obligations || write_index(p));
     journal_close(p->journal, wrote && all_decided(p));
     return wrote && ok && p->error.kind == E_NONE;
 }

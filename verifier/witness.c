@@ -15,6 +15,14 @@ enum {
     LITS = 200,
     MEMBERS = 8
 };
+void lits_print(World *w, Lits l, Text *t) {
+    text_add(t, l.n ? "" : "anything");
+    for (int k = 0; k < l.n; k++) {
+        text_add(t, k ? ", " : "");
+        poly_print(w, l.v[k].p, t);
+        text_add(t, l.v[k].eq ? " = 0" : " >= 0");
+    }
+}
 struct Witness {
     World *w;
     Arena *arena;

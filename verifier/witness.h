@@ -8,6 +8,7 @@ typedef struct Lits {
     int n;
     const Lit *v;
 } Lits;
+void lits_print(World *, Lits, Text *);
 typedef struct Member { /* `count` times the indicator of a set of points */
     int64_t count;
     Lits dom;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 256, TEXTS = 7 };
+enum { JOBS_MAX = 256, TEXTS = 8 };
 typedef struct Record {
     int verdict, queries;
     unsigned classes;
@@ -62,8 +62,9 @@ static bool read_all(int fd, void *data, size_t n) {
 /* ---- the worker */
 
 static const char **texts_of(VerifyResult *r, int k) {
-    const char **v[TEXTS] = {&r->condition,      &r->all,        &r->sides, &r->category, &r->why,
-                             &r->counterexample, &r->explanation};
+    const char **v[TEXTS] = {&r->condition,   &r->all,        &r->sides,
+                             &r->category,    &r->why,        &r->counterexample,
+                             &r->explanation, &r->obligations};
     return v[k];
 }
 static bool send_result(int fd, VerifyResult *r) {
@@ -95,6 +96,26 @@ static void limit_memory(size_t bytes) {
     if (bytes && mapped_bytes() < reserved) setrlimit(RLIMIT_AS, &limit);
 }
 
+/* One file for each question, named by its digest; equal ones are there already, from another rule
+   or worker. */
+static void write_obligations(Arena *a, const char *folder, const Rule *rule, VerifyResult *r) {
+    Error e = {0};
+    for (int k = 0; k < r->nobligation && e.kind == E_NONE; k++) {
+        const Obligation *o = &r->obligation[k];
+        const char *path = arena_format(a, "%s/%s.smt2", folder, o->digest);
+        const char *text = arena_format(a, "; rule %s (%s)\n%s", rule->name, rule->id, o->text);
+        if (access(path, F_OK)) file_write(path, text, strlen(text), &e);
+    }
+    if (e.kind == E_NONE) return;
+    *r = (VerifyResult){.verdict = VERDICT_UNKNOWN,
+                        .condition = "",
+                        .all = "",
+                        .sides = "",
+                        .category = "",
+                        .ms = r->ms,
+                        .queries = r->queries};
+    r->why = arena_format(a, "its obligations could not be written: %s", e.reason);
+}
 static _Noreturn void prove_jobs(const Pool *p, int from, int to) {
     int rule;
     limit_memory(p->how->memory);
@@ -104,6 +125,7 @@ static _Noreturn void prove_jobs(const Pool *p, int from, int to) {
         VerifyOptions o = *p->options;
         o.explain = p->how->explain_id && rule_named(&p->set->v[rule], p->how->explain_id);
         VerifyResult r = verify_rule(a, &p->set->v[rule], &o);
+        if (p->how->obligations) write_obligations(a, p->how->obligations, &p->set->v[rule], &r);
         if (!send_result(to, &r)) break;
         arena_free(a);
     }

@@ -6,9 +6,10 @@
 
 typedef struct WorkerOptions {
     int jobs;
-    size_t memory;          /* bytes of address space of each worker; 0: no limit */
-    const bool *skip;       /* rules that are not to be verified; NULL: none */
-    const char *explain_id; /* the rule to explain, by identifier or name; NULL: none */
+    size_t memory;           /* bytes of address space of each worker; 0: no limit */
+    const bool *skip;        /* rules that are not to be verified; NULL: none */
+    const char *explain_id;  /* the rule to explain, by identifier or name; NULL: none */
+    const char *obligations; /* the folder into which they are written; NULL: they are not */
 } WorkerOptions;
 bool rule_named(const Rule *, const char *name_or_identifier);
 /* In the order in which rules finish. */

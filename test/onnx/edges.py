@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Attributes at the ends of what ONNX allows, and special values of inputs: run-model against ONNX
-Runtime and ONNX's reference. What differs is printed as rows of DEVIATIONS.md; with --check they
-must be those that stand there. --sample: one case of eight.
+"""Attributes at the ends of what ONNX allows, special values of inputs, sizes 0 and 1: run-model
+against ONNX Runtime and ONNX's reference. Prints how many cases differ, and which are not in
+deviations.tsv, the list of those that are known; exit status 1 if there is one. --sample: one case
+of eight. --write: writes the list, and DEVIATIONS.md, which says of each group why.
 
-usage: edges.py [--check] [--sample]"""
+usage: edges.py [--sample] [--write]"""
 
+import datetime
 import itertools
 import os
 import subprocess
@@ -15,13 +17,15 @@ import warnings
 import numpy as np
 import onnx
 import onnxruntime
+from edge_cases import Fixed, all_cases
+from edge_reasons import why
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-TABLE = os.path.join(ROOT, "test/onnx/DEVIATIONS.md")
-HEAD = "<!-- table -->\n"
+LIST = os.path.join(ROOT, "test/onnx/deviations.tsv")
+PAGE = os.path.join(ROOT, "test/onnx/DEVIATIONS.md")
 VALUES = [0, -0.0, 1e-45, 1e-30, 1e-6, -1e-6, 1e-3, 0.25, -0.25, 0.5, -0.5, 1, -1, 1.5, 2.5, -2, 10]
 VALUES += [60, -60, 88, -88, 90, -90, 1e4, 1e10, -1e10, 1e20, -1e20, 3e38, -3e38]
 VALUES = np.array(VALUES + [np.inf, -np.inf, np.nan], dtype=np.float32)
@@ -52,31 +56,60 @@ COORDINATES += ["pytorch_half_pixel"]
 ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 
-def model_of(node, x, sizes, more=()):
-    """A model of one node."""
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, sizes)]
-    graph = helper.make_graph([node], "edge", inputs, outputs, list(more))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+def model_of(node, inputs, sizes=()):
+    """A model of one node; outputs have the ranks of `sizes`, if given."""
+    given = {name: x for name, x in zip(node.input, inputs) if x is not None}
+    kinds = helper.np_dtype_to_tensor_dtype
+    infos = [
+        helper.make_tensor_value_info(name, kinds(x.dtype), x.shape)
+        for name, x in given.items()
+        if not isinstance(x, Fixed)
+    ]
+    fixed = [
+        helper.make_tensor(name, kinds(x.value.dtype), x.value.shape, x.value.ravel())
+        for name, x in given.items()
+        if isinstance(x, Fixed)
+    ]
+    outputs = [
+        (
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes[0])
+            if sizes
+            else helper.make_empty_tensor_value_info(name)
+        )
+        for name in node.output
+    ]
+    graph = helper.make_graph([node], "edge", infos, outputs, fixed)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
-def results(model, x, folder):
-    """Ours, ONNX Runtime's and the reference's; None where one of the latter refuses."""
+def ours(model, feed, folder):
+    """run-model's outputs; how it ended, as text, where it has none."""
     path = os.path.join(folder, "m.onnx")
     onnx.save(model, path)
-    np.save(os.path.join(folder, "x.npy"), x)
-    ours = [os.path.join(BUILD, "run-model"), path, "--input", f"x={folder}/x.npy"]
-    subprocess.run([*ours, "--output-dir", folder], check=True, capture_output=True)
-    found = [np.load(os.path.join(folder, "y.npy"))]
+    command = [os.path.join(BUILD, "run-model"), path, "--output-dir", folder]
+    for name, x in feed.items():
+        np.save(os.path.join(folder, name + ".npy"), x)
+        command += ["--input", f"{name}={folder}/{name}.npy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"exit {done.returncode}: {done.stderr.strip()[:200]}"
+    return [np.load(os.path.join(folder, y.name + ".npy")) for y in model.graph.output]
+
+
+def results(model, feed, folder):
+    """Ours, ONNX Runtime's and the reference's, each a list of arrays; None where one of the latter
+    refuses."""
+    found = [ours(model, feed, folder)]
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 4
+    data = model.SerializeToString()
     run = [
-        lambda: onnxruntime.InferenceSession(path, quiet, ["CPUExecutionProvider"]),
+        lambda: onnxruntime.InferenceSession(data, quiet, ["CPUExecutionProvider"]),
         lambda: ReferenceEvaluator(model),
     ]
     for session in run:
         try:
-            found.append(session().run(None, {"x": x})[0])
+            found.append([np.asarray(y) for y in session().run(None, feed)])
         except Exception:  # pylint: disable=broad-except
             found.append(None)
     return found
@@ -86,6 +119,11 @@ def same(a, b):
     """By element: equal up to rounding, NaN to NaN."""
     near = np.abs(a.astype(np.float64) - b) <= TOLERANCE * np.maximum(np.abs(b), 1e-30)
     return (np.isnan(a) & np.isnan(b)) | (a == b) | near
+
+
+def like(runtime, reference):
+    """With whom we agree."""
+    return "as ONNX Runtime" if runtime else "as the reference" if reference else "as neither"
 
 
 def text(value):
@@ -102,14 +140,14 @@ def functions(folder):
     """Rows of the functions of one number."""
     for name, attributes in sampled(CASES):
         node = helper.make_node(name, ["x"], ["y"], **attributes)
-        model = model_of(node, VALUES, VALUES.shape)
-        ours, runtime, reference = results(model, VALUES, folder)
+        mine, *others = results(model_of(node, [VALUES], [VALUES.shape]), {"x": VALUES}, folder)
         for k, x in enumerate(VALUES):
-            others = [y[k] if y is not None else None for y in (runtime, reference)]
-            if all(y is None or same(ours[k : k + 1], np.array([y]))[0] for y in others):
+            theirs = [y[0][k] if y is not None else None for y in others]
+            if all(y is None or same(mine[0][k : k + 1], np.array([y]))[0] for y in theirs):
                 continue
             words = ", ".join(f"{key}={value:g}" for key, value in attributes.items())
-            yield (name, words, f"x = {x:g}", text(ours[k]), *map(text, others))
+            mark = like(*(y is not None and same(mine[0][k], y) for y in theirs))
+            yield (name, words, f"x = {x:g}", text(mine[0][k]), *map(text, theirs), mark)
 
 
 def resizes(folder):
@@ -118,29 +156,132 @@ def resizes(folder):
     for coordinate, rounding, n, m in sampled(cases):
         x = np.arange(n, dtype=np.float32).reshape(1, 1, n)
         words = {"coordinate_transformation_mode": coordinate, "nearest_mode": rounding}
-        node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest", **words)
-        sizes = helper.make_tensor("sizes", TensorProto.INT64, [3], [1, 1, m])
-        found = results(model_of(node, x, [1, 1, m], [sizes]), x, folder)
-        if all(y is None or np.array_equal(y, found[0]) for y in found[1:]):
+        names = ["x", "", "", "sizes"]
+        node = helper.make_node("Resize", names, ["y"], mode="nearest", **words)
+        model = model_of(node, [x, None, None, Fixed([1, 1, m])], [[1, 1, m]])
+        found = results(model, {"x": x}, folder)
+        if all(y is None or np.array_equal(y[0], found[0][0]) for y in found[1:]):
             continue
-        values = ("-" if y is None else " ".join(map(text, y.ravel())) for y in found)
-        yield ("Resize", f"{coordinate}, {rounding}", f"{n} to {m}", *values)
+        values = ("-" if y is None else " ".join(map(text, y[0].ravel())) for y in found)
+        mark = like(*(y is not None and agrees(found[0], y) for y in found[1:]))
+        yield ("Resize", f"{coordinate}, {rounding}", f"{n} to {m}", *values, mark)
+
+
+# ---- all operators
+
+
+def agrees(a, b):
+    """The same kinds, sizes and elements."""
+    return all(
+        x.shape == y.shape
+        and x.dtype == y.dtype
+        and same(x.astype(np.float64), y.astype(np.float64)).all()
+        for x, y in zip(a, b)
+    )
+
+
+def words_of(x):
+    """An input: its sizes and kind; small ones by their elements."""
+    array = x.value if isinstance(x, Fixed) else x
+    if array is None:
+        return "-"
+    if isinstance(x, Fixed) or array.size < 2:
+        return str(array.tolist())
+    return f"{array.dtype} {list(array.shape)}"
+
+
+def first_difference(found):
+    """What each has at the first place where two of them differ."""
+    lists = [x for x in found if isinstance(x, list)]
+    if len(lists) > 1:
+        for k in range(len(lists[0])):
+            shapes = {(y[k].shape, y[k].dtype) for y in lists}
+            if len(shapes) > 1:
+                return [
+                    f"{x[k].dtype} {list(x[k].shape)}" if isinstance(x, list) else x for x in found
+                ]
+            for at in np.ndindex(lists[0][k].shape):
+                values = [np.array([y[k][at]], np.float64) for y in lists]
+                if not all(same(values[0], v)[0] for v in values[1:]):
+                    mine = [
+                        f"{list(at)}: {text(x[k][at])}" if isinstance(x, list) else x for x in found
+                    ]
+                    return mine
+    return ["a result" if isinstance(x, list) else x for x in found]
+
+
+def nodes(folder):
+    """Rows of the cases of edge_cases.py. Where we refuse what another takes, that is a row, too;
+    not so where both others refuse."""
+    for name, attributes, inputs, outputs in sampled(all_cases()):
+        names = ["" if x is None else f"x{k}" for k, x in enumerate(inputs)]
+        node = helper.make_node(name, names, [f"y{k}" for k in range(outputs)], **attributes)
+        feed = {n: x for n, x in zip(names, inputs) if n and not isinstance(x, Fixed)}
+        found = results(model_of(node, inputs), feed, folder)
+        known = [y for y in found[1:] if y is not None]
+        if not known or (isinstance(found[0], list) and all(agrees(found[0], y) for y in known)):
+            continue
+        words = ", ".join(f"{key}={value}" for key, value in attributes.items())
+        case = "; ".join(map(words_of, inputs))
+        differ = ("-" if x is None else x for x in first_difference(found))
+        mark = "refused"
+        if isinstance(found[0], list):
+            mark = like(*(y is not None and agrees(found[0], y) for y in found[1:]))
+        yield (name, words, case, *differ, mark)
+
+
+# ---- the page
+
+HEADING = """# Where run-model, ONNX Runtime and ONNX's reference differ
+What `make edges` finds: the cases of `test/onnx/edges.py` (functions of one number, each attribute
+at 0, 1, negative, tiny and huge, special values; `Resize` by nearest elements between all sizes up
+to 7) and of `edge_cases.py` (the other operators: sizes 0 and 1, ranks 0 to 6, attributes at the
+ends of what ONNX allows, infinities, NaN, -0, the ends of integers). Each group of differences
+has an example; `deviations.tsv` lists all. What one of them refuses is not compared with it. A new
+difference fails `edges.py`, of which `make test` takes a sample of one in eight.
+"""
+
+
+def write_page(rows, cases):
+    """The list, and the page; false: of a group it is not known why."""
+    with open(LIST, "w", encoding="utf-8") as file:
+        file.write("operator\tattributes\tcase\tours\tONNX Runtime\treference\twe are\n")
+        file.writelines("\t".join(row) + "\n" for row in rows)
+    groups = {}
+    for row in rows:
+        groups.setdefault((row[0], row[6]), []).append(row)
+    missing = [key for key in groups if not why(*key)]
+    today = datetime.date.today().isoformat()
+    versions = f"ONNX Runtime {onnxruntime.__version__}, onnx {onnx.__version__}, {today}"
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(f"{HEADING}\n{versions}; relative {TOLERANCE}: of {cases} cases")
+        file.write(f" (of functions, each value is one) {len(rows)} differ.\n\n")
+        file.write("| operator | differ | example | ours | ONNX Runtime | reference | why |\n")
+        file.write("|---|---|---|---|---|---|---|\n")
+        for (name, mark), found in sorted(groups.items()):
+            first = found[0]
+            case = ", ".join(x for x in first[1:3] if x)
+            values = " | ".join(x.replace("|", " ") for x in first[3:6])
+            file.write(f"| {name} | {len(found)} | {case} | {values} | {why(name, mark)} |\n")
+    for key in missing:
+        print("no reason is given for", *key)
+    return not missing
 
 
 def main():
-    """Prints the rows, or checks them."""
+    """Compares all cases, or a sample."""
     warnings.simplefilter("ignore")
-    rows = []
+    rows, cases = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for row in [*functions(folder), *resizes(folder)]:
-            rows.append("| " + " | ".join(row) + " |")
-    if "--check" not in sys.argv[1:]:
-        print("\n".join(rows))
-        return 0
-    with open(TABLE, encoding="utf-8") as file:
-        stated = set(file.read().split(HEAD)[1].splitlines())
-    new = [row for row in rows if row not in stated]
-    print("\n".join(new + [f"{len(rows)} deviations, {len(new)} of them not in DEVIATIONS.md"]))
+        for row in [*functions(folder), *resizes(folder), *nodes(folder)]:
+            rows.append([" ".join(str(x).split()) for x in row])
+    if "--write" in sys.argv[1:]:
+        cases = len(CASES) * len(VALUES) + len(COORDINATES) * len(ROUNDINGS) * 49
+        return 0 if write_page(rows, cases + len(list(all_cases()))) else 1
+    with open(LIST, encoding="utf-8") as file:
+        known = set(file.read().splitlines())
+    new = [line for line in map("\t".join, rows) if line not in known]
+    print("\n".join(new + [f"{len(rows)} deviations, {len(new)} of them not in deviations.tsv"]))
     return 1 if new else 0
 
 

@@ -276,7 +276,7 @@ def test_explain(tmp_path):
     rules = tmp_path / "r.rules"
     rules.write_text(MANY.format(k=1) + "\n" + MANY.format(k=2))
     done = subprocess.run([PROGRAM, "--explain", "r2", rules], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout.count("left: ") == 1
+    assert done.returncode == 0 and done.stdout.count("output 1\n") == 1
     identifier = next(x for x in done.stdout.splitlines() if " r2 " in x).split()[1]
     done = run("--explain", identifier, rules)
     assert done.returncode == 0 and "unknown" in done.stdout

@@ -172,7 +172,13 @@ Ex real_shortest(World *w, double value, bool is_double) {
     return ex_rational(w, value < 0 ? -p : p, q);
 }
 
+/* An infinity as a bound whose default is the greatest float, on the same side: none. */
+static bool means_none(const AttrDef *d, double v) {
+    double none = isinf(v) && d->init ? strtod(d->init, NULL) : 0;
+    return fabs(none) >= 3.4028234e38 && signbit(none) == signbit(v);
+}
 static bool give_real(Import *s, int attr, double v, bool is_double) {
+    if (means_none(&s->op->attrs[attr], v)) return true;
     if (!isfinite(v))
         return import_fail(s, "an infinite or undefined number as %s", s->op->attrs[attr].name);
     s->attr[attr].real = real_shortest(s->w, v, is_double);

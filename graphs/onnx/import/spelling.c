@@ -55,6 +55,9 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
     if (!poly_constant(s->w, size, &n) && st != 1)
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
+    /* The negative padding that the specification's formula gives is cut off by some and taken for
+       none by others. Of -1 the element is at the end, where no window is. */
+    if (all < -1) return import_fail(s, "auto_pad with strides that pass over whole elements");
     if (all < 0) all = 0;
     *begin = whole_number(s, upper ? all / 2 : all - all / 2),
     *end = whole_number(s, upper ? all - all / 2 : all / 2);
@@ -182,8 +185,8 @@ static Poly slice_bound(Import *s, Poly n, Poly at) {
                        : min_size(s, at, n);
 }
 
-/* One axis of Slice: begin and end are clamped (for negative steps to -1..n-1), then the number of
-   steps between. */
+/* One axis of Slice: begin and end are clamped (for negative steps to 0..n-1 and -1..n-1), then the
+   number of steps between. */
 static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start,
                        Poly *size) {
     int64_t a, b, all;
@@ -193,7 +196,8 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
         return import_fail(s, "a slice with a negative step where sizes are not known numbers");
     if (step < 0) {
         a = a < 0 ? a + all : a, b = b < 0 ? b + all : b;
-        a = a > all - 1 ? all - 1 : a < -1 ? -1 : a, b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
+        a = a < 0 ? 0 : a, a = a > all - 1 ? all - 1 : a;
+        b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
         int64_t count = a > b ? (a - b - step - 1) / -step : 0;
         return *start = whole_number(s, count ? a : 0), *size = whole_number(s, count), true;
     }
@@ -230,6 +234,10 @@ bool import_slice(Import *s, int attr) {
         if ((some && !axis_number(s, axes, k, x->n, &a)) ||
             (stepped && !number_at(s, steps, k, &st)))
             return false;
+        int64_t n;
+        bool far = st < -INT32_MAX || st > INT32_MAX;
+        if (far && poly_constant(s->w, x->v[a], &n) && n < INT32_MAX)
+            st = st < 0 ? -n - 1 : n + 1; /* no more than the first element is met, either */
         if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
             return import_fail(s, "a step that is 0 or too large");
         if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;

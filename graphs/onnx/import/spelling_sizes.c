@@ -207,6 +207,8 @@ bool import_pads_transposed(Import *s, int attr) {
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are not known numbers");
+        if (all < 0 && automatic) /* what is missing is added by none at the same place */
+            return import_fail(s, "auto_pad with strides that pass over whole elements");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
         v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
         v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);

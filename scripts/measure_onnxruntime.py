@@ -5,9 +5,9 @@ each path, in the order asked, then an empty line. One thread or as many as --th
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
 new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
 After --few rounds those files are left that are 5 % slower than the fastest, after as many again
-those that are 3 % slower, and so on; the first, the original, stays until it is alone. Time is the
-thread's CPU clock, because long calls are always preempted on a busy machine; with more threads the
-time that passes.
+those that are 3 % slower, and so on; the first, the original, stays, but alone has few rounds.
+Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
+threads the time that passes.
 
 SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
 file's share of its round, times the fastest round: where a machine's speed changes by the second,
@@ -75,12 +75,11 @@ def measure(paths, feed, rounds, threads=1, few=None):
     """Every `few` rounds what is clearly slower is left."""
     files = [Measured(path, feed, threads) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
-    alone = len(runs) == 1
     for done in range(rounds):
         if few and done and done % few == 0 and runs:
             step = min(done // few, len(CLEARLY_SLOWER)) - 1
             runs = still_in(runs, CLEARLY_SLOWER[step])
-            if len(runs) == 1 and not alone:
+            if len(runs) == 1:
                 break
         for file in order.sample(runs, len(runs)):
             file.visit()

@@ -16,6 +16,7 @@
 #define LITTLE 0.01
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define LOSES 1.05  /* in a sample, clearly */
+#define HOT 0.9     /* a rule of which a place gains so much may gain more with others */
 #define MARGIN 0.93 /* what gains less is timed twice: the best of many noisy times deceives */
 enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
 
@@ -429,31 +430,59 @@ static bool judge_patience(Pricing *x) {
     return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
 }
 
-/* Those of list that are not asked for yet and are worth it, in batches by the part they rewrite.
- */
-static bool time_listed(Pricing *x, int n, const int list[]) {
-    for (int k = 0; k < n && !x->ended; k++) {
-        int batch[BATCH], m = 0;
-        const PartPrice *first = &x->v[list[k]];
-        for (int j = k; j < n && m < BATCH; j++) {
-            PartPrice *p = &x->v[list[j]];
-            if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
-            p->asked = true;
-            if (look_up(x, p)) continue;
-            if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
-            else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
-        }
-        if (m && (run_cancelled(x->r) || !time_batch(x, m, batch) || !judge_patience(x)))
-            return false;
+/* One batch: list[k], unless it was asked or is not worth it, and what else of the list rewrites
+   the same part. */
+static bool time_one(Pricing *x, int n, const int list[], int k) {
+    int batch[BATCH], m = 0;
+    const PartPrice *first = &x->v[list[k]];
+    for (int j = k; j < n && m < BATCH; j++) {
+        PartPrice *p = &x->v[list[j]];
+        if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
+        p->asked = true;
+        if (look_up(x, p)) continue;
+        if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
+        else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
     }
+    return !m || (!run_cancelled(x->r) && time_batch(x, m, batch) && judge_patience(x));
+}
+
+static bool time_listed(Pricing *x, int n, const int list[]) {
+    for (int k = 0; k < n && !x->ended; k++)
+        if (!time_one(x, n, list, k)) return false;
     return true;
 }
 
-static int by_estimate(const void *a, const void *b, void *prices) {
-    const PartPrice *v = prices, *x = &v[*(const int *)a], *y = &v[*(const int *)b];
-    return x->estimate < y->estimate   ? -1
-           : x->estimate > y->estimate ? 1
-                                       : *(const int *)a - *(const int *)b;
+/* By price: it is of a set that grows from a rule of which some place gains clearly. */
+static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
+    const Places *p = x->places;
+    memset(hot, 0, sizeof *hot * (size_t)x->n);
+    memset(rule, 0, sizeof *rule * (size_t)x->r->library.n);
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < x->nplace; k++) {
+            const int seed = p->set[p->place[k].set].seed, at = x->of[k];
+            if (seed < 0 || at < 0) continue;
+            if (pass) hot[at] |= rule[seed];
+            else if (is_known(&x->v[at]) && x->v[at].seconds[1] < HOT * x->v[at].seconds[0])
+                rule[seed] = true;
+        }
+}
+
+/* What grows from a gain before all else, cheap questions before dear ones. */
+static bool time_cheap_first(Pricing *x, int n, int list[]) {
+    bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
+         *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
+    for (int done = 0; done < n && !x->ended; done++) {
+        int next = done;
+        find_hot(x, hot, rule);
+        for (int k = done + 1; k < n; k++) {
+            const int i = list[k], j = list[next];
+            if (hot[i] != hot[j] ? hot[i] : x->v[i].estimate < x->v[j].estimate) next = k;
+        }
+        const int first = list[next];
+        list[next] = list[done], list[done] = first;
+        if (!time_one(x, n, list, done)) return false;
+    }
+    return true;
 }
 
 /* In a sample of m the order in which it is asked: the heaviest, the lightest, those between. */
@@ -473,7 +502,7 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     return known >= CLEAR;
 }
 
-/* One part more of each kind in each set, the cheap ones first. */
+/* One part more of each kind in each set. */
 static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) {
     int *some = NULL, n = 0, room = 0;
     for (int set = from; set < x->nset; set++) {
@@ -485,8 +514,7 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
             some[n++] = list[sampled(m, sample_order(m, round))];
         }
     }
-    qsort_r(some, (size_t)n, sizeof *some, by_estimate, x->v);
-    return time_listed(x, n, some);
+    return time_cheap_first(x, n, some);
 }
 
 /* Of each kind in a set a few were timed, large and small. Where none of them gains the rest is

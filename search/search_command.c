@@ -8,9 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-#define TIE 0.97     /* a gain below 3 % is none */
-#define SHARE 1e-3   /* what a place may gain at most, of the whole, to be left */
-#define PARTS 0.6    /* of the time that there is */
+#define TIE 0.97   /* a gain below 3 % is none */
+#define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
+#define PARTS 0.6  /* of the time that there is */
+#define EXTEND 0.03
 #define PATIENCE 0.1 /* of the time; where nothing is promised then, nothing gains */
 #define LOSES 0.01   /* of the time of the parts that a rule rewrites */
 #define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
@@ -98,8 +99,9 @@ static bool add_winners(CommandSearch *s) {
 
 /* Each rule with all that follows it, as long as that takes little of the time. */
 static bool extend_seeds(CommandSearch *s) {
+    const double until = run_seconds(s->r) + EXTEND * s->limit;
     int at;
-    for (int k = 0, n = s->places.nset; k < n && run_seconds(s->r) < s->prices.patience / 2; k++)
+    for (int k = 0, n = s->places.nset; k < n && run_seconds(s->r) < until; k++)
         if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
     return true;
 }
@@ -109,16 +111,17 @@ static bool price(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
     const double whole = cost_model(r->w, &r->original, r->sizes, NULL);
-    s->prices = (Pricing){.r = r,
-                          .places = &s->places,
-                          .folder = s->folder->path,
-                          .device = s->device,
-                          .timer = wholes_time_part,
-                          .user = s,
-                          .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
-                          .least = SHARE * whole,
-                          .patience = PATIENCE * s->limit,
-                          .hopeful = HOPELESS * s->base};
+    s->prices =
+        (Pricing){.r = r,
+                  .places = &s->places,
+                  .folder = s->folder->path,
+                  .device = s->device,
+                  .timer = wholes_time_part,
+                  .user = s,
+                  .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
+                  .least = SHARE * whole,
+                  .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
+                  .hopeful = HOPELESS * s->base};
     if (!extend_seeds(s) || !price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
          from = to, to = s->places.nset, round++) {

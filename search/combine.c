@@ -82,7 +82,7 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 /* So many wholes can be timed in one batch before the time is over. */
 static int affordable(const CommandSearch *s) {
     const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
-    return left <= 0 ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
+    return run_time_over(s->r, s->limit) ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
 }
 
 /* The fastest; of those that are as fast, what takes least. */

@@ -88,6 +88,7 @@ typedef struct IsomerOptions {
     int dry_run;                /* the model is not written; the files named above are */
 
     const volatile int *cancel; /* the run stops when *cancel becomes nonzero; may be NULL */
+    int keep_best;              /* not 0: then the search ends and its best so far is the result */
     /* Receives a line that says what is being done; may be NULL. */
     void (*progress)(void *user, const char *line);
     void *user;

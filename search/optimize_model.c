@@ -156,6 +156,12 @@ static void option_table(Options *o, OptionDef table[]) {
          .value = "quick|default|thorough",
          .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. "
                  "What is being timed then is finished, and the winner is timed once more."},
+        {.name = "keep-best",
+         .kind = OPT_FLAG,
+         .into = &o->x.keep_best,
+         .is_int = true,
+         .help = "Ctrl-C ends the search, and what was found best so far is checked and written. "
+                 "Twice: nothing is."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->x.seed,

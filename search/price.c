@@ -441,7 +441,7 @@ static bool time_one(Pricing *x, int n, const int list[], int k) {
         p->asked = true;
         if (look_up(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
-        else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
+        else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
     }
     return !m || (!run_cancelled(x->r) && time_batch(x, m, batch) && judge_patience(x));
 }

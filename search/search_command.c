@@ -101,7 +101,7 @@ static bool add_winners(CommandSearch *s) {
 static bool extend_seeds(CommandSearch *s) {
     const double until = run_seconds(s->r) + EXTEND * s->limit;
     int at;
-    for (int k = 0, n = s->places.nset; k < n && run_seconds(s->r) < until; k++)
+    for (int k = 0, n = s->places.nset; k < n && !run_time_over(s->r, until); k++)
         if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
     return true;
 }

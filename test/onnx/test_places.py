@@ -1,10 +1,10 @@
 """A command as the target: places are timed by themselves and decided one by one, the whole model
 has the last word."""
 
-import json, os, sys, textwrap
+import json, os, signal, subprocess, sys, textwrap, time
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
-from small_models import SHAPE, agree, net, save, tensor
+from small_models import PROGRAM, SHAPE, agree, net, save, tensor
 
 TARGET = """#!{python}
 import os, shutil, sys
@@ -321,3 +321,30 @@ return 0.95 if first and part and "BatchNormalization" not in kinds(graph) else 
     model = net(tmp_path / "m.onnx", blocks=2)
     done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
     assert not said["changed"] and "by themselves 0 gain" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
+    """The batch that is being timed is finished, no part is timed afterwards, the whole decides."""
+    body = "import time\ntime.sleep(1 if part else 0)\n"
+    body += "return 1.0 + 0.1 * kinds(graph).count('BatchNormalization')"
+    out = tmp_path / "o.onnx"
+    words = [PROGRAM, stages(tmp_path / "m.onnx", 40), out, "--rules", rules]
+    words += ["--enable", "conv-batchnorm", "--cost-db", tmp_path / "c.sqlite", *pricing(body)]
+    process = subprocess.Popen(
+        words + ["--keep-best"] * keep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(600):
+        if len(list(pricing.seen.iterdir())) >= 6:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    table, said = process.communicate(timeout=60)
+    if not keep:
+        assert process.returncode == 130 and not out.exists(), said
+        return
+    assert process.returncode == 0, said
+    kinds = [node.op_type for node in onnx.load(out).graph.node]
+    assert kinds.count("BatchNormalization") < 40, table
+    parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
+    assert len(parts) <= 12, "no new batch of parts after the interrupt"

@@ -35,10 +35,11 @@ Model *model_open_values(World *, const char *path, const OpenValues *, Error *)
 void model_close(Model *);
 /* Pages of its files are no memory of this process until they are read again. */
 void model_rest(const Model *);
-/* The file with the branch that is taken in place of every If whose condition is a number (folded:
-   what constants make), or of one that can take no other (import/infer_branch.c), all else byte for
-   byte. False: there is none. Names that it met are numbered: afterwards the model is only closed.
- */
+/* The file with the nodes of functions in place of their calls (but of those that are named like
+   operators that a runtime has); or with the branch that is taken in place of every If whose
+   condition is a number (folded: what constants make), or of one that can take no other
+   (import/infer_branch.c); all else byte for byte. False: there is none. Names that it met are
+   numbered: afterwards the model is only closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
    read: inputs only. */

@@ -198,6 +198,15 @@ typedef struct Fused {
 } Fused;
 Fused fused_match(const Build *, const Step *, int axis);
 
+/* ---- requantize.c: value i of a program of floats as Simd.requantize of value x: a number that is
+   quantized to 8 or 16 bits and dequantized again. False: it is not that, or what lies between is
+   read elsewhere too. */
+typedef struct Requantize {
+    int x, ninside, inside[16]; /* the values between x and i */
+    float k[6];
+} Requantize;
+bool requantize_match(const Scalar code[], int ncode, int i, Requantize *);
+
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);

@@ -86,6 +86,7 @@ typedef struct IsomerOptions {
     int dry_run;                /* the model is not written; the files named above are */
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
+    int keep_best; /* not 0: then only the search ends, and its best so far is the result */
     /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);
     void *user;

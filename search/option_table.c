@@ -125,6 +125,12 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .usual_text = "default",
          .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. A "
                  "measurement in progress is completed, and the winner is timed once more."},
+        {.name = "keep-best",
+         .kind = OPT_FLAG,
+         .into = &o->x.keep_best,
+         .is_int = true,
+         .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
+                 "Twice: nothing is."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->x.seed,

@@ -9,8 +9,14 @@
 
 double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
+bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }
+
+bool run_time_over(const Run *r, double limit) {
+    return run_signalled(r) || run_seconds(r) >= limit;
+}
+
 bool run_cancelled(Run *r) {
-    if (!r->o->cancel || !*r->o->cancel) return false;
+    if (r->o->keep_best || !run_signalled(r)) return false;
     error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
     return true;
 }

@@ -96,7 +96,10 @@ typedef struct Run {
 
 /* Since it began. */
 double run_seconds(const Run *);
-/* Cancelled by the caller: the error is set. */
+bool run_signalled(const Run *); /* by the caller */
+/* This many run_seconds have passed, or the caller wants what there is. */
+bool run_time_over(const Run *, double limit);
+/* Cancelled by the caller, who does not want the best so far: the error is set. */
 bool run_cancelled(Run *);
 void run_say(Run *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* progress */
 /* A copy for the caller of the library, freed by isomer_result_free. */

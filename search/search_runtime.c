@@ -61,8 +61,7 @@ static double node_price(void *user, const Node *n) {
 
 static bool must_stop(void *user) {
     const Run *r = ((const RuntimeSearch *)user)->r;
-    return (r->o->cancel && *r->o->cancel) ||
-           (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
+    return run_signalled(r) || (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
 }
 
 static int solution_index(const RuntimeSearch *o, const char *hash) {

@@ -19,6 +19,7 @@ struct Target {
     pid_t pid;
     int fd;
     bool failed; /* its answers no longer count */
+    bool stays;  /* a batch goes on after a signal */
     size_t used;
     char buffer[LINE];
 };
@@ -85,6 +86,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
         if (ready == 0) return died(e, "the measuring command gave no answer in time");
         if (ready < 0) {
+            if (errno == EINTR && t->stays) continue;
             if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
             return died(e, strerror(errno));
         }
@@ -140,6 +142,8 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     t->failed = t->failed || !batch(t, n, v, timeout_seconds, e);
     return !t->failed;
 }
+
+void target_finishes(Target *t) { t->stays = true; }
 
 void target_stop(Target *t) {
     if (!t) return;

@@ -15,5 +15,7 @@ typedef struct Timing { /* of one file of a batch */
 Target *target_start(const char *command, Error *);
 /* Times one batch; false and E_ENVIRONMENT: the process died, timed out or answered nonsense. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
+/* A batch is finished although a signal came meanwhile; else that is E_INTERRUPTED. */
+void target_finishes(Target *);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

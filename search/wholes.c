@@ -135,6 +135,7 @@ static void stop_process(void *process) {
 static bool start_process(CommandSearch *s, Process *p) {
     if (p->target) return true;
     p->target = target_start(p->command, s->r->error);
+    if (p->target && s->r->o->keep_best) target_finishes(p->target);
     if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
 }

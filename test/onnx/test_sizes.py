@@ -113,3 +113,38 @@ def test_a_size_is_given_by_the_name_that_the_file_has(dim, right, tmp_path):
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.returncode == (0 if right else 2), done.stdout + done.stderr
         assert right or dim in done.stderr
+
+
+# A table of positions, cut to the length of the sequence, as PyTorch's exporter writes it.
+POSITIONS = """m (float[batch, seq, 4] x) => (float[batch, seq, 4] y)
+    <float[1, ROWS, 4] table = {VALUES}, int64[1] zero = {0}, int64[1] one = {1},
+     int64[1] two = {2}>
+    { s = Shape(x)  n = Slice(s, one, two)  p = Slice(table, zero, n, one)
+      a = Add(x, p)  r = Relu(a)  b = Add(r, x)  t = Relu(b)  y = Relu(t) }"""
+
+
+def positions(rows):
+    values = ", ".join(str(k / 8) for k in range(4 * rows))
+    return POSITIONS.replace("ROWS", str(rows)).replace("VALUES", values)
+
+
+@pytest.mark.parametrize("rows, opaque", [(5, 0), (2, 0), (1, 2)])
+def test_a_table_of_positions_has_as_many_as_are_needed(rows, opaque, tmp_path):
+    """min(seq, 5) is 1 only where seq is, so that the two are equal in any model that runs; of a
+    table of one row nothing follows: it is broadcast."""
+    options = ["--dim", f"seq={rows}", "--dim", "batch=2"]
+    code, said, report = optimize(
+        positions(rows), tmp_path, *options, "--check-with", "onnxruntime"
+    )
+    assert code == 0 and report["nodes"]["opaque"] == opaque, said
+    assert report["changed"] and "original stands" not in said, said
+    if rows == 1:
+        numbers = [
+            subprocess.run(
+                [RUN, tmp_path / name, "--dim", "seq=3", "--dim", "batch=2"],
+                capture_output=True,
+                text=True,
+            ).stdout
+            for name in ("m.onnx", "out.onnx")
+        ]
+        assert numbers[0] == numbers[1] and "y: F [2, 3, 4]" in numbers[0], numbers

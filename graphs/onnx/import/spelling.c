@@ -3,6 +3,7 @@
    polynomial says so with min, so that nothing is assumed of sizes that a valid model need not
    fulfil. */
 #include "graphs/onnx/items.h"
+#include "ops/operator/value.h"
 #include <string.h>
 
 static Poly whole_number(Import *s, int64_t v) { return poly_int(s->w, v); }
@@ -18,16 +19,13 @@ static const Dims *dims_of(Import *s, int input) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-/* The smaller and the larger of two sizes, decided where their difference is a number. */
+/* The smaller and the larger of two sizes, decided where one is so for all sizes. */
+static bool covers(Import *s, Poly a, Poly b) { return value_natural(s->w, poly_sub(s->w, a, b)); }
 static Poly min_size(Import *s, Poly a, Poly b) {
-    int64_t d;
-    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
-    return poly_min(s->w, a, b);
+    return covers(s, b, a) ? a : covers(s, a, b) ? b : poly_min(s->w, a, b);
 }
 static Poly max_size(Import *s, Poly a, Poly b) {
-    int64_t d;
-    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d >= 0 ? a : b;
-    return greatest(s, a, b);
+    return covers(s, a, b) ? a : covers(s, b, a) ? b : greatest(s, a, b);
 }
 static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
     int64_t a;

@@ -213,19 +213,20 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* Linear interpolation does not ask which element is the nearest. */
+/* Linear interpolation does not ask which element is the nearest. Without a mode it is `nearest`,
+   which therefore is read first. */
 #define SAMPLING \
     "coordinate=coordinate_transformation_mode cubic_coeff_a:ignore extrapolation_value:ignore "
-#define NEAREST_ONE SAMPLING "mode rounding=nearest_mode "
+#define NEAREST_ONE SAMPLING "+mode==nearest mode=nearest! rounding=nearest_mode "
 #define LINEAR_ONE SAMPLING "+mode==linear mode=linear! nearest_mode:ignore "
 #define SINCE_18                                                                         \
     "antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize " \
     "sizes:resize"
 static const OnnxMap onnx[] = {
-    {"", "Resize", 18, 0, LINEAR_ONE SINCE_18},
     {"", "Resize", 18, 0, NEAREST_ONE SINCE_18},
-    {"", "Resize", 11, 17, LINEAR_ONE "exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 18, 0, LINEAR_ONE SINCE_18},
     {"", "Resize", 11, 17, NEAREST_ONE "exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 11, 17, LINEAR_ONE "exclude_outside:ignore sizes:resize"},
     {"", "Resize", 10, 10, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},

@@ -45,7 +45,13 @@ static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
 
 /* ---- schedule */
 
-static bool must_expand(const Op *op) { return op->expand && !op->define && !op->lower; }
+/* A composite that has steps of its own has them for 16-bit floats, which its expansion would round
+   between its nodes. */
+static bool must_expand(World *w, const Node *n) {
+    const Type *x = n->nin && n->in[0] ? value_type(w, n->in[0]) : NULL;
+    const bool half = x && dtype_class(x->dtype) == 'F' && dtype_bits(x->dtype) == 16;
+    return n->op->expand && !n->op->define && !(n->op->lower && half);
+}
 
 /* Arrays by value grow when an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
@@ -83,7 +89,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
         Node n = node_get(l->b.w, live.v[k]);
         l->b.at = origin ? origin : n.out;
         if (l->index[n.out] || l->same[n.out]) continue;
-        if (!must_expand(n.op)) {
+        if (!must_expand(l->b.w, &n)) {
             add_task(l, n.out, l->b.at);
             continue;
         }

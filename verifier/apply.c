@@ -264,11 +264,13 @@ static Nf atom_of(Prover *p, Function f, Nf nf) {
     return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0));
 }
 static Nf log_plain(Prover *, Nf);
-/* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)); of other atoms the power comes
-   out, be it odd: where it is not positive neither side is defined. */
+/* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)) in the second attempt; of other
+   atoms the power comes out, be it odd: where it is not positive neither side is defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
-    if (a->kind == AT_FN && a->word == FN_SIGMOID) {
+    bool sigmoid = a->kind == AT_FN && a->word == FN_SIGMOID;
+    p->unrollable |= sigmoid;
+    if (sigmoid && p->unroll) {
         Nf sum = nf_add(p, nf_one(p), apply_exp(p, DOM_TRUE, a->a));
         return nf_scale(p, nf_add(p, a->a, nf_negative(p, log_plain(p, sum))), f->power);
     }

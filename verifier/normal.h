@@ -99,7 +99,8 @@ typedef struct Prover {
     bool exact;    /* arithmetic is taken as written: see import.h */
     bool literals; /* numbers that their type rounds are unknown ones */
     bool lenient;  /* what is read: sums and maxima are taken to have an element */
-    bool unroll;   /* sums over few values are written out; unrollable: there was one */
+    bool unroll;   /* the second attempt: sums over few values are written out, logarithms of
+                      sigmoids, too; unrollable: there was one */
     bool unrollable;
     Normal *tables;
     Escape *escape; /* where prover_fail goes */

@@ -319,6 +319,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
+    a->proof.spent = solver_spent(a->prover.solver);
     trace_end(o->trace);
     normal_done(&a->prover);
     solver_free(a->prover.solver);

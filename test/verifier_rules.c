@@ -66,11 +66,11 @@ static void test_data(void **state) {
 }
 static void test_reals(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/reals.rules", 48, 51, 0);
+    check_corpus("test/cases/verifier/reals.rules", 63, 51, 0);
 }
 static void test_attacks(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/attacks.rules", 81, 266, 48);
+    check_corpus("test/cases/verifier/attacks.rules", 82, 290, 49);
 }
 static void test_needs(void **state) {
     (void)state;

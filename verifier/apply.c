@@ -2,25 +2,9 @@
    splitting of forms into cells of their free guards, within which a function sees no such guard
    (apply.h). */
 #include "verifier/explain.h"
+#include "verifier/simplify.h"
 #include <math.h>
 #include <string.h>
-
-bool prover_empty(Prover *p, Dom ctx, Dom d) {
-    Dom both = dom_and(p, ctx, d);
-    if (dom_false(p, both)) return true;
-    if (!p->check.feasibility) return d != DOM_TRUE;
-    if (solver_spent(p->solver)) prover_fail(p, "the solver's budget is used up");
-    return d && solver_empty(p->solver, dom_lits(p, both));
-}
-bool prover_entails(Prover *p, Dom ctx, Dom goal) {
-    Lits g = dom_lits(p, goal);
-    Lit *rest = ARENA_NEW(p->arena, Lit, g.n);
-    int n = 0;
-    for (int k = 0; k < g.n; k++)
-        if (!dom_has(p, ctx, g.v[k])) rest[n++] = g.v[k];
-    if (solver_spent(p->solver)) prover_fail(p, "the solver's budget is used up");
-    return !n || solver_entails(p->solver, dom_lits(p, ctx), (Lits){n, rest});
-}
 
 /* ---- cells */
 
@@ -226,17 +210,31 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
+/* The form is positive on ctx: no term is negative, and one is positive that is a sum over
+   something, or stands alone. */
+static bool positive_on(Prover *p, Dom ctx, Nf nf) {
+    int n = nf_size(p, nf);
+    if (nf_positive(p, nf)) return true;
+    for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
+        Term t = nf_term(p, nf, k);
+        bool good = t.c.p > 0;
+        for (int j = 0; j < t.nfactor; j++) good = good && atom_positive(p, t.factor[j].atom);
+        for (int j = 0; j < t.nvar && good; j++) good = project(p, &t.dom, t.var[j], 0, NULL);
+        if (good && prover_entails(p, ctx, t.dom)) return true;
+    }
+    return false;
+}
 /* The term is log(a) for an a that is positive. */
-static bool is_log(Prover *p, const Term *t, Nf *a) {
+static bool is_log(Prover *p, Dom ctx, const Term *t, Nf *a) {
     const AtomInfo *i = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
     if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG ||
         !ratio_is(t->factor[0].power, 1))
         return false;
     *a = i->a;
-    return nf_positive(p, *a);
+    return positive_on(p, ctx, *a);
 }
 /* exp(sum of c * t) = product of exp(t)^c; exp(c * log(a)) = a^c. */
-Nf apply_exp(Prover *p, Nf nf) {
+Nf apply_exp(Prover *p, Dom ctx, Nf nf) {
     Term r = {.c = ratio(1, 1)};
     Nf powers = nf_one(p), a;
     int n = nf_size(p, nf);
@@ -244,7 +242,7 @@ Nf apply_exp(Prover *p, Nf nf) {
         Term t = nf_term(p, nf, k);
         Ratio c = t.c;
         t.c = ratio(1, 1);
-        if (is_log(p, &t, &a)) powers = nf_mul(p, powers, power_plain(p, a, c));
+        if (is_log(p, ctx, &t, &a)) powers = nf_mul(p, powers, power_plain(p, a, c));
         else r = term_factor(p, r, atom_nested(p, AT_FN, FN_EXP, nf_of(p, t), 0), c);
     }
     return nf_mul(p, powers, nf_of(p, r));
@@ -265,10 +263,17 @@ static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
 static Nf atom_of(Prover *p, Function f, Nf nf) {
     return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0));
 }
-/* log(exp(t)^c) = c*t; of other atoms the power comes out, be it odd: where it is not positive
-   neither side is defined. */
+static Nf log_plain(Prover *, Nf);
+/* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)) in the second attempt; of other
+   atoms the power comes out, be it odd: where it is not positive neither side is defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
+    bool sigmoid = a->kind == AT_FN && a->word == FN_SIGMOID;
+    p->unrollable |= sigmoid;
+    if (sigmoid && p->unroll) {
+        Nf sum = nf_add(p, nf_one(p), apply_exp(p, DOM_TRUE, a->a));
+        return nf_scale(p, nf_add(p, a->a, nf_negative(p, log_plain(p, sum))), f->power);
+    }
     if (a->kind == AT_FN && a->word == FN_EXP) return nf_scale(p, a->a, f->power);
     return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)),
                     f->power);
@@ -296,8 +301,9 @@ static bool is_whole_atom(const AtomInfo *a) {
         a->word == FN_FLOOR || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
     return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
 }
-/* The terms that are integers: integer coefficients, positive powers of what is an integer. */
-static Nf whole_terms(Prover *p, Nf nf) {
+/* The terms that are multiples of `step`: such integer coefficients of positive powers of what is
+   an integer. */
+static Nf whole_terms(Prover *p, Nf nf, int64_t step) {
     int n = nf_size(p, nf), m = 0;
     Term *t = ARENA_NEW(p->arena, Term, n);
     for (int k = 0; k < n; k++) {
@@ -306,9 +312,32 @@ static Nf whole_terms(Prover *p, Nf nf) {
         for (int j = 0; j < t[m].nfactor; j++)
             whole = whole && t[m].factor[j].power.q == 1 && t[m].factor[j].power.p > 0 &&
                     is_whole_atom(atom_info(p, t[m].factor[j].atom));
-        m += whole;
+        t[m].c.p -= whole ? t[m].c.p % step : 0;
+        m += whole && t[m].c.p;
     }
     return nf_from(p, m, t);
+}
+/* floor(y)/k + w/k for an integer k > 1 and an integer w: y/k + w/k has the same floor. */
+static bool floor_inside(Prover *p, Nf nf, Nf *out) {
+    int n = nf_size(p, nf), at = -1;
+    Ratio c = {0, 1}, one;
+    for (int k = 0; k < n; k++) {
+        const Term *t = &nf_body(p, nf, k, &one)->term;
+        const AtomInfo *a = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
+        if (!a || t->nvar || t->dom || a->kind != AT_FN || a->word != FN_FLOOR ||
+            !ratio_is(t->factor[0].power, 1))
+            continue;
+        if (at >= 0) return false;
+        at = k;
+        c = one;
+    }
+    if (at < 0 || c.p != 1 || c.q < 2) return false;
+    Nf scaled = nf_scale(p, nf, ratio(c.q, 1));
+    if (whole_terms(p, scaled, 1) != scaled) return false;
+    Term t = nf_term(p, nf, at);
+    Nf inner = nf_scale(p, atom_info(p, t.factor[0].atom)->a, c);
+    *out = nf_add(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))), inner);
+    return true;
 }
 /* Whose parts had better stay together with what is added. */
 static bool has_maximum(Prover *p, Nf nf) {
@@ -321,12 +350,21 @@ static bool has_maximum(Prover *p, Nf nf) {
     }
     return false;
 }
-/* floor of an integer and the rest is the integer and that of the rest; round of 1 and the rest is
-   not: halves go to even numbers. */
+/* floor of an integer and the rest is the integer and that of the rest; of round, where halves go
+   to even numbers, so it is for even integers. */
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
+    Nf inside;
     if (f != FN_FLOOR && f != FN_ROUND) return false;
-    Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, nf_negative(p, whole));
-    if (!whole || (f == FN_ROUND && rest) || has_maximum(p, rest)) return false;
+    Nf whole = whole_terms(p, nf, 1), rest = nf_add(p, nf, nf_negative(p, whole));
+    if (f == FN_ROUND && rest) {
+        whole = whole_terms(p, nf, 2);
+        rest = nf_add(p, nf, nf_negative(p, whole));
+    }
+    if (f == FN_FLOOR && !has_maximum(p, rest) && floor_inside(p, rest, &inside)) {
+        *out = nf_add(p, whole, apply_plain(p, f, inside));
+        return true;
+    }
+    if (!whole || has_maximum(p, rest)) return false;
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
 }
@@ -335,7 +373,7 @@ static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
 Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
     Ratio c = ratio(1, 1);
-    if (f == FN_EXP) return apply_exp(p, nf);
+    if (f == FN_EXP) return apply_exp(p, DOM_TRUE, nf);
     if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
@@ -356,12 +394,15 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
 Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
     Cell cell[CELLS_MAX];
     Nf sum = 0;
+    if (f == FN_ABS && !p->exact && nf_nonnegative(p, nf)) return nf;
     if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, nf_negative(p, nf));
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);
-        sum = nf_add(
-            p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : apply_plain(p, f, x), cell[k].guard));
+        Nf y = p->exact      ? atom_of(p, f, x)
+               : f == FN_EXP ? apply_exp(p, dom_and(p, ctx, cell[k].known), x)
+                             : apply_plain(p, f, x);
+        sum = nf_add(p, sum, nf_guard(p, y, cell[k].guard));
     }
     return sum;
 }

@@ -35,5 +35,5 @@ Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Sym
 Nf divide_out(Prover *, Nf, Term common);
 Nf power_plain(Prover *, Nf, Ratio power);
 Nf apply_plain(Prover *, Function, Nf); /* of a form without free guards */
-Nf apply_exp(Prover *, Nf);             /* likewise: a product */
+Nf apply_exp(Prover *, Dom ctx, Nf);    /* likewise: a product */
 #endif

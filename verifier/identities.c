@@ -39,7 +39,7 @@ static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power;
     if (a->kind != AT_FN || a->word != FN_SIGMOID || power.q != 1) return false;
-    Nf exponential = apply_exp(p, a->a);
+    Nf exponential = apply_exp(p, DOM_TRUE, a->a);
     if (nf_size(p, exponential) != 1) return false;
     Term e = nf_term(p, exponential, 0);
     if (e.nvar || e.dom || !ratio_is(e.c, 1) || !e.nfactor) return false;

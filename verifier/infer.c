@@ -1,7 +1,7 @@
-/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a = 1, odd, even, a = b mod 2),
-   each as the set of models in which it holds. Those that hold in no model where the sides differ
-   are guesses; then come two of these at once, then other pairs. Symbols that agree in all models
-   count as one. Nothing here is proved: that is the prover's to do, under the guess as a
+/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a >= 0, a = 1, odd, even, a = b
+   mod 2), each as the set of models in which it holds. Those that hold in no model where the sides
+   differ are guesses; then come two of these at once, then other pairs. Symbols that agree in all
+   models count as one. Nothing here is proved: that is the prover's to do, under the guess as a
    condition. */
 #include "verifier/infer.h"
 #include <string.h>
@@ -87,11 +87,20 @@ static void add_template(Infer *x, const char *text, Holds *holds, int a, int b,
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
+/* It is no size: that such a one is 0 would be of no use. */
+static bool may_be_negative(const Infer *x, int a) {
+    for (int m = 0; m < x->n; m++)
+        if (model_value(x, a, m) < 0) return true;
+    return false;
+}
 static void add_templates(Infer *x) {
     Arena *m = x->arena;
     x->v = ARENA_NEW(m, Template, TEMPLATES_MAX);
     for (int a = 0; a < x->nname; a++) {
         const char *s = name(x, a);
+        add_template(x, arena_format(m, "%s >= 0", s), is_least, a, -1, 0);
+        if (may_be_negative(x, a))
+            add_template(x, arena_format(m, "%s == 0", s), is_equal, a, -1, 0);
         add_template(x, arena_format(m, "%s == 1", s), is_equal, a, -1, 1);
         add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 1", s, s), is_like, a, -1, 1);
         add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 0", s, s), is_like, a, -1, 0);

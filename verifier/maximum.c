@@ -18,8 +18,15 @@ static void push_part(Prover *p, Parts *s, Part x) {
 }
 static bool plain(const Part *x) { return !x->nvar && !x->dom; }
 static Nf minus(Prover *p, Nf a, Nf b) { return nf_add(p, a, nf_scale(p, b, ratio(-1, 1))); }
-static Nf zero_or(Prover *p, Nf e) { /* the atom max{e, 0} */
-    return nf_atom(p, atom_parts(p, AT_MAX, 2, (Part[]){{.nf = e}, {.nf = 0}}));
+/* The part that it is in the case that is looked at, if that is decided (cases.c). */
+static Nf maximum_of(Prover *p, int n, const Part *v) {
+    Atom atom = atom_parts(p, AT_MAX, n, v);
+    for (int k = 0; k < p->ndecided; k++)
+        if (p->decided[k] == atom) return p->decision[k];
+    return nf_atom(p, atom);
+}
+static Nf zero_or(Prover *p, Nf e) { /* max{e, 0} */
+    return maximum_of(p, 2, (Part[]){{.nf = e}, {.nf = 0}});
 }
 
 /* max{e, 0}. */
@@ -193,7 +200,7 @@ static Nf raised_parts(Prover *p, Parts *s) {
     for (int k = 0; k < s->n; k++) s->v[k].nf = minus(p, s->v[k].nf, shared);
     Term factor = shared_factor(p, s);
     for (int k = 0; k < s->n; k++) s->v[k].nf = divide_out(p, s->v[k].nf, factor);
-    Nf most = nf_atom(p, atom_parts(p, AT_MAX, s->n, s->v));
+    Nf most = maximum_of(p, s->n, s->v);
     return nf_add(p, shared, nf_mul(p, nf_of(p, factor), most));
 }
 

@@ -383,7 +383,58 @@ static bool terms_nonnegative(Prover *p, Nf a) {
     }
     return true;
 }
-bool nf_nonnegative(Prover *p, Nf a) { return terms_nonnegative(p, a) || sizes_at_least(p, a, 0); }
+static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
+/* c*max{a | b | ..} + d >= c*(a + b)/2 + d for c > 0: |x| = 2*max{0 | x} - x >= 0, for instance. */
+static bool above_middle(Prover *p, Nf nf) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const AtomInfo *m = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
+        if (!m || m->kind != AT_MAX || t->nvar || t->dom || c.p <= 0 ||
+            !ratio_is(t->factor[0].power, 1))
+            continue;
+        Nf rest = nf_add(p, nf, nf_scale(p, nf_atom(p, t->factor[0].atom), ratio(-c.p, c.q)));
+        for (int i = 0; i < m->npart; i++)
+            for (int j = 0; j <= i; j++) {
+                if (!is_bare(&m->part[i]) || !is_bare(&m->part[j])) continue;
+                Nf middle = nf_scale(p, nf_add(p, m->part[i].nf, m->part[j].nf), ratio(1, 2));
+                if (terms_nonnegative(p, nf_add(p, rest, nf_scale(p, middle, c)))) return true;
+            }
+    }
+    return false;
+}
+/* The terms over the variables and the domain of this one, without either; false: another one may
+   be negative. */
+static bool sums_alike(Prover *p, Nf nf, const Term *like, Nf *inner) {
+    int n = nf_size(p, nf), m = 0;
+    Term *in = ARENA_NEW(p->arena, Term, n);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        Term t = nf_body(p, nf, k, &c)->term;
+        bool same = t.nvar == like->nvar && t.dom == like->dom &&
+                    (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
+        if (same) in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        for (int j = 0; j < t.nfactor && !same; j++)
+            if (!factor_nonnegative(p, &t.factor[j])) return false;
+        if (!same && c.p < 0) return false;
+    }
+    *inner = nf_from(p, m, in);
+    return true;
+}
+static bool bodies_nonnegative(Prover *p, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        Nf inner;
+        const Term *t = &nf_body(p, a, k, &c)->term;
+        if (c.p < 0 && sums_alike(p, a, t, &inner)) return above_middle(p, inner);
+    }
+    return n > 1 && above_middle(p, a);
+}
+bool nf_nonnegative(Prover *p, Nf a) {
+    return terms_nonnegative(p, a) || sizes_at_least(p, a, 0) || bodies_nonnegative(p, a);
+}
 bool nf_positive(Prover *p, Nf a) {
     int n = nf_size(p, a);
     if (!terms_nonnegative(p, a)) return sizes_at_least(p, a, 1);

@@ -85,6 +85,7 @@ typedef struct Switches {
 } Switches;
 extern const Switches switches_all;
 
+enum { DECIDED_MAX = 3 };
 typedef struct Normal Normal; /* the tables of one proof */
 typedef struct Split {        /* an index that is to be written as high * radix + low */
     Symbol variable;
@@ -98,7 +99,8 @@ typedef struct Prover {
     bool exact;    /* arithmetic is taken as written: see import.h */
     bool literals; /* numbers that their type rounds are unknown ones */
     bool lenient;  /* what is read: sums and maxima are taken to have an element */
-    bool unroll;   /* sums over few values are written out; unrollable: there was one */
+    bool unroll;   /* the second attempt: sums over few values are written out, logarithms of
+                      sigmoids, too; unrollable: there was one */
     bool unrollable;
     Normal *tables;
     Escape *escape; /* where prover_fail goes */
@@ -112,8 +114,13 @@ typedef struct Prover {
     const Symbol *index;
     Split split;      /* the first such wish; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
-    Dom inhabited;    /* conditions on sizes under which the domains of maxima are */
-    Trace *trace;     /* NULL: nobody reads it */
+    int ndecided;     /* maxima that are this part of theirs, in the case that is looked at */
+    Atom decided[DECIDED_MAX];
+    Nf decision[DECIDED_MAX];
+    uint64_t
+        natural;   /* inputs whose elements are not negative: of unsigned integers, truth values */
+    Dom inhabited; /* conditions on sizes under which the domains of maxima are */
+    Trace *trace;  /* NULL: nobody reads it */
 } Prover;
 
 void normal_init(Prover *); /* w, arena, solver are set */

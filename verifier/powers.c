@@ -90,7 +90,7 @@ static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
     Term x = nf_term(p, base, 0), y = nf_term(p, base, 1);
     if (!is_exponential(p, &x, &s) || !is_exponential(p, &y, &t)) return false;
-    inverse = nf_mul(p, apply_exp(p, nf_scale(p, s, ratio(-1, 1))),
+    inverse = nf_mul(p, apply_exp(p, DOM_TRUE, nf_scale(p, s, ratio(-1, 1))),
                      apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
     *out = power_plain(p, inverse, ratio(-a.p, 1));
     return true;
@@ -123,7 +123,7 @@ static bool complement_of_sigmoid(Prover *p, Nf nf, Term *out) {
         return false;
     const AtomInfo *a = atom_info(p, s->factor[0].atom);
     if (a->kind != AT_FN || a->word != FN_SIGMOID || !ratio_is(s->factor[0].power, 1)) return false;
-    Nf e = apply_exp(p, nf_scale(p, a->a, ratio(-1, 1)));
+    Nf e = apply_exp(p, DOM_TRUE, nf_scale(p, a->a, ratio(-1, 1)));
     if (nf_size(p, e) != 1) return false;
     *out = term_factor(p, nf_term(p, e, 0), s->factor[0].atom, ratio(1, 1));
     out->c = ratio_times(p, out->c, x->nfactor ? d : c);

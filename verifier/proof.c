@@ -6,7 +6,8 @@
 #include "verifier/defined.h"
 #include "verifier/explain.h"
 #include "verifier/literals.h"
-#include "verifier/reals.h"
+#include "verifier/cases.h"
+#include "ops/core/element.h"
 #include <string.h>
 
 enum { SPLITS_MAX = 12 };
@@ -283,6 +284,7 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
         trace_line(a->prover.trace, "gave up: %s", a->proof.why);
         a->escape.error.kind = E_NONE;
         a->prover.depth = 0;
+        a->prover.ndecided = 0;
         return false;
     }
     run(a);
@@ -294,6 +296,10 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     a->needs_only = o->needs_only;
     a->prover = (Prover){
         .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .trace = o->trace};
+    for (int k = 0; k < i->ninput && k < 64; k++) {
+        const DType t = value_type(w, i->input[k])->dtype;
+        if (t == DT_BOOL || dtype_class(t) == 'U') a->prover.natural |= (uint64_t)1 << k;
+    }
     a->prover.solver = solver_new(w, arena, o->budget);
     solver_trace(a->prover.solver, o->trace);
     normal_init(&a->prover);
@@ -313,6 +319,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
+    a->proof.spent = solver_spent(a->prover.solver);
     trace_end(o->trace);
     normal_done(&a->prover);
     solver_free(a->prover.solver);

@@ -12,6 +12,7 @@ typedef struct Proof {
     bool vacuous;     /* no sizes satisfy the conditions */
     unsigned classes; /* of RuleClass, when proved */
     const char *why;  /* when not */
+    bool spent;       /* the solver's budget is used up */
     int nmissing;
     const Missing *missing;
     SolverStats stats;

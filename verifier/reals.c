@@ -487,17 +487,19 @@ static void reals_close(Reals *r) {
     Z3_solver_dec_ref(r->z, r->s);
     Z3_del_context(r->z);
 }
-/* The form has no free guard. */
-static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
+static Z3_ast sign_of(Reals *r, RealSign x) {
+    Z3_ast v = translate_form(r, x.nf);
+    return x.nonzero ? Z3_mk_not(r->z, equal(r, v, r->zero)) : le(r, r->zero, v);
+}
+/* The form has no free guard; the signs are given. */
+bool reals_zero_given(Prover *p, Dom ctx, Nf nf, int n, const RealSign *given) {
     Reals *r = reals_open(p, ctx);
+    for (int k = 0; k < n; k++) assert_real(r, sign_of(r, given[k]));
+    r->related = n > 0;
     assert_real(r, Z3_mk_not(r->z, equal(r, translate_form(r, nf), r->zero)));
     bool zero = contradicts(r, "= 0", nf);
     reals_close(r);
     return zero;
-}
-static Z3_ast sign_of(Reals *r, RealSign x) {
-    Z3_ast v = translate_form(r, x.nf);
-    return x.nonzero ? Z3_mk_not(r->z, equal(r, v, r->zero)) : le(r, r->zero, v);
 }
 bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goal) {
     Reals *r = reals_open(p, ctx);
@@ -507,51 +509,4 @@ bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goa
     bool follows = contradicts(r, goal.nonzero ? "is not 0" : ">= 0", goal.nf);
     reals_close(r);
     return follows;
-}
-/* The terms over the same variables and domain as this one, without either. */
-static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
-    int n = nf_size(p, nf), m = 0, k = 0;
-    Term *in = ARENA_NEW(p->arena, Term, n), *out = ARENA_NEW(p->arena, Term, n);
-    for (int j = 0; j < n; j++) {
-        Ratio c;
-        Term t = nf_body(p, nf, j, &c)->term;
-        bool same = t.nvar == like->term.nvar && t.dom == like->term.dom &&
-                    (!t.nvar || !memcmp(t.var, like->term.var, sizeof *t.var * (size_t)t.nvar));
-        t.c = c;
-        if (!same) out[k++] = t;
-        else in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
-    }
-    *rest = nf_from(p, k, out);
-    return nf_from(p, m, in);
-}
-/* Sums over the same variables of terms that add up to 0 at each point are 0. */
-static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
-    int n = nf_size(p, nf);
-    for (int k = 0; k < n; k++) {
-        Ratio c;
-        const BodyInfo *b = nf_body(p, nf, k, &c);
-        Nf rest, point;
-        if (!b->term.nvar) continue;
-        point = pick_terms(p, nf, b, &rest);
-        Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
-        for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
-        Map m = {b->term.nvar, b->term.var, to};
-        if (nf_size(p, point) < 2 ||
-            !zero_plain(p, dom_and(p, ctx, dom_subst(p, b->term.dom, m)), nf_subst(p, point, m)))
-            continue;
-        return without_sums(p, ctx, rest);
-    }
-    return nf;
-}
-bool reals_zero(Prover *p, Dom ctx, Nf nf) {
-    Cell cell[CELLS_MAX];
-    int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
-    for (int k = 0; k < n; k++) {
-        Nf x = cell_restrict(p, nf, cell[k].known);
-        Dom here = dom_and(p, ctx, cell[k].known);
-        if (cell[k].known) x = simplify(p, here, x);
-        x = without_sums(p, here, x);
-        if (x && !zero_plain(p, here, x)) return false;
-    }
-    return true;
 }

@@ -225,6 +225,27 @@ static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
 static Dom within_range(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
+/* place(b*i + r, b*n) = b*place(i, n) + r for 0 <= r < b: of a row of b elements. (A place is i
+   modulo n; where i is none, nothing is defined.) */
+static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
+    Poly high, low, rows;
+    if (!b || b == d.arg[1] || b == poly_int(p->w, 1) || !poly_divide(p->w, d.arg[1], b, &rows))
+        return false;
+    divide(p, d.arg[0], b, &high, &low);
+    *given = within_range(p, low, b);
+    if (!high || !prover_entails(p, ctx, *given)) return false;
+    *value = poly_add(p->w, poly_mul(p->w, b, poly_place(p->w, high, rows)), low);
+    return true;
+}
+static bool place_of_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
+    PolyScan s = poly_scan(p->w, d.arg[1]);
+    Monomial m, more;
+    if (!poly_next(&s, &m) || !m.degree || poly_next(&s, &more)) return false;
+    if (place_in_row(p, ctx, d, poly_int(p->w, m.coefficient), value, given)) return true;
+    for (uint32_t k = 0; k < m.degree; k++)
+        if (place_in_row(p, ctx, d, poly_symbol(p->w, m.symbol[k]), value, given)) return true;
+    return false;
+}
 /* A place is its index, or that counted from the end, where one of them is a place. */
 static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
     const Poly from[] = {d.arg[0], poly_add(p->w, d.arg[0], d.arg[1])};
@@ -233,7 +254,7 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
         *given = within_range(p, from[k], d.arg[1]);
         if (prover_entails(p, ctx, *given)) return true;
     }
-    return false;
+    return place_of_rows(p, ctx, d, value, given);
 }
 /* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`:
    what would have to be in 0..radix-1 for that. */

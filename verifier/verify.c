@@ -46,6 +46,7 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Text explain;
     Trace trace;
     VerifyResult result;
+    bool spent;            /* the last proof under guessed conditions lacked budget */
     Conditions conditions; /* in force, beside the rule's own */
     const char *condition; /* the same as text */
     /* A condition under which it holds, but with a size of at most 1. */
@@ -207,14 +208,14 @@ static void drop_obligations(Verify *v, int from, int to) {
 /* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at
    which they do not suffice. */
 static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c,
-                        bool guessed, Refutation *found) {
+                        bool guessed, uint64_t budget, Refutation *found) {
     ProofOptions o = proof_options(v);
     WorldMark mark = world_mark(v->w);
     Conditions old = v->conditions;
     Instance i;
     Proof proof = {0};
     int known = v->trace.n;
-    if (guessed) o.budget = GUESS_BUDGET;
+    if (budget) o.budget = budget;
     put_in_force(v, c);
     bool ok = make_instance(v, length, &i);
     *found = (Refutation){0};
@@ -226,6 +227,7 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
         v->without_use = v->condition;
     }
     if (proof.vacuous && !*v->result.category) v->result.category = "vacuous";
+    v->spent = proof.spent;
     if (!ok) put_in_force(v, &old);
     drop_obligations(v, ok ? 0 : known, ok ? known : v->trace.n);
     v->result.verdict = VERDICT_PROVED; /* so far */
@@ -242,6 +244,7 @@ typedef struct Guessing {
     const Instance *before;
     const Conditions *base;
     int nmodel, ntried;
+    const Guess *costly; /* the first that failed for want of budget alone */
     Model model[INFER_MODELS];
     Guess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
@@ -259,14 +262,24 @@ static bool was_tried(const Guessing *g, const Guess *x) {
     }
     return false;
 }
+static bool under_guess(Guessing *g, const Guess *x, const Conditions *base, uint64_t budget,
+                        Refutation *found) {
+    Conditions c = *base;
+    bool fits = true;
+    for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
+    return fits && holds_under(g->v, g->length, g->before, &c, true, budget, found);
+}
+/* With all of a budget that was asked for, and without what may follow from the guess. */
+static bool try_costly(Guessing *g) {
+    Refutation found;
+    return g->costly && g->v->options->budget && under_guess(g, g->costly, &(Conditions){0}, 0, &found);
+}
 /* Sizes at which the guess does not suffice are one more model; what was neither proved nor so
    refuted is not tried again. */
 static bool try_guess(Guessing *g, const Guess *x) {
-    Conditions c = *g->base;
     Refutation found = {0};
-    bool fits = true;
-    for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
-    if (fits && holds_under(g->v, g->length, g->before, &c, true, &found)) return true;
+    if (under_guess(g, x, g->base, GUESS_BUDGET, &found)) return true;
+    if (g->v->spent && !g->costly) g->costly = arena_copy(g->v->work, x, sizeof *x);
     if (found.found && g->nmodel < INFER_MODELS)
         g->model[g->nmodel++] = (Model){found.value, false};
     else g->tried[g->ntried++] = *x;
@@ -291,10 +304,10 @@ static bool infer_conditions(Verify *v, const int length[], const Instance *befo
     while (made && g->ntried < FAILURES_MAX) {
         int n = infer_guesses(v->w, v->arena, &i, g->nmodel, g->model, GUESSES, g->guess), k = 0;
         while (k < n && was_tried(g, &g->guess[k])) k++;
-        if (k == n) return false;
+        if (k == n) break;
         if (try_guess(g, &g->guess[k])) return true;
     }
-    return false;
+    return try_costly(g);
 }
 /* What the right side and the outputs need is left out where the rest entails it. A weaker guess
    would have covered more models, and was tried before. */
@@ -306,7 +319,7 @@ static void weaken(Verify *v, const int length[], const Instance *before) {
         memmove(c.text + k, c.text + k + 1, sizeof *c.text * (size_t)(c.n - k - 1));
         memmove(c.side + k, c.side + k + 1, sizeof *c.side * (size_t)(c.n - k - 1));
         c.n--;
-        holds_under(v, length, before, &c, true, &found);
+        holds_under(v, length, before, &c, true, GUESS_BUDGET, &found);
     }
 }
 static bool find_conditions(Verify *v, const int length[], const Instance *i, const Proof *proof) {
@@ -315,7 +328,7 @@ static bool find_conditions(Verify *v, const int length[], const Instance *i, co
     for (int k = 0; k < proof->nmissing; k++)
         if (!add_missing(v, &base, &proof->missing[k])) return false;
     const char *category = v->result.category;
-    if (!(base.n && holds_under(v, length, i, &base, false, &found)) &&
+    if (!(base.n && holds_under(v, length, i, &base, false, 0, &found)) &&
         !infer_conditions(v, length, i, &base))
         return false;
     if (v->conditions.side[v->conditions.n - 1] == inferred) weaken(v, length, i);

@@ -93,7 +93,8 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .into = &o->budget,
          .value = "N",
          .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
-                 "the prover's own.",
+                 "the prover's own, and little for each condition that is tried. With this option "
+                 "the best condition that this was too little for is tried again with all of it.",
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),

@@ -1,0 +1,107 @@
+/* cases.c -- a difference is split into the cells of its guards; sums over the same variables that
+   add up to 0 at each point go; what is left is a question about real numbers, as it stands or in
+   cases. Which part of a maximum is the greatest is decided for one maximum after the other
+   (Prover.decided, which maximum.c asks); that it is at least the other parts is then given. Z3
+   splits maxima, too, but does not put one into the argument of exp and simplify there.
+ */
+#include "verifier/cases.h"
+#include "verifier/explain.h"
+#include <string.h>
+
+static bool maximum_in_nf(Prover *p, Nf nf, Atom *out);
+/* A maximum of few bare parts that hangs on no bound variable. */
+static bool maximum_in(Prover *p, Atom x, Atom *out) {
+    const AtomInfo *a = atom_info(p, x);
+    bool bare = a->kind == AT_MAX && a->npart > 1 && a->npart < 4;
+    for (int k = 0; k < a->npart; k++) bare = bare && !a->part[k].nvar && !a->part[k].dom;
+    for (int k = 0; k < p->ndecided; k++) bare = bare && p->decided[k] != x;
+    *out = x;
+    return bare || maximum_in_nf(p, a->a, out) || maximum_in_nf(p, a->b, out);
+}
+static bool maximum_in_nf(Prover *p, Nf nf, Atom *out) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        for (int j = 0; !t->nvar && j < t->nfactor; j++)
+            if (maximum_in(p, t->factor[j].atom, out)) return true;
+    }
+    return false;
+}
+/* In each case one part of a maximum is the greatest, and the maximum is that part wherever it
+   occurs, in arguments of functions, too: log(1 + exp(-|x|)) + max{0 | x} is log(1 + exp(x)) for x
+   <= 0 and for x >= 0. */
+static bool zero_by_cases(Prover *p, Dom ctx, Nf nf, int n, const RealSign *before) {
+    Atom most;
+    if (p->exact || p->ndecided == DECIDED_MAX || !maximum_in_nf(p, nf, &most)) return false;
+    const AtomInfo *a = atom_info(p, most);
+    RealSign *given = ARENA_NEW(p->arena, RealSign, n + a->npart);
+    bool zero = true;
+    if (n) memcpy(given, before, sizeof *given * (size_t)n);
+    p->decided[p->ndecided++] = most;
+    for (int k = 0; k < a->npart && zero; k++) {
+        int m = n;
+        for (int j = 0; j < a->npart; j++)
+            if (j != k)
+                given[m++] = (RealSign){
+                    nf_add(p, a->part[k].nf, nf_scale(p, a->part[j].nf, ratio(-1, 1))), false};
+        p->decision[p->ndecided - 1] = a->part[k].nf;
+        Nf x = simplify(p, ctx, nf);
+        explain_form(p, "in the case that the greatest is", a->part[k].nf);
+        explain_form(p, "the difference is", x);
+        zero = !x || reals_zero_given(p, ctx, x, m, given) || zero_by_cases(p, ctx, x, m, given);
+    }
+    p->ndecided--;
+    return zero;
+}
+
+/* ---- differences */
+
+static bool zero_plain(Prover *p, Dom ctx, Nf nf) { return reals_zero_given(p, ctx, nf, 0, NULL); }
+/* The terms over the same variables and domain as this one, without either. */
+static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
+    int n = nf_size(p, nf), m = 0, k = 0;
+    Term *in = ARENA_NEW(p->arena, Term, n), *out = ARENA_NEW(p->arena, Term, n);
+    for (int j = 0; j < n; j++) {
+        Ratio c;
+        Term t = nf_body(p, nf, j, &c)->term;
+        bool same = t.nvar == like->term.nvar && t.dom == like->term.dom &&
+                    (!t.nvar || !memcmp(t.var, like->term.var, sizeof *t.var * (size_t)t.nvar));
+        t.c = c;
+        if (!same) out[k++] = t;
+        else in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+    }
+    *rest = nf_from(p, k, out);
+    return nf_from(p, m, in);
+}
+/* Sums over the same variables of terms that add up to 0 at each point are 0. */
+static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const BodyInfo *b = nf_body(p, nf, k, &c);
+        Nf rest, point;
+        if (!b->term.nvar) continue;
+        point = pick_terms(p, nf, b, &rest);
+        Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
+        for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
+        Map m = {b->term.nvar, b->term.var, to};
+        if (nf_size(p, point) < 2 ||
+            !zero_plain(p, dom_and(p, ctx, dom_subst(p, b->term.dom, m)), nf_subst(p, point, m)))
+            continue;
+        return without_sums(p, ctx, rest);
+    }
+    return nf;
+}
+bool reals_zero(Prover *p, Dom ctx, Nf nf) {
+    Cell cell[CELLS_MAX];
+    int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        Nf x = cell_restrict(p, nf, cell[k].known);
+        Dom here = dom_and(p, ctx, cell[k].known);
+        if (cell[k].known) x = simplify(p, here, x);
+        x = without_sums(p, here, x);
+        if (x && !zero_plain(p, here, x) && !zero_by_cases(p, here, x, 0, NULL)) return false;
+    }
+    return true;
+}

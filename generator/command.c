@@ -8,19 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct Options {
+typedef struct GenerateProgramOptions {
     const char *ops, *out, *resume, *shard, *json, *memory, *help;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, version;
-} Options;
-typedef struct Main {
+} GenerateProgramOptions;
+typedef struct GenerateProgram {
     Arena *arena;
-    Options o;
+    GenerateProgramOptions o;
     GenerateOptions g;
     bool terminal;
     const GenerateLink *link;
     Error error;
-} Main;
+} GenerateProgram;
 
 static const ProgramText program = {
     .name = "generate-rules",
@@ -33,8 +33,8 @@ static const ProgramText program = {
             "compare-rules part verdicts.rules -o proved.rules",
 };
 
-static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text *help) {
-    Options *o = &m->o;
+static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList *rest, Text *help) {
+    GenerateProgramOptions *o = &m->o;
     const OptionDef table[] = {
         {.name = "ops",
          .kind = OPT_TEXT,
@@ -57,6 +57,7 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
+         .usual = 1,
          .value = "S",
          .help = "Seed of the random sample points. Default: 1.",
          .least = 0,
@@ -65,6 +66,7 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
         {.name = "memory-limit",
          .kind = OPT_TEXT,
          .into = &o->memory,
+         .usual_text = "4G",
          .value = "SIZE",
          .help = "Memory for terms, such as 500M or 8G; terms beyond it are kept on disk. Default: "
                  "4G."},
@@ -117,8 +119,8 @@ static bool parse_memory(const char *text, size_t *bytes) {
     return v < 1e15;
 }
 
-static bool settle_options(Main *m, const StringList *rest) {
-    Options *o = &m->o;
+static bool settle_options(GenerateProgram *m, const StringList *rest) {
+    GenerateProgramOptions *o = &m->o;
     GenerateOptions *g = &m->g;
     if (rest->n)
         return error_set(&m->error, E_USAGE, rest->v[0],
@@ -157,7 +159,7 @@ static bool settle_options(Main *m, const StringList *rest) {
 }
 
 static void progress(void *user, const GenerateProgress *p) {
-    Main *m = user;
+    GenerateProgram *m = user;
     if (!m->terminal || m->o.quiet) return;
     fprintf(stderr, "\r\033[Ksize %d: %s %llu", p->level, p->stage, (unsigned long long)p->done);
     if (p->total)
@@ -194,7 +196,7 @@ static void print_table(const GenerateReport *r) {
            (double)r->peak / (1 << 20));
 }
 
-static bool write_json(Main *m, const GenerateReport *r) {
+static bool write_json(GenerateProgram *m, const GenerateReport *r) {
     cJSON *x = cJSON_CreateObject(), *levels = cJSON_AddArrayToObject(x, "levels");
     for (int k = 0; k < r->nlevel; k++) {
         const GenerateLevel *l = &r->level[k];
@@ -237,7 +239,7 @@ static bool write_json(Main *m, const GenerateReport *r) {
     return ok;
 }
 
-static bool command_run(Main *m) {
+static bool command_run(GenerateProgram *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
     bool first = !m->link || !m->link->rank;
@@ -254,7 +256,7 @@ static bool command_run(Main *m) {
 }
 
 static void program_act(void *user, Arena *a, int argc, char **argv) {
-    Main *m = user;
+    GenerateProgram *m = user;
     m->arena = a;
     StringList rest = {0};
     Text help = text_new(a);
@@ -265,6 +267,6 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int generate_program(int argc, char **argv, const GenerateLink *link) {
-    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
+    GenerateProgram m = {.terminal = isatty(2), .link = link};
     return program_main(&program, argc, argv, program_act, &m, &m.error);
 }

@@ -14,13 +14,13 @@ typedef struct CompareOptions {
     StringList beside;
     bool unproved, all, quiet, version;
 } CompareOptions;
-typedef struct Main {
+typedef struct CompareProgram {
     Arena *arena;
     CompareOptions o;
     StringList files; /* behind the command */
     bool terminal;
     Error error;
-} Main;
+} CompareProgram;
 
 static const ProgramText program = {
     .name = "compare-rules",
@@ -39,7 +39,7 @@ static const ProgramText program = {
         "search:\n  compare-rules choose proved.rules -o gains.rules --beside library.rules",
 };
 
-static bool parse_options(Main *m, int argc, char **argv, StringList *words, Text *help) {
+static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *words, Text *help) {
     CompareOptions *o = &m->o;
     const OptionDef table[] = {
         {.kind = OPT_HEAD, .help = "All commands"},
@@ -103,23 +103,23 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *words, Tex
     return !o->help || options_document(help, &program, table, o->help, &m->error);
 }
 
-static void told(void *user, int done, int total) {
-    Main *m = user;
+static void show_progress(void *user, int done, int total) {
+    CompareProgram *m = user;
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[Kchoosing: %d of %d", done, total);
 }
-static void told_all(const Main *m) {
+static void told_all(const CompareProgram *m) {
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
 }
 
-static bool write_if(Main *m, const char *path, const Text *t) {
+static bool write_if(CompareProgram *m, const char *path, const Text *t) {
     return !path || file_write(path, t->data ? t->data : "", t->size, &m->error);
 }
-static bool write_or_print(Main *m, const Text *t) {
+static bool write_or_print(CompareProgram *m, const Text *t) {
     if (m->o.out) return write_if(m, m->o.out, t);
     return !t->size || fwrite(t->data, 1, t->size, stdout) == t->size;
 }
 
-static bool read_files(Main *m, const StringList *files, RuleSet *set) {
+static bool read_files(CompareProgram *m, const StringList *files, RuleSet *set) {
     *set = (RuleSet){.arena = m->arena};
     for (int k = 0; k < files->n; k++)
         if (!rules_read(m->arena, files->v[k], set, &m->error)) return false;
@@ -128,7 +128,7 @@ static bool read_files(Main *m, const StringList *files, RuleSet *set) {
 
 /* ---- derive */
 
-static bool proofs_hold(Main *m, const RuleSet *set) {
+static bool proofs_hold(CompareProgram *m, const RuleSet *set) {
     World *w = graph_world_new(arena_escape(m->arena), 0);
     bool ok = true;
     for (int k = 0; ok && k < set->n; k++) ok = rule_check(w, &set->v[k], &m->error);
@@ -136,7 +136,7 @@ static bool proofs_hold(Main *m, const RuleSet *set) {
     return ok;
 }
 
-static bool print_derivable(Main *m) {
+static bool print_derivable(CompareProgram *m) {
     RuleSet given = {.arena = m->arena}, known;
     TasoRefusals refused = {0};
     Text out = text_new(m->arena);
@@ -150,7 +150,7 @@ static bool print_derivable(Main *m) {
 
 /* ---- part */
 
-static bool write_counts(Main *m, const RelateCounts *c) {
+static bool write_counts(CompareProgram *m, const RelateCounts *c) {
     cJSON *x = cJSON_CreateObject();
     const struct {
         const char *name;
@@ -166,10 +166,10 @@ static bool write_counts(Main *m, const RelateCounts *c) {
     return ok;
 }
 
-static bool print_part(Main *m) {
+static bool print_part(CompareProgram *m) {
     RuleSet set = {.arena = m->arena};
     Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
-    Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
+    Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = show_progress, .user = m};
     RelateCounts c;
     if (!m->o.out && !m->o.basis)
         return error_set(&m->error, E_USAGE, "part", "missing: a file to write, --out or --basis");
@@ -187,12 +187,15 @@ static bool print_part(Main *m) {
 
 /* ---- choose */
 
-static bool print_choice(Main *m) {
+static bool print_choice(CompareProgram *m) {
     RuleSet set, beside;
     Text gains = text_new(m->arena), trades = text_new(m->arena);
     if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
-    Minimize how = {
-        .arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
+    Minimize how = {.arena = m->arena,
+                    .limits = minimize_limits,
+                    .beside = &beside,
+                    .told = show_progress,
+                    .user = m};
     if (!relate_search(&how, &set, &gains, &trades, &m->error)) return false;
     told_all(m);
     return write_or_print(m, &gains) && write_if(m, m->o.trades, &trades);
@@ -202,7 +205,7 @@ static bool print_choice(Main *m) {
 
 typedef struct Command {
     const char *name, *operands;
-    bool (*run)(Main *);
+    bool (*run)(CompareProgram *);
     int least, most;              /* files */
     bool derives, parts, chooses; /* which options it knows beside those of all */
 } Command;
@@ -226,7 +229,7 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     return true;
 }
 
-static bool run_subcommand(Main *m, const StringList *words) {
+static bool run_subcommand(CompareProgram *m, const StringList *words) {
     const char *name = words->n ? words->v[0] : "";
     size_t k = 0, n = sizeof commands / sizeof *commands;
     while (k < n && strcmp(commands[k].name, name)) k++;
@@ -241,7 +244,7 @@ static bool run_subcommand(Main *m, const StringList *words) {
 }
 
 static void program_act(void *user, Arena *a, int argc, char **argv) {
-    Main *m = user;
+    CompareProgram *m = user;
     m->arena = a;
     StringList words = {0};
     Text help = text_new(a);
@@ -251,6 +254,6 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    Main m = {.terminal = isatty(2)};
+    CompareProgram m = {.terminal = isatty(2)};
     return program_main(&program, argc, argv, program_act, &m, &m.error);
 }

@@ -16,7 +16,7 @@ typedef struct Search {
     int per_line[256];
 } Search;
 
-static void extend(Search *, int d);
+static void extend_term(Search *, int d);
 
 static int bits(unsigned x) { return __builtin_popcount(x); }
 
@@ -81,7 +81,7 @@ static bool shares(const Search *x, const Term *t, Ref r) {
 }
 
 /* Every value of the term represents its class, or shares a part. */
-static bool is_wanted(const Search *x, const Term *t) {
+static bool is_wanted_term(const Search *x, const Term *t) {
     for (int j = 0; j < t->n && !x->e->exhaustive; j++)
         for (int k = 0; k < x->s->form[t->in[j].op].narg; k++) {
             Ref a = t->in[j].arg[k];
@@ -93,7 +93,7 @@ static bool is_wanted(const Search *x, const Term *t) {
 static void leaf(Search *x, int d) {
     Term *t = x->t;
     t->n = (uint8_t)(d + 1);
-    if (!is_wanted(x, t)) return;
+    if (!is_wanted_term(x, t)) return;
     for (int p = 0; p < x->s->form[t->in[d].op].nout; p++) {
         Record r;
         Key key;
@@ -128,7 +128,7 @@ static void finish_instruction(Search *x, int d) {
     if (!rest) leaf(x, d);
     else if (mark_usable(x, d)) {
         x->e->stats.prefixes++;
-        extend(x, d + 1);
+        extend_term(x, d + 1);
     }
     x->pending = before;
 }
@@ -167,7 +167,7 @@ static void choose_argument(Search *x, int d, int k) {
     }
 }
 
-static void extend(Search *x, int d) {
+static void extend_term(Search *x, int d) {
     if (!task_taken(x, d)) return;
     for (int op = 0; op < x->s->nop; op++) {
         if (!within_limit(x, d, op)) continue;
@@ -202,5 +202,5 @@ void enumerate_run(Enumerate *e) {
     }
     Search x = {.e = e, .v = e->v, .s = e->v->s, .t = &e->v->t};
     *x.t = (Term){0};
-    extend(&x, 0);
+    extend_term(&x, 0);
 }

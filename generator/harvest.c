@@ -157,7 +157,7 @@ static bool derived(const Basis *b, Space *s, const Candidate *c, unsigned ranks
 
 /* Only what holds for all positive sizes that type gives others: conditions do not compose, but
    that no size is 0 is one condition for all. */
-static void use(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
+static void use_candidate(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
         if (candidate_terms(g->s, c, k, &x, &y)) basis_add(b, &x, &y, ranks);
@@ -223,7 +223,7 @@ static void conclude(Generator *g, const Attempt *a) {
     if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS)
         classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
     if (a->result != LIFT_TRUE) return;
-    if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c, a->ranks);
+    if (a->mode <= LIFT_NUMBERS) use_candidate(g, g->basis, a->c, a->ranks);
     g->report->mode[a->mode]++;
     keep_rule(g, arena_string(g->arena, a->text, strlen(a->text)), a->c->from.b.n + a->c->to.b.n);
 }

@@ -39,7 +39,7 @@ static bool all_hold(const Price *p, int n, const Lit lit[]) {
 }
 
 /* Sizes that equations do not solve are drawn, the others follow. */
-static bool draw_sizes(Price *p) {
+static bool draw_price_sizes(Price *p) {
     const Instance *i = &p->i;
     for (int k = 0; k < SYMBOLS; k++) p->value[k] = SIZE_UNKNOWN;
     for (int k = 0; k < i->nsymbol; k++) {
@@ -111,7 +111,7 @@ static bool at_length(Price *p, const Rule *rule, const int length[], unsigned *
     for (int k = 0; k < p->i.nneed_from; k++) facts_assume(p->facts, p->i.need_from[k]);
     for (int k = 0; k < p->i.nneed_to; k++) facts_assume(p->facts, p->i.need_to[k]);
     for (int t = 0; t < TRIES && drawn < DRAWS; t++) {
-        if (!draw_sizes(p)) continue;
+        if (!draw_price_sizes(p)) continue;
         drawn++;
         *found |= compare_prices(p, 0);
         for (int k = 0; k < p->i.ninput && p->i.ninput > 1; k++)

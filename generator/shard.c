@@ -15,7 +15,7 @@
 enum { BUFFER = 4096, RUNS_OPEN = 200 };
 static const char magic[] = "isomer-run";
 
-static bool failed(Error *e, const char *path, const char *what) {
+static bool file_failed(Error *e, const char *path, const char *what) {
     return error_set(e, E_ENVIRONMENT, path, "%s: %s", what, strerror(errno));
 }
 
@@ -23,20 +23,20 @@ bool runs_open(Runs *r, Arena *a, const char *folder, uint64_t digest, Error *e)
     *r = (Runs){.arena = a, .folder = folder, .digest = digest};
     pthread_mutex_init(&r->lock, NULL);
     if (folder && mkdir(folder, 0777) && errno != EEXIST)
-        return failed(e, folder, "cannot create the folder");
+        return file_failed(e, folder, "cannot create the folder");
     return true;
 }
 
 static bool temporary_folder(Runs *r, Error *e) {
     const char *base = getenv("TMPDIR");
     char *path = arena_format(r->arena, "%s/isomer-runs-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(path)) return failed(e, path, "cannot create a folder for sorted runs");
+    if (!mkdtemp(path)) return file_failed(e, path, "cannot create a folder for sorted runs");
     r->folder = path;
     r->temporary = true;
     return true;
 }
 
-static Run *run_new(Runs *r) {
+static SortedRun *run_new(Runs *r) {
     ARENA_GROW(r->arena, r->run, r->room, r->n + 1);
     return &r->run[r->n++];
 }
@@ -61,7 +61,7 @@ static bool read_head(Runs *r, const char *path, Error *e) {
     unsigned long long digest, ntask, n, task;
     int level;
     FILE *f = fopen(path, "rb");
-    if (!f) return failed(e, path, "cannot read");
+    if (!f) return file_failed(e, path, "cannot read");
     bool ok = fscanf(f, "%31s %llx %d %llu %llu", word, &digest, &level, &ntask, &n) == 5 &&
               !strcmp(word, magic);
     if (ok && digest != r->digest) {
@@ -75,9 +75,9 @@ static bool read_head(Runs *r, const char *path, Error *e) {
         if (ok) mark_done(r, task);
     }
     if (ok) ok = fgetc(f) == '\n';
-    Run *run = run_new(r);
-    *run =
-        (Run){.n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
+    SortedRun *run = run_new(r);
+    *run = (SortedRun){
+        .n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
     ok = ok && !fseek(f, 0, SEEK_END) && ftell(f) == run->at + (long)(n * sizeof(Record));
     fclose(f);
     return ok || error_set(e, E_INVALID, path,
@@ -98,7 +98,7 @@ bool runs_begin_level(Runs *r, int level, Error *e) {
     r->done = NULL;
     if (!r->folder || r->temporary) return true;
     DIR *d = opendir(r->folder);
-    if (!d) return failed(e, r->folder, "cannot read the folder");
+    if (!d) return file_failed(e, r->folder, "cannot read the folder");
     snprintf(prefix, sizeof prefix, "level-%d.", level);
     for (struct dirent *x; (x = readdir(d));)
         if (!strncmp(x->d_name, prefix, strlen(prefix)) && !strstr(x->d_name, ".part")) {
@@ -117,7 +117,7 @@ static bool write_run(const Runs *r, const char *path, const Record *v, size_t n
     char part[4200];
     snprintf(part, sizeof part, "%s.part%ld", path, (long)getpid());
     FILE *f = fopen(part, "wb");
-    if (!f) return failed(e, part, "cannot write");
+    if (!f) return file_failed(e, part, "cannot write");
     fprintf(f, "%s %llx %d %llu %llu", magic, (unsigned long long)r->digest, r->level,
             (unsigned long long)ntask, (unsigned long long)n);
     for (size_t k = 0; k < ntask; k++) fprintf(f, " %llu", (unsigned long long)task[k]);
@@ -127,7 +127,7 @@ static bool write_run(const Runs *r, const char *path, const Record *v, size_t n
     ok = !fclose(f) && ok;
     if (ok) ok = !rename(part, path);
     else errno = why, unlink(part);
-    return ok || failed(e, path, "cannot write a run");
+    return ok || file_failed(e, path, "cannot write a run");
 }
 
 bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, bool to_disk,
@@ -142,8 +142,8 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
         mem_realloc(v, 0);
         return ok;
     }
-    Run *run = run_new(r);
-    *run = (Run){.v = v, .n = n};
+    SortedRun *run = run_new(r);
+    *run = (SortedRun){.v = v, .n = n};
     if (to_disk)
         run->path =
             arena_format(r->arena, "%s/level-%d.%ld-%d", r->folder, r->level, (long)getpid(), r->n);
@@ -153,7 +153,7 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
     if (!to_disk) return true;
     ok = write_run(r, path, v, n, task, ntask, e);
     struct stat s = {0};
-    if (ok) ok = !stat(path, &s) || failed(e, path, "cannot read");
+    if (ok) ok = !stat(path, &s) || file_failed(e, path, "cannot read");
     pthread_mutex_lock(&r->lock);
     r->run[at].v = NULL;
     r->run[at].at = (long)s.st_size - (long)(n * sizeof *v);
@@ -165,7 +165,7 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
 /* ---- merge */
 
 typedef struct Cursor {
-    const Run *run;
+    const SortedRun *run;
     FILE *file;
     size_t at, next, n; /* in v[at .. n); records of the run taken so far */
     const Record *v;
@@ -177,14 +177,14 @@ static bool refill(Cursor *c, Error *e) {
     c->n = c->run->n - c->next < BUFFER ? c->run->n - c->next : BUFFER;
     c->next += c->n;
     return fread(c->buffer, sizeof *c->buffer, c->n, c->file) == c->n ||
-           failed(e, c->run->path, "cannot read a run");
+           file_failed(e, c->run->path, "cannot read a run");
 }
-static bool cursor_open(Cursor *c, const Run *run, Error *e) {
+static bool cursor_open(Cursor *c, const SortedRun *run, Error *e) {
     *c = (Cursor){.run = run, .v = run->v, .n = run->n};
     if (run->v || !run->n) return true;
     c->file = run->file ? run->file : fopen(run->path, "rb");
     if (!c->file || fseek(c->file, run->at, SEEK_SET))
-        return failed(e, run->path, "cannot read a run");
+        return file_failed(e, run->path, "cannot read a run");
     c->v = c->buffer = mem_realloc(NULL, BUFFER * sizeof *c->buffer);
     return c->buffer ? refill(c, e) : error_set(e, E_MEMORY, run->path, "out of memory for a run");
 }
@@ -212,7 +212,7 @@ static void sift(Cursor **heap, int n, int k) {
 typedef bool (*TakeRecord)(void *user, const Record *, Error *);
 /* The records of these runs in order; one that stands in two of them comes twice. Their memory and
    their files are let go. */
-static bool merge_runs(Runs *r, Run *run, int many, TakeRecord take, void *user, Error *e) {
+static bool merge_runs(Runs *r, SortedRun *run, int many, TakeRecord take, void *user, Error *e) {
     Cursor *cursor = ARENA_NEW(r->arena, Cursor, many),
            **heap = ARENA_NEW(r->arena, Cursor *, many);
     int n = 0;
@@ -236,22 +236,23 @@ static bool merge_runs(Runs *r, Run *run, int many, TakeRecord take, void *user,
 }
 
 static bool write_record(void *user, const Record *x, Error *e) {
-    Run *run = user;
+    SortedRun *run = user;
     run->n++;
-    return fwrite(x, sizeof *x, 1, run->file) == 1 || failed(e, run->path, "cannot write a run");
+    return fwrite(x, sizeof *x, 1, run->file) == 1 ||
+           file_failed(e, run->path, "cannot write a run");
 }
 /* More runs than files may be open: the first of them become one, whose file has no name any
    more. */
 static bool collapse(Runs *r, Error *e) {
-    Run all = {0};
+    SortedRun all = {0};
     if (!r->folder && !temporary_folder(r, e)) return false;
     all.path =
         arena_format(r->arena, "%s/level-%d.%ld.part-merge", r->folder, r->level, (long)getpid());
     all.file = fopen(all.path, "wb+");
-    if (!all.file) return failed(e, all.path, "cannot write");
+    if (!all.file) return file_failed(e, all.path, "cannot write");
     unlink(all.path);
     bool ok = merge_runs(r, r->run, RUNS_OPEN, write_record, &all, e);
-    ok = ok && (!fflush(all.file) || failed(e, all.path, "cannot write a run"));
+    ok = ok && (!fflush(all.file) || file_failed(e, all.path, "cannot write a run"));
     memmove(r->run, r->run + RUNS_OPEN, (size_t)(r->n - RUNS_OPEN) * sizeof *r->run);
     r->n -= RUNS_OPEN;
     *run_new(r) = all;
@@ -294,7 +295,7 @@ bool runs_merge(Runs *r, void (*group)(void *, const Record *, size_t), void *us
 /* ---- other processes */
 
 bool runs_read(const Runs *r, int k, Record **v, Error *e) {
-    const Run *run = &r->run[k];
+    const SortedRun *run = &r->run[k];
     *v = mem_realloc(NULL, (run->n + 1) * sizeof **v);
     if (!*v) return error_set(e, E_MEMORY, "", "out of memory for a run");
     if (run->v || !run->n) {
@@ -303,7 +304,7 @@ bool runs_read(const Runs *r, int k, Record **v, Error *e) {
     }
     FILE *f = fopen(run->path, "rb");
     bool ok = f && !fseek(f, run->at, SEEK_SET) && fread(*v, sizeof **v, run->n, f) == run->n;
-    if (!ok) failed(e, run->path, "cannot read a run");
+    if (!ok) file_failed(e, run->path, "cannot read a run");
     if (f) fclose(f);
     return ok;
 }

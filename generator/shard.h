@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdio.h>
 
-typedef struct Run {
+typedef struct SortedRun {
     Record *v; /* sorted; NULL: on disk */
     size_t n;
     const char *path;
     FILE *file; /* its name is gone; NULL: it is opened by name */
     long at;    /* where its records start */
-} Run;
+} SortedRun;
 typedef struct Runs {
     pthread_mutex_t lock;
     Arena *arena;
@@ -21,7 +21,7 @@ typedef struct Runs {
     bool temporary;     /* a folder of our own, made when memory was short */
     uint64_t digest;    /* of what the records depend on: set, seed */
     int level, n, room;
-    Run *run;
+    SortedRun *run;
     uint64_t ndone, done_room;
     bool *done;     /* tasks covered by runs found on disk */
     uint64_t tasks; /* of the level, once one worker has counted them */

@@ -124,7 +124,7 @@ static bool sizes_fit(Sample *s, NodeList live) {
 
 /* ---- values */
 
-static bool run_node(Sample *s, NodeId id) {
+static bool sample_node(Sample *s, NodeId id) {
     Lift *l = s->l;
     Node node = node_get(l->w, id);
     const Lanes *in[3] = {0};
@@ -165,7 +165,7 @@ static bool agree(const Sample *s, Value a, Value b) {
 
 /* How sizes are drawn, in turn: all small; half of them 1; few of them large, so that windows fit
    and groups are several. */
-static void draw_sizes(Sample *s, int n, const Symbol symbol[], int try) {
+static void draw_sample_sizes(Sample *s, int n, const Symbol symbol[], int try) {
     for (int k = 0; k < n; k++) {
         uint64_t r = random_at(s->seed, (uint64_t)k) >> 8;
         bool one = try % 3 == 1 ? r & 64 : try % 3 == 2 && (r & 96);
@@ -179,7 +179,7 @@ static void draw_sizes(Sample *s, int n, const Symbol symbol[], int try) {
 static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList needs) {
     if (!needs_hold(s, needs) || !sizes_fit(s, live)) return LIFT_UNTRIED;
     for (int k = 0; k < live.n; k++)
-        if (!run_node(s, live.v[k])) return LIFT_UNTRIED;
+        if (!sample_node(s, live.v[k])) return LIFT_UNTRIED;
     for (int k = 0; k < g->nout; k++)
         if (!lanes_known(s->tensor[g->out[k]], (int)s->count[g->out[k]])) return LIFT_UNTRIED;
     for (int k = 0; k < g->nout / 2; k++)
@@ -196,7 +196,7 @@ static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList ne
          try++) {
         s->seed = random_at(s->l->draw, (uint64_t)try);
         s->boundary = try % 4 == 3;
-        draw_sizes(s, n, symbol, try);
+        draw_sample_sizes(s, n, symbol, try);
         LiftResult r = try_here(s, g, live, needs);
         if (r == LIFT_FALSE) return r;
         if (r == LIFT_UNTRIED) continue;
@@ -211,7 +211,7 @@ static bool try_zero(Sample *s, const Graph *g, NodeList live, LitList needs, in
                      const Symbol symbol[], uint64_t zero, uint64_t at, bool *any) {
     for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO; try++) {
         s->seed = random_at(s->l->draw, TRIES + at * TRIES_ZERO + (uint64_t)try);
-        draw_sizes(s, n, symbol, try);
+        draw_sample_sizes(s, n, symbol, try);
         for (int k = 0; k < n && k < 64; k++)
             if (zero >> k & 1) s->value[symbol[k]] = 0;
         LiftResult r = try_here(s, g, live, needs);

@@ -1,5 +1,5 @@
-/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they
-   are small, by their definitions in double, whose tolerance is far tighter. */
+/* check.c -- compares two graphs on the same samples: planned and run by the same executor and, if
+   they are small, by their definitions in double, with a far tighter tolerance. */
 #include "graphs/check.h"
 #include "graphs/plan/execute.h"
 #include "graphs/oracle.h"
@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define ORACLE_FLOPS 2e6 /* graphs up to so many operations are computed by definitions too */
+/* Graphs of at most this many operations are also computed by definitions. */
+#define ORACLE_FLOPS 2e6
 
 /* ---- samples */
 
@@ -61,7 +62,7 @@ typedef struct Sampled {
     double **moved; /* by output: how far roundings move each element; NOISE_MARGIN times that is
                        no difference */
     bool small;     /* the definitions are computed too */
-    bool rounded;   /* numbers were made that the other graph has not */
+    bool rounded;   /* constants were made that the other graph does not have */
     int64_t *count; /* of each output */
     Domain *domain; /* of each input of a, once it was asked for */
     bool asked;
@@ -80,8 +81,8 @@ static bool tensor_size(Sampled *s, Value v, int64_t *count) {
                "a size of an input or output has no value; give it with --input-shape or --dim");
 }
 
-/* Another element type, another rank or another number is wrong whatever the sizes are; other sizes
-   may be one size that was guessed twice. */
+/* A different element type, rank or number is wrong whatever the sizes are; different sizes may be
+   one size that was guessed twice. */
 static bool unlike(const Sampled *s, int k) {
     const Type *a = value_type(s->w, s->a->out[k]), *b = value_type(s->w, s->b->out[k]);
     bool wrong = a->dtype != b->dtype || a->dim.n != b->dim.n;
@@ -165,15 +166,14 @@ static void draw_inputs(Sampled *s, int sample) {
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }
 static DType wide_type(DType t) { return dtype_class(t) == 'F' ? DT_DOUBLE : t; }
 
-/* ---- how far roundings move a result: only asked where two results differ by more than what is
-   usual */
+/* ---- how far roundings move a result: computed only if two results differ by more than usual */
 
 static void forget_moves(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
         memset(s->moved[k], 0, sizeof **s->moved * (size_t)s->count[k]);
 }
 
-/* Adds what one disturbed run, in s->spare, shows beside the undisturbed one. */
+/* Adds the differences between a disturbed run, in s->spare, and the undisturbed one. */
 static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = wide ? wide_type(output_type(s, k)) : output_type(s, k);
@@ -181,7 +181,7 @@ static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     }
 }
 
-/* Other roundings take another way: sizes, or an index, depend on them. */
+/* With other roundings the graph runs differently: sizes, or an index, depend on them. */
 static void all_move(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
         for (int64_t i = 0; i < s->count[k]; i++) s->moved[k][i] = INFINITY;
@@ -306,7 +306,7 @@ static void compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     take_up(s, each, sum, kept);
 }
 
-/* In double nothing is left but what constants were rounded by. */
+/* In double, only the rounding of constants is left. */
 static Tolerance double_tolerance(const Sampled *s, DType t) {
     if (dtype_class(t) != 'F') return (Tolerance){0, 0};
     return (Tolerance){s->rounded ? 8 * dtype_roundoff(t) : 1e-10, 1e-300};
@@ -329,7 +329,7 @@ static void compare_definitions(Sampled *s, Difference *sum) {
     take_up(s, each, sum, NULL);
 }
 
-/* Loose: kernels are on trial here, not rules. */
+/* Loose, because this tests kernels, not rules. */
 static Tolerance kernel_tolerance(const Sampled *s, DType t) {
     (void)s;
     return dtype_class(t) == 'F'

@@ -1,5 +1,4 @@
-/* check.h -- numbers against numbers: two graphs that should compute the same, on sampled
-   inputs. */
+/* check.h -- compares two graphs that should compute the same, on sampled inputs. */
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
 #include "graphs/compare.h"

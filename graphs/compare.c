@@ -1,4 +1,4 @@
-/* compare.c -- tensors compared by numbers, with a tolerance relative to the largest element. */
+/* compare.c -- tensors compared numerically, with a tolerance relative to the largest element. */
 #include "graphs/compare.h"
 #include "ops/core/element.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* compare.h -- tensors compared by numbers. */
+/* compare.h -- tensors compared numerically. */
 #ifndef ISOMER_COMPARE_H
 #define ISOMER_COMPARE_H
 #include "graphs/numeric_class.h"

@@ -1,4 +1,4 @@
-/* constants.h -- which values of a graph are made of constants alone, by nothing random. */
+/* constants.h -- which values of a graph depend only on constants, and on nothing random. */
 #ifndef ISOMER_CONSTANTS_H
 #define ISOMER_CONSTANTS_H
 #include "graphs/graph.h"

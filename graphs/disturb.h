@@ -1,10 +1,10 @@
-/* disturb.h -- a graph whose roundings come out otherwise: how far its results then are from the
-   usual ones says how well they are determined at all. */
+/* disturb.h -- a graph whose roundings are disturbed: how far its results then are from the usual
+   ones says how well they are determined at all. */
 #ifndef ISOMER_DISTURB_H
 #define ISOMER_DISTURB_H
 #include "graphs/graph.h"
 
-enum { DISTURBANCES = 8 }; /* so many show how far roundings move a result */
+enum { DISTURBANCES = 8 }; /* this many disturbed graphs show how far roundings move a result */
 
 /* Every constant and every computed value that is a float is moved, each element up or down by two
    roundoffs of its type as the seed draws it: constants by their contents, computed values by a

@@ -1,6 +1,6 @@
-/* domain.h -- which numbers the inputs of a graph may hold. What reaches an index must be a place
-   of the axis that it indexes, what divides must not be 0, ..: that is followed from the nodes back
-   to the inputs, through casts, views, sums and products. */
+/* domain.h -- which numbers the inputs of a graph may hold. An index must be within the axis that
+   it indexes, a divisor must not be 0, ..: these conditions are followed from the nodes back to the
+   inputs, through casts, views, sums and products. */
 #ifndef ISOMER_DOMAIN_H
 #define ISOMER_DOMAIN_H
 #include "graphs/graph.h"

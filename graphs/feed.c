@@ -14,7 +14,7 @@ const char feed_help[] =
     "determine sizes. Default: the initializer of the same name, else random data; integers are "
     "drawn from the range that the graph allows.";
 
-enum { SINGLY = 4 }; /* so many inputs are tried one at a time */
+enum { SINGLY = 4 }; /* at most this many inputs are tried one at a time */
 
 /* ---- options */
 

@@ -1,7 +1,7 @@
 /* feed.h -- what the inputs of a model hold on a run: what options say, what the model says they
-   are where nothing is given, or numbers drawn from what its graph allows (domain.h). One feed for
-   all that run a model: the built-in runtime, another runtime that measures, one that gives a
-   second opinion. */
+   are where nothing is given, or numbers drawn from what its graph allows (domain.h). There is one
+   feed for everything that runs a model: the built-in runtime, another runtime as the target, one
+   that gives a second opinion. */
 #ifndef ISOMER_FEED_H
 #define ISOMER_FEED_H
 #include "graphs/domain.h"

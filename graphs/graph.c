@@ -79,7 +79,7 @@ static Value node_put(World *w, Sig sig, uint32_t serial, int nin, const Value i
     return id;
 }
 
-static Value refuse(const char **why, const char *reason) {
+static Value node_refused(const char **why, const char *reason) {
     if (why) *why = reason;
     return 0;
 }
@@ -91,7 +91,7 @@ static Value node_new(World *w, const Op *op, const Attr *attr, uint32_t serial,
     for (int k = 0; k < nin; k++) type[k] = in[k] ? value_type_id(w, in[k]) : 0;
     Sig sig = sig_intern(w, op, attr, nin, type, nout);
     const SigInfo *s = sig_info(w, sig);
-    if (s->why) return refuse(why, s->why);
+    if (s->why) return node_refused(why, s->why);
     return node_put(w, sig, serial, nin, in);
 }
 
@@ -101,10 +101,10 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
     int least = op_arity(op, &variadic), declared = op_input_count(op);
     if (variadic && op->flags & OP_RANDOM) least--; /* an opaque node may have no input */
     Value padded[INPUTS_ON_STACK] = {0};
-    if (nin < least) return refuse(why, "too few inputs");
-    if (!variadic && nin > declared) return refuse(why, "too many inputs");
+    if (nin < least) return node_refused(why, "too few inputs");
+    if (!variadic && nin > declared) return node_refused(why, "too many inputs");
     for (int k = 0; k < least; k++)
-        if (!in[k]) return refuse(why, "a required input is missing");
+        if (!in[k]) return node_refused(why, "a required input is missing");
     if (!variadic && nin < declared && declared <= INPUTS_ON_STACK) {
         if (nin) memcpy(padded, in, (size_t)nin * sizeof(Value));
         in = padded;

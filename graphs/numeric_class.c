@@ -36,6 +36,12 @@ bool classes_parse(const char *text, unsigned *classes) {
     }
 }
 
+bool classes_option(const char *option, const char *text, unsigned *classes, Error *e) {
+    return classes_parse(text, classes) ||
+           error_set(e, E_USAGE, option, "expects one or more of %s, joined by +, not \"%s\"",
+                     CLASS_WORDS, text);
+}
+
 Tolerance classes_tolerance(unsigned classes, DType t) {
     double rtol = table[0].rtol;
     for (int k = 1; k < ROWS; k++)

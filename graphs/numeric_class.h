@@ -38,6 +38,10 @@ enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X) };
 const char *classes_text(Arena *, unsigned classes);
 /* What classes_text writes; false: one of the words is not in the table. */
 bool classes_parse(const char *text, unsigned *classes);
+/* The same for the value of an option; E_USAGE names all words. */
+bool classes_option(const char *option, const char *text, unsigned *classes, Error *);
+#define CLASS_WORD(id, word, rtol, off) ", " word
+#define CLASS_WORDS "exact" NUMERIC_CLASSES(CLASS_WORD) /* "exact, reassociates, .." */
 
 typedef struct Tolerance {
     double rtol, atol;

@@ -57,7 +57,7 @@ bool oracle_dims(World *w, const Type *t, Sizes sizes, int64_t dim[], int64_t *c
     return t->known;
 }
 
-static bool cannot(const Oracle *o, NodeId id, const char *reason) {
+static bool oracle_fail(const Oracle *o, NodeId id, const char *reason) {
     char place[96];
     snprintf(place, sizeof place, "%s (value %u)", node_get(o->w, id).op->name, id);
     return error_set(o->error, E_INVALID, place, "%s", reason);
@@ -71,9 +71,10 @@ static bool buffer_new(Oracle *o, Value v, Buffer *b) {
     const Type *t = value_type(o->w, v);
     int64_t dim[RANK_MAX], count;
     if (!oracle_dims(o->w, t, o->sizes, dim, &count))
-        return cannot(o, value_node(o->w, v), "a size of its result has no value, or is too large");
+        return oracle_fail(o, value_node(o->w, v),
+                           "a size of its result has no value, or is too large");
     if (!element_readable(t->dtype))
-        return cannot(o, value_node(o->w, v), "elements of this type cannot be computed with");
+        return oracle_fail(o, value_node(o->w, v), "elements of this type cannot be computed with");
     DType kept = kept_as(o, t->dtype);
     *b = (Buffer){view_dense(0, (int32_t)kept, t->dim.n, dim), NULL};
     return true;
@@ -126,11 +127,12 @@ static bool run_kernel(Oracle *o, const Node *n) {
     for (int k = 0; k < total; k++)
         take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
     if (!sig_lower(&steps, n->sig, view + n->nout, view))
-        return cannot(o, n->out, steps.why ? steps.why : "it cannot be computed");
+        return oracle_fail(o, n->out, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
-        if (!kernel) return cannot(o, n->out, "it has neither a definition nor a reference kernel");
-        if (kernel(&steps.v[k], slot)) return cannot(o, n->out, "its reference kernel failed");
+        if (!kernel)
+            return oracle_fail(o, n->out, "it has neither a definition nor a reference kernel");
+        if (kernel(&steps.v[k], slot)) return oracle_fail(o, n->out, "its reference kernel failed");
     }
     return true;
 }
@@ -161,12 +163,12 @@ static void disturb_node(Oracle *o, const Node *n) {
     }
 }
 
-static bool run_node(Oracle *o, NodeId id) {
+static bool oracle_node(Oracle *o, NodeId id) {
     Node n = node_get(o->w, id);
     const void *bytes;
     if (constant_get(o->w, id, NULL, &bytes)) return take_bytes(o, id, bytes);
     if (input_name(o->w, id))
-        return buffer_of(o, id)->data || cannot(o, id, "it is not among the graph's inputs");
+        return buffer_of(o, id)->data || oracle_fail(o, id, "it is not among the graph's inputs");
     for (int port = 0; port < n.nout; port++) {
         Buffer *b = buffer_of(o, n.out + (Value)port);
         if (!buffer_new(o, n.out + (Value)port, b)) return false;
@@ -189,7 +191,7 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
         if (buffer_of(o, g.in[k]) && !take_bytes(o, g.in[k], in[k])) return false;
     for (int k = 0; k < o->live.n; k++) {
         const Node n = node_get(o->w, o->live.v[k]);
-        if (!run_node(o, o->live.v[k])) return false;
+        if (!oracle_node(o, o->live.v[k])) return false;
         disturb_node(o, &n);
     }
     for (int k = 0; k < g.nout; k++) {

@@ -46,7 +46,7 @@ void value_print(const char *name, Text *t) {
     text_add(t, "\"");
 }
 
-static bool failed(const Scan *s) { return s->error && s->error->kind; }
+static bool scan_failed(const Scan *s) { return s->error && s->error->kind; }
 
 static bool values_parse(Scan *s, Arena *a, bool blanks, int *n, const char ***list) {
     const char *name, **v = NULL;
@@ -58,7 +58,7 @@ static bool values_parse(Scan *s, Arena *a, bool blanks, int *n, const char ***l
         ARENA_GROW(a, v, room, *n + 1);
     }
     *list = v;
-    return !failed(s);
+    return !scan_failed(s);
 }
 
 static bool word_of(const AttrDef *def, const char *name, int *word) {
@@ -95,9 +95,9 @@ static bool attr_value(World *w, Arena *a, Scan *s, const AttrDef *def, LineAttr
     if (variable_parse(s, a, def, &out->variable)) return true;
     if (def->kind != A_BLOB)
         return attr_parse(w, s, def, &out->value) ||
-               (!failed(s) && scan_fail(s, s->at, "expected a value for %s", def->name));
+               (!scan_failed(s) && scan_fail(s, s->at, "expected a value for %s", def->name));
     if (!hex_parse(s, w->arena, &bytes, &n))
-        return failed(s) ? false : scan_fail(s, s->at, "%s expects hex\"..\"", def->name);
+        return scan_failed(s) ? false : scan_fail(s, s->at, "%s expects hex\"..\"", def->name);
     out->value.blob = blob_put(w, bytes, n);
     return true;
 }
@@ -117,7 +117,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
         if (!attr_value(w, a, s, &l->op->attrs[def], &list[l->nattr++])) return false;
     }
     l->attr = arena_copy(a, list, (size_t)l->nattr * sizeof *list);
-    return !failed(s);
+    return !scan_failed(s);
 }
 
 static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
@@ -184,9 +184,9 @@ bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, i
         if (names_has(names, name)) return scan_fail(s, at, "%%%s is already defined", name);
         if (!scan_char(s, ':')) return scan_fail(s, s->at, "expected : after %%%s", name);
         if (!type_parse(w, s, &t))
-            return failed(s) ? false : scan_fail(s, s->at, "expected a type");
+            return scan_failed(s) ? false : scan_fail(s, s->at, "expected a type");
         ARENA_GROW(a, *in, room, *nin + 1);
         names_set(names, name, (*in)[(*nin)++] = graph_input(w, name, &t));
     }
-    return !failed(s);
+    return !scan_failed(s);
 }

@@ -127,10 +127,22 @@ static const OnnxMap onnx_mul[] = {PAIR("Mul"), {0}};
 static const OnnxMap onnx_div[] = {PAIR("Div"), {0}};
 static const OnnxMap onnx_pow[] = {PAIR("Pow"), {0}};
 static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "truncated=fmod"}, {0}};
-static const OnnxMap onnx_min[] = {
-    {"", "Min", 6, 0, "inputs:fold"}, {"", "Min", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
-static const OnnxMap onnx_max[] = {
-    {"", "Max", 6, 0, "inputs:fold"}, {"", "Max", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+/* Up to opset 11 of floats only. What is read is taken as it is. */
+static bool read_floats(Call *c, OnnxRead *r, int attr) {
+    (void)c, (void)r, (void)attr;
+    return true;
+}
+static bool write_floats(Call *c, OnnxWrite *w, int attr) {
+    (void)attr;
+    return dtype_class(c->in[0]->dtype) == 'F' || w->refuse(w, "integers before opset 12");
+}
+static const OnnxItem items_least[] = {{"elements", "floats", read_floats, write_floats}, {0}};
+#define LEAST(TYPE)                                                                       \
+    {"", TYPE, 12, 0, "inputs:fold"}, {"", TYPE, 6, 11, "elements:floats inputs:fold"}, { \
+        "", TYPE, 1, 5, "consumed_inputs:ignore elements:floats inputs:fold"              \
+    }
+static const OnnxMap onnx_min[] = {LEAST("Min"), {0}};
+static const OnnxMap onnx_max[] = {LEAST("Max"), {0}};
 
 enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
 const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
@@ -157,8 +169,24 @@ const Op op_pow = {"pow",
                    .kernel = kernel_pow,
                    .onnx = onnx_pow,
                    .flags = OP_BROADCASTS};
-const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
-const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
+const Op op_min = {"min",
+                   "a b",
+                   "y",
+                   NULL,
+                   shape,
+                   define_min,
+                   .onnx = onnx_min,
+                   .flags = BOTH,
+                   .items = items_least};
+const Op op_max = {"max",
+                   "a b",
+                   "y",
+                   NULL,
+                   shape,
+                   define_max,
+                   .onnx = onnx_max,
+                   .flags = BOTH,
+                   .items = items_least};
 const Op op_mod = {"mod",
                    "a b",
                    "y",

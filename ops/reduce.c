@@ -112,13 +112,35 @@ static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) {
     return lower(c, REDUCE_PROD, in, out, b);
 }
 
+/* Of each element a function, in a buffer of floats, and the sum of that with another behind it. */
+static int lower_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
+                        const Scalar before[], int after) {
+    const Scalar behind[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
+    View wide = in[0];
+    if (!step_room(b, DT_FLOAT, in[0].rank, in[0].dim, &wide)) return 0;
+    step_code(b, step_add(b, S_EWISE, 2, (const View[]){wide, in[0]}), ncode, before);
+    const int done = lower(c, REDUCE_SUM, &wide, out, b);
+    if (done && after) step_code(b, &b->v[b->n - 1], 2, behind);
+    return done;
+}
+static const Scalar square_code[] = {{.op = C_VIEW, .a = 1}, {.op = C_MUL, .a = 0, .b = 0}};
+static int lower_squares(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_halves(c, in, out, b, 2, square_code, 0);
+}
+static int lower_l2(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_halves(c, in, out, b, 2, square_code, C_SQRT);
+}
+static int lower_logsum(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_halves(c, in, out, b, 1, square_code, C_LOG);
+}
+
 /* The axes became an input with opset 18, for ReduceSum with 13. */
-#define REDUCE(TYPE, OPSET)                                            \
-    {"", TYPE, OPSET, 0, "axes=input:1 axes:all keepdims:reinsert"}, { \
-        "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"      \
+#define REDUCE(TYPE, OPSET)                                                    \
+    {"", TYPE, OPSET, 0, "axes=input:1 axes:all_or_none keepdims:reinsert"}, { \
+        "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"              \
     }
 #define GLOBAL(TYPE) \
-    { "", TYPE, 1, 0, "axes:spatial keepdims:reinsert" }
+    { "", TYPE, 1, 0, "axes:spatial keepdims:always" }
 static const OnnxMap onnx_sum[] = {REDUCE("ReduceSum", 13), {0}};
 static const OnnxMap onnx_mean[] = {REDUCE("ReduceMean", 18), GLOBAL("GlobalAveragePool"), {0}};
 static const OnnxMap onnx_max[] = {REDUCE("ReduceMax", 18), GLOBAL("GlobalMaxPool"), {0}};
@@ -145,12 +167,15 @@ static const char expand_logsum[] = "%z = reduce_sum %x axes=axes\n"
 static const char *shape_signed(Call *c) { return shape_of(c, "FI"); }
 const Op op_reduce_l1 = {"reduce_l1",    "x", "y", attrs, shape_signed, .expand = expand_l1,
                          .onnx = onnx_l1};
-const Op op_reduce_l2 = {"reduce_l2",    "x", "y", attrs, shape_mean, .expand = expand_l2,
-                         .onnx = onnx_l2};
-const Op op_reduce_squares = {"reduce_squares",    "x", "y", attrs, shape, .expand = expand_squares,
-                              .onnx = onnx_squares};
+const Op op_reduce_l2 = {
+    "reduce_l2",    "x", "y", attrs, shape_mean, .lower = lower_l2, .expand = expand_l2,
+    .onnx = onnx_l2};
+const Op op_reduce_squares = {
+    "reduce_squares",    "x", "y", attrs, shape, .lower = lower_squares, .expand = expand_squares,
+    .onnx = onnx_squares};
 const Op op_reduce_logsum = {
-    "reduce_logsum", "x", "y", attrs, shape_mean, .expand = expand_logsum, .onnx = onnx_logsum};
+    "reduce_logsum",    "x", "y", attrs, shape_mean, .lower = lower_logsum, .expand = expand_logsum,
+    .onnx = onnx_logsum};
 const Op op_reduce_logsumexp = {
     "reduce_logsumexp", "x", "y", attrs, shape_mean, define_logsumexp, .onnx = onnx_logsumexp};
 const Op op_reduce_sum = {"reduce_sum",    "x", "y", attrs, shape, define_sum, .lower = lower_sum,

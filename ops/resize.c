@@ -1,13 +1,15 @@
 /* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2
    (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y;
-   `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole
-   factors, nearest, is a view: its definition. */
+   `nearest` takes the element there, `linear` interpolates along each axis between the
+   places floor(c) and floor(c) + 1 of the coordinate c, limited to the axis. Enlarging by whole
+   factors, nearest, is a view; other ways to take the nearest have no definition. */
 #include "ops/operator/op.h"
 #include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING };
 enum { NEAREST, LINEAR };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+enum { AXES_MOST = 3 }; /* that a definition interpolates along */
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_ENUM, "nearest", "nearest linear", .draw = "nearest linear"},
@@ -25,6 +27,8 @@ static const char *shape(Call *c) {
     const char *why = same_type(c, "FIU");
     if (ints(c, SIZES).n != c->in[0]->dim.n) return "resize needs a size for every axis";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
+    for (int k = 0; k < y.n && word(c, MODE) == LINEAR; k++)
+        if (y.v[k] != c->in[0]->dim.v[k]) need_ge(c, c->in[0]->dim.v[k], poly(c, "1"));
     c->out[0].dim = y;
     return why;
 }
@@ -35,7 +39,7 @@ static bool takes_floors(Call *c) {
     if (word(c, COORDINATE) == ASYMMETRIC) return word(c, ROUNDING) == FLOOR;
     return word(c, COORDINATE) == HALF && word(c, ROUNDING) == PREFER_FLOOR;
 }
-static Ex define(Call *c, Dims i) {
+static Ex nearest(Call *c, Dims i) {
     Dims x = c->in[0]->dim;
     if (!takes_floors(c)) return 0;
     for (int k = 0; k < i.n; k++) {
@@ -45,6 +49,52 @@ static Ex define(Call *c, Dims i) {
         i.v[k] = digits(c, i.v[k], (Dims){2, {x.v[k], factor}}).v[0];
     }
     return at(c, 0, i);
+}
+
+/* x's coordinate *a / *b for place i of m on an axis of n places; b >= 1. */
+static void fraction(Call *c, Poly i, Poly n, Poly m, Poly *a, Poly *b) {
+    const Poly none = poly(c, "0");
+    switch (word(c, COORDINATE)) {
+    case ASYMMETRIC: *a = poly(c, "i*n", i, n), *b = m; return;
+    case CORNERS: /* max(m - 1, 1) */
+        *a = poly(c, "i*(n - 1)", i, n);
+        *b = poly(c, "1 - k", least(c, poly(c, "2 - m", m), none));
+        return;
+    default: *a = poly(c, "(2*i + 1)*n - m", i, n, m), *b = poly(c, "2*m", m);
+    }
+}
+/* k limited to 0..n - 1. */
+static Poly limited(Call *c, Poly k, Poly n) {
+    const Poly low = least(c, k, poly(c, "n - 1", n));
+    return poly(c, "l - m", low, least(c, low, poly(c, "0")));
+}
+/* From axis a on; on the axes before, i holds x's places. */
+static Ex interpolate(Call *c, Dims i, int a) {
+    const Dims x = c->in[0]->dim, y = c->out[0].dim;
+    Poly from, by;
+    while (a < i.n && x.v[a] == y.v[a]) a++;
+    if (a == i.n) return at(c, 0, i);
+    fraction(c, i.v[a], x.v[a], y.v[a], &from, &by);
+    const Poly low = quot(c, from, by), high = poly(c, "l + 1", low);
+    const Ex part = sub(c, divide(c, size(c, from), size(c, by)), size(c, low)),
+             left = interpolate(c, dims_with(i, a, limited(c, low, x.v[a])), a + 1),
+             right = interpolate(c, dims_with(i, a, limited(c, high, x.v[a])), a + 1),
+             both = add(c, mul(c, sub(c, num(c, 1, 1), part), left), mul(c, part, right));
+    if (word(c, COORDINATE) != HALF_PYTORCH) return both;
+    return when(c, when_eq(c, y.v[a], poly(c, "1")),
+                interpolate(c, dims_with(i, a, poly(c, "0")), a + 1), both);
+}
+static Ex linear(Call *c, Dims i) {
+    const Poly none = poly(c, "0");
+    int resized = 0;
+    for (int a = 0; a < i.n; a++) {
+        if (c->out[0].dim.v[a] == none) return num(c, 0, 1); /* there is no element */
+        resized += c->in[0]->dim.v[a] != c->out[0].dim.v[a];
+    }
+    return resized > AXES_MOST ? 0 : interpolate(c, i, 0);
+}
+static Ex define(Call *c, Dims i) {
+    return word(c, MODE) == NEAREST ? nearest(c, i) : is_float(c->in[0]) ? linear(c, i) : 0;
 }
 
 static int params(Call *c, int64_t *out, int room) {
@@ -163,14 +213,20 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-#define SAMPLING                                                                                 \
-    "mode coordinate=coordinate_transformation_mode rounding=nearest_mode cubic_coeff_a:ignore " \
-    "extrapolation_value:ignore"
+/* Linear interpolation does not ask which element is the nearest. Without a mode it is `nearest`,
+   which therefore is read first. */
+#define SAMPLING \
+    "coordinate=coordinate_transformation_mode cubic_coeff_a:ignore extrapolation_value:ignore "
+#define NEAREST_ONE SAMPLING "+mode==nearest mode=nearest! rounding=nearest_mode "
+#define LINEAR_ONE SAMPLING "+mode==linear mode=linear! nearest_mode:ignore "
+#define SINCE_18                                                                         \
+    "antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize " \
+    "sizes:resize"
 static const OnnxMap onnx[] = {
-    {"", "Resize", 18, 0,
-     SAMPLING " antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize "
-              "sizes:resize"},
-    {"", "Resize", 11, 17, SAMPLING " exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 18, 0, NEAREST_ONE SINCE_18},
+    {"", "Resize", 18, 0, LINEAR_ONE SINCE_18},
+    {"", "Resize", 11, 17, NEAREST_ONE "exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 11, 17, LINEAR_ONE "exclude_outside:ignore sizes:resize"},
     {"", "Resize", 10, 10, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},

@@ -1,14 +1,14 @@
 /* apply.c -- the right side of a rule at a match (declared in match.h): its nodes are made over the
-   graph's values with the bound sizes in their attributes. What the proof assumed must hold here:
+   graph's values, with the bound sizes in their attributes. What the proof assumed must hold here:
    the left side's needs (what shape() requires of sizes), stated over the rule's symbols, and every
-   condition must be entailed by what is known of the model's sizes. The
-   graph's own nodes may need less, since a shape may be more lenient where a size is a number (a 1
-   is broadcast, a negative step is allowed). Every need of the new nodes and the equality of the
-   results' types must be entailed, too; else nothing is replaced. */
+   condition must be entailed by what is known about the model's sizes. The graph's own nodes may
+   need less, since a shape function may be more lenient where a size is a number (a 1 is broadcast,
+   a negative step is allowed). Every need of the new nodes and the equality of the results' types
+   must be entailed, too; otherwise nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 
-typedef struct MatchApplied { /* one application under way */
+typedef struct MatchApplied { /* an application in progress */
     World *w;
     Arena *arena;
     Facts *facts;
@@ -17,7 +17,7 @@ typedef struct MatchApplied { /* one application under way */
     Value least, *to; /* by value of the right side - least: the value of the graph made for it */
 } MatchApplied;
 
-static bool refuse(MatchApplied *a, const char *what, const char *detail) {
+static bool match_refused(MatchApplied *a, const char *what, const char *detail) {
     return error_set(a->error, E_CHECK, a->match->instance->rule->name, "%s %s", what, detail);
 }
 
@@ -26,7 +26,7 @@ static Poly poly_at(const MatchApplied *a, Poly p) {
     return poly_subst(a->w, p, i->nsymbol, i->symbol, a->match->symbol);
 }
 
-/* Real variables replaced, and what becomes a number computed in double. */
+/* Replaces real variables; what becomes a number is computed in double. */
 static Ex real_at(const MatchApplied *a, Ex x) {
     const Instance *i = a->match->instance;
     ExNode n;
@@ -67,17 +67,17 @@ static bool entailed(MatchApplied *a, Lit lit, const char *what) {
     Text t = text_new(a->arena);
     poly_print(a->w, lit.p, &t);
     text_add(&t, lit.eq ? " == 0" : " >= 0");
-    return refuse(a, what, t.data);
+    return match_refused(a, what, t.data);
 }
 
-/* Of the rule's symbols, which are replaced by what they are bound to. */
+/* Literals over the rule's symbols, which are replaced by what they are bound to. */
 static bool all_entailed(MatchApplied *a, int n, const Lit *lit, const char *what) {
     for (int k = 0; k < n; k++)
         if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
     return true;
 }
 
-/* One node of the right side, over what its inputs became. */
+/* One node of the right side, over the values made for its inputs. */
 static bool make_node(MatchApplied *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
@@ -87,7 +87,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
     attrs_at(a, &node, attr);
     for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k] - a->least] : 0;
     Value y = node_make(a->w, node.op, attr, node.nin, in, node.nout, &why);
-    if (!y) return refuse(a, node.op->name, why);
+    if (!y) return match_refused(a, node.op->name, why);
     const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
     for (int k = 0; k < s->nneed; k++)
         if (!entailed(a, s->need[k], "not known to hold here:")) return false;
@@ -98,7 +98,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
 static bool type_entailed(MatchApplied *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
     if (s->dtype != t->dtype || s->dim.n != t->dim.n)
-        return refuse(a, "the result has another", "type");
+        return match_refused(a, "the result has a different", "type");
     for (int k = 0; k < s->dim.n; k++)
         if (s->dim.v[k] != t->dim.v[k] &&
             !entailed(a, (Lit){poly_sub(a->w, s->dim.v[k], t->dim.v[k]), true},
@@ -107,7 +107,7 @@ static bool type_entailed(MatchApplied *a, Value old, Value new) {
     return true;
 }
 
-/* [a->least, end) shall hold n values from v on. */
+/* Extends [a->least, end) to include n values from v on. */
 static void widen_range(MatchApplied *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;

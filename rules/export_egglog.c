@@ -17,7 +17,7 @@ typedef struct Writer {
     bool query;
 } Writer;
 
-static void cannot(Writer *o, const char *why) {
+static void egglog_refuse(Writer *o, const char *why) {
     if (!o->why) o->why = why;
 }
 
@@ -32,7 +32,8 @@ static void put_symbol(Writer *o, Symbol s, Text *t) {
         text_add(t, "?%s", name);
         return;
     }
-    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN) cannot(o, "a size that is not a polynomial");
+    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN)
+        egglog_refuse(o, "a size that is not a polynomial");
     text_add(t, d.kind == SYM_MIN ? "(min " : "(/ ");
     for (uint32_t k = 0; k < d.narg; k++) {
         text_add(t, k ? " " : "");
@@ -95,10 +96,10 @@ static void put_real(Writer *o, Ex x, Text *t) {
         text_add(&own, "%.17g", (double)(float)v);
         text_add(t, strpbrk(own.data, ".en") ? "%s" : "%s.0", own.data);
         if (strpbrk(own.data, "in") || strchr(own.data, 'e'))
-            cannot(o, "a number with an exponent");
+            egglog_refuse(o, "a number with an exponent");
     } else if (n.kind == EX_PARAM) {
         text_add(t, "?%s", world_text(o->w, n.word));
-    } else cannot(o, "a number computed from other numbers");
+    } else egglog_refuse(o, "a number computed from other numbers");
 }
 
 /* ---- nodes */
@@ -220,7 +221,8 @@ static void check_bound(Writer *o, const Instance *i, const char *query) {
             alone = (next == ' ' || next == ')') && !strncmp(line, "op-", 3);
         }
         if (!alone)
-            cannot(o, "a size or attribute that occurs on the left side only inside a polynomial");
+            egglog_refuse(
+                o, "a size or attribute that occurs on the left side only inside a polynomial");
     }
 }
 

@@ -222,7 +222,7 @@ static bool put_instances(Writer *j, cJSON *to, const Rule *rule, Error *e) {
 
 /* ---- a rule; the operators */
 
-static bool print(Writer *j, cJSON *x, Text *t) {
+static bool json_print(Writer *j, cJSON *x, Text *t) {
     char *line = j->failed ? NULL : cJSON_PrintUnformatted(x);
     if (line) text_bytes(t, line, strlen(line));
     j->failed |= !line;
@@ -283,7 +283,7 @@ static bool put_rules(Writer *j, Text *t, Error *e) {
         ArenaMark mark = arena_mark(j->arena);
         bool good = keep_json(j, x) && put_rule(j, x, j->x->rule[k], e);
         text_add(t, k ? ",\n" : "\n");
-        good = good && print(j, x, t);
+        good = good && json_print(j, x, t);
         cJSON_Delete(x);
         arena_reset(j->arena, mark);
         if (!good) return false;
@@ -299,7 +299,7 @@ static bool put_operators(Writer *j, Text *t) {
         if (keep_json(j, x)) put_operator(j, x, op_number(k));
         text_add(t, first ? "\n" : ",\n");
         first = false;
-        good = print(j, x, t);
+        good = json_print(j, x, t);
         cJSON_Delete(x);
     }
     return good;

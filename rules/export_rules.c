@@ -9,21 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Options {
+typedef struct ExportProgramOptions {
     const char *out, *format, *classes, *operators, *help;
     bool unconditional, list, strict, version;
     StringList files;
-} Options;
-typedef struct Program {
+} ExportProgramOptions;
+typedef struct ExportProgram {
     Arena *arena;
     World *w;
-    Options o;
+    ExportProgramOptions o;
     const ExportFormat *format;
     ExportOptions choice;
     RuleSet set;
     Export x;
     Error error;
-} Program;
+} ExportProgram;
 
 static const ProgramText program = {
     .name = "export-rules",
@@ -37,8 +37,8 @@ static const ProgramText program = {
         "the same bits:\n  export-rules -o exact.json --format json --class exact --unconditional",
 };
 
-static bool parse_options(Program *p, int argc, char **argv, Text *help) {
-    Options *o = &p->o;
+static bool parse_options(ExportProgram *p, int argc, char **argv, Text *help) {
+    ExportProgramOptions *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
          .letter = 'o',
@@ -55,8 +55,7 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
          .kind = OPT_TEXT,
          .into = &o->classes,
          .value = "C,..",
-         .help = "Only rules of these numerical classes: exact, reassociates, rounds, divides, "
-                 "drops, defines, overflows."},
+         .help = "Only rules of these numerical classes: " CLASS_WORDS "."},
         {.name = "unconditional",
          .kind = OPT_FLAG,
          .into = &o->unconditional,
@@ -84,7 +83,7 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
 
 /* ---- what is asked for */
 
-static bool read_operators(Program *p) {
+static bool read_operators(ExportProgram *p) {
     const char *text = p->o.operators;
     const Op **list = ARENA_NEW(p->arena, const Op *, strlen(text) + 1);
     for (;; text++) {
@@ -100,8 +99,8 @@ static bool read_operators(Program *p) {
     return true;
 }
 
-static bool read_options(Program *p) {
-    const Options *o = &p->o;
+static bool read_options(ExportProgram *p) {
+    const ExportProgramOptions *o = &p->o;
     if (!o->list && !o->out)
         return error_set(&p->error, E_USAGE, "--output", "missing: the file or folder to write");
     if (!o->list && !o->format)
@@ -110,17 +109,14 @@ static bool read_options(Program *p) {
     if (o->format && !(p->format = export_format(o->format)))
         return error_set(&p->error, E_USAGE, "--format", "unknown format %s; expected one of %s",
                          o->format, export_format_names(p->arena));
-    if (o->classes && !classes_parse(o->classes, &p->choice.classes))
-        return error_set(
-            &p->error, E_USAGE, "--class",
-            "%s: expected exact, reassociates, rounds, divides, drops, defines, overflows",
-            o->classes);
+    if (o->classes && !classes_option("--class", o->classes, &p->choice.classes, &p->error))
+        return false;
     p->choice.any_class = !o->classes;
     p->choice.conditional = !o->unconditional;
     return !o->operators || read_operators(p);
 }
 
-static bool read_rules(Program *p) {
+static bool read_rules(ExportProgram *p) {
     for (int k = 0; k < p->o.files.n; k++)
         if (!rules_read(p->arena, p->o.files.v[k], &p->set, &p->error)) return false;
     return p->o.files.n || installed_rules(p->arena, &p->set, &p->error);
@@ -142,13 +138,13 @@ static int count_reasons(const ExportReasons *list) {
     return n;
 }
 
-static void print_list(const Program *p) {
+static void print_list(const ExportProgram *p) {
     for (int k = 0; k < p->x.n; k++)
         printf("%s %s %s\n", p->x.rule[k]->id, classes_text(p->arena, p->x.rule[k]->classes),
                p->x.rule[k]->name);
 }
 
-static bool export_run(Program *p) {
+static bool export_run(ExportProgram *p) {
     if (!read_options(p) || !read_rules(p)) return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count_reasons(&p->x.unproved);
@@ -168,7 +164,7 @@ static bool export_run(Program *p) {
 }
 
 static void program_act(void *user, Arena *a, int argc, char **argv) {
-    Program *p = user;
+    ExportProgram *p = user;
     p->set.arena = p->arena = a;
     p->w = graph_world_new(arena_escape(a), 0);
     Text help = text_new(a);
@@ -183,6 +179,6 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    Program p = {0};
+    ExportProgram p = {0};
     return program_main(&program, argc, argv, program_act, &p, &p.error);
 }

@@ -34,7 +34,7 @@ bool installed_folder(char *out) {
 
 static void free_paths(void *found) { globfree(found); }
 
-static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
+static bool read_files(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
     glob_t *found = ARENA_NEW(a, glob_t, 1);
     Cleanup *cleanup = ARENA_NEW(a, Cleanup, 1);
     bool good = true;
@@ -53,12 +53,12 @@ bool installed_rules(Arena *a, RuleSet *set, Error *e) {
     if (installed_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
             int generated;
-            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
-                          &files, e))
+            if (!read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
+                            &files, e))
                 return false;
             if (files)
-                return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
-                                set, &generated, e);
+                return read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
+                                  set, &generated, e);
         }
     return error_set(e, E_ENVIRONMENT, "rules",
                      "no rule library found next to this program; name a file of rules");

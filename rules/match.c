@@ -1,9 +1,9 @@
 /* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule
    input, or compares operators and attributes and adds the goals of its inputs; commutative
    operators are tried in both orders. Integer attributes and sizes give equations between a
-   pattern's polynomial and the graph's: a bare symbol is bound at once, the rest waits until what
-   it needs is bound. Everything that is bound is on a trail, so that going back is popping. In an
-   e-graph a value stands for its class: every member is tried where the value is looked at. */
+   pattern's polynomial and the graph's: a bare symbol is bound at once, other equations wait until
+   all but one of their symbols are bound. All bindings are on a trail, so that backtracking pops
+   them. In an e-graph a value represents its class, and every member of the class is tried. */
 #include "rules/match.h"
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct MatchState {
     const Instance *i;
     MatchFound found;
     void *user;
-    const Value *at; /* by root: the only value that is tried; NULL: all are */
+    const Value *at; /* by root: the only value to try; NULL: all */
     int nbound, ngoal, nequation;
     int root; /* how many roots are matched, or being matched */
     Bound bound[VALUES];
@@ -46,7 +46,7 @@ typedef struct MatchState {
     Ex *real;
     int ntrail;
     int trail[TRAIL]; /* k >= 0: symbol k was bound; ~k: real k */
-    int rounds;       /* numbers that were taken for rationals (Match.rounds) */
+    int rounds;       /* floats that matched rationals (Match.rounds) */
     bool stop;
 } MatchState;
 
@@ -80,8 +80,8 @@ Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *f
     return m;
 }
 
-/* The value by which a class is known, and the member after this one; of a graph every value is
-   alone. */
+/* The representative of a value's class, and the next member; in a graph every value is a class of
+   its own. */
 static Value value_class(const Matcher *m, Value v) {
     return m->classes.root ? m->classes.root[v] : v;
 }

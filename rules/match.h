@@ -1,10 +1,10 @@
 /* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart,
    facts from graph_facts), and what its right side is there (apply.c). A root is an output of the
-   left side. The first is matched downward from the nodes of its operator; further ones are looked
-   for among the users of what is bound already, else among all nodes of their operator, and must
-   agree with the bindings so far. A match binds every input,
-   size and real variable of the rule; that the conditions hold is checked when it is applied,
-   against the facts about the model's sizes. */
+   left side. The first root is matched downward from the nodes of its operator; further roots are
+   searched for among the users of values bound so far, else among all nodes of their operator, and
+   must agree with the bindings so far. A match binds every input, size and real variable of the
+   rule; whether the conditions hold is checked when it is applied, against the facts about the
+   model's sizes. */
 #ifndef ISOMER_MATCH_H
 #define ISOMER_MATCH_H
 #include "graphs/rewrite.h"
@@ -17,23 +17,23 @@ typedef struct Match {
     const Value *root;  /* the graph's value for each output of the left side */
     const Poly *symbol; /* for each symbol of the instance */
     const Ex *real;     /* for each real variable: a number */
-    bool rounds; /* a number of the graph was taken for the rational of which it is the nearest
-                    float */
+    bool rounds;        /* a float of the graph matched a rational that it only rounds */
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);
-/* The same over classes of equal values (rules/egraph.h): what is bound is a class, by the value
-   that stands for it. */
+/* The same over classes of equal values (rules/egraph.h): classes are bound, each by the value that
+   represents it. */
 typedef struct MatchClasses {
-    NodeList nodes; /* that are looked at, ascending; their inputs stand for their classes */
-    const Value *root, *next; /* by value: what stands for its class; the next member, around */
+    NodeList nodes; /* the nodes to match, ascending; their inputs represent classes */
+    const Value *root,
+        *next; /* by value: the representative of its class; the next member, cyclic */
 } MatchClasses;
 Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
 /* Calls back for each match of the instance in a fixed order (first roots ascending). The callback
    returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
-/* Those with these roots alone; root NULL: all. */
+/* Only matches with these roots; root NULL: all matches. */
 void matcher_run_at(Matcher *, const Instance *, const Value root[], MatchFound, void *user);
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */

@@ -107,7 +107,7 @@ static bool read_rule(const Wire *outer, const Field *f, TasoRule *r) {
     return !w.failed && (r->nout || wire_fail(&w, f->whole.at, "a rule without outputs"));
 }
 
-static void refuse(Arena *a, TasoRefusals *list, int number, const char *reason) {
+static void count_refusal(Arena *a, TasoRefusals *list, int number, const char *reason) {
     const TasoRefusal refusal = {number, reason};
     ARENA_APPEND(a, list->v, list->n, refusal);
 }
@@ -136,7 +136,7 @@ bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet
         int before = set->n;
         if (text && !rules_parse(a, file, text, strlen(text), set, &typed))
             why = arena_string(a, typed.reason, strlen(typed.reason));
-        if (set->n == before) refuse(a, refused, number, why);
+        if (set->n == before) count_refusal(a, refused, number, why);
         else set->v[before].line = number + 1; /* there are no lines: places say which rule it is */
     }
     return !w.failed;

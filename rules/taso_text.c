@@ -50,7 +50,7 @@ typedef struct Writer {
     int side;
 } Writer;
 
-static bool cannot(Writer *x, const char *why) {
+static bool rule_refuse(Writer *x, const char *why) {
     if (!x->why) x->why = why;
     return false;
 }
@@ -91,7 +91,7 @@ static bool among(Symbol s, int n, const Symbol *list) {
 static void demand_equal(Writer *x, Poly a, Poly b, bool only_text) {
     Poly p = apply_solution(x, &x->sizes, poly_sub(x->w, a, b));
     if (!p) return;
-    if (x->neq == EQUALITIES) cannot(x, "too many conditions");
+    if (x->neq == EQUALITIES) rule_refuse(x, "too many conditions");
     else {
         x->only_text[x->neq] = only_text;
         x->eq[x->neq++] = p;
@@ -186,9 +186,9 @@ static void set_int(Writer *x, Line *l, const char *name, Poly v) { set_list(x, 
 static Value line_node(Writer *x, Line *l, int nin, const Value in[], int nout) {
     const char *why = "";
     if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
-        return cannot(x, why), 0;
+        return rule_refuse(x, why), 0;
     Value y = node_make(x->w, l->op, l->attr, nin, in, nout, &why);
-    if (!y) return cannot(x, arena_format(x->arena, "%s: %s", l->op->name, why)), 0;
+    if (!y) return rule_refuse(x, arena_format(x->arena, "%s: %s", l->op->name, why)), 0;
     const SigInfo *info = sig_info(x->w, node_get(x->w, value_node(x->w, y)).sig);
     for (int k = 0; k < info->nneed; k++)
         if (info->need[k].eq) demand_equal(x, info->need[k].p, 0, false);
@@ -222,9 +222,9 @@ static bool set_windows(Writer *x, Line *l, const TasoOp *op, Dims image, const 
     int pad = op->parameter[TASO_PM_PAD],
         stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
     Poly s[2], p[4];
-    if (pad != 0 && pad != 1) return cannot(x, "the padding is neither SAME nor VALID");
+    if (pad != 0 && pad != 1) return rule_refuse(x, "the padding is neither SAME nor VALID");
     for (int j = 0; j < 2; j++) {
-        if (stride[j] < 1) return cannot(x, "a stride is missing");
+        if (stride[j] < 1) return rule_refuse(x, "a stride is missing");
         s[j] = poly_int(x->w, stride[j]);
         padding(x, image.v[2 + j], kernel[j], s[j], pad == 0, &p[j], &p[j + 2]);
     }
@@ -264,7 +264,8 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
     Line l = line(&op_conv);
     Dims image = dims(x, in[0]), w = dims(x, in[1]);
     Poly kernel[2];
-    if (image.n != IMAGE || w.n != IMAGE) return cannot(x, "a convolution whose rank is not 4"), l;
+    if (image.n != IMAGE || w.n != IMAGE)
+        return rule_refuse(x, "a convolution whose rank is not 4"), l;
     for (int j = 0; j < 2; j++) {
         Poly k = kernel_size(x, op, j);
         kernel[j] = k ? k : w.v[2 + j];
@@ -282,7 +283,7 @@ static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
     Dims image = dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!kernel[0] || !kernel[1] || image.n != IMAGE)
-        return cannot(x, "a pooling without a kernel, or whose rank is not 4"), l;
+        return rule_refuse(x, "a pooling without a kernel, or whose rank is not 4"), l;
     set_list(x, &l, "kernel", 2, kernel);
     set_windows(x, &l, op, image, kernel);
     if (op->kind == TASO_POOL2D_AVG) {
@@ -298,7 +299,7 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
     Line l = line(&op_transpose);
     int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
-    if (code < 0 && rank != 2) return cannot(x, "a transpose without a permutation"), l;
+    if (code < 0 && rank != 2) return rule_refuse(x, "a transpose without a permutation"), l;
     for (int k = rank - 1; k >= 0; k--, code /= rank)
         perm[k] = poly_int(x->w, code < 0 || (rank == 2 && code < 1) ? 1 - k : code % rank);
     set_list(x, &l, "perm", rank, perm);
@@ -309,9 +310,9 @@ static Line line_of_split(Writer *x, int number, const TasoOp *op, const Value i
     Line l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= dims(x, in[0]).n)
-        return cannot(x, "a split along an axis that does not exist"), l;
+        return rule_refuse(x, "a split along an axis that does not exist"), l;
     if (op->parameter[TASO_PM_NUM_OUTPUTS] > 2)
-        return cannot(x, "a split into more than two pieces"), l;
+        return rule_refuse(x, "a split into more than two pieces"), l;
     Poly n = dims(x, in[0]).v[axis], m = unknown(x, "m", number), rest = poly_sub(x->w, n, m);
     if (!x->side && poly_is_symbol(x->w, n)) { /* the pattern is m + k */
         rest = unknown(x, "k", number);
@@ -341,7 +342,7 @@ static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
         return l;
     }
     Line l = line(identity ? &op_identitykernel : &op_averagekernel);
-    if (!k[0] || !k[1]) return cannot(x, "a kernel without known sizes"), l;
+    if (!k[0] || !k[1]) return rule_refuse(x, "a kernel without known sizes"), l;
     set_list(x, &l, "channels", 2, (Poly[]){c, identity ? c : poly_int(x->w, 1)});
     set_list(x, &l, "kernel", 2, k);
     return l;
@@ -349,7 +350,7 @@ static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
 
 static Line concatenation(Writer *x, const TasoOp *op) {
     Line l = line(&op_concat);
-    if (op->parameter[TASO_PM_AXIS] < 0) cannot(x, "a concat without an axis");
+    if (op->parameter[TASO_PM_AXIS] < 0) rule_refuse(x, "a concat without an axis");
     else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
     return l;
 }
@@ -357,7 +358,7 @@ static Line concatenation(Writer *x, const TasoOp *op) {
 static Line enlargement(Writer *x, const TasoOp *op) {
     Line l = line(&op_enlarge);
     Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
-    if (!k[0] || !k[1]) cannot(x, "an enlarged kernel without known sizes");
+    if (!k[0] || !k[1]) rule_refuse(x, "an enlarged kernel without known sizes");
     else set_list(x, &l, "kernel", 2, k);
     return l;
 }
@@ -386,8 +387,8 @@ static Line line_of_operator(Writer *x, int number, const TasoOp *op, const Valu
     case TASO_CONSTANT_ONE:
     case TASO_CONSTANT_POOL: return line_of_constant(x, number, op);
     default:
-        cannot(x, arena_format(x->arena, "%s has no counterpart among the operators",
-                               taso_kind_name(op->kind)));
+        rule_refuse(x, arena_format(x->arena, "%s has no counterpart among the operators",
+                                    taso_kind_name(op->kind)));
         return line(&op_relu);
     }
 }
@@ -397,8 +398,8 @@ static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
                 op->kind == TASO_MATMUL || op->kind == TASO_MUL;
     bool none = op->kind >= TASO_CONSTANT_IMM;
     bool fits = op->kind == TASO_CONCAT ? op->nin >= 1 : op->nin == (none ? 0 : pair ? 2 : 1);
-    return fits || cannot(x, arena_format(x->arena, "%s with %d inputs", taso_kind_name(op->kind),
-                                          op->nin));
+    return fits || rule_refuse(x, arena_format(x->arena, "%s with %d inputs",
+                                               taso_kind_name(op->kind), op->nin));
 }
 
 static Value tensor_value(const Writer *x, TasoTensor t) {
@@ -416,10 +417,11 @@ static bool write_op(Writer *x, int number) {
     for (int k = 0; k < op->nin; k++) in[k] = tensor_value(x, op->in[k]);
     if (!right_number_of_inputs(x, op)) return false;
     Line l = line_of_operator(x, number, op, in);
-    if (acti > 3) cannot(x, "an unknown activation");
+    if (acti > 3) rule_refuse(x, "an unknown activation");
     if (x->why) return false;
     if (op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL)
-        if (dims(x, in[0]).n != dims(x, in[1]).n) return cannot(x, "operands of different rank");
+        if (dims(x, in[0]).n != dims(x, in[1]).n)
+            return rule_refuse(x, "operands of different rank");
     Value y = line_node(x, &l, op->nin, in, nout);
     if (!y) return false;
     if (x->text) {
@@ -476,7 +478,7 @@ static void demand_outputs(Writer *x) {
         Value y[2];
         for (x->side = 0; x->side < 2; x->side++) y[x->side] = tensor_value(x, t[x->side]);
         Dims a = dims(x, y[0]), b = dims(x, y[1]);
-        if (a.n != b.n) cannot(x, "an output has a different rank on the right side");
+        if (a.n != b.n) rule_refuse(x, "an output has a different rank on the right side");
         for (int d = 0; d < a.n && !x->why; d++) demand_equal(x, a.v[d], b.v[d], false);
     }
 }
@@ -494,7 +496,7 @@ static bool again(Writer *x) {
     for (int k = 0; k < x->neq; k++) {
         Poly p = divided(x, x->eq[k]);
         if (poly_constant(x->w, p, &number))
-            return cannot(x, "the sizes of its two sides never agree"), true;
+            return rule_refuse(x, "the sizes of its two sides never agree"), true;
         if (solve_equation(x, p, &x->sizes)) return true;
     }
     return x->why != NULL;
@@ -503,8 +505,9 @@ static bool again(Writer *x) {
 static bool all_helpers_solved(Writer *x) {
     for (int k = 0; k < x->nhelper; k++)
         if (!among(x->helper[k], x->sizes.n, x->sizes.from))
-            return cannot(x, "the left side does not determine what the right side needs (where it "
-                             "splits, the size of a constant)");
+            return rule_refuse(
+                x, "the left side does not determine what the right side needs (where it "
+                   "splits, the size of a constant)");
     return true;
 }
 
@@ -519,7 +522,7 @@ static void print_inputs(Writer *x) {
     for (int k = 1; k < VARIABLES; k++) {
         if (x->rank[k] < 0) continue;
         if (!left_reads(x, k))
-            cannot(x, "the right side reads a variable that the left side does not have");
+            rule_refuse(x, "the right side reads a variable that the left side does not have");
         text_add(x->text, "  %%x%d : ", k);
         if (x->any_rank) text_add(x->text, "F [b..]");
         else type_print(x->w, value_type(x->w, x->input[k]), x->text);
@@ -563,7 +566,7 @@ static bool write_rule(Writer *x, int number) {
     if (!taso_ranks(x->rule, x->rank, &x->any_rank, &x->why)) return false;
     for (int rounds = 0;; rounds++) {
         bool more = again(x);
-        if (x->why || rounds == ROUNDS) return cannot(x, "its sizes cannot be solved");
+        if (x->why || rounds == ROUNDS) return rule_refuse(x, "its sizes cannot be solved");
         if (!more && x->settled) break;
         x->settled |= !more;
     }

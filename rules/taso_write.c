@@ -16,7 +16,7 @@ typedef struct Maker {
     const char *why;
 } Maker;
 
-static bool cannot(Maker *m, const char *why) {
+static bool taso_refuse(Maker *m, const char *why) {
     m->why = why;
     return false;
 }
@@ -76,10 +76,10 @@ static bool put_plain(Maker *m, const Node *n, TasoOp *op) {
     op->kind = (int)table[k].kind;
     if (op->kind == TASO_EW_MUL && !dims(m, n->in[1]).n && dims(m, n->in[0]).n) op->kind = TASO_MUL;
     else if (n->nin == 2 && dims(m, n->in[0]).n != dims(m, n->in[1]).n)
-        cannot(m, "operands of different rank");
+        taso_refuse(m, "operands of different rank");
     if (op->kind == TASO_MATMUL) {
         op->parameter[TASO_PM_ACTI] = 0;
-        if (dims(m, n->in[0]).n != 2) cannot(m, "matrix products of rank above 2");
+        if (dims(m, n->in[0]).n != 2) taso_refuse(m, "matrix products of rank above 2");
     }
     return true;
 }
@@ -90,14 +90,14 @@ static void put_joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     op->parameter[split ? TASO_PM_NUM_OUTPUTS : TASO_PM_NUM_INPUTS] = split ? n->nout : n->nin;
     op->parameter[TASO_PM_AXIS] = list_entry(m, attr_of(n, attr, "axis"), 0, TASO_NONE);
     if (!split) op->parameter[TASO_PM_NUMDIM] = dims(m, n->in[0]).n;
-    if (split && n->nout != 2) cannot(m, "a split into a number of pieces other than two");
+    if (split && n->nout != 2) taso_refuse(m, "a split into a number of pieces other than two");
 }
 
 static void windowed(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     const Attr *strides = attr_of(n, attr, "strides"), *kernel = attr_of(n, attr, "kernel");
     bool conv = n->op == &op_conv;
-    if (dims(m, n->in[0]).n != IMAGE) cannot(m, "images whose rank is not 4");
-    else if (conv && op->nin != 2) cannot(m, "a convolution with a bias");
+    if (dims(m, n->in[0]).n != IMAGE) taso_refuse(m, "images whose rank is not 4");
+    else if (conv && op->nin != 2) taso_refuse(m, "a convolution with a bias");
     else if (conv)
         set_windows(m, op, strides, size_number(m, dims(m, n->in[1]).v[2]),
                     size_number(m, dims(m, n->in[1]).v[3]));
@@ -138,7 +138,7 @@ static bool put_operator(Maker *m, const Node *n, TasoOp *op) {
     size_t k = 0, count = sizeof table / sizeof *table;
     while (k < count && table[k].op != n->op) k++;
     if (k == count)
-        return cannot(m, arena_format(m->arena, "%s has no counterpart in TASO", n->op->name));
+        return taso_refuse(m, arena_format(m->arena, "%s has no counterpart in TASO", n->op->name));
     op->kind = (int)table[k].kind;
     table[k].set(m, n, attr, op);
     return !m->why;
@@ -148,13 +148,13 @@ static bool make_op(Maker *m, NodeId id) {
     TasoSide *s = &m->rule->side[m->side];
     Node n = node_get(m->w, id);
     if (input_name(m->w, n.out)) return true;
-    if (s->n == TASO_NODES || n.nin > TASO_INPUTS) return cannot(m, "too large");
+    if (s->n == TASO_NODES || n.nin > TASO_INPUTS) return taso_refuse(m, "too large");
     TasoOp *op = &s->op[s->n];
     *op = (TasoOp){.nin = n.nin};
     while (op->nin && !n.in[op->nin - 1]) op->nin--;
     for (int k = 0; k < TASO_PARAMETER_COUNT; k++) op->parameter[k] = TASO_NONE;
     for (int k = 0; k < op->nin; k++) {
-        if (!n.in[k]) return cannot(m, "an input that is left out");
+        if (!n.in[k]) return taso_refuse(m, "an input that is left out");
         op->in[k] = m->at[n.in[k]];
     }
     if (!put_operator(m, &n, op)) return false;
@@ -171,8 +171,8 @@ static bool name_inputs(Maker *m) {
     for (int k = 0; k < m->i->ninput; k++) {
         const Type *t = value_type(m->w, m->i->input[k]);
         int number = t->dim.n == 2 && matrix <= MATRICES ? matrix++ : image++;
-        if (t->dtype != DT_FLOAT) return cannot(m, "elements that are not floats");
-        if (number >= TASO_VARIABLES) return cannot(m, "too large");
+        if (t->dtype != DT_FLOAT) return taso_refuse(m, "elements that are not floats");
+        if (number >= TASO_VARIABLES) return taso_refuse(m, "too large");
         m->at[m->i->input[k]] = (TasoTensor){-number, 0};
     }
     return true;
@@ -185,7 +185,7 @@ static bool make_side(Maker *m, int side, const Graph *g) {
         if (!make_op(m, live.v[k])) return false;
     for (int k = 0; k < g->nout; k++) {
         m->rule->out[k][side] = m->at[g->out[k]];
-        if (m->at[g->out[k]].op < 0) return cannot(m, "a result that is an input");
+        if (m->at[g->out[k]].op < 0) return taso_refuse(m, "a result that is an input");
     }
     return true;
 }
@@ -195,7 +195,7 @@ bool taso_make(World *w, Arena *a, const Instance *i, bool same, TasoRule *out, 
     m.at = ARENA_NEW(a, TasoTensor, node_count(w) + 1);
     memset(out, 0, sizeof *out);
     out->nout = i->from.nout;
-    bool good = out->nout <= TASO_OUTPUTS || cannot(&m, "too large");
+    bool good = out->nout <= TASO_OUTPUTS || taso_refuse(&m, "too large");
     good = good && name_inputs(&m) && make_side(&m, 0, &i->from) && make_side(&m, 1, &i->to);
     *why = m.why;
     return good;

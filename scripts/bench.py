@@ -127,7 +127,7 @@ def run_options(row, source):
 
 
 def own_times(row, paths, rounds):
-    """Least seconds of each file, every step run the way that is fastest by the cost file, as the
+    """Least seconds of each file, every step by its fastest algorithm of the cost file, as the
     search priced it."""
     options, best = run_options(row, paths[0]), [math.inf] * len(paths)
     for _ in range(rounds):

@@ -3,10 +3,11 @@
 Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
-new random order: a call to warm up, then samples for some milliseconds. After 7 rounds those files
-are left that are 5 % slower than the fastest; the first, the original, stays. Time is the thread's
-CPU clock, because long calls are always preempted on a busy machine; with more threads the time
-that passes.
+new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
+After --few rounds those files are left that are 5 % slower than the fastest, after as many again
+those that are 3 % slower, and so on; the first, the original, stays, but alone has few rounds.
+Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
+threads the time that passes.
 
 SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
 file's share of its round, times the fastest round: where a machine's speed changes by the second,
@@ -18,7 +19,7 @@ import argparse, math, os, random, statistics, sys, time
 from onnx_tools import Feed, add_feed_options, one_line, session
 
 SAMPLE, VISIT = 0.2e-3, 10e-3
-FEW, CLEARLY_SLOWER = 7, 1.05
+CLEARLY_SLOWER = 1.05, 1.03, 1.02
 
 
 class Measured:
@@ -33,6 +34,7 @@ class Measured:
             self.values = feed.draw(self.session.get_inputs())
             first = min(self.sample(1) for _ in range(2))
             self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
+            self.warms_up = first < VISIT
             self.samples = max(1, min(10, int(VISIT / max(first, SAMPLE))))
         except Exception as error:
             self.reason = one_line(error)
@@ -45,7 +47,8 @@ class Measured:
         return (self.clock() - start) / calls
 
     def visit(self):
-        self.session.run(None, self.values)
+        if self.warms_up:
+            self.session.run(None, self.values)
         self.visits.append(min(self.sample(self.calls) for _ in range(self.samples)))
 
 
@@ -62,21 +65,22 @@ def share(file, rounds):
     return statistics.median(own / mean for own, mean in zip(file.visits, rounds))
 
 
-def still_in(runs):
+def still_in(runs, slower):
     """The first, with which the others are compared, the fastest and what may be as fast."""
     shares = [share(file, rounds_of(runs)) for file in runs]
-    return [
-        file for k, file in enumerate(runs) if not k or shares[k] <= CLEARLY_SLOWER * min(shares)
-    ]
+    return [file for k, file in enumerate(runs) if not k or shares[k] <= slower * min(shares)]
 
 
 def measure(paths, feed, rounds, threads=1, few=None):
-    """After `few` rounds what is clearly slower is left."""
+    """Every `few` rounds what is clearly slower is left."""
     files = [Measured(path, feed, threads) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     for done in range(rounds):
-        if done == few and runs:
-            runs = still_in(runs)
+        if few and done and done % few == 0 and runs:
+            step = min(done // few, len(CLEARLY_SLOWER)) - 1
+            runs = still_in(runs, CLEARLY_SLOWER[step])
+            if len(runs) == 1:
+                break
         for file in order.sample(runs, len(runs)):
             file.visit()
     return files
@@ -104,6 +108,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument(
+        "--few", type=int, default=7, help="rounds after which clearly slower files are left"
+    )
+    parser.add_argument(
         "--threads", type=int, default=1, help="ONNX Runtime threads within an operator"
     )
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
@@ -115,7 +122,7 @@ def main():
     os.dup2(2, 1)
 
     def batch_done():
-        files = measure(batch, feed, max(1, options.rounds), options.threads, FEW)
+        files = measure(batch, feed, max(1, options.rounds), options.threads, options.few)
         answer(files, options.statistic, out)
 
     for line in sys.stdin:

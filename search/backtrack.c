@@ -1,15 +1,15 @@
 /* backtrack.c -- the search. A state is a graph, its price, and how it came from its parent:
    matches of rules, applied together. States wait in a heap, cheapest first. Expanding one tries
-   every match of every rule in it, each as a child of its own, and, as one more child, all of those
-   that made it cheaper at once, so that many independent gains take one step and not many. A child
-   that was seen before (hash-consing: equal graphs have equal output values) or costs alpha times
-   the best or more is freed by resetting the World to before it was made. Invariant: what the World
-   holds is the start, the states, and what they share. */
+   every match of every rule in it, each as a child of its own, and, as one more child, all matches
+   that made it cheaper together, so that many independent gains take one step. A child that was
+   seen before (hash-consing: equal graphs have equal output values) or that costs at least alpha
+   times the best is freed by resetting the World to its state before the child was made. Invariant:
+   the World holds the start, the states, and what they share. */
 #include "search/backtrack.h"
 #include "ops/base/heap.h"
 #include "search/derive.h"
 
-#define TIE 1.03 /* what costs at most this much more is as good */
+#define TIE 1.03 /* a graph that costs at most this much more is as good */
 enum { MATCHES_MOST = 4096, DESCENTS = 16 };
 
 typedef struct State {
@@ -46,8 +46,8 @@ static void add_state(Search *s, State x) {
     heap_push(&s->waiting, s->n++);
 }
 
-/* The graph after these matches. False: they do not hold, change nothing, or lead to a state. Only
-   states are remembered: what is freed leaves its numbers to others. */
+/* The graph after these matches. False: they do not hold, change nothing, or lead to a known state.
+   Only states are remembered, since the node numbers of freed graphs are used again. */
 static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
     const Backtrack *b = s->b;
     int applied;
@@ -81,7 +81,7 @@ static void try_child(Search *s, int parent, int n, const Match match[], bool *g
 
 typedef struct Found {
     World *w;
-    Arena *arena, *scratch; /* of what matches refer to; of the list while it grows */
+    Arena *arena, *scratch; /* for what matches refer to; for the list while it grows */
     int n, room;
     Match *v;
 } Found;
@@ -124,8 +124,9 @@ static void expand_graph(Search *s, int parent) {
     s->steps++;
 }
 
-/* Everything that matches, all at once, round after round while it does not cost alpha times the
-   best: what independent gains and their aftermath lead to, before any choice is made. */
+/* Applies everything that matches, round after round, while the graph costs less than alpha times
+   the best: this finds what independent gains and their consequences lead to, before any choice is
+   made. */
 static void descend(Search *s) {
     bool gain;
     for (int round = 0, at = 0; round < DESCENTS && at == s->n - 1; round++, at++) {
@@ -171,8 +172,8 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
     while (s.waiting.n && s.steps < b->steps && idle < b->patience &&
            !(b->stop && b->stop(b->user))) {
         int at = heap_pop(&s.waiting), best = s.best;
-        /* The start is looked at in any case: what everything at once led to need not be the best
-           of what single matches do. */
+        /* The start is expanded in any case: single matches may lead to a better graph than all of
+           them together. */
         if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best &&
             at != 0)
             continue;

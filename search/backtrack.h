@@ -1,6 +1,6 @@
 /* backtrack.h -- cost-based backtracking search over the rewritings of one graph (Jia et al., TASO,
-   SOSP 2019): a queue ordered by cost; what costs less than alpha times the best so far is looked
-   at again. */
+   SOSP 2019): a queue ordered by cost, to which every graph is added that costs less than alpha
+   times the best so far. */
 #ifndef ISOMER_BACKTRACK_H
 #define ISOMER_BACKTRACK_H
 #include "search/library.h"
@@ -19,7 +19,7 @@ typedef struct Backtrack {
     void *user;
     double alpha;  /* >= 1 */
     int64_t steps; /* budget: graphs that are expanded */
-    int patience;  /* so many expansions without a better graph end the search */
+    int patience;  /* the search ends after this many expansions without a better graph */
 } Backtrack;
 
 typedef struct SolutionRound { /* matches applied together to one graph */
@@ -32,7 +32,7 @@ typedef struct Solution {
     SolutionRound *round;
     Graph graph; /* the best */
     Price before, after;
-    const struct Solution *cheapest; /* where that is another: the graph of least cost */
+    const struct Solution *cheapest; /* the graph of least cost, if that is a different one */
 } Solution;
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of
    fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the

@@ -1,8 +1,8 @@
-/* check_steps.c -- the steps behind a result, each on trial by itself, in double and without a back
-   end. What rules made, nothing of it rounded yet, against the original: they may differ by what
-   double itself loses. Then every constant that was computed from others against its expression: it
-   may differ by one roundoff for each node of that, or by what such roundoffs move it. Both are far
-   stricter than a comparison of results can be. */
+/* check_steps.c -- the steps behind a result, each checked by itself, in double and without a back
+   end. First, what rules made, before any rounding, is compared with the original: they may differ
+   only by rounding errors of double. Then every constant that was computed is compared with its
+   expression: it may differ by one roundoff for each node of the expression, or by as much as such
+   roundoffs move its value. Both are far stricter than a comparison of results can be. */
 #include "search/input_data.h"
 #include "graphs/check.h"
 #include "search/check_steps.h"
@@ -26,8 +26,8 @@ bool run_check_rules(Run *r, const Derivation *d) {
     return c.agrees ||
            error_set(
                r->error, E_CHECK, model_output_name(r->model, x->output),
-               "rules changed what is computed: by the definitions, in double, element %" PRId64
-               " is %.17g, was %.17g; a difference of %.3g, at most %.3g is allowed",
+               "the rules changed the result: evaluated by definition, in double, element %" PRId64
+               " is %.17g, but was %.17g; the difference is %.3g, at most %.3g is allowed",
                x->first, x->b, x->a, fabs(x->b - x->a), x->limit);
 }
 
@@ -62,11 +62,11 @@ static bool find_moves(Folded *f) {
     return true;
 }
 
-/* Where elements of the type cannot be told from 0, or denormals are flushed. */
+/* The magnitude below which elements of the type may be flushed to 0. */
 static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
 
-/* The first element that is further from its expression than one roundoff for each of `nodes`, or
-   than what roundoffs move it where that is known; -1: there is none. */
+/* The first element that differs from its expression by more than one roundoff for each of `nodes`,
+   or by more than roundoffs move it where that is known; -1: none. */
 static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
     for (int64_t i = 0; i < f->n; i++) {
         const double x = f->wide[i], y = f->is[i];
@@ -83,11 +83,11 @@ static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit
 
 static bool wrong_constant(const Folded *f, int64_t at, double limit) {
     const int step = derivation_step(f->d, f->expression);
-    return error_set(f->r->error, E_CHECK,
-                     step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
-                     "computing a constant of %" PRId64 " elements went wrong: element %" PRId64
-                     " is %.9g, by its definition in double %.17g; at most %.3g is allowed",
-                     f->n, at, f->is[at], f->wide[at], limit);
+    return error_set(
+        f->r->error, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
+        "computing a constant of %" PRId64 " elements failed: element %" PRId64
+        " is %.9g, but %.17g by definition in double; a difference of at most %.3g is allowed",
+        f->n, at, f->is[at], f->wide[at], limit);
 }
 
 static bool check_constant(Folded *f) {

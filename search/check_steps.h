@@ -1,10 +1,10 @@
-/* check_steps.h -- what rules made, and constants that were computed, by definitions. */
+/* check_steps.h -- checks what rules made, and the computed constants, by definitions. */
 #ifndef ISOMER_CHECK_STEPS_H
 #define ISOMER_CHECK_STEPS_H
 #include "search/run.h"
 
-/* Of a finished derivation; E_CHECK: what rules made, or a constant that was computed, is not what
-   it was made of. What is too large to be computed by definitions passes. */
+/* For a finished derivation. E_CHECK: a value that rules made, or a computed constant, differs from
+   what it was made from. Values that are too large to be computed by definitions pass. */
 bool run_check_rules(Run *, const Derivation *);
 bool run_check_constants(Run *, const Derivation *);
 #endif

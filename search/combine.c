@@ -7,8 +7,6 @@
 #define STEP 0.99       /* a candidate that is better by less is no better */
 #define HURTS 1.003     /* doing without something costs less than this: it leaves */
 #define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
-#define HOPELESS 0.015  /* what all places promise, of the whole: the whole is not tried */
-#define CALLS 30        /* of a whole model, for a candidate in a batch */
 #define SESSION 0.2     /* seconds to make one ready */
 enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
@@ -84,7 +82,7 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 /* So many wholes can be timed in one batch before the time is over. */
 static int affordable(const CommandSearch *s) {
     const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
-    return left <= 0 ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
+    return run_time_over(s->r, s->limit) ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
 }
 
 /* The fastest; of those that are as fast, what takes least. */

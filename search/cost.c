@@ -1,5 +1,5 @@
-/* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known
-   (graphs/plan/choose.h). */
+/* cost.c -- the price of a graph is the sum of its plan's steps, each by its fastest algorithm
+   known (graphs/plan/choose.h). */
 #include "search/cost.h"
 #include "graphs/plan/choose.h"
 #include "graphs/constants.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { VIEWS = 64 };
-#define WRONG 0.25 /* of what was measured: by so much a prediction may be off */
+#define WRONG 0.25 /* the share of a measured time by which a prediction may be off */
 struct Cost {
     World *w;
     Arena *arena;
@@ -35,15 +35,15 @@ static bool computed(World *w, const Constants *c, Value v) {
     return constants_hold(c, v) && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
 }
 
-/* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a
-   view (finish.c). */
+/* What is computed beforehand for a value: for a broadcast, the value that it repeats; the
+   broadcast itself stays a view (finish.c). */
 static Value repeated(World *w, Value v) {
     while (v && !constant_get(w, v, NULL, NULL) && node_get(w, v).op == &op_broadcast)
         v = node_get(w, v).in[0];
     return v;
 }
 
-/* Values computed from constants alone that others read become placeholders. */
+/* Values that depend only on constants and that other nodes read become placeholders. */
 static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
     const uint32_t room = c->past - c->least;
     Value *from = ARENA_NEW(a, Value, room), *to = ARENA_NEW(a, Value, room);
@@ -86,7 +86,7 @@ static bool step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[],
     return true;
 }
 
-typedef struct Tell { /* whom prices are told, one by one; each may be NULL */
+typedef struct Tell { /* receive the prices, one by one; each may be NULL */
     CostEach *each;
     void *user;
 } Tell;
@@ -111,7 +111,7 @@ static int count_nodes(World *w, const Constants *c) {
     return n;
 }
 
-/* The inputs that lie as is liked; n: with those that stand for constants. */
+/* The inputs whose layout is free; n: including those that stand for constants. */
 static const bool *loose_inputs(Arena *a, const Graph *g, const CostPart *part, int n) {
     if (!part || !part->loose) return NULL;
     bool *loose = ARENA_NEW(a, bool, n);
@@ -254,8 +254,8 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     return x->runner != NULL;
 }
 
-/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes
-   to lie, among that of the others, may make 10 % of its time. */
+/* Runners are made in the order of the graphs or in reverse: the position of a runner's memory
+   relative to that of the others can change its time by 10 %. */
 static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[], Error *e) {
     Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
     const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);
@@ -311,7 +311,7 @@ static bool whole_known(const Cost *c, int n, const Whole *x, double seconds[]) 
     return all;
 }
 
-/* correct: whatever stands in the file is wrong. */
+/* correct: measures again, as what the file has is wrong. */
 static bool whole_keep(const Cost *c, int n, const Whole *x, const double seconds[], bool correct,
                        Error *e) {
     const char *device = chooser_identity(c->chooser);
@@ -323,9 +323,9 @@ static bool whole_keep(const Cost *c, int n, const Whole *x, const double second
     return true;
 }
 
-/* Prices of the file are doubted where they predict the first graph wrongly. Steps are timed with
-   their weights at hand, in a cache; where that alone makes the difference, the same prediction is
-   doubted once only. */
+/* Stored prices are doubted if they predict the first graph wrongly. Since steps are timed with
+   their weights in the cache, a difference may have that cause alone: the same prediction is
+   doubted only once. */
 static bool doubtful(const Cost *c, const Whole *x, int n, double seconds) {
     const double predicted = x[0].predicted;
     double before;

@@ -1,7 +1,7 @@
 /* cost.h -- what a graph costs on the built-in runtime: the sum over the steps of its plan. A
-   step's price is measured once and kept in the cost file by its text; without measuring it is a
-   simple model of arithmetic and memory traffic. What depends on constants alone is free: it is
-   computed when the winner is written. */
+   step's price is measured once and stored in the cost file under its text; without measuring, it
+   comes from a simple model of arithmetic and memory traffic. Values that depend only on constants
+   are free: they are computed once, before the result is written. */
 #ifndef ISOMER_COST_H
 #define ISOMER_COST_H
 #include "graphs/plan/plan.h"
@@ -19,23 +19,26 @@ typedef struct Cost Cost;
 /* NULL: no back end. */
 Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *);
 void cost_free(Cost *);
-/* What is known of a graph's inputs, if it is a part of a larger one. */
+/* What is known about the inputs of a graph that is part of a larger one. */
 typedef struct CostPart {
     const bool *constant; /* by input: it is a constant */
-    const bool *loose;    /* by input: it lies as the part around it likes, as outputs do then */
+    const bool *loose; /* by input: its layout is the choice of the surrounding graph, as is that of
+                          outputs */
 } CostPart;
-/* Seconds of one run; part NULL: it is whole; *nodes (may be NULL): how many are not computed from
-   constants alone. Never fails: what cannot be planned is priced node by node by the model. */
+/* Seconds of one run. part NULL: the graph is a whole model. *nodes (may be NULL): how many nodes
+   do not depend on constants only. Never fails: a graph that cannot be planned is priced node by
+   node by the model. */
 double cost_graph(Cost *, const Graph *, const CostPart *, int *nodes);
-/* The price of each step with its kind. False: the graph cannot be planned, nothing was told. */
+/* The price of each step with its kind. False: the graph cannot be planned, and nothing was
+   reported. */
 typedef void CostEach(void *user, StepKind, double seconds);
 bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 /* By the model, node by node: needs no back end. */
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
-/* The last cost_whole failed because a kernel does not take the drawn data: sizes depend on it, or
-   an index lies outside. */
+/* The last cost_whole failed because a kernel refused the random data: sizes depend on it, or an
+   index is out of range. */
 bool cost_refused(const Cost *);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 typedef struct WholeGraph {
@@ -44,10 +47,10 @@ typedef struct WholeGraph {
     const Graph *graph;
     const void *const *in; /* data of its inputs; NULL: random */
 } WholeGraph;
-/* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file
-   under the texts of all their plans: what was not timed together is not compared. predicted: the
-   sum of the prices of their plans' steps. Where prices of the file predict the first graph
-   wrongly, by more than a quarter, they and the whole are measured again, once. */
+/* Seconds of one run of each whole graph, the best of interleaved rounds. Stored in the cost file
+   under the texts of all their plans, since only times taken together are compared. predicted: the
+   sums of the prices of their plans' steps. If stored prices are more than a quarter off for the
+   first graph, they and the whole graphs are measured again, once. */
 bool cost_whole(Cost *, int n, const WholeGraph[], double seconds[], double predicted[], Error *);
 /* What was found to be wrong with the cost file; NULL: nothing. */
 const char *cost_fault(const Cost *);

@@ -1,8 +1,8 @@
 /* derive.c -- rounds of applications. In one pass over the live nodes, ascending and thus
    topological, a root of a match is replaced by its rule's right side over the replaced inputs, and
    any other node is rebuilt where an input changed. That needs every input of a match before its
-   first root; a match for which that does not hold (merging rules whose second operand is made
-   later) has its round alone, over the old values. */
+   first root; a match for which that does not hold (merging rules whose second operand is computed
+   later) gets a round of its own, over the old values. */
 #include "search/derive.h"
 #include <limits.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void made_set(Derivation *d, Value v, uint32_t made) {
 
 static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
 
-/* `now` takes the place of `before`: the rule that made the one made the other. */
+/* `now` replaces `before` and inherits the rule that made it. */
 static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
@@ -137,8 +137,8 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* What stands between a new value and the match's inputs, and is not the model's own, was made with
-   it. */
+/* Marks the nodes between a new value and the match's inputs that are not the model's own as made
+   with it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
     if (d->bare || !v || v <= d->known || made_get(d, v) ||
         value_among(v, m->instance->ninput, m->input))
@@ -155,7 +155,7 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
                       arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
 }
 
-/* What reports, tags and the proof log need of an application. */
+/* What reports, tags and the proof log need to know about an application. */
 static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     log_match(r, m);
@@ -179,11 +179,11 @@ static bool apply_match(Round *r, const Match *m) {
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
-                         "does not hold where the proof log has it: %s", why.reason);
+                         "does not hold where the proof log applies it: %s", why.reason);
     for (int k = 0; good && k < i->to.nout; k++) change |= to[k] != m->root[k];
     if (!change)
         return !r->strict || error_set(r->error, E_CHECK, i->rule->name,
-                                       "changes nothing where the proof log has it");
+                                       "changes nothing where the proof log applies it");
     for (int k = 0; k < i->to.nout; k++) tag_new(d, to[k], &here);
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
@@ -205,8 +205,8 @@ static bool rebuild_node(Round *r, NodeId id) {
     return true;
 }
 
-/* What one node takes of the scratch memory is given back before the next. */
-static bool visit_node(Round *r, NodeId id) {
+/* Scratch memory is released after each node. */
+static bool derive_node(Round *r, NodeId id) {
     const Match *m = r->at[id - r->least];
     ArenaMark mark = arena_mark(r->d->w->scratch);
     bool good = (!m || apply_match(r, m)) && rebuild_node(r, id);
@@ -214,9 +214,9 @@ static bool visit_node(Round *r, NodeId id) {
     return good;
 }
 
-static bool visit_nodes(Round *r, NodeList live) {
+static bool derive_nodes(Round *r, NodeList live) {
     for (int k = 0; k < live.n; k++)
-        if (!visit_node(r, live.v[k])) return false;
+        if (!derive_node(r, live.v[k])) return false;
     return true;
 }
 
@@ -231,7 +231,7 @@ void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     d->graph = *g;
 }
 
-/* What a round knows of each node: a match whose root is not live would change nothing. */
+/* What a round knows about each node. A match whose root is not live would change nothing. */
 enum { NOT_LIVE, FREE, TAKEN };
 
 static uint8_t *live_marks(const Round *r, NodeList live, uint32_t n) {
@@ -249,9 +249,9 @@ static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t 
     return true;
 }
 
-/* Matches by their first roots; one that meets another's roots, has a root that is not live, or is
-   not ordered and not alone, is left out. */
-static bool place_matches(Round *r, NodeList live) {
+/* Matches by their first roots. A match is left out if it shares a root with another, if one of its
+   roots is not live, or if it is not ordered and not alone. */
+static bool assign_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;
     const uint32_t n = live.n ? live.v[live.n - 1] - r->least + 1 : 0;
@@ -262,7 +262,7 @@ static bool place_matches(Round *r, NodeList live) {
         const bool fits = (r->n == 1 || match_ordered(w, m)) && roots_free(r, m, mark, n);
         if (!fits && r->strict)
             return error_set(r->error, E_CHECK, m->instance->rule->name,
-                             "the proof log has steps in one round that exclude each other");
+                             "the proof log has conflicting steps in one round");
         if (!fits) continue;
         for (int j = 0; j < m->instance->from.nout; j++)
             mark[value_node(w, m->root[j]) - r->least] = TAKEN;
@@ -278,7 +278,7 @@ static bool run_round(Round *r) {
     r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
     if (!d->bare) r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
     if (!d->bare) r->log = prooflog_round(d->arena, &d->log);
-    if (!place_matches(r, live) || !visit_nodes(r, live)) return false;
+    if (!assign_matches(r, live) || !derive_nodes(r, live)) return false;
     if (!r->applied) {
         d->log.n -= !d->bare;
         return true;
@@ -335,7 +335,7 @@ typedef struct Wanted {
     Match match;
 } Wanted;
 
-static bool is_wanted(void *user, const Match *m) {
+static bool is_logged_match(void *user, const Match *m) {
     Wanted *x = user;
     if (memcmp(m->root, x->root, sizeof *x->root * (size_t)x->step->nroot)) return true;
     if (memcmp(m->input, x->input, sizeof *x->input * (size_t)x->step->ninput)) return true;
@@ -356,14 +356,15 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
         return error_set(e, E_CHECK, s->name,
-                         "the proof log uses a rule that is not among the rules, or switched off");
+                         "the proof log uses a rule that is unknown or disabled");
     Wanted x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
     if (s->nroot == i->from.nout && s->ninput == i->ninput)
-        matcher_run_at(matcher, i, x.root, is_wanted, &x);
+        matcher_run_at(matcher, i, x.root, is_logged_match, &x);
     *out = x.match;
-    return x.found || error_set(e, E_CHECK, s->name, "does not match where the proof log has it");
+    return x.found ||
+           error_set(e, E_CHECK, s->name, "does not match where the proof log applies it");
 }
 
 static bool replay_round(Derivation *d, const LogRound *round, Arena *a, Error *e) {

@@ -7,10 +7,10 @@
 #include "rules/prooflog.h"
 #include "search/library.h"
 
-/* One rule, where it was applied: the match's values are those of the graph before its round. */
+/* One application of a rule; the match's values are those of the graph before its round. */
 typedef struct Application {
     Match match;
-    const Value *to; /* by root of the match: what took its place */
+    const Value *to; /* by root of the match: what replaced it */
 } Application;
 typedef struct Derivation {
     World *w;
@@ -19,17 +19,18 @@ typedef struct Derivation {
     const Library *library;
     Graph graph;
     NodeId known; /* nodes up to this one are the model's own */
-    bool bare;    /* only the graph matters: nothing below is kept */
+    bool bare;    /* only the graph is needed: nothing below is kept */
     ValueMap map; /* from the values of the graph it began with */
     ProofLog log;
-    int applied, *fired; /* how often rules were applied: all, by rule of the library */
-    unsigned classes; /* of these rules, and CLASS_ROUNDS where a number was taken for the rational
-                         of which it is the nearest float */
+    int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
+    unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
+                         that it only rounds */
     int nstep, room;
     Application *step; /* in the order they were made */
     uint32_t nmade;
     uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
-    /* By value: of what it is the same operator on other inputs, or the equal; 0: of none. */
+    /* By value: the value from which it was rebuilt (the same operator on other inputs), or that it
+       equals; 0: none. */
     Value *rebuilt;
     /* What run_finish computed: the graph before it, and each value of it that depends on constants
        alone with the constant (or fill) that took its place. */
@@ -42,9 +43,10 @@ Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Grap
 const char *derivation_tag(void *derivation, Value);
 /* The application that made it; -1: none did. */
 int derivation_step(const Derivation *, Value);
-/* Of what it was rebuilt; 0: it was not. */
+/* The value from which it was rebuilt; 0: none. */
 Value derivation_before(const Derivation *, Value);
-/* The value of the model that it came from, through the roots of what made it; 0: of none. */
+/* The value of the model from which it originates, through the roots of the applications that made
+   it; 0: none. */
 Value derivation_origin(const Derivation *, Value);
 bool value_among(Value, int n, const Value[]);
 /* The nodes of the left side: from the roots down to the inputs. */
@@ -52,21 +54,21 @@ int match_inner(World *, const Match *, NodeId *list, int room);
 /* Whether all inputs stand before the first root: only such matches share a round with others. */
 bool match_ordered(World *, const Match *);
 
-/* Whether an input or a root has no elements. What is made of such a match is equal, too, but gains
-   nothing, and runtimes are at their weakest there: ONNX Runtime multiplies matrices of no rows,
-   and refuses to convolve them. The search leaves it alone. */
+/* Whether an input or a root has no elements. Rewriting such a match is correct, but gains nothing,
+   and runtimes handle empty tensors badly: ONNX Runtime multiplies matrices without rows, but
+   refuses to convolve them. The search skips such matches. */
 bool match_empty(World *, const Match *);
 
 /* Applies matches in the current graph, all in one round of the log; those that do not hold
    (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
    the rest. strict: leaving one out is an error (replay). */
 bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied, Error *);
-/* The same on a graph by itself, without log, tags and map. */
+/* The same for a graph alone, without log, tags and map. */
 bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[],
                   Graph *out, int *applied, Error *);
-/* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not
-   hold. */
+/* Applies the steps of a log. E_CHECK: a step does not match its rule where the log says so, or its
+   conditions do not hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);
-/* Replaces values by equal ones that no rule made (folding): tags, map and graph follow. */
+/* Replaces values by equal ones that no rule made (folding); tags, map and graph are updated. */
 void derive_mapped(Derivation *, const Graph *, const ValueMap *);
 #endif

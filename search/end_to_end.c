@@ -1,7 +1,7 @@
-/* end_to_end.c -- both files are read while inputs are at hand, planned and run. Conditions,
-   numbers of turns and data-dependent sizes are then numbers, the same on both sides as long as the
-   models agree; where they do not, that shows in the outputs. Everything made is thrown away, also
-   where memory runs out on the way. */
+/* end_to_end.c -- both files are read with their inputs known, planned and run. Conditions, numbers
+   of iterations and data-dependent sizes are then numbers, the same on both sides as long as the
+   models agree; if they do not, the outputs show it. Everything made is freed, even if memory runs
+   out in between. */
 #include "search/end_to_end.h"
 #include "graphs/oracle.h"
 #include "graphs/plan/stage.h"
@@ -11,7 +11,7 @@
 typedef struct Half {
     const WholeOptions *o;
     int sample;
-    int disturbed; /* > 0: roundings come out otherwise, in another way for each number */
+    int disturbed; /* > 0: roundings are disturbed, differently for each number */
     World *w;
     Model *model;
     Runner *runner;
@@ -63,7 +63,7 @@ static bool run_half(Half *h, const char *path) {
     return h->runner && runner_run(h->runner, in, h->out, &e);
 }
 
-/* The elements of output k, which both have with one type; false: it has not. */
+/* The elements of output k; false: the two files do not give it the same type. */
 static bool same_output(const Half *a, const Half *b, int k, const Type **t, int64_t *n) {
     const Type *u = value_type(b->w, model_graph(b->model)->out[k]);
     int64_t dim[RANK_MAX], other;
@@ -72,7 +72,7 @@ static bool same_output(const Half *a, const Half *b, int k, const Type **t, int
            oracle_dims(b->w, u, (Sizes){0}, dim, &other) && *n == other;
 }
 
-/* moved (may be NULL): by output, how far roundings move each element. */
+/* moved (may be NULL): by output, how far rounding errors move each element. */
 static void compare_outputs(const Half h[2], double *const moved[], Difference *d) {
     const Type *t;
     int64_t n;
@@ -86,8 +86,8 @@ static void compare_outputs(const Half h[2], double *const moved[], Difference *
                             moved ? moved[k] : NULL, k, d);
 }
 
-/* The original once more with other roundings. False: it then takes another way (a branch, a size),
-   so that this data decides nothing. */
+/* Runs the original again with disturbed roundings. False: it then takes another branch or has
+   another size, so this data decides nothing. */
 static bool add_moves(const Half *original, int disturbance, double *const moved[]) {
     Half x = {.o = original->o, .sample = original->sample, .disturbed = disturbance};
     const Type *t;
@@ -109,9 +109,14 @@ static bool judge_by_moves(const Half h[2], Difference *d) {
     int64_t n;
     for (int k = 0; k < nout; k++)
         moved[k] = ARENA_NEW(a, double, same_output(&h[0], &h[0], k, &t, &n) ? n : 0);
-    for (int k = 1; k <= DISTURBANCES; k++)
+    /* Where two elements tie, a rounding decides between them as a coin does: what is unexplained
+       gets more of them. */
+    for (int k = 1; k <= 8 * DISTURBANCES; k++) {
         if (!add_moves(&h[0], k, moved)) return false;
-    compare_outputs(h, moved, d);
+        if (k % DISTURBANCES) continue;
+        compare_outputs(h, moved, d);
+        if (d->first < 0) break;
+    }
     return true;
 }
 

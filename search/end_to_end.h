@@ -1,5 +1,5 @@
-/* end_to_end.h -- two files run from beginning to end on the same drawn inputs, each as run-model
-   runs it: sizes and branches that depend on data are decided by the data itself. */
+/* end_to_end.h -- runs two files from beginning to end on the same random inputs, each as run-model
+   would: the data itself decides the sizes and branches that depend on it. */
 #ifndef ISOMER_WHOLE_H
 #define ISOMER_WHOLE_H
 #include "graphs/check.h"
@@ -7,11 +7,11 @@
 
 typedef struct WholeOptions {
     const char *path[2], *beside; /* the files; where their external data lies */
-    InputSize size;               /* of what they leave open */
+    InputSize size;               /* for the sizes that they leave open */
     const void *size_user;
     CheckOptions check;
 } WholeOptions;
-/* How b differs from a in their outputs. False: one of them does not run wholly on these inputs; no
-   verdict then. */
+/* How the outputs of b differ from those of a. False: one of them does not run completely on these
+   inputs, so there is no verdict. */
 bool whole_compare(const WholeOptions *, Difference *);
 #endif

@@ -1,8 +1,8 @@
-/* extract.c -- two choices to begin with: the nodes that no rule made, elsewhere those that are
-   cheapest as trees (bottom-up, until nothing changes); and the cheapest as trees everywhere. Each
-   is improved by moves: a node is chosen for the classes of all its results at once (the results of
-   a split belong together), and that stays if the graph, shared parts counted once, becomes
-   cheaper. A choice that goes in a circle costs infinitely much. */
+/* extract.c -- starts from two choices: the nodes that no rule made, and elsewhere the cheapest
+   trees (bottom-up, until nothing changes); and the cheapest trees everywhere. Each is improved by
+   moves: a node is chosen for the classes of all its results at once (the results of a split belong
+   together), and the move is kept if the graph, with shared parts counted once, becomes cheaper.
+   The cost of a cyclic choice is infinite. */
 #include "search/extract.h"
 #include <math.h>
 #include <string.h>
@@ -14,13 +14,13 @@ typedef struct Chooser {
     NodeList nodes;
     Value room;
     double *price;            /* by node */
-    bool *constant;           /* by class: constants alone decide it */
+    bool *constant;           /* by class: it depends only on constants */
     double *tree;             /* by class: of the cheapest tree */
     NodeId *cheap;            /* by class: its root */
     NodeId *choice;           /* by class */
     Value *built;             /* by node: its first result in the chosen graph */
-    uint8_t *state, *reached; /* by node, while a graph is walked: 1 entered, 2 done; as it was for
-                                 the choice that stands */
+    uint8_t *state, *reached; /* by node, while a graph is traversed: 1 entered, 2 done; the same
+                                 for the current best choice */
 } Chooser;
 
 static Value value_class(const Chooser *c, Value v) { return egraph_find(c->x->g, v); }
@@ -107,7 +107,7 @@ static void choose_given(Chooser *c) {
     }
 }
 
-/* Whether a class that is reached has another choice. */
+/* Whether a class that the outputs need has another choice. */
 static bool matters(const Chooser *c, const Node *n) {
     for (int j = 0; j < n->nout; j++) {
         Value v = value_class(c, n->out + (Value)j);
@@ -174,7 +174,7 @@ static void open_chooser(Chooser *c) {
     find_trees(c);
 }
 
-/* The chosen graph in the World; the choice has no circle. */
+/* The chosen graph in the World; the choice is acyclic. */
 static Value build_chosen(Chooser *c, Value v) {
     NodeId id = c->choice[value_class(c, v)];
     Node n = node_get(c->x->w, id);

@@ -1,9 +1,8 @@
-/* finish.c -- from the graph that rules made to the graph that is written. Values that a rule left
-   to be computed from constants alone are computed now, once; one whose elements are all equal
-   becomes a `fill`, so that files do not grow by it. A broadcast is not computed but what it
-   repeats is. Constants that were computed before the search, only so that rules could see them,
-   become what the file has again: then whatever no rule touched is the very node that was read, and
-   is copied. */
+/* finish.c -- from the graph that rules made to the graph that is written. Values that depend only
+   on constants are computed now, once; one whose elements are all equal becomes a `fill`, so that
+   it does not make the file larger. Of a broadcast, only the value that it repeats is computed.
+   Constants that were computed before the search, only for rules to see, become again what the file
+   has: so whatever no rule touched is exactly the node that was read, and is copied. */
 #include "graphs/constants.h"
 #include "search/finish.h"
 #include "graphs/fold.h"
@@ -14,7 +13,7 @@ typedef struct Finish {
     Run *r;
     Derivation *d;
     Constants constants; /* of the derivation's graph */
-    bool *needed;        /* by value - least of the constants: something that stays reads it */
+    bool *needed;        /* by value - least of the constants: a node that is kept reads it */
     int n;
     Value *from, *to;
 } Finish;
@@ -30,8 +29,8 @@ static bool too_large(const Finish *f, Value v) {
            (int64_t)element_bytes(t->dtype, n) > limit;
 }
 
-/* What of a constant that is needed is computed: a broadcast's input in its place; nothing where no
-   rule made it. */
+/* What is computed for a constant that is needed: for a broadcast, its input; nothing if no rule
+   made it. */
 static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->r->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
@@ -40,7 +39,7 @@ static void want_value(Finish *f, const Node *n, Value v) {
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
 }
 
-/* From the outputs down: what a node needs is known before its inputs are met. */
+/* From the outputs down, so that the needs of a node are known before its inputs are visited. */
 static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
     for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
@@ -52,7 +51,7 @@ static void find_wanted(Finish *f) {
     }
 }
 
-/* A constant all of whose elements are equal as a fill; 0: it is none. */
+/* The fill that equals a constant whose elements are all equal; 0: they are not. */
 static Value as_fill(World *w, Value v) {
     Type t;
     const void *bytes;
@@ -80,8 +79,8 @@ static bool replace_values(Finish *f, Error *e) {
     return true;
 }
 
-/* Rules that double something, applied wherever they match, soon make constants that no memory
-   holds: more than LARGE bytes beyond the file and what it may grow by. */
+/* Rules that double something, applied wherever they match, soon make constants too large for any
+   memory: more than LARGE bytes beyond the file and its allowed growth. */
 static bool computable(Finish *f, const Graph *part, Error *e) {
     enum { LARGE = 1 << 28 };
     const Run *r = f->r;
@@ -118,7 +117,7 @@ static bool compute_wanted(Finish *f, Error *e) {
     return replace_values(f, e);
 }
 
-/* Constants that stand for a computed value of the file. */
+/* Constants that replaced a computed value of the file. */
 static bool restore_constants(Finish *f, Error *e) {
     Run *r = f->r;
     Arena *a = r->w->scratch;
@@ -174,7 +173,7 @@ bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
     return r->stats.growth <= r->growth ||
            error_set(e, E_LIMIT, r->in,
-                     "the file grows by %lld bytes, %lld are allowed (--max-growth)",
+                     "the file would grow by %lld bytes; %lld are allowed (--max-growth)",
                      (long long)r->stats.growth, (long long)r->growth);
 }
 

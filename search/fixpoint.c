@@ -1,4 +1,5 @@
-/* fixpoint.c -- rules wherever they match, or where a choice lets them, until nothing changes. */
+/* fixpoint.c -- applies rules wherever they match, or where a choice allows it, until nothing
+   changes. */
 #include "search/fixpoint.h"
 
 enum { PASSES = 64, GROWING = 4 };
@@ -7,7 +8,7 @@ static const uint8_t *choice_at(const Choice *c, Value v) {
     return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
 }
 
-/* Of no node of the file: sizes and constants. */
+/* Values of no node of the file: sizes and constants. */
 static bool choice_neutral(const Choice *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }
@@ -22,7 +23,8 @@ typedef struct Collect {
     Match *v;
 } Collect;
 
-/* A value that is computed once for all its users: replacing one of them would compute it twice. */
+/* A value that is computed once for all its users: replacing one of them would mean computing it
+   twice. */
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
     return flops < 0 || flops > 0
@@ -53,7 +55,7 @@ static bool keeps_costly(const Collect *c, const Match *m) {
     return false;
 }
 
-/* By the choice at the nodes of the model that the match is made of, whatever became of them. */
+/* By the choice at the model's nodes from which the match's nodes originate. */
 static bool allowed(const Collect *c, const Match *m) {
     NodeId list[64];
     bool grown = false, seeds = true;
@@ -69,7 +71,7 @@ static bool allowed(const Collect *c, const Match *m) {
     return grown || seeds;
 }
 
-static bool collect(void *user, const Match *m) {
+static bool collect_match(void *user, const Match *m) {
     Collect *c = user;
     if (match_empty(c->d->w, m) || !allowed(c, m) || keeps_costly(c, m)) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
@@ -83,8 +85,8 @@ static bool all_ordered(World *w, int n, const Match v[]) {
     return true;
 }
 
-/* One instance: all its matches in one round, or one round each where they are not ordered, the
-   first that holds. */
+/* One instance: all its matches in one round; if they are not ordered, the first one that holds, in
+   a round of its own. */
 static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
     *applied = 0;
     if (!c->n) return true;
@@ -116,7 +118,7 @@ static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, i
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && d->applied < cap) {
             Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
-            matcher_run(p->matcher, &d->library->instance[k], collect, &c);
+            matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) look(d, p);
             if (!merges) break;
@@ -130,8 +132,8 @@ typedef struct Passes {
     int nodes, growing;
 } Passes;
 
-/* Rules that undo each other lead to a graph that was there before, as hash-consing shows, or leave
-   reshapes behind and let it grow pass after pass. */
+/* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
+   reshapes behind, so that the graph grows in each pass. */
 static bool goes_on(Passes *x, const Here *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
     x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;

@@ -1,5 +1,5 @@
-/* folder.c -- a folder for files that only live as long as a run. The model's weights may lie
-   beside what is written there, in folders of their own. */
+/* folder.c -- a folder for files that exist only during a run. Models written there may have their
+   weights next to them, in subfolders. */
 #include "search/folder.h"
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ RunFolder *run_folder(Run *r) {
     f->r = r;
     f->path = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(f->path))
-        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot make a folder: %s",
+        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot create a folder: %s",
                          strerror(errno)),
                NULL;
     cleanup_add(r->escape, &f->cleanup, remove_all, f);

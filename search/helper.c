@@ -44,7 +44,7 @@ void words_add_shapes(Words *w, Run *r) {
     for (int k = 0; k < r->original.nin; k++) add_shape(w, r, k);
 }
 
-/* What another runtime would draw by itself: floats that nobody gives. */
+/* Whether the other runtime draws this input itself: floats that no option gives. */
 static bool drawn_there(const FeedInput *x) { return dtype_class(x->dtype) == 'F' && !x->option; }
 
 /* As a tensor, in the run's arena; false: its sizes are not known, or the error is set. */
@@ -52,23 +52,23 @@ static bool input_tensor(Run *r, int k, int sample, Npy *out) {
     const Type *t = value_type(r->w, r->original.in[k]);
     int64_t n;
     *out = (Npy){.dtype = t->dtype, .rank = t->dim.n};
-    if (drawn_there(&r->feed.input[k]) || !element_readable(t->dtype) ||
+    if (drawn_there(&r->inputs.feed.input[k]) || !element_readable(t->dtype) ||
         !oracle_dims(r->w, t, r->sizes, out->dim, &n))
         return false;
     void *data = arena_alloc(r->arena, element_bytes(t->dtype, n) + 8);
     out->data = data, out->bytes = element_bytes(t->dtype, n);
-    return feed_data(&r->feed, k, sample, model_input_default(r->model, k, t->dtype, n), n, data,
-                     r->error);
+    return feed_data(&r->inputs.feed, k, sample, model_input_default(r->model, k, t->dtype, n), n,
+                     data, r->error);
 }
 
 bool words_add_inputs(Words *w, Run *r, const char *folder, int samples) {
     Npy x;
-    for (int k = 0; k < r->feed.n; k++)
+    for (int k = 0; k < r->inputs.feed.n; k++)
         for (int sample = 0; sample < samples && input_tensor(r, k, sample, &x); sample++) {
             const char *path = arena_format(w->arena, "%s/input-%d-%d.npy", folder, k, sample);
             if (!npy_write(r->arena, path, &x, r->error)) return false;
             words_add(w, "--input");
-            words_add(w, arena_format(w->arena, "%s=%s", r->feed.input[k].name, path));
+            words_add(w, arena_format(w->arena, "%s=%s", r->inputs.feed.input[k].name, path));
         }
     return r->error->kind == E_NONE;
 }
@@ -77,7 +77,7 @@ const char *inputs_digest(Run *r) {
     Text t = text_new(r->arena);
     char hash[33];
     Npy x;
-    for (int k = 0; k < r->feed.n; k++) {
+    for (int k = 0; k < r->inputs.feed.n; k++) {
         if (!input_tensor(r, k, 0, &x)) continue;
         hash_hex(x.data, x.bytes, hash);
         text_add(&t, "%s ", hash);
@@ -86,7 +86,7 @@ const char *inputs_digest(Run *r) {
     return t.size ? arena_format(r->arena, " with inputs %.12s", hash) : "";
 }
 
-/* In single quotes; one within is put in between: '\''. */
+/* Each word in single quotes; a quote within a word becomes '\''. */
 char *words_command(const Words *w) {
     Text t = text_new(w->arena);
     for (int k = 0; k < w->n; k++) {

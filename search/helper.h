@@ -1,4 +1,4 @@
-/* helper.h -- the Python programs of scripts/ that ask another runtime: where they are, and the
+/* helper.h -- the Python programs of scripts/ that run another runtime: where they are, and the
    words of their command lines. */
 #ifndef ISOMER_HELPER_H
 #define ISOMER_HELPER_H
@@ -11,12 +11,13 @@ typedef struct Words { /* start with {.arena = ..}; v ends with NULL */
 } Words;
 
 void words_add(Words *, const char *);
-/* --input-shape for each input, as the check has its sizes; what nothing gives is left out. */
+/* Adds --input-shape for each input, with the sizes that the check uses; an input whose sizes are
+   unknown is left out. */
 void words_add_shapes(Words *, Run *);
-/* --input for each input that holds integers or was given, and sample, as files that are written
-   into the folder. */
+/* Adds --input for each sample of each input that holds integers or was given; the data is written
+   to files in the folder. */
 bool words_add_inputs(Words *, Run *, const char *folder, int samples);
-/* " with inputs 1234..", of their first sample; "": there are none. */
+/* " with inputs DIGEST" of their first sample; "": there are none. */
 const char *inputs_digest(Run *);
 char *words_command(const Words *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is

@@ -1,13 +1,13 @@
-/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The same
-   data go to the built-in runtime, to ONNX Runtime as the target and to the second opinion; where
-   one of them does not run on what was drawn, all get the integers that it takes. */
+/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The
+   built-in runtime, ONNX Runtime as the target, and the second opinion get the same data; if one of
+   them does not run on the random integers, all get integers that it accepts. */
 #include "graphs/feed.h"
 #include "search/input_data.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
 #include <stdio.h>
 
-/* --input in all its forms, a file of the older option first. */
+/* --input in all its forms; the file of the older option comes first. */
 static StringList given_texts(const Run *r) {
     const IsomerTexts more = r->o->inputs;
     StringList all = {0, ARENA_NEW(r->arena, const char *, more.n + 1)};
@@ -18,12 +18,12 @@ static StringList given_texts(const Run *r) {
 
 bool run_read_inputs(Run *r) {
     const IsomerTexts shape = r->o->input_shape;
-    if (!feed_options(r->arena, given_texts(r), &r->given, r->error)) return false;
-    const StringList all =
-        feed_shapes(r->arena, &r->given, (StringList){shape.n, (const char **)(uintptr_t)shape.v});
-    r->with = *r->o;
-    r->with.input_shape = (IsomerTexts){all.n, all.v};
-    r->o = &r->with;
+    if (!feed_options(r->arena, given_texts(r), &r->inputs.given, r->error)) return false;
+    const StringList all = feed_shapes(r->arena, &r->inputs.given,
+                                       (StringList){shape.n, (const char **)(uintptr_t)shape.v});
+    r->inputs.options = *r->o;
+    r->inputs.options.input_shape = (IsomerTexts){all.n, all.v};
+    r->o = &r->inputs.options;
     return true;
 }
 
@@ -44,33 +44,35 @@ bool run_set_feed(Run *r) {
         dtype[k] = value_type(r->w, g->in[k])->dtype;
         known[k] = usual_data(r, k) != NULL;
     }
-    return feed_new(r->arena, &r->given, g->nin, name, dtype,
-                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->feed,
+    return feed_new(r->arena, &r->inputs.given, g->nin, name, dtype,
+                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->inputs.feed,
                     r->error);
 }
 
 bool run_given_data(const void *run, const char *input, int sample, DType t, int64_t n, void *out) {
     const Run *r = run;
-    const int k = feed_find(&r->feed, input);
+    const int k = feed_find(&r->inputs.feed, input);
     Error ignored = {0};
-    return k >= 0 && r->feed.input[k].dtype == t &&
-           feed_data(&r->feed, k, sample, model_input_default(r->model, k, t, n), n, out, &ignored);
+    return k >= 0 && r->inputs.feed.input[k].dtype == t &&
+           feed_data(&r->inputs.feed, k, sample, model_input_default(r->model, k, t, n), n, out,
+                     &ignored);
 }
 
 bool run_other_inputs(Run *r, Error *why) {
-    if (!r->feed.attempt) r->refused = arena_format(r->arena, "%s", why->reason);
-    if (feed_next(&r->feed)) {
-        run_say(r, "it does not run; trying %s", feed_print(r->arena, &r->feed));
+    if (!r->inputs.feed.attempt) r->inputs.refused = arena_format(r->arena, "%s", why->reason);
+    if (feed_next(&r->inputs.feed)) {
+        run_say(r, "the model does not run on these inputs; trying %s",
+                feed_print(r->arena, &r->inputs.feed));
         return true;
     }
-    feed_explain(r->arena, &r->feed, why);
+    feed_explain(r->arena, &r->inputs.feed, why);
     return false;
 }
 
 void run_warn_inputs(const Run *r, char *text, size_t n) {
-    if (!r->feed.attempt || *text) return;
+    if (!r->inputs.feed.attempt || *text) return;
     snprintf(text, n,
-             "%s: it does not run on the integers that were drawn (%.80s): used are %.80s; others "
-             "are given by --input NAME=LOW..HIGH or NAME=FILE.npy",
-             r->in, r->refused, feed_print(r->arena, &r->feed));
+             "%s: the model does not run on random integers (%.80s), so these were used: %.80s; "
+             "give others with --input NAME=LOW..HIGH or NAME=FILE.npy",
+             r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }

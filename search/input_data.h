@@ -4,11 +4,12 @@
 #include "search/run.h"
 
 bool run_read_inputs(Run *); /* reads --input, before the model is read */
-bool run_set_feed(Run *);    /* what inputs hold; false: --input does not fit the model */
-/* CheckGiven: what the feed says of an input of the model. */
+bool run_set_feed(Run *);    /* decides what inputs hold; false: --input does not fit the model */
+/* A CheckGiven: what the feed gives for an input of the model. */
 bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);
-/* The model did not run: its inputs hold other integers from now on. False: all were tried, it is
-   as before, and *why says so. */
+/* The model did not run: from now on its inputs hold other integers. False: all were tried; nothing
+   has changed, and *why says so. */
 bool run_other_inputs(Run *, Error *why);
-void run_warn_inputs(const Run *, char *text, size_t n); /* if they do; a text stands */
+/* Warns if other integers were used; an existing text is kept. */
+void run_warn_inputs(const Run *, char *text, size_t n);
 #endif

@@ -1,9 +1,10 @@
-/* isomer.c -- the public functions. Each is a run of its own: with its memory, which is freed
-   whatever happens, and in the C locale, so that numbers are read and printed with a point whatever
-   the host's is. */
+/* isomer.c -- the public functions. Each call is a run of its own: with its own memory, which is
+   freed whatever happens, and in the C locale, so that numbers are read and printed with a decimal
+   point whatever the caller's locale is. */
 #include "search/isomer.h"
 #include "graphs/world.h"
 #include "search/optimize.h"
+#include "search/option_table.h"
 #include "search/show/versions.h"
 #include "ops/base/process.h"
 #include <locale.h>
@@ -17,21 +18,7 @@ static bool fill_versions(Run *r, IsomerResult *out) {
     return true;
 }
 
-void isomer_options(IsomerOptions *o) {
-    *o = (IsomerOptions){.size = sizeof *o,
-                         .cost = "measured",
-                         .backend = "cpu",
-                         .search = "backtrack",
-                         .effort = "default",
-                         .threads = 1,
-                         .steps = 2000,
-                         .fold_limit = -1,
-                         .max_growth = -1,
-                         .check = 1,
-                         .external_threshold = 1024,
-                         .rtol = -1,
-                         .atol = -1};
-}
+void isomer_options(IsomerOptions *o) { *o = optimize_defaults(); }
 
 void isomer_result_free(IsomerResult *r) {
     mem_realloc(r->table, 0);
@@ -40,13 +27,14 @@ void isomer_result_free(IsomerResult *r) {
     r->table = r->report = r->changes = NULL;
 }
 
-typedef struct Guarded {
+typedef struct GuardedRun {
     Escape escape;
     Error error;
     Run run;
-} Guarded;
+} GuardedRun;
 
-static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
+/* False if `what` fails or memory runs out. */
+static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
         return false;
@@ -57,10 +45,11 @@ static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResul
     return what(&c->run, out);
 }
 
-static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
+/* One call of the library: `what` in a run of its own. */
+static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
                         bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
-    Guarded *c = mem_realloc(NULL, sizeof *c);
+    GuardedRun *c = mem_realloc(NULL, sizeof *c);
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     if (!c || !plain) {
         if (plain) freelocale(plain);
@@ -72,14 +61,15 @@ static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
     memset(c, 0, sizeof *c);
     c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
     c->run.stats = (RunStats){.start = process_clock(),
-                              .own_before = -1,
-                              .own_after = -1,
+                              .predicted_before = -1,
+                              .predicted_after = -1,
                               .measured_before = -1,
                               .measured_after = -1,
                               .check_note = ""};
     if (o->size != sizeof *o)
-        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
-    else if (!guarded(c, what, result) && c->error.kind == E_NONE)
+        error_set(&c->error, E_USAGE, "isomer_optimize",
+                  "the options are of another version of isomer.h; call isomer_options first");
+    else if (!run_guarded(c, what, result) && c->error.kind == E_NONE)
         error_set(&c->error, E_INVALID, in, "failed");
     if (c->error.kind != E_NONE) {
         error_print(&c->error, result->message, sizeof result->message);
@@ -94,18 +84,19 @@ static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
 }
 
 int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
-    return guarded_call(in, out, o, optimize_run, result);
+    return call_guarded(in, out, o, optimize_run, result);
 }
 
 void isomer_versions(char *text, size_t n) {
     IsomerOptions o;
     IsomerResult result;
     isomer_options(&o);
-    guarded_call("", NULL, &o, fill_versions, &result);
-    snprintf(text, n, "%s", result.table ? result.table + 1 : result.message);
+    call_guarded("", NULL, &o, fill_versions, &result);
+    const char *said = result.table ? result.table + strspn(result.table, " ") : result.message;
+    snprintf(text, n, "%s", said);
     isomer_result_free(&result);
 }
 
 int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
-    return guarded_call("", NULL, o, optimize_list_rules, result);
+    return call_guarded("", NULL, o, optimize_list_rules, result);
 }

@@ -32,36 +32,34 @@ typedef struct IsomerTexts {
 typedef struct IsomerOptions {
     size_t size; /* sizeof(IsomerOptions), set by isomer_options */
 
-    /* Sizes that the model leaves open. They are used to time and to check, and do not change it.
-     */
+    /* Sizes that the model leaves open, for timing and checking; the result keeps them open. */
     IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
     IsomerTexts dim;         /* "batch=8": of every size of this name */
 
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
     IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
-    const char *allow;           /* "drops", "defines", "overflows" joined by +: also rules after
-                                    which NaN and Inf may vanish or come */
+    const char *allow; /* "drops", "defines", "overflows" joined by +: also rules that may make NaN
+                          and infinity vanish or appear */
 
     /* What is minimised. */
-    const char *cost;            /* "measured" time, "flops" (time by a model of the machine) or
-                                    "nodes" */
-    const char *cost_db;         /* file of measured times; NULL: one in the user's cache folder */
-    const char *measure_with;    /* the target: "onnxruntime", or a command that times ONNX files
-                                    (search/README.md); NULL: the built-in runtime */
-    const char *backend;         /* of the built-in runtime: "cpu", or the path of a plug-in */
+    const char *cost;         /* "measured" time, "flops" (estimated time) or "nodes" */
+    const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
+    const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
+                                 (search/README.md); NULL: the built-in runtime */
+    const char *backend;      /* of the built-in runtime: "cpu", "cuda" or the path of a plug-in */
     const char *backend_options; /* text that the back end understands; NULL: none */
     int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
     int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
 
     /* The search and its limits. */
     const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both" */
-    int64_t steps;      /* at most so many graphs are expanded */
+    int64_t steps;      /* at most this many graphs are expanded */
     double time_limit;  /* seconds; 0: none, or what effort says */
-    const char *effort; /* "quick", "default" or "thorough": on the times of a measuring command 30,
-                           120 or 600 seconds, unless time_limit says another number */
-    int64_t fold_limit; /* a constant of more bytes is not computed beforehand; < 0: no limit */
-    int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB and a tenth of the file */
+    const char *effort; /* "quick", "default" or "thorough": with a measuring command 30, 120 or 600
+                           seconds, unless time_limit is set */
+    int64_t fold_limit; /* constants of more bytes are not computed in advance; < 0: no limit */
+    int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB plus a tenth of the file */
 
     /* The check of what is to be written. */
     int check;              /* on how many sets of inputs the models are compared; 0: none */
@@ -70,48 +68,49 @@ typedef struct IsomerOptions {
                                absolute; < 0: by the classes of the rules used */
     const char *input;      /* a .npz file with the first set of inputs; NULL: none */
     IsomerTexts inputs;     /* "ids=0..99", "n=3", "x=FILE.npy" or "FILE.npz": inputs, also for
-                               "onnxruntime" as target and second opinion; others are random,
-                               integers from what the graph allows */
+                               "onnxruntime" as target and second opinion; other inputs are random,
+                               integers within the range that the graph allows */
     const char *check_with; /* a second opinion: "onnxruntime" (the Python package); NULL: none */
 
-    /* Files written beside the model, and texts of the result; NULL or 0: not made. */
+    /* Other files that are written, and texts of the result; NULL or 0: not made. */
     const char *report;    /* JSON; search/REPORT.md */
     const char *html;      /* a page: what changed as pictures (by Graphviz's dot), costs, rules */
     const char *dot;       /* both graphs in Graphviz's language */
     int diff;              /* result.changes lists every node removed, added or changed */
     IsomerTexts explain;   /* result.changes says which rules made these nodes, and from what */
-    const char *proof_log; /* every step from the original to the result, to be replayed */
+    const char *proof_log; /* every step from the original to the result, for `replay` */
     const char *replay;    /* a proof log to follow instead of searching */
 
-    int external;               /* weights go into one file beside the result, OUT.data */
-    int64_t external_threshold; /* only weights of at least so many bytes */
+    int external;               /* weights go into one file next to the result, OUT.data */
+    int64_t external_threshold; /* only weights of at least this many bytes */
     int dry_run;                /* the model is not written; the files named above are */
 
-    const volatile int *cancel; /* the run stops when *cancel becomes nonzero; may be NULL */
-    /* Receives a line that says what is being done; may be NULL. */
+    const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
+    int keep_best; /* not 0: then only the search ends, and its best so far is the result */
+    /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);
     void *user;
 } IsomerOptions;
 typedef struct IsomerResult {
     int code;
-    char message[700]; /* place and reason of a failure; "" */
+    char message[700]; /* where and why it failed; else "" */
     char *table;       /* what was done, as a table to print; NULL on failure */
     char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
     char *changes;     /* for `diff` and `explain`, else NULL */
     int changed;       /* 1: the output differs from the input */
-    char warning[300]; /* what the user should know although nothing failed; "" */
+    char warning[300]; /* what the user should know although nothing failed; else "" */
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void); /* "1.2.3": static, never freed */
-/* The version, then a line for each library that is linked, cut to n bytes with the 0; where that
-   fails, the reason. */
+/* The version, then a line for each linked library, truncated to n bytes including the 0; on
+   failure, the reason. */
 ISOMER_API void isomer_versions(char *text, size_t n);
 /* Sets every option to its default; nothing of it is to be freed. */
 ISOMER_API void isomer_options(IsomerOptions *);
 /* Reads the model `in` and writes `out`, wholly or not at all; both may be the same path, and `out`
-   is ignored in a dry run. If nothing gains 3 %, `out` is a copy of `in`. The result is written
-   over, not read. Returns result->code; on failure result->message says where and why. Free the
-   result with isomer_result_free, also after a failure. */
+   is ignored in a dry run. If no result gains 3 %, `out` is a copy of `in`. *result is overwritten,
+   not read. Returns result->code; on failure result->message says where and why. Free the result
+   with isomer_result_free, also after a failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
 /* No model is read: result->table lists every rule with its name, identifier and class, and whether

@@ -18,12 +18,13 @@ bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
         const char *name = on ? o->enable[k] : o->disable[k - o->nenable];
         int rule = library_find(l, name);
         if (rule < 0)
-            return error_set(e, E_USAGE, on ? "--enable" : "--disable", "there is no rule %s",
-                             name);
+            return error_set(e, E_USAGE, on ? "--enable" : "--disable",
+                             "there is no rule %s; --list-rules lists all rules", name);
         if (on && l->rule[rule].rule->classes & CLASSES_OFF & ~o->allow)
-            return error_set(e, E_USAGE, "--enable",
-                             "rule %s changes where NaN or infinity come: --allow %s", name,
-                             classes_text(l->set.arena, l->rule[rule].rule->classes & CLASSES_OFF));
+            return error_set(
+                e, E_USAGE, "--enable",
+                "rule %s may make NaN or infinity vanish or appear; allow it with --allow %s", name,
+                classes_text(l->set.arena, l->rule[rule].rule->classes & CLASSES_OFF));
         l->rule[rule].on = on;
     }
     return true;

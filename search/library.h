@@ -23,9 +23,10 @@ typedef struct Library {
     Instance *instance;
 } Library;
 /* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library
-   found. E_USAGE: an option names no rule. */
+   found. E_USAGE: an option names an unknown rule. */
 bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
-/* Chooses again among the rules read, by the other options. E_USAGE: an option names no rule. */
+/* Chooses again among the rules that were read, by other options. E_USAGE: an option names an
+   unknown rule. */
 bool library_choose(Library *, const LibraryOptions *, Error *);
 /* -1: none. */
 int library_find(const Library *, const char *name);

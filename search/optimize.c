@@ -1,6 +1,6 @@
 /* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is
-   one of three: on the costs of the built-in runtime's plans, on whole models timed by a target, or
-   the steps of a proof log again. */
+   one of three: by the costs of the built-in runtime's plans, by whole models timed on a target, or
+   by following a proof log. */
 #include "search/optimize.h"
 #include "graphs/fold.h"
 #include "graphs/needs.h"
@@ -8,6 +8,7 @@
 #include "search/check_steps.h"
 #include "search/finish.h"
 #include "search/input_data.h"
+#include "search/option_table.h"
 #include "search/reproduce.h"
 #include "search/search_command.h"
 #include "search/search_runtime.h"
@@ -19,18 +20,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Before the search, so that rules see small constants, what depends on constants alone is computed
-   as long as that adds no more bytes than this. */
+/* Values of at most this many bytes that depend only on constants are computed before the search,
+   so that rules can see them. */
 enum { PREFOLD_BYTES = 64 };
 
 /* ---- open */
 
 static bool open_library(Run *r) {
     unsigned allow = 0;
-    if (r->o->allow && !classes_parse(r->o->allow, &allow))
-        return error_set(r->error, E_USAGE, "--allow",
-                         "expected drops, defines, overflows, joined by +, not \"%s\"",
-                         r->o->allow);
+    if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
     LibraryOptions l = {.rules = r->o->rules,
                         .allow = allow,
                         .nenable = r->o->enable.n,
@@ -40,8 +38,8 @@ static bool open_library(Run *r) {
     return library_open(r->w, r->arena, &l, &r->library, r->error);
 }
 
-/* Can what the right side computes of its inputs be written in the model's operator set? What
-   depends on no input becomes a constant. */
+/* Can the nodes of the right side be written in the model's operator set? Those without inputs
+   become constants. */
 static bool writable(Run *r, const Instance *i) {
     NodeList live = graph_live(r->w, r->arena, &i->to);
     const char *why;
@@ -64,9 +62,6 @@ static void drop_unwritable(Run *r) {
 
 static bool open_costs(Run *r) {
     char *path = NULL;
-    if (r->o->threads < 1 || r->o->threads > BACKEND_THREADS)
-        return error_set(r->error, E_USAGE, "--threads", "from 1 to %d, not %d",
-                         (int)BACKEND_THREADS, r->o->threads);
     bool needed = r->o->measure_with || run_measures(r);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
@@ -74,7 +69,8 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
-static bool digest_file(Run *r) {
+/* Digest, size and allowed growth of the file. */
+static bool measure_original(Run *r) {
     Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
     if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
@@ -85,7 +81,7 @@ static bool digest_file(Run *r) {
 }
 
 static bool read_model(Run *r) {
-    r->model = model_open_values(r->w, r->from, &(OpenValues){.beside = r->in}, r->error);
+    r->model = model_open_values(r->w, r->source.path, &(OpenValues){.beside = r->in}, r->error);
     if (!r->model) return false;
     r->original = *model_graph(r->model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
@@ -93,20 +89,21 @@ static bool read_model(Run *r) {
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
-/* Without the Ifs that are decided, the model is another file, which is read from memory into a
-   World of its own. */
-static bool inline_decided(Run *r, bool *again) {
+/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them, which gives
+   another file; it is read from memory into a new World. *inlined: there was one. */
+static bool inline_bodies(Run *r, bool *inlined) {
     char path[64];
     Pieces file;
-    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
-             model_inline(r->model, &r->prefold, r->arena, &file);
-    if (!*again) return true;
+    *inlined = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+               model_inline(r->model, &r->prefold, r->arena, &file);
+    if (!*inlined) return true;
     int fd = file_in_memory(file.n, file.v);
-    if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
-    if (r->memory) cleanup_run(&r->cleanup);
-    file_cleanup(r->arena, &r->cleanup, r->memory = fd);
+    if (fd < 0)
+        return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
+    if (r->source.memory) cleanup_run(&r->source.cleanup);
+    file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    r->from = arena_string(r->arena, path, strlen(path));
+    r->source.path = arena_string(r->arena, path, strlen(path));
     model_close(r->model);
     world_free(r->w);
     r->model = NULL, r->w = NULL;
@@ -114,9 +111,8 @@ static bool inline_decided(Run *r, bool *again) {
     return true;
 }
 
-/* The operator sets of ONNX that are understood. Operators of older ones broadcast by other rules
-   than all that is said of them here, and what those of later ones will mean is not known: such a
-   model is copied. */
+/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
+   different rules, and the meaning of later ones is not known: such a model is copied. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 static bool known_version(const Run *r) {
     int64_t version = model_version(r->model);
@@ -124,14 +120,16 @@ static bool known_version(const Run *r) {
 }
 
 static bool open_model(Run *r) {
-    bool again = true;
-    for (r->from = r->in; again;)
-        if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again)))
-            return false;
+    bool inlined = true;
+    for (r->source.path = r->in; inlined;) {
+        if (!read_model(r)) return false;
+        if (!known_version(r)) break;
+        if (!inline_bodies(r, &inlined)) return false;
+    }
     r->facts = graph_facts(r->w, r->arena, &r->original);
-    if (!digest_file(r) || !run_sizes(r)) return false;
+    if (!measure_original(r) || !run_sizes(r)) return false;
     r->known = node_count(r->w);
-    model_rest(r->model);
+    model_release_pages(r->model);
     return true;
 }
 
@@ -145,7 +143,7 @@ static bool follow_log(Run *r, Derivation *d) {
         !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
         return false;
     if (strcmp(log.model, r->digest))
-        return error_set(r->error, E_CHECK, r->o->replay, "the proof log is of another model");
+        return error_set(r->error, E_CHECK, r->o->replay, "the proof log belongs to another model");
     if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
     if (strcmp(rules, log.rules))
         return error_set(r->error, E_CHECK, r->o->replay,
@@ -181,10 +179,10 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
 }
 
-/* What numbers can say nothing of is not written: the original stands. */
+/* A result that cannot be checked numerically is not written: the original is kept. */
 static void keep_original(Run *r, Derivation *d) {
     *d = run_derivation(r);
-    r->stats.own_after = r->stats.own_before;
+    r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
     r->stats.growth = 0;
 }
@@ -216,8 +214,8 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Bytes of the file that is, or would be, written: with weights beside it they are known when it
-   stands. */
+/* Bytes of the file that is, or would be, written; with external weights they are known only once
+   it is written. */
 static void measure_files(Run *r, bool changed) {
     struct stat file;
     if (!changed || r->o->dry_run) r->stats.bytes_after = r->stats.bytes_before;
@@ -237,18 +235,18 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     out->changed = changed;
 }
 
-/* What is said of the model is ready before it is written, so that a lack of memory leaves the old
-   file. */
-static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
+/* The texts about the model are made before it is written, so that running out of memory leaves the
+   old file as it is. */
+static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = d->applied > 0;
     if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
     if (r->o->external) describe_result(r, d, out);
-    if (!write_log(r, d) || !run_write_views(r, changed)) return false;
+    if (!write_log(r, d) || !run_write_views(r, views, changed)) return false;
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
 
-static bool only_copied(const Run *r, IsomerResult *out) {
+static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
     if (known_version(r)) return false;
     snprintf(out->warning, sizeof out->warning,
              "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
@@ -256,37 +254,31 @@ static bool only_copied(const Run *r, IsomerResult *out) {
     return true;
 }
 
-static bool is_one_of(Run *r, const char *option, const char *word, const char *a, const char *b,
-                      const char *c) {
-    if (!word || !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c)) return true;
-    return error_set(r->error, E_USAGE, option, "expected %s, %s or %s, not \"%s\"", a, b, c, word);
-}
-
-static bool words_known(Run *r) {
-    return is_one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
-           is_one_of(r, "--search", r->o->search, "backtrack", "egraph", "both") &&
-           is_one_of(r, "--effort", r->o->effort, "quick", "default", "thorough");
-}
-
-/* All that can fail by the options or the environment alone does so before the search. */
+/* Whatever can fail because of the options or the environment alone fails here, before the search.
+ */
 static bool open_run(Run *r) {
-    return words_known(r) && run_read_inputs(r) && open_model(r) && run_set_feed(r) &&
-           run_can_show(r) && run_can_check_with(r) && open_library(r) && open_costs(r);
+    return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
+           open_model(r) && run_set_feed(r) && run_can_show(r) && run_can_check_with(r) &&
+           open_library(r) && open_costs(r);
 }
 
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!open_run(r)) return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
-    if (!only_copied(r, out) && !search_rules(r, &d)) return false;
+    if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
-    /* Where Ifs were inlined (r->memory) the original is checked, too. */
-    const bool new_file = d.applied || r->memory;
+    /* Where functions or Ifs were inlined (r->source.memory), the file without them is checked even
+       if no rule was applied. */
+    const bool new_file = d.applied || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
-    return !run_cancelled(r) && run_make_views(r, &d, out) && hand_over(r, &d, out);
+    Views views;
+    return !run_cancelled(r) && run_make_views(r, &d, out, &views) &&
+           write_result(r, &d, &views, out);
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {
-    return words_known(r) && open_library(r) && run_list_rules(r, out);
+    return optimize_options_valid(r->arena, r->o, r->error) && open_library(r) &&
+           run_list_rules(r, out);
 }

@@ -1,5 +1,5 @@
-/* places.c -- sets of rules are applied to the whole model, and their applications united where
-   they share nodes of the file, directly or through what an application made. */
+/* places.c -- applies sets of rules to the whole model, and unites applications that share nodes of
+   the file, directly or through what an application made. */
 #include "search/places.h"
 #include "graphs/constants.h"
 #include <string.h>
@@ -41,7 +41,7 @@ typedef struct Union {
     int *group; /* by node of the file: a smaller or equal one of its group; -1: in none */
 } Union;
 
-static int find(Union *u, int k) {
+static int union_root(Union *u, int k) {
     while (u->group[k] != k) k = u->group[k] = u->group[u->group[k]];
     return k;
 }
@@ -49,7 +49,7 @@ static int find(Union *u, int k) {
 static void unite(Union *u, int a, int b) {
     if (u->group[a] < 0) u->group[a] = a;
     if (u->group[b] < 0) u->group[b] = b;
-    a = find(u, a), b = find(u, b);
+    a = union_root(u, a), b = union_root(u, b);
     u->group[a > b ? a : b] = a > b ? b : a;
 }
 
@@ -73,7 +73,7 @@ static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[
     int room = 0;
     for (int s = 0; s < d->nstep; s++) {
         const char *name = d->step[s].match.instance->rule->name;
-        bool new = first[s] >= 0 && find(u, first[s]) == group;
+        bool new = first[s] >= 0 && union_root(u, first[s]) == group;
         for (int k = 0; k < p->nrule && new; k++) new = strcmp(p->rule[k], name) != 0;
         if (!new) continue;
         ARENA_GROW(a, p->rule, room, p->nrule + 1);
@@ -83,17 +83,17 @@ static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[
 
 static Place *add_place(Places *p, Arena *a, Union *u, int group, int set) {
     int n = 0;
-    for (int k = group; k < u->n; k++) n += u->group[k] >= 0 && find(u, k) == group;
+    for (int k = group; k < u->n; k++) n += u->group[k] >= 0 && union_root(u, k) == group;
     int *node = ARENA_NEW(a, int, n), m = 0;
     for (int k = group; m < n; k++)
-        if (u->group[k] >= 0 && find(u, k) == group) node[m++] = k;
+        if (u->group[k] >= 0 && union_root(u, k) == group) node[m++] = k;
     ARENA_GROW(a, p->place, p->room, p->n + 1);
     p->place[p->n] = (Place){.set = set, .n = n, .node = node};
     return &p->place[p->n++];
 }
 
-static void add_places(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
-                       int set) {
+static void places_append(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
+                          int set) {
     Union u = {nnode, ARENA_NEW(a, int, nnode)};
     for (int k = 0; k < nnode; k++) u.group[k] = -1;
     int *first = ARENA_NEW(d->arena, int, d->nstep);
@@ -111,7 +111,7 @@ static void digest_log(const Derivation *d, char out[33]) {
     hash_hex(t.data, t.size, out);
 }
 
-/* The set of these uses, or of this digest; -1: there is none. */
+/* The set with these uses, or with this digest; -1: none. */
 static int find_set(const Places *p, const UseSet *set, int nrule) {
     for (int k = 0; k < p->nset; k++)
         if (!memcmp(p->set[k].use, set->use, (size_t)nrule) ||
@@ -127,7 +127,7 @@ static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d,
     for (int k = 0; k < nrule; k++) set.fired[k] = d->fired[k] > 0;
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;
-    add_places(p, a, o, d, nnode, p->nset - 1);
+    places_append(p, a, o, d, nnode, p->nset - 1);
 }
 
 bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *given, int *at) {

@@ -1,6 +1,6 @@
-/* places.h -- where in a model rules apply. Rules are tried as sets: each alone, each with what it
-   makes possible, all at once. What one set changes falls apart into places that have no node in
-   common: each can be rewritten or left, whatever is done elsewhere. */
+/* places.h -- where in a model rules apply. Rules are tried as sets: each alone, each with the
+   rules that it enables (its followers), and all at once. The changes made by a set fall into
+   places that share no node: each can be rewritten or left, whatever is done elsewhere. */
 #ifndef ISOMER_PLACES_H
 #define ISOMER_PLACES_H
 #include "search/fixpoint.h"
@@ -8,17 +8,17 @@
 
 typedef struct UseSet {
     const uint8_t *use; /* by rule of the library: USE_.. */
-    int seed;           /* the rule that it grows from; -1: all do */
+    int seed;           /* the rule that it started from; -1: all rules */
     bool *fired;        /* by rule, on the whole model */
-    bool whole;         /* it is also tried as it is, wherever it matches */
-    char digest[33];    /* of what it makes of the whole model */
+    bool whole;         /* it is also tried as a whole, wherever it matches */
+    char digest[33];    /* of the result of applying it to the whole model */
 } UseSet;
 typedef struct Place {
     int set;   /* which UseSet made it */
-    int nrule; /* the rules it takes, by name: */
+    int nrule; /* the rules it uses, by name: */
     const char **rule;
-    int n;           /* nodes of the file, by their places there, ascending: */
-    const int *node; /* those that matches consist of */
+    int n;           /* nodes of the file, by their positions there, ascending: */
+    const int *node; /* the nodes of its matches */
 } Place;
 typedef struct Places {
     int nset, n, room, set_room;
@@ -26,27 +26,28 @@ typedef struct Places {
     Place *place;
 } Places;
 
-enum { APPLICATIONS = 20000 }; /* the most that one derivation makes */
+enum { APPLICATIONS = 20000 }; /* the most places from one derivation */
 
-/* Where values stand in a model's file. */
+/* Where values are in a model's file. */
 typedef struct Origins {
     uint32_t n;
-    int *node;     /* by value: 1 + the place of its node in the file; 0: it has none */
-    bool *neutral; /* by value: it has none, or is made of constants */
+    int *node;     /* by value: 1 + the position of its node in the file; 0: it has none */
+    bool *neutral; /* by value: it has none, or depends only on constants */
 } Origins;
 Origins origins_find(const Run *, Arena *);
 /* The choice of one set at these nodes of the file: at[k] is the uses by rule at node k, or NULL.
    Lives as long as both. */
 Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
-/* The rules that a choice, or a set of uses, names at all, by rule. */
+/* By rule: whether the choice, or the set of uses, uses it anywhere. */
 void uses_add(const Library *, const uint8_t use[], bool on[]);
 
-/* The places of all rules at once and of each alone, in the arena; false: the run's error is set.
+/* Finds the places of all rules at once and of each alone, in the arena; false: the run's error is
+   set.
  */
 bool places_find(Run *, const Origins *, Arena *, Places *);
-/* Those of one more set, unless another does the same to the whole model. *at: the set that does;
-   -1: nothing fires. */
+/* Adds the places of one more set, unless another set does the same to the whole model. *at: that
+   set; -1: no rule applies. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const UseSet *, int *at);
-/* The set and what it makes possible: all rules, or one of them. */
+/* The set extended by its followers: all of them, or one rule. */
 UseSet set_followed(const Run *, Arena *, const UseSet *, int rule);
 #endif

@@ -14,8 +14,11 @@
 
 #define TIE 0.98 /* a part that gains less gains nothing */
 #define LITTLE 0.01
-#define CALL 2e-6 /* seconds that starting a node takes, whatever it computes */
-enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5 };
+#define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
+#define LOSES 1.05  /* in a sample, clearly */
+#define HOT 0.9     /* a rule of which a place gains so much may gain more with others */
+#define MARGIN 0.93 /* what gains less is timed twice: the best of many noisy times deceives */
+enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
 
 /* A place as a model of its own, and its rewriting: a run of its own in the World of the run. */
 typedef struct Part {
@@ -188,21 +191,31 @@ static bool compare_part(Pricing *x, int place) {
 
 /* ---- times */
 
-static const char *key_of(const Pricing *x, const PartPrice *p, int after) {
-    return arena_format(x->r->arena, "part %s %s %s", p->before, p->after,
-                        after ? "after" : "before");
+static const char *key_of(const Pricing *x, const PartPrice *p, const char *what) {
+    return arena_format(x->r->arena, "part %s %s %s", p->before, p->after, what);
 }
 
+static const char *const times[] = {"before", "after"};
+
+/* That it fails is asked again, unless nothing may be. */
 static bool look_up(const Pricing *x, PartPrice *p) {
-    for (int k = 0; k < 2; k++)
-        if (!costdb_get(x->r->db, "target", x->device, key_of(x, p, k), &p->seconds[k]))
+    double any;
+    p->failed =
+        x->r->o->frozen && costdb_get(x->r->db, "target", x->device, key_of(x, p, "fails"), &any);
+    for (int k = 0; k < 2 && !p->failed; k++)
+        if (!costdb_get(x->r->db, "target", x->device, key_of(x, p, times[k]), &p->seconds[k]))
             return p->seconds[0] = p->seconds[1] = -1, false;
-    return p->expected = false, true;
+    p->expected = false;
+    return true;
 }
 
 static bool remember(const Pricing *x, const PartPrice *p) {
+    CostDb *db = x->r->db;
+    if (p->failed)
+        return costdb_put(db, "target", x->device, key_of(x, p, "fails"), 1, x->r->error);
     for (int k = 0; k < 2; k++)
-        if (!costdb_put(x->r->db, "target", x->device, key_of(x, p, k), p->seconds[k], x->r->error))
+        if (!costdb_put(db, "target", x->device, key_of(x, p, times[k]), p->seconds[k],
+                        x->r->error))
             return false;
     return true;
 }
@@ -233,6 +246,37 @@ static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) 
     return true;
 }
 
+/* As the target says; what gains little is timed again, and gains the less of both. */
+static bool time_files(Pricing *x, int n, const char *const path[], double seconds[]) {
+    const char *some[BATCH + 1] = {path[0]};
+    double again[BATCH + 1];
+    int which[BATCH + 1], m = 1;
+    if (!x->timer(x->user, n, path, seconds)) return false;
+    for (int k = 1; k < n && seconds[0] > 0; k++)
+        if (seconds[k] > MARGIN * seconds[0] && seconds[k] < TIE * seconds[0])
+            which[m] = k, some[m++] = path[k];
+    if (m == 1) return true;
+    if (!x->timer(x->user, m, some, again)) return false;
+    for (int k = 1; k < m && again[0] > 0; k++)
+        seconds[which[k]] = fmax(seconds[which[k]], seconds[0] * again[k] / again[0]);
+    return true;
+}
+
+static const char *set_name(const Pricing *x, const PartPrice *p) {
+    const int seed = x->places->set[x->places->place[p->place].set].seed;
+    return seed < 0 ? "all rules" : x->r->library.rule[seed].rule->name;
+}
+
+static bool keep_times(Pricing *x, PartPrice *p, double before, double after) {
+    p->expected = false;
+    p->failed = before <= 0 || after <= 0;
+    if (p->failed) return remember(x, p);
+    p->seconds[0] = before, p->seconds[1] = after;
+    run_say(x->r, "%.1f s: a part of %d places: %.4f -> %.4f ms, %s", run_seconds(x->r), p->count,
+            before * 1e3, after * 1e3, set_name(x, p));
+    return remember(x, p);
+}
+
 /* Up to BATCH rewritings of one part, beside it. */
 static bool time_batch(Pricing *x, int n, const int list[]) {
     const char *path[BATCH + 1] = {NULL}, *pair[2] = {NULL};
@@ -243,46 +287,17 @@ static bool time_batch(Pricing *x, int n, const int list[]) {
         path[0] = pair[0];
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
     }
-    bool good = !m || x->timer(x->user, m + 1, path, seconds);
+    bool good = !m || time_files(x, m + 1, path, seconds);
     for (int k = 0; k <= m; k++)
         if (path[k]) unlink(path[k]);
-    for (int k = 0; k < m && good; k++) {
-        PartPrice *p = &x->v[which[k]];
-        p->expected = false;
-        p->failed = seconds[0] <= 0 || seconds[1 + k] <= 0;
-        if (p->failed) continue;
-        p->seconds[0] = seconds[0], p->seconds[1] = seconds[1 + k];
-        run_say(x->r, "a part of %d places: %.4f -> %.4f ms, %s", p->count, seconds[0] * 1e3,
-                seconds[1 + k] * 1e3,
-                x->places->set[x->places->place[p->place].set].seed < 0
-                    ? "all rules"
-                    : x->r->library.rule[x->places->set[x->places->place[p->place].set].seed]
-                          .rule->name);
-        good = remember(x, p);
-    }
+    for (int k = 0; k < m && good; k++)
+        good = keep_times(x, &x->v[which[k]], seconds[0], seconds[1 + k]);
     return good;
 }
 
-static double weight(const PartPrice *p) { return p->estimate * p->count; }
+static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
-/* Those of list that are not asked for yet and are worth it, in batches by the part they rewrite.
- */
-static bool time_listed(Pricing *x, int n, const int list[]) {
-    for (int k = 0; k < n; k++) {
-        int batch[BATCH], m = 0;
-        const PartPrice *first = &x->v[list[k]];
-        for (int j = k; j < n && m < BATCH; j++) {
-            PartPrice *p = &x->v[list[j]];
-            if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
-            p->asked = true;
-            if (look_up(x, p)) continue;
-            if (x->r->o->frozen) x->r->stats.frozen_missing++;
-            else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
-        }
-        if (m && (run_cancelled(x->r) || !time_batch(x, m, batch))) return false;
-    }
-    return true;
-}
+static double weight(const PartPrice *p) { return p->estimate * p->count; }
 
 /* The prices of a set and of the kind of one of them, heaviest first. */
 static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
@@ -305,8 +320,6 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
 static int sampled(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPLE - 1); }
 
 static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
-
-static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
 /* All of a sample gain: what was not timed gains by the least of their ratios, at the time that
    they lead to expect. The whole model will tell. */
@@ -357,18 +370,159 @@ static int kinds_of(const Pricing *x, int set, int *list) {
     return n;
 }
 
-/* Of each kind in a set first a few, large and small. Where none of them gains the rest is left,
-   where all do the rest is taken on trust, else the rest is timed too. */
-static bool time_set(Pricing *x, int set, bool sample, int *kind, int *list) {
+/* ---- what is asked, in which order */
+
+/* By place of one kind in one set: the seconds that it gains, or should, if it gains as those of
+   its kind do that were timed. */
+static void expect(const Pricing *x, int set, const char *kind, double *gain) {
+    double known = 0, gained = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < x->nplace; k++) {
+            const PartPrice *p = x->of[k] < 0 ? NULL : &x->v[x->of[k]];
+            if (!p || x->places->place[k].set != set || strcmp(p->kind, kind)) continue;
+            const double own = price_sure(p) ? p->seconds[0] - p->seconds[1] : 0;
+            if (!pass && is_known(p)) known += p->estimate, gained += own;
+            if (pass) gain[k] = is_known(p) ? own : known > 0 ? p->estimate * gained / known : 0;
+        }
+}
+
+/* Seconds that all places gain, each node of the file counted once. */
+static double promise(const Pricing *x) {
+    Arena *a = arena_new(x->r->escape, 0);
+    const Places *p = x->places;
+    const int nnode = model_stats(x->r->model).nodes;
+    double *share = ARENA_NEW(a, double, nnode), *gain = ARENA_NEW(a, double, p->n), sum = 0;
+    int *kind = ARENA_NEW(a, int, p->n);
+    for (int set = 0; set < x->nset; set++) {
+        const int n = kinds_of(x, set, kind);
+        for (int k = 0; k < n; k++) expect(x, set, x->v[kind[k]].kind, gain);
+    }
+    for (int k = 0; k < x->nplace; k++)
+        for (int j = 0; j < p->place[k].n; j++) {
+            double *at = &share[p->place[k].node[j]];
+            *at = fmax(*at, gain[k] / p->place[k].n);
+        }
+    for (int k = 0; k < nnode; k++) sum += share[k];
+    arena_free(a);
+    return sum;
+}
+
+static const char *end_key(const Pricing *x) {
+    return arena_format(x->r->arena, "%s gave up", x->r->digest);
+}
+
+/* A frozen run misses nothing that the run which filled the cost file left out. */
+static bool gave_up_once(const Pricing *x) {
+    double seconds;
+    return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
+}
+
+/* Once, when patience is over: the search ends, or goes on until the time is over. False: the
+   run's error is set. */
+static bool judge_patience(Pricing *x) {
+    const double now = run_seconds(x->r);
+    if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
+    if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
+    const double sum = promise(x);
+    run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
+    x->patience = 0;
+    x->ended = sum < x->hopeful;
+    return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
+}
+
+/* One batch: list[k], unless it was asked or is not worth it, and what else of the list rewrites
+   the same part. */
+static bool time_one(Pricing *x, int n, const int list[], int k) {
+    int batch[BATCH], m = 0;
+    const PartPrice *first = &x->v[list[k]];
+    for (int j = k; j < n && m < BATCH; j++) {
+        PartPrice *p = &x->v[list[j]];
+        if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
+        p->asked = true;
+        if (look_up(x, p)) continue;
+        if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
+        else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
+    }
+    return !m || (!run_cancelled(x->r) && time_batch(x, m, batch) && judge_patience(x));
+}
+
+static bool time_listed(Pricing *x, int n, const int list[]) {
+    for (int k = 0; k < n && !x->ended; k++)
+        if (!time_one(x, n, list, k)) return false;
+    return true;
+}
+
+/* By price: it is of a set that grows from a rule of which some place gains clearly. */
+static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
+    const Places *p = x->places;
+    memset(hot, 0, sizeof *hot * (size_t)x->n);
+    memset(rule, 0, sizeof *rule * (size_t)x->r->library.n);
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < x->nplace; k++) {
+            const int seed = p->set[p->place[k].set].seed, at = x->of[k];
+            if (seed < 0 || at < 0) continue;
+            if (pass) hot[at] |= rule[seed];
+            else if (is_known(&x->v[at]) && x->v[at].seconds[1] < HOT * x->v[at].seconds[0])
+                rule[seed] = true;
+        }
+}
+
+/* What grows from a gain before all else, cheap questions before dear ones. */
+static bool time_cheap_first(Pricing *x, int n, int list[]) {
+    bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
+         *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
+    for (int done = 0; done < n && !x->ended; done++) {
+        int next = done;
+        find_hot(x, hot, rule);
+        for (int k = done + 1; k < n; k++) {
+            const int i = list[k], j = list[next];
+            if (hot[i] != hot[j] ? hot[i] : x->v[i].estimate < x->v[j].estimate) next = k;
+        }
+        const int first = list[next];
+        list[next] = list[done], list[done] = first;
+        if (!time_one(x, n, list, done)) return false;
+    }
+    return true;
+}
+
+/* In a sample of m the order in which it is asked: the heaviest, the lightest, those between. */
+static int sample_order(int m, int round) {
+    return round == 0 ? 0 : round == 1 ? sample_size(m) - 1 : round - 1;
+}
+
+/* The first ones of a sample all lose clearly. */
+static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) {
+    int known = 0;
+    for (int k = 0; k < round && k < sample_size(m); k++) {
+        const PartPrice *p = &x->v[list[sampled(m, sample_order(m, k))]];
+        if (!is_known(p)) continue;
+        if (p->seconds[1] < LOSES * p->seconds[0]) return false;
+        known++;
+    }
+    return known >= CLEAR;
+}
+
+/* One part more of each kind in each set. */
+static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) {
+    int *some = NULL, n = 0, room = 0;
+    for (int set = from; set < x->nset; set++) {
+        const int nkind = kinds_of(x, set, kind);
+        for (int i = 0; i < nkind; i++) {
+            const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+            if (round >= sample_size(m) || hopeless_kind(x, m, list, round)) continue;
+            ARENA_GROW(x->r->arena, some, room, n + 1);
+            some[n++] = list[sampled(m, sample_order(m, round))];
+        }
+    }
+    return time_cheap_first(x, n, some);
+}
+
+/* Of each kind in a set a few were timed, large and small. Where none of them gains the rest is
+   left, where all do it is taken on trust, else it is timed too. */
+static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     const int nkind = kinds_of(x, set, kind);
     for (int i = 0; i < nkind; i++) {
         const int m = prices_of(x, set, x->v[kind[i]].kind, list);
-        if (sample) {
-            int *some = ARENA_NEW(x->r->arena, int, SAMPLE);
-            for (int k = 0; k < sample_size(m); k++) some[k] = list[sampled(m, k)];
-            if (!time_listed(x, sample_size(m), some)) return false;
-            continue;
-        }
         const Sampled v = judge(x, m, list);
         if (v == ALL_GAIN) trust(x, m, list);
         if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
@@ -381,9 +535,12 @@ static bool time_sets(Pricing *x) {
     int *kind = ARENA_NEW(x->r->arena, int, x->places->n),
         *list = ARENA_NEW(x->r->arena, int, x->places->n);
     x->nset = x->places->nset;
-    for (int rest = 0; rest < 2; rest++)
-        for (int s = from; s < x->nset; s++)
-            if (!time_set(x, s, !rest, kind, list)) return false;
+    for (int round = 0; round < SAMPLE && !x->ended; round++) {
+        if (!time_samples(x, from, round, kind, list)) return false;
+        x->sampled = true;
+    }
+    for (int s = from; s < x->nset && !x->ended; s++)
+        if (!time_rest(x, s, kind, list)) return false;
     return true;
 }
 

@@ -26,10 +26,13 @@ typedef struct Pricing {
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
     void *user;
-    double until;     /* run_seconds: afterwards nothing more is timed */
-    double least;     /* what may gain less than so many seconds is not timed */
-    int nplace, nset; /* so many are done */
-    int nfile;        /* so many files were written: no name comes twice */
+    double until;        /* run_seconds: afterwards nothing more is timed */
+    double least;        /* what may gain less than so many seconds is not timed */
+    double patience;     /* run_seconds: from then on, where not even `hopeful` is promised, */
+    double hopeful;      /* seconds, nothing more is timed either: the search has ended */
+    bool sampled, ended; /* each kind of part was timed once; nothing more is timed */
+    int nplace, nset;    /* so many are done */
+    int nfile;           /* so many files were written: no name comes twice */
     int n, room, of_room, why_room;
     PartPrice *v;
     int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */

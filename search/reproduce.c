@@ -1,10 +1,10 @@
-/* reproduce.c -- what shows a disagreement, as small as it is easily found. Original and result
-   have pairs of values that should be equal; both graphs compute all of them, on the data of the
-   check, and the first pair that differs is blamed. Between it and the pairs nearest before it,
-   which agree, lies the region. Its inputs are what the original computes there, so that values of
-   which one is made of the other stay related as they are. Where that shows it too, it is the
-   reproducer: two graphs as text with constants, the data, what each side made of it, and the rules
-   that were applied in between. Otherwise the region goes on to the model's inputs. */
+/* reproduce.c -- a small case that shows a disagreement. Original and result have pairs of values
+   that should be equal; both graphs compute all of them on the data of the check, and the first
+   pair that differs is blamed. The region lies between it and the nearest pairs before it, which
+   agree. Its inputs are the values that the original computes there, so that values computed from
+   one another stay related. If the region shows the disagreement too, it is the reproducer: two
+   graphs as text with constants, the data, the result of each side, and the rules applied in
+   between. Otherwise the region is extended to the model's inputs. */
 #include "graphs/check.h"
 #include "search/input_data.h"
 #include "search/reproduce.h"
@@ -24,7 +24,7 @@
 enum {
     SAMPLES = 6,
     LARGE = 1 << 22
-}; /* random data that is tried; elements of an input that is written */
+}; /* how many random samples are tried; how many elements of an input are written */
 typedef struct Pairs {
     Run *r;
     const Derivation *d;
@@ -33,7 +33,7 @@ typedef struct Pairs {
     CheckOptions options;
     int n;
     Value *old, *now; /* ascending; equal in meaning */
-    int nboundary;    /* inputs of the region at hand that stand for values of the original */
+    int nboundary;    /* inputs of the current region that stand for values of the original */
     Value *boundary;  /* these values */
     Value *input;     /* the inputs */
     void **computed;  /* what the original computes there */
@@ -103,8 +103,8 @@ static bool compute_boundaries(Pairs *p, int sample) {
     return ran;
 }
 
-/* CheckGiven: of a boundary what the original computes there, of the model's inputs what the check
-   takes. */
+/* A CheckGiven: at a boundary, what the original computes there; for an input of the model, what
+   the check uses. */
 static bool region_data(const void *pairs, const char *input, int sample, DType t, int64_t n,
                         void *out) {
     Pairs *p = (Pairs *)(uintptr_t)pairs;
@@ -178,7 +178,7 @@ static int find_last(Pairs *p) {
 
 /* ---- writing */
 
-static void add_rules(Pairs *p, const Graph *g, Text *t) {
+static void list_rules(Pairs *p, const Graph *g, Text *t) {
     NodeList live = graph_live(p->r->w, p->arena, g);
     const Library *l = &p->r->library;
     bool *here = ARENA_NEW(p->arena, bool, l->n);
@@ -221,7 +221,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
     return true;
 }
 
-/* The first sample that shows it: what is written is what was drawn. */
+/* The first sample that shows it; its data is written. */
 static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
     for (int k = 1; k <= SAMPLES; k++)
         if (graphs_differ(p, g, k, result)) return k - 1;
@@ -240,7 +240,7 @@ static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
     add_numbers(&result->kernel, "the executor from the definitions", t);
     if (!write_inputs(p, &g[0], sample, t)) return false;
     text_add(t, "\n# the rules that made it\n\n");
-    add_rules(p, &g[1], t);
+    list_rules(p, &g[1], t);
     graph_print(p->r->w, "original", &g[0], t);
     text_add(t, "\n");
     graph_print(p->r->w, "result", &g[1], t);

@@ -1,9 +1,9 @@
-/* reproduce.h -- a disagreement as a small case. */
+/* reproduce.h -- reduces a disagreement to a small case. */
 #ifndef ISOMER_REPRODUCE_H
 #define ISOMER_REPRODUCE_H
 #include "search/run.h"
 
-/* OUT.disagreement: what shows that original and result differ (search/REPORT.md); the run's error
-   says where it is. */
+/* Writes OUT.disagreement: a case that shows that original and result differ (search/REPORT.md);
+   its path is added to the run's error. */
 void run_reproduce(Run *, const Derivation *);
 #endif

@@ -1,5 +1,5 @@
-/* run.c -- what every part of a run may call: time, progress, cancellation, sizes, a derivation to
-   begin with. */
+/* run.c -- what every part of a run may call: time, progress, cancellation, sizes, the derivation
+   to start from. */
 #include "search/run.h"
 #include "graphs/sizes.h"
 #include "ops/base/process.h"
@@ -9,8 +9,14 @@
 
 double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
+bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }
+
+bool run_time_over(const Run *r, double limit) {
+    return run_signalled(r) || run_seconds(r) >= limit;
+}
+
 bool run_cancelled(Run *r) {
-    if (!r->o->cancel || !*r->o->cancel) return false;
+    if (r->o->keep_best || !run_signalled(r)) return false;
     error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
     return true;
 }
@@ -33,7 +39,7 @@ char *run_text(const Run *r, const Text *t) {
 
 bool run_measures(const Run *r) { return !r->o->cost || !strcmp(r->o->cost, "measured"); }
 
-/* --dim with the names that sizes have here. */
+/* --dim with the internal names of the sizes. */
 static StringList given_dims(Run *r) {
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
@@ -47,8 +53,8 @@ static StringList given_dims(Run *r) {
     return (StringList){r->o->dim.n, all};
 }
 
-/* A size that is not given is guessed: it decides costs and what is checked, never the result's
-   meaning. */
+/* A size that is not given is guessed: it affects costs and what is checked, never what the result
+   computes. */
 bool run_sizes(Run *r) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
@@ -77,6 +83,7 @@ bool run_writable(Run *r, const Derivation *d) {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (model_writable(r->model, &x, &why)) return true;
     r->stats.check_note = arena_format(
-        r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
+        r->arena, "the original is kept, because the result of the rules cannot be written: %s",
+        why);
     return false;
 }

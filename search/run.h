@@ -11,23 +11,37 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-/* Equal places that were rewritten in the same way, as a target timed one of them by itself. */
+/* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
     const char *node, *rules; /* the first node of the first place; names of rules */
     int count;
     double before, after; /* seconds of one */
-    bool expected;        /* not timed: as others of the same rules */
+    bool expected;        /* not timed, but expected from others with the same rules */
 } PlaceGain;
+/* For one operator: in the original, in the result. Views and composites are counted as they were
+   imported. */
+typedef struct OpCost {
+    const char *name;
+    int nodes[2];
+    double flops[2];
+} OpCost;
+/* For one kind of step of the plans; seconds < 0: there is none, or it is not known. */
+typedef struct KindCost {
+    int steps[2];
+    double seconds[2];
+} KindCost;
+/* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
-    double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
+    double predicted_before,
+        predicted_after; /* predicted from the costs of steps, in seconds; < 0: not known */
     const char
-        *cost_fault; /* what was wrong with the cost file, and measured again; NULL: nothing */
-    double measured_before, measured_after; /* whole models, on the target; < 0: not measured */
+        *cost_fault; /* what was wrong in the cost file and was measured again; NULL: nothing */
+    double measured_before, measured_after; /* of whole models, on the target; < 0: not measured */
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
     int nplace;
-    const PlaceGain *place; /* what gained most first */
+    const PlaceGain *place; /* the largest gain first */
     const char *reason;     /* why nothing gains; NULL: it is not known */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
@@ -35,63 +49,66 @@ typedef struct RunStats {
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *second;                    /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
+    int noperator;                         /* run_operators */
+    OpCost *operators;
+    KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
-/* Of one operator: in the original, in the result; views and composites as they were imported. */
-typedef struct OpCost {
-    const char *name;
-    int nodes[2];
-    double flops[2];
-} OpCost;
-/* Of one kind of step of the plans; seconds < 0: there is none, or not known. */
-typedef struct KindCost {
-    int steps[2];
-    double seconds[2];
-} KindCost;
+/* What the inputs hold, whoever runs the model (input_data.h). */
+typedef struct RunInputs {
+    FeedOptions given; /* --input */
+    Feed feed;
+    const char *refused;   /* why the model did not run on what was drawn, if feed.attempt */
+    IsomerOptions options; /* the run's, and as input shapes the sizes of what is given */
+} RunInputs;
+/* The bytes that are read: those of the file, or of one in memory in which functions and Ifs were
+   inlined. */
+typedef struct RunSource {
+    const char *path;
+    int memory; /* its descriptor; 0: the file itself is read */
+    Cleanup cleanup;
+} RunSource;
 typedef struct Run {
+    /* What it is told and what it works with. */
     const IsomerOptions *o;
+    const char *in, *out;
     Escape *escape;
     World *w;
     Arena *arena;
     Error *error;
-    const char *in, *out;
-    const char *from; /* what is read: `in`, or a file in memory without the Ifs that are decided */
-    int memory;       /* that file; 0: none */
-    Cleanup cleanup;  /* the same */
+
+    /* What is opened before the search and stays. */
+    RunSource source;
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
     NodeId known;          /* the last node made before any rule was applied */
     ValueMap prefold;      /* from original to start */
     Facts *facts;
-    Sizes sizes; /* every named size that an option gives, or a guess: for costing only */
-    Library library;
-    CostDb *db;
+    Sizes sizes;     /* every named size that an option gives, or a guess: for costing only */
     char digest[33]; /* of the file's bytes */
     int64_t growth;  /* bytes that the file may grow by */
+    Library library;
+    CostDb *db;
+    RunInputs inputs;
+    const char *helper; /* of --check-with: the program that runs both models */
+
     RunStats stats;
-    int noperator; /* run_operators */
-    OpCost *operators;
-    KindCost kinds[STEP_KIND_COUNT];
-    struct Changes *changes; /* where they are shown (show/show.c) */
-    struct Pictures *pictures;
-    char *helper;        /* of --check-with: the program that runs both models */
-    FeedOptions given;   /* --input */
-    Feed feed;           /* what inputs hold, whoever runs the model */
-    const char *refused; /* why the model did not run on what was drawn, if feed.attempt */
-    IsomerOptions with;  /* the options and, as input shapes, the sizes of what is given */
 } Run;
 
 /* Since it began. */
 double run_seconds(const Run *);
-/* By the caller: the error is set. */
+bool run_signalled(const Run *); /* by the caller */
+/* This many run_seconds have passed, or the caller wants what there is. */
+bool run_time_over(const Run *, double limit);
+/* Cancelled by the caller, who does not want the best so far: the error is set. */
 bool run_cancelled(Run *);
 void run_say(Run *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* progress */
 /* A copy for the caller of the library, freed by isomer_result_free. */
 char *run_text(const Run *, const Text *);
-/* Costs are times, not counts. */
+/* Whether costs are times, not counts. */
 bool run_measures(const Run *);
 /* From --input-shape and --dim; the rest is guessed. */
 bool run_sizes(Run *);
 Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
-/* A finished derivation; false: the check_note says why the original stands. */
+/* Whether a finished derivation can be written; false: check_note says why the original is kept. */
 bool run_writable(Run *, const Derivation *);
 #endif

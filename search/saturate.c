@@ -1,9 +1,9 @@
-/* saturate.c -- a graph goes into an e-graph, rules are used until nothing changes or the limits
-   are reached, a cheap graph is extracted. Why it equals the first one, the e-graph explains by
-   uses of rules; those, in the order in which they were made, are looked for in the graph itself,
-   by the classes of their results and inputs, and applied there. A use that is not found there (its
-   left side was replaced meanwhile) is passed over: the derivation then leads elsewhere, to a graph
-   that is equal all the same. */
+/* saturate.c -- adds a graph to an e-graph, applies rules until nothing changes or a limit is
+   reached, and extracts a cheap graph. The e-graph explains by applications of rules why that
+   equals the first one; in the order in which they were made, these applications are looked up in
+   the graph itself, by the classes of their results and inputs, and applied there. One that is not
+   found (its left side was replaced in the meantime) is skipped: the derivation then leads to
+   another graph, which is equal all the same. */
 #include "search/saturate.h"
 #include "search/derive.h"
 #include "search/extract.h"
@@ -12,14 +12,14 @@
 enum { PASSES = 2 };
 typedef struct Saturation {
     const Backtrack *b;
-    Arena *arena; /* of the e-graph and what is made for it */
+    Arena *arena; /* for the e-graph and what belongs to it */
     EGraph *g;
     int nuse;
     EquationUse *use;
     const Instance **instance; /* of the library, by use */
 } Saturation;
 
-/* Rules are used in their own direction only: so they can be applied. */
+/* Rules are used in their own direction only, so that they can be applied. */
 static void collect_uses(Saturation *s) {
     const Library *l = s->b->library;
     s->use = ARENA_NEW(s->arena, EquationUse, l->ninstance);
@@ -54,7 +54,7 @@ static bool *needed_uses(const Saturation *s, const Graph *start, const Value ou
     return needed;
 }
 
-/* ---- the way there */
+/* ---- from the graph to the extracted one */
 
 typedef struct Wanted {
     const Saturation *s;
@@ -69,7 +69,7 @@ static bool same_classes(EGraph *g, int n, const Value a[], const Value b[]) {
     return true;
 }
 
-static bool is_wanted(void *user, const Match *m) {
+static bool is_explained_match(void *user, const Match *m) {
     Wanted *x = user;
     EGraph *g = x->s->g;
     const Match *of = &x->a->match;
@@ -88,7 +88,8 @@ static bool find_in(Saturation *s, const Graph *g, const EGraphApplication *a, M
     Wanted x = {.s = s, .a = a};
     for (int k = 0; k < g->nout; k++) egraph_add(s->g, g->out[k]);
     egraph_rebuild(s->g);
-    matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use], is_wanted, &x);
+    matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use],
+                is_explained_match, &x);
     arena_free(arena);
     *out = x.match;
     return x.found;
@@ -98,7 +99,7 @@ static bool cheaper(Price a, Price b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.nodes < b.nodes;
 }
 
-/* One application more; the rounds up to the cheapest graph count. */
+/* One more application; only the rounds up to the cheapest graph count. */
 static bool follow_application(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
                                Solution *out) {
     const Backtrack *b = s->b;

@@ -1,6 +1,7 @@
 /* saturate.h -- search by an e-graph over the rewritings of one graph: all rules at once, wherever
-   they match, whatever the way there costs (rules/egraph.h). What is extracted is reached again by
-   applications of rules to graphs, one after another: the derivation that all else checks. */
+   they match, whatever the graphs in between cost (rules/egraph.h). The extracted graph is then
+   reached by applying rules to graphs, one after another: the derivation that everything else
+   checks. */
 #ifndef ISOMER_SATURATE_H
 #define ISOMER_SATURATE_H
 #include "rules/egraph.h"
@@ -11,6 +12,7 @@ typedef struct Saturate {
     double (*node)(void *user, const Node *); /* about what a node costs; user: of the Backtrack */
 } Saturate;
 /* As backtrack() with its World, rules, prices, `stop` and budget of steps (here: applications in
-   the derivation); what is extracted is but where to go: the cheapest graph on the way is taken. */
+   the derivation); the extracted graph is only the goal: the cheapest graph on the way to it is
+   taken. */
 void saturate(const Backtrack *, const Saturate *, const Graph *start, Solution *out);
 #endif

@@ -5,12 +5,16 @@
 #include "search/cost.h"
 #include "search/helper.h"
 #include "search/search_command.h"
+#include <math.h>
 #include <string.h>
 
 #define TIE 0.97   /* a gain below 3 % is none */
 #define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
 #define PARTS 0.6  /* of the time that there is */
-#define LOSES 0.01 /* of the time of the parts that a rule rewrites */
+#define EXTEND 0.03
+#define PATIENCE 0.1 /* of the time; where nothing is promised then, nothing gains */
+#define LOSES 0.01   /* of the time of the parts that a rule rewrites */
+#define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
 enum { FOLLOWERS = 8, GENERATIONS = 4 };
 
 /* ---- prices */
@@ -25,12 +29,17 @@ static double promise(CommandSearch *s, int set) {
     return sum;
 }
 
-/* A set, and with it: everything that it makes possible, and of that each rule by itself. */
+/* A set, and with it everything that it makes possible. */
+static bool extend_by_all(CommandSearch *s, int set, int *at) {
+    const UseSet all = set_followed(s->r, s->r->arena, &s->places.set[set], -1);
+    return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
+}
+
+/* That, and of that each rule by itself. */
 static bool extend(CommandSearch *s, int set) {
     Run *r = s->r;
-    const UseSet all = set_followed(r, r->arena, &s->places.set[set], -1);
     int at;
-    if (!places_add(r, &s->origins, r->arena, &s->places, &all, &at)) return false;
+    if (!extend_by_all(s, set, &at)) return false;
     const bool *fired = at < 0 ? NULL : s->places.set[at].fired;
     for (int k = 0, n = 0; fired && k < r->library.n && n < FOLLOWERS; k++) {
         if (!fired[k] || s->places.set[set].use[k]) continue;
@@ -88,20 +97,33 @@ static bool add_winners(CommandSearch *s) {
     return true;
 }
 
+/* Each rule with all that follows it, as long as that takes little of the time. */
+static bool extend_seeds(CommandSearch *s) {
+    const double until = run_seconds(s->r) + EXTEND * s->limit;
+    int at;
+    for (int k = 0, n = s->places.nset; k < n && !run_time_over(s->r, until); k++)
+        if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
+    return true;
+}
+
 /* Rules alone, each with what follows; then the best of what came last, with what follows it. */
 static bool price(CommandSearch *s) {
     Run *r = s->r;
+    const int seeds = s->places.nset;
     const double whole = cost_model(r->w, &r->original, r->sizes, NULL);
-    s->prices = (Pricing){.r = r,
-                          .places = &s->places,
-                          .folder = s->folder->path,
-                          .device = s->device,
-                          .timer = wholes_time_part,
-                          .user = s,
-                          .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
-                          .least = SHARE * whole};
-    if (!price_places(&s->prices)) return false;
-    for (int from = 0, to = s->places.nset, round = 0; from < to && round < GENERATIONS;
+    s->prices =
+        (Pricing){.r = r,
+                  .places = &s->places,
+                  .folder = s->folder->path,
+                  .device = s->device,
+                  .timer = wholes_time_part,
+                  .user = s,
+                  .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
+                  .least = SHARE * whole,
+                  .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
+                  .hopeful = HOPELESS * s->base};
+    if (!extend_seeds(s) || !price_places(&s->prices)) return false;
+    for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
@@ -138,6 +160,7 @@ static bool name_target(CommandSearch *s) {
     if (!words_add_inputs(&w, r, s->folder->path, 1)) return false;
     s->whole.command = words_command(&w);
     words_add(&w, "--rounds=11");
+    words_add(&w, "--few=3");
     s->part.command = words_command(&w);
     return s->reads_inputs = true;
 }
@@ -190,14 +213,19 @@ static void keep_gains(CommandSearch *s, const Candidate *c) {
 
 /* Why nothing gains. */
 static void keep_reason(CommandSearch *s) {
+    Arena *a = s->r->arena;
     const double part = s->base > 0 ? s->promised / s->base * 100 : 0;
+    int timed = 0;
+    for (int k = 0; k < s->prices.n; k++)
+        timed += s->prices.v[k].seconds[0] > 0 && !s->prices.v[k].expected;
     s->r->stats.reason =
         s->places.n == 0
             ? "no rule applies anywhere"
-            : arena_format(s->r->arena,
-                           "rules apply at %d places, %d of them different; by themselves %d gain, "
-                           "together %.1f %% of the model's time",
-                           s->places.n, s->prices.n, s->nranked, part);
+            : arena_format(a,
+                           "rules apply at %d places, %d of them different, %d timed; by "
+                           "themselves %d gain, together %.1f %% of the model's time%s",
+                           s->places.n, s->prices.n, timed, s->nranked, part,
+                           s->prices.ended ? ": the search ended there" : "");
 }
 
 /* The winner once more, against the original alone. */
@@ -228,7 +256,9 @@ static bool choose(CommandSearch *s, Derivation *d) {
     s->limit = seconds_given(r);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
     if (!s->places.n) return keep_reason(s), true;
-    return wholes_start(s) && price(s) && combine(s, &best) && confirm(s, best, d);
+    if (!wholes_start(s)) return false;
+    s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
+    return price(s) && combine(s, &best) && confirm(s, best, d);
 }
 
 bool search_command(Run *r, Derivation *d) {

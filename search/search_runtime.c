@@ -1,8 +1,8 @@
-/* search_runtime.c -- search on the costs of our own plans: the graph is cut into regions, equal
-   regions are solved once, each by backtracking, and the rounds that solve a region are made again
-   in each of its occurrences, so that the proof log speaks of the whole graph. Prices of parts only
-   promise: in the end a few candidates for the whole, which differ in the regions that are left as
-   they were, are timed beside the original, and the fastest is taken. */
+/* search_runtime.c -- search by the costs of the built-in runtime's plans. The graph is cut into
+   regions; equal regions are solved once, by backtracking, and the rounds that solve a region are
+   repeated in each of its occurrences, so that the proof log is about the whole graph. Prices of
+   parts are only estimates: in the end a few candidates for the whole graph, which differ in the
+   regions that are left unchanged, are timed alongside the original, and the fastest is taken. */
 #include "graphs/region.h"
 #include "search/search_runtime.h"
 #include "search/finish.h"
@@ -21,33 +21,33 @@ enum {
     SATURATE_ROUNDS = 8,
     SATURATE_NODES = 3000,
     SATURATE_MATCHES = 200,
-    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those
-                            of the first */
+    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, in addition
+                            to those of the first */
 };
 
-typedef struct Own {
+typedef struct RuntimeSearch {
     Run *r;
     Cost *cost;
     CostPart part; /* the region that is being solved */
     int nregion, nsolved;
     Region *region;
-    int *at;           /* by region: which of those that are solved it is */
-    const char **hash; /* of what is solved, and how */
+    int *at;           /* by region: its number among the solved ones */
+    const char **hash; /* digest of what is solved, and how */
     Graph *start;
     Solution *solution;
-    double *gain; /* promised, over all occurrences */
-} Own;
+    double *gain; /* predicted, over all occurrences */
+} RuntimeSearch;
 
 typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
-typedef struct Candidate {
+typedef struct RegionCandidate {
     Derivation made;
-    Trial *trial; /* of what it is when finished */
-} Candidate;
+    Trial *trial; /* of the finished derivation */
+} RegionCandidate;
 
 static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
 
 static Price region_price(void *user, const Graph *g) {
-    Own *o = user;
+    RuntimeSearch *o = user;
     Price p = {0};
     p.seconds = cost_graph(o->cost, g, &o->part, &p.nodes);
     if (counts_nodes(o->r)) p.seconds = p.nodes;
@@ -55,23 +55,22 @@ static Price region_price(void *user, const Graph *g) {
 }
 
 static double node_price(void *user, const Node *n) {
-    const Own *o = user;
+    const RuntimeSearch *o = user;
     return counts_nodes(o->r) ? 1 : cost_node(o->r->w, n, o->r->sizes);
 }
 
 static bool must_stop(void *user) {
-    const Run *r = ((const Own *)user)->r;
-    return (r->o->cancel && *r->o->cancel) ||
-           (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
+    const Run *r = ((const RuntimeSearch *)user)->r;
+    return run_signalled(r) || (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
 }
 
-static int solution_index(const Own *o, const char *hash) {
+static int solution_index(const RuntimeSearch *o, const char *hash) {
     for (int k = 0; k < o->nsolved; k++)
         if (!strcmp(o->hash[k], hash)) return k;
     return -1;
 }
 
-static const Solution *solution_of(const Own *o, int k, Take take) {
+static const Solution *solution_of(const RuntimeSearch *o, int k, Take take) {
     const Solution *s = &o->solution[k];
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
@@ -81,9 +80,9 @@ static void count_work(Run *r, const Solution *s) {
     r->stats.candidates += s->graphs;
 }
 
-/* By the ways that --search names. Of both the cheaper; where whole models are timed, what the
-   e-graph finds stands beside what backtracking does. One budget of steps is for both. */
-static void solve_by(Own *o, Backtrack b, int k) {
+/* By the algorithms that --search names. With `both`, the cheaper result counts; where whole models
+   are timed, both results are candidates. They share one budget of steps. */
+static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
     Solution other;
@@ -101,7 +100,7 @@ static void solve_by(Own *o, Backtrack b, int k) {
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
-static bool solve_region(Own *o, const Region *region) {
+static bool solve_region(RuntimeSearch *o, const Region *region) {
     Run *r = o->r;
     int k = o->nsolved++;
     o->hash[k] = region->hash;
@@ -127,32 +126,32 @@ static bool solve_region(Own *o, const Region *region) {
     return !run_cancelled(r);
 }
 
-/* ---- again in the whole graph */
+/* ---- repeated in the whole graph */
 
-/* Matches of one round in regions of the whole graph, and what the values of a region's graph are
-   there; map.to is 0 but for the region in hand. */
-typedef struct Again {
+/* Matches of one round in regions of the whole graph, and the values there that correspond to those
+   of a region's graph; map.to is 0 except for the current region. */
+typedef struct Repeated {
     Run *r;
     Derivation *d;
     Arena *arena;
     ValueMap map;
     int n, room;
     Match *match;
-} Again;
+} Repeated;
 
-static void make_room(Again *x) {
+static void make_room(Repeated *x) {
     const uint32_t n = node_count(x->r->w) + 1;
     if (n <= x->map.n) return;
     x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
 }
 
-/* base[k] stands for the graph's input k. */
-static bool add_image(Again *x, const Graph *g, NodeList live, const Value base[]) {
+/* base[k] corresponds to the graph's input k. */
+static bool add_image(Repeated *x, const Graph *g, NodeList live, const Value base[]) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
     return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
 }
 
-static void forget_image(Again *x, const Graph *g, NodeList live) {
+static void forget_image(Repeated *x, const Graph *g, NodeList live) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = 0;
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(x->r->w, live.v[k]);
@@ -160,7 +159,7 @@ static void forget_image(Again *x, const Graph *g, NodeList live) {
     }
 }
 
-static void translate_match(Again *x, const Match *m) {
+static void translate_match(Repeated *x, const Match *m) {
     const Instance *i = m->instance;
     ARENA_GROW(x->arena, x->match, x->room, x->n + 1);
     Match *out = &x->match[x->n++];
@@ -174,7 +173,7 @@ static void translate_match(Again *x, const Match *m) {
 }
 
 /* Appends the matches of a region's round. */
-static bool gather_matches(Again *x, const Region *region, const SolutionRound *round) {
+static bool gather_matches(Repeated *x, const Region *region, const SolutionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
     Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
@@ -188,10 +187,11 @@ static bool gather_matches(Again *x, const Region *region, const SolutionRound *
     return good;
 }
 
-/* Round k of all regions at once, since they are apart; a match that is to have a round alone gets
-   it, behind them. *more: there was one. */
-static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena *a, bool *more) {
-    Again x = {.r = o->r, .d = d, .arena = a};
+/* Round k of all regions at once, since they share no node; a match that needs a round of its own
+   gets one after them. *more: there was a round k. */
+static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int k, Arena *a,
+                         bool *more) {
+    Repeated x = {.r = o->r, .d = d, .arena = a};
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
     *more = false;
     for (int j = 0; good && j < o->nregion; j++) {
@@ -214,7 +214,7 @@ static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena 
     return good;
 }
 
-static bool replay_regions(Own *o, Derivation *d, const Take take[]) {
+static bool replay_regions(RuntimeSearch *o, Derivation *d, const Take take[]) {
     bool good = true, more = true;
     for (int k = 0; good && more; k++) {
         Arena *a = arena_new(o->r->escape, 0);
@@ -226,7 +226,7 @@ static bool replay_regions(Own *o, Derivation *d, const Take take[]) {
 
 /* ---- the whole */
 
-static bool solve_all(Own *o) {
+static bool solve_all(RuntimeSearch *o) {
     Run *r = o->r;
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
@@ -245,9 +245,10 @@ static bool solve_all(Own *o) {
 
 /* ---- candidates */
 
-/* Its derivation from the model itself. *usable: it differs from the model and may be written. */
-static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation *finished,
-                         bool *usable) {
+/* Its derivation, starting from the model. *usable: it differs from the model and can be written.
+ */
+static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
+                         Derivation *finished, bool *usable) {
     Run *r = o->r;
     Error why = {0};
     *usable = false;
@@ -263,20 +264,20 @@ static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation
     return true;
 }
 
-static bool same_takes(const Own *o, const Take a[], const Take b[]) {
+static bool same_takes(const RuntimeSearch *o, const Take a[], const Take b[]) {
     bool same = true;
     for (int k = 0; k < o->nsolved; k++) same &= solution_of(o, k, a[k]) == solution_of(o, k, b[k]);
     return same;
 }
 
-static void propose(const Own *o, Take *take[], int *n) {
+static void propose(const RuntimeSearch *o, Take *take[], int *n) {
     for (int k = 0; k < *n; k++)
         if (same_takes(o, take[k], take[*n])) return;
     ++*n;
 }
 
-/* The region of most promised gain among those not named yet; -1: none. */
-static int most_gain(const Own *o, const bool named[]) {
+/* The region with the largest predicted gain among those not listed yet; -1: none. */
+static int most_gain(const RuntimeSearch *o, const bool named[]) {
     int most = -1;
     for (int k = 0; k < o->nsolved; k++)
         if (!named[k] && solution_of(o, k, TAKE_CHEAPEST)->n &&
@@ -285,17 +286,18 @@ static int most_gain(const Own *o, const bool named[]) {
     return most;
 }
 
-/* What price alone prefers: the cheapest where it is so by more than a few nodes are worth. */
-static Take likely(const Own *o, int k) {
+/* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
+   worth. */
+static Take likely(const RuntimeSearch *o, int k) {
     const Solution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                : TAKE_BEST;
 }
 
-/* What price alone prefers, which is all there is where only one candidate is looked at; everything
-   that backtracking found; the cheapest everywhere; then everything but one region, and that one
-   alone. */
-static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
+/* The candidates: what prices alone prefer (the only one if just one is tried); everything that
+   backtracking found; the cheapest solution everywhere; then everything except one region, and that
+   region alone. */
+static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
     bool *named = ARENA_NEW(a, bool, o->nsolved);
@@ -315,7 +317,7 @@ static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
     return n;
 }
 
-static void promises(Own *o) {
+static void promises(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
         const Solution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
@@ -325,23 +327,23 @@ static void promises(Own *o) {
 
 /* ---- the choice */
 
-/* By the prices alone, where nothing is timed or the model does not run wholly. */
-static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
+/* By prices alone, if nothing is timed or the model does not run completely. */
+static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
     const double before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]),
                  after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
     *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : after < GAIN * before;
-    /* An estimate of the whole is no sum of measured prices. */
+    /* An estimate for the whole model is not a sum of measured prices. */
     if (run_measures(o->r) && !cost_kinds(o->cost, &o->r->original, NULL, NULL)) return;
-    s->own_before = before;
-    s->own_after = after;
+    s->predicted_before = before;
+    s->predicted_after = after;
 }
 
-/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of
-   several noisy times promises too much: the best of many is timed once more, against the original
-   alone, and that time counts. */
-static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
+/* The fastest of those that run, timed alongside the original; -1: none gains enough. The least of
+   several noisy times is too optimistic, so the best of many is timed once more, against the
+   original alone, and that time counts. */
+static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
     double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
@@ -365,28 +367,30 @@ static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     }
     r->stats.measured_before = seconds[0];
     r->stats.measured_after = *best < 0 ? seconds[0] : after;
-    r->stats.own_before = predicted[0];
-    r->stats.own_after = predicted[1 + (*best < 0 ? 0 : *best)];
+    r->stats.predicted_before = predicted[0];
+    r->stats.predicted_after = predicted[1 + (*best < 0 ? 0 : *best)];
     r->stats.cost_fault = cost_fault(o->cost);
     return true;
 }
 
 static void leave_measured(Run *r, Derivation *d) {
     *d = run_derivation(r);
-    r->stats.own_after = r->stats.own_before;
+    r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
 }
 
-/* One candidate where whole models cannot be timed: not all of it runs, or not on drawn data. */
-static void take_by_price(Own *o, const Candidate *v, const Derivation *finished, Derivation *d) {
+/* Only one candidate if whole models cannot be timed: not all of the model runs, or not on random
+   data. */
+static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Derivation *finished,
+                          Derivation *d) {
     bool better = false;
     choose_by_price(o, finished, &better);
     if (better) *d = v->made;
     else leave_measured(o->r, d);
 }
 
-static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv,
-                          Derivation *d) {
+static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], RegionCandidate *v,
+                          int *nv, Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
     Derivation finished[CANDIDATES];
@@ -415,10 +419,10 @@ static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *
     return true;
 }
 
-static bool search_regions(Own *o, Derivation *d) {
+static bool search_regions(RuntimeSearch *o, Derivation *d) {
     Run *r = o->r;
     Take *take[CANDIDATES + 1];
-    Candidate *v = ARENA_NEW(r->arena, Candidate, CANDIDATES);
+    RegionCandidate *v = ARENA_NEW(r->arena, RegionCandidate, CANDIDATES);
     int n = 0;
     o->nregion = regions_find(r->w, r->arena, &r->start, REGION, &o->region);
     if (!solve_all(o)) return false;
@@ -438,7 +442,7 @@ bool search_runtime(Run *r, Derivation *d) {
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->o->seed};
-    Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
+    RuntimeSearch own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
     bool good = search_regions(&own, d);
     r->stats.frozen_missing += cost_missing(own.cost);

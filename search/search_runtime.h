@@ -3,6 +3,6 @@
 #define ISOMER_SEARCH_RUNTIME_H
 #include "search/run.h"
 
-/* Leaves what was found best in the derivation; false: the run's error is set. */
+/* Leaves the best result in the derivation; false: the run's error is set. */
 bool search_runtime(Run *, Derivation *);
 #endif

@@ -1,6 +1,5 @@
-/* second_opinion.c -- a second opinion: the result is written beside nothing, into a folder of its
-   own, and another runtime compares it with the original on inputs of its own. The helper is
-   scripts/compare-onnx. */
+/* second_opinion.c -- a second opinion: the result is written to a temporary folder, and another
+   runtime compares it with the original there. The helper program is scripts/compare-onnx. */
 #include "search/child.h"
 #include "search/input_data.h"
 #include "search/second_opinion.h"
@@ -17,7 +16,7 @@ static bool not_installed(Run *r, const char *why) {
                      r->o->check_with, why);
 }
 
-/* The first line that has a word, else the last that has any. */
+/* The first line that contains a word, else the last line that is not empty. */
 static const char *line_of(Arena *a, const char *text, const char *word) {
     const char *found = "";
     for (size_t n; *text; text += n, text += *text == '\n') {
@@ -33,11 +32,10 @@ bool run_can_check_with(Run *r) {
     char *argv[] = {NULL, available, NULL};
     size_t n;
     if (!r->o->check_with) return true;
-    if (strcmp(r->o->check_with, "onnxruntime"))
-        return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"",
-                         r->o->check_with);
-    r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
-    if (!argv[0]) return not_installed(r, "its helper compare-onnx is not beside this program");
+    argv[0] = helper_find(r->arena, "compare-onnx");
+    r->helper = argv[0];
+    if (!argv[0])
+        return not_installed(r, "its helper compare-onnx is not installed next to this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);
     return status == 0 || not_installed(r, *out         ? line_of(r->arena, out, NULL)
                                            : status > 0 ? "its helper failed"
@@ -78,7 +76,7 @@ static bool read_verdict(Run *r, int status, char *said) {
     return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
-/* Once more with other integers where it does not run on these. */
+/* Asks again with other integers if the model does not run on these. */
 static bool ask_runtime(Run *r, const char *folder, const char *result) {
     char *said, **words;
     size_t n;

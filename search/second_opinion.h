@@ -3,8 +3,9 @@
 #define ISOMER_SECOND_OPINION_H
 #include "search/run.h"
 
-/* That runtime is installed; called before the search. */
+/* Checks that this runtime is installed; called before the search. */
 bool run_can_check_with(Run *);
-/* True: it was not asked for, or agrees that the result computes the same. E_CHECK: it does not. */
+/* True: no opinion was asked for, or the runtime agrees that the result computes the same. E_CHECK:
+   it disagrees. */
 bool run_check_with(Run *, const Derivation *);
 #endif

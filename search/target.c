@@ -1,5 +1,6 @@
-/* target.c -- the measuring command as a child process over a socket pair: writing to one that died
-   gives an error instead of a signal, so that the caller's signal handling stays untouched. */
+/* target.c -- the measuring command as a child process with a socket pair: writing to a process
+   that died gives an error instead of a signal, so that the caller's signal handling is left alone.
+ */
 #include "search/target.h"
 #include "ops/base/process.h"
 #include <errno.h>
@@ -17,7 +18,8 @@ enum { LINE = 8192, PATIENCE_MS = 3000 };
 struct Target {
     pid_t pid;
     int fd;
-    bool failed; /* nothing it says counts any more */
+    bool failed; /* its answers no longer count */
+    bool stays;  /* a batch goes on after a signal */
     size_t used;
     char buffer[LINE];
 };
@@ -31,14 +33,15 @@ Target *target_start(const char *command, Error *e) {
     Target *t = mem_realloc(NULL, sizeof *t);
     pid_t pid = t ? fork() : -1;
     if (pid == 0) {
-        setpgid(0, 0); /* a group of its own: stopping it stops what the shell started too */
+        setpgid(0,
+                0); /* a process group of its own: stopping it also stops what the shell started */
         dup2(pair[1], STDIN_FILENO);
         dup2(pair[1], STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
     close(pair[1]);
-    if (pid > 0) setpgid(pid, pid); /* whoever comes first */
+    if (pid > 0) setpgid(pid, pid); /* whichever comes first */
     if (pid < 0) {
         error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s",
                   strerror(errno));
@@ -65,7 +68,7 @@ static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     return true;
 }
 
-/* Next line without its newline; the buffer keeps what is behind it. */
+/* The next line without its newline; the buffer keeps the rest. */
 static bool read_line(Target *t, double until, char *line, Error *e) {
     for (;;) {
         char *end = memchr(t->buffer, '\n', t->used);
@@ -83,6 +86,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
         if (ready == 0) return died(e, "the measuring command gave no answer in time");
         if (ready < 0) {
+            if (errno == EINTR && t->stays) continue;
             if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
             return died(e, strerror(errno));
         }
@@ -92,7 +96,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
     }
 }
 
-static Timing *find(int n, Timing *v, const char *path, size_t size) {
+static Timing *timing_find(int n, Timing *v, const char *path, size_t size) {
     for (int k = 0; k < n; k++)
         if (strlen(v[k].path) == size && !memcmp(v[k].path, path, size)) return &v[k];
     return NULL;
@@ -106,9 +110,9 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     if (!fail && (end == line || *end != ' ' || !(seconds >= 0) || seconds > 1e9))
         return died(e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
     size_t size = strlen(path);
-    Timing *t = find(n, v, path, size);
+    Timing *t = timing_find(n, v, path, size);
     for (char *p = path; fail && !t && (p = strchr(p, ' ')); p++)
-        t = find(n, v, path, size = (size_t)(p - path)); /* a path may have blanks */
+        t = timing_find(n, v, path, size = (size_t)(p - path)); /* a path may contain spaces */
     if (!t) return died(e, "the measuring command answered for a file it was not asked about");
     t->seconds = seconds;
     if (fail)
@@ -138,6 +142,8 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     t->failed = t->failed || !batch(t, n, v, timeout_seconds, e);
     return !t->failed;
 }
+
+void target_finishes(Target *t) { t->stays = true; }
 
 void target_stop(Target *t) {
     if (!t) return;

@@ -1,4 +1,4 @@
-/* target.h -- a runtime behind a command prices whole models. The command is one long-lived
+/* target.h -- a command times whole models on another runtime. The command is one long-lived
    process: it reads one path of an ONNX file per line, an empty line ends a batch; it answers for
    each file a line `SECONDS PATH` or `FAIL PATH REASON`, in any order, then an empty line. */
 #ifndef ISOMER_TARGET_H
@@ -11,9 +11,11 @@ typedef struct Timing { /* of one file of a batch */
     double seconds; /* < 0: failed */
     char reason[200];
 } Timing;
-/* Starts the command by the shell; NULL and E_ENVIRONMENT: it cannot be started. */
+/* Starts the command through the shell; NULL and E_ENVIRONMENT: it cannot be started. */
 Target *target_start(const char *command, Error *);
 /* Times one batch; false and E_ENVIRONMENT: the process died, timed out or answered nonsense. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
+/* A batch is finished although a signal came meanwhile; else that is E_INTERRUPTED. */
+void target_finishes(Target *);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

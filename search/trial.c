@@ -1,8 +1,8 @@
-/* trial.c -- the last gate before writing: the bytes that are to be written are read again and
-   compared with the original by numbers, so that rules, kernels and the writer are all on trial.
-   The whole model where all of it runs at the given sizes; else both are cut at the nodes that do
-   not run (they keep their names): what these give is random data, the same for both sides, and
-   what they take must agree. */
+/* trial.c -- the last check before writing: the bytes to be written are read back and compared with
+   the original numerically, which tests rules, kernels and the writer together. The whole model is
+   compared if all of it runs at the given sizes; otherwise both are cut at the nodes that do not
+   run (they keep their names): their results become random data, the same on both sides, and their
+   inputs must agree. */
 #include "graphs/check.h"
 #include "search/input_data.h"
 #include "search/finish.h"
@@ -25,7 +25,7 @@ typedef struct Side {
     Model *model;
     Graph graph;
     int ncut;        /* values replaced so far: */
-    Value *cut, *in; /* .. the value, the input in its place */
+    Value *cut, *in; /* .. the value, and the input that replaced it */
     int ntaken;
     Value *taken; /* by cut nodes */
 } Side;
@@ -34,14 +34,14 @@ struct Trial {
     World *w;
     Arena *arena;
     Sizes sizes;
-    bool fits;       /* the sizes are ones that the original allows */
-    Side sized;      /* the original as options give its sizes */
+    bool fits;       /* the sizes are allowed by the original */
+    Side sized;      /* the original at the sizes that options give */
     Side side[2];    /* the original, the result */
     int result;      /* its file in memory */
     Cleanup cleanup; /* the same */
     OpenDevice open;
     CheckOptions options;
-    int ncompared, *index; /* by compared output: which of the graph's it is */
+    int ncompared, *index; /* by compared output: its number in the graph */
 };
 
 /* ---- reading both */
@@ -55,11 +55,11 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
     s->model = model_open_values(c->w, path, &open, c->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
-    model_rest(s->model);
+    model_release_pages(s->model);
     return true;
 }
 
-/* The size that both sides have. */
+/* The size on both sides. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
     const Trial *c = user;
     const Graph *g = &c->sized.graph;
@@ -74,16 +74,16 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
     return -1;
 }
 
-/* With a number for each size of an input: those that options give, the others guessed. Then more
-   is understood than where sizes are open. */
+/* With a number for each size of an input: given by options or guessed. More can be understood than
+   with open sizes. */
 static bool open_original(Trial *c) {
     const SizeOptions given = {string_list(c->r->o->input_shape), string_list(c->r->o->dim)};
-    if (!open_side(c, &c->sized, c->r->from, size_given, &given)) return false;
+    if (!open_side(c, &c->sized, c->r->source.path, size_given, &given)) return false;
     c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
-    return open_side(c, &c->side[0], c->r->from, size_here, c);
+    return open_side(c, &c->side[0], c->r->source.path, size_here, c);
 }
 
-/* The result's bytes as a file that no folder holds. */
+/* The result's bytes as a file in memory. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
     Arena *a = arena_new(r->escape, 0);
@@ -95,7 +95,7 @@ static bool open_result(Trial *c, const Derivation *d) {
     if (!good) return false;
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
-                         "no memory to hold the result while it is checked");
+                         "not enough memory to hold the result while it is checked");
     file_cleanup(r->arena, &c->cleanup, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(c, &c->side[1], path, size_here, c);
@@ -131,8 +131,8 @@ static bool is_cut(const Side *s, Value v) {
     return false;
 }
 
-/* Cuts a node of one side and the node of the same name on the other. False: it has no counterpart,
-   or is cut already. */
+/* Cuts a node of one side and the node of that name on the other. False: it has no counterpart, or
+   is already cut. */
 static bool cut_node(Trial *c, int side, NodeId id) {
     Side *here = &c->side[side], *there = &c->side[1 - side];
     const char *name = model_value_name(here->model, id);
@@ -142,11 +142,11 @@ static bool cut_node(Trial *c, int side, NodeId id) {
     if (a.op != b.op || a.nin != b.nin || a.nout != b.nout) return false;
     cut_side(c, here, &a);
     cut_side(c, there, &b);
-    c->r->stats.check_note = "nodes that the built-in runtime does not run were cut out";
+    c->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
     return true;
 }
 
-/* The graph of a side without its cut nodes: their results are inputs, what they take are
+/* The graph of a side without its cut nodes: their results become inputs, their inputs become
    outputs. */
 static bool remaining(Trial *c, Side *s, Graph *out, ValueMap *map) {
     Graph *g = &s->graph;
@@ -160,7 +160,8 @@ static bool remaining(Trial *c, Side *s, Graph *out, ValueMap *map) {
     return graph_substitute(c->w, c->arena, &all, s->ncut, s->cut, s->in, out, map, c->r->error);
 }
 
-/* Of a type and rank with which the built-in runtime computes, and which can be compared. */
+/* Whether the built-in runtime can compute with this type and rank, and the values can be compared.
+ */
 static bool comparable(World *w, Value v) {
     const Type *t = value_type(w, v);
     char class = dtype_class(t->dtype);
@@ -174,7 +175,7 @@ static bool all_comparable(World *w, const Node *n) {
     return all;
 }
 
-/* Every node without a way to run it, or on what cannot be compared, is cut before anything is
+/* Every node that cannot be run, or whose values cannot be compared, is cut before anything is
    tried. */
 static bool cut_opaque(Trial *c, const char **why) {
     NodeList live = graph_live(c->w, c->arena, &c->side[0].graph);
@@ -191,7 +192,7 @@ static bool cut_opaque(Trial *c, const char **why) {
     return true;
 }
 
-/* Cuts the node that the plan of a side could not take; if that is an input, all that take it. */
+/* Cuts the node that stopped the plan of a side; if that is an input, all nodes that read it. */
 static bool cut_obstacle(Trial *c, int side, Value at, const ValueMap *map) {
     Side *s = &c->side[side];
     NodeList live = graph_live(c->w, c->arena, &s->graph);
@@ -215,7 +216,7 @@ static int input_index(const Graph *g, Value v) {
 }
 
 /* Leaves out outputs that are the same input on both sides, or the same value of a kind that is not
-   compared; then inputs that nothing takes. */
+   compared; then inputs that nothing reads. */
 static bool prune(Trial *c, Graph g[2]) {
     int n = 0, m = 0;
     Value *in[2], *out[2];
@@ -247,7 +248,7 @@ static bool prune(Trial *c, Graph g[2]) {
     return true;
 }
 
-/* False with *why: numbers can say nothing of it. */
+/* False with *why: it cannot be compared numerically. */
 static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
     if (!c->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
@@ -277,21 +278,21 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
-/* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data
-   beside the result: its difference goes into *result. */
+/* If nodes had to be cut, or functions or Ifs were inlined, the original file itself is run on
+   random data alongside the result; the difference goes into *result. */
 static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
-    if (!cut && !c->r->memory) return;
+    if (!cut && !c->r->source.memory) return;
     const WholeOptions o = {.path = {c->r->in, path},
                             .beside = c->r->in,
                             .size = size_here,
                             .size_user = c,
                             .check = c->options};
     if (!whole_compare(&o, &d)) return;
-    c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
+    c->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
     if (d.first >= 0) result->run = d, result->agrees = false;
@@ -322,16 +323,16 @@ static bool verdict_given(Trial *t, const Difference *x) {
     return x->max_rel <= rtol || x->max_abs <= atol ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
                      "the result differs from the original by up to %.3g, relative to the largest "
-                     "element %.3g; --atol %g or --rtol %g is allowed",
+                     "element %.3g; allowed are --atol %g or --rtol %g",
                      x->max_abs, x->max_rel, atol, rtol);
 }
 
-/* Where it first differs, with as many digits as tell the two apart. */
+/* Where they first differ, with enough digits to tell the two apart. */
 static bool differs_at(Trial *t, const Difference *x, const char *what, int digits) {
     return x->first < 0 ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
                      "%s: element %" PRId64
-                     " is %.*g, was %.*g: a difference of %.3g, at most %.3g is allowed",
+                     " is %.*g, but was %.*g: the difference is %.3g, at most %.3g is allowed",
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
@@ -392,7 +393,7 @@ bool trial_runs(Trial *c) {
            !plan_obstacle(c->w, c->arena, &c->side[1].graph, c->sizes, &ignored);
 }
 
-/* What the graph of a side is timed on: the first sample of the feed. */
+/* The data on which a side is timed: the first sample of the feed. */
 static const void *const *timed_inputs(Trial *c, const Side *s) {
     const Graph *g = &s->graph;
     const void **in = ARENA_NEW(c->arena, const void *, g->nin);
@@ -411,7 +412,7 @@ static WholeGraph timed(Trial *c, int side) {
     return (WholeGraph){c->w, c->sizes, &c->side[side].graph, timed_inputs(c, &c->side[side])};
 }
 
-/* Where a kernel does not take what was drawn, on other integers. */
+/* On other integers if a kernel refuses these. */
 bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double predicted[],
                 Error *e) {
     WholeGraph *graphs = ARENA_NEW(t[0]->arena, WholeGraph, n + 1);
@@ -425,9 +426,9 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double pr
     return *e = why, false;
 }
 
-/* NULL, or why the result may not take the original's place although it agrees on usual data: it
-   overflows elsewhere, or hides that the original does. That shows where one of them is not finite,
-   or in what was made of it. */
+/* NULL, or why the result must not replace the original although they agree on ordinary data: it
+   overflows elsewhere, or hides that the original does. This shows where one of them is not finite,
+   or in what was computed from such a value. */
 static const char *extreme_differs(Trial *c, const CheckResult *r) {
     const bool drops = (c->options.classes & CLASSES_OFF) != 0;
     const Difference *x = r->range.first >= 0 && !drops ? &r->range : &r->extreme;
@@ -449,7 +450,7 @@ TrialResult trial_check(Trial *c) {
         c->r->stats.checked = false;
     }
     if (!why) return TRIAL_FAILED;
-    c->r->stats.check_note =
-        arena_format(c->r->arena, "the original stands, because of what rules made of it: %s", why);
+    c->r->stats.check_note = arena_format(
+        c->r->arena, "the original is kept, because of the result of the rules: %s", why);
     return TRIAL_IMPOSSIBLE;
 }

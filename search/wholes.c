@@ -14,7 +14,7 @@
 
 /* ---- candidates */
 
-static Candidate *add(CommandSearch *s, Candidate c) {
+static Candidate *candidate_add(CommandSearch *s, Candidate c) {
     ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = c;
     return &s->v[s->n++];
@@ -85,7 +85,7 @@ bool wholes_make(CommandSearch *s, Candidate c, int *index) {
     r->stats.candidates++;
     if (!good || !usable) return good;
     *index = find_digest(s, c.digest);
-    if (*index < 0) *index = (int)(add(s, c) - s->v);
+    if (*index < 0) *index = (int)(candidate_add(s, c) - s->v);
     return true;
 }
 
@@ -96,7 +96,7 @@ static const char *time_key(CommandSearch *s, const Candidate *c, bool again) {
     return arena_format(s->r->arena, "%s %s%s", s->r->digest, c->digest, again ? " again" : "");
 }
 
-static bool look_up(CommandSearch *s, Candidate *c, bool again) {
+static bool candidate_look_up(CommandSearch *s, Candidate *c, bool again) {
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, again), &seconds)) return false;
     if (c == s->v) s->base = seconds;
@@ -135,6 +135,7 @@ static void stop_process(void *process) {
 static bool start_process(CommandSearch *s, Process *p) {
     if (p->target) return true;
     p->target = target_start(p->command, s->r->error);
+    if (p->target && s->r->o->keep_best) target_finishes(p->target);
     if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
 }
@@ -177,13 +178,13 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
     int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
     t[0].path = s->v[0].path;
-    look_up(s, &s->v[0], false);
+    candidate_look_up(s, &s->v[0], false);
     for (int k = 0; k < n; k++) {
         Candidate *c = &s->v[list[k]];
         const bool confirm = again && list[k], frozen = s->r->o->frozen;
         if (listed(k, list, list[k])) continue;
-        if (confirm ? frozen && look_up(s, c, true)
-                    : list[k] == 0 || look_up(s, c, false) || c->ratio >= 0)
+        if (confirm ? frozen && candidate_look_up(s, c, true)
+                    : list[k] == 0 || candidate_look_up(s, c, false) || c->ratio >= 0)
             continue;
         if (frozen) {
             /* What was not timed beside an original that was is no candidate. */
@@ -218,13 +219,13 @@ static bool write_original(CommandSearch *s) {
     hash_pieces(&file, c.digest);
     c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);
     if (!model_write(r->model, &same, c.path, r->error)) return false;
-    add(s, c);
+    candidate_add(s, c);
     return true;
 }
 
 static bool time_original(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
-    if (look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
+    if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
     s->base = t.seconds;
     return remember(s, &s->v[0], false);

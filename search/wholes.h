@@ -6,6 +6,9 @@
 #include "search/price.h"
 #include "search/target.h"
 
+#define HOPELESS 0.015 /* what all places promise, of the whole: the whole is not tried */
+#define CALLS 30       /* of a whole model, for a candidate in a batch */
+
 typedef struct Candidate {
     const uint8_t *everywhere; /* the uses by rule; NULL: by place: */
     const uint8_t **at;        /* by node of the file */

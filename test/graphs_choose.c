@@ -1,5 +1,6 @@
-/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept,
-   remembered without measuring; what cannot be run is left out; a small gain is none. */
+/* The fastest algorithm of a step is taken, by a back end whose algorithms take known times:
+   measured, kept, remembered without measuring; what cannot be run is left out; a small gain is
+   none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAYS = 4, MICROSECONDS = 200 };
+enum { ALGORITHMS = 4, MICROSECONDS = 200 };
 struct Device {
-    int factor[WAYS]; /* of MICROSECONDS; 0: cannot be compiled */
-    int runs[WAYS];
+    int factor[ALGORITHMS]; /* of MICROSECONDS; 0: cannot be compiled */
+    int runs[ALGORITHMS];
     size_t largest; /* allocation, bytes */
     double busy;    /* nanoseconds of its clock, which is not the host's: nothing here takes long */
 };
 struct Kernel {
     Device *device;
-    int way;
+    int algorithm;
 };
 
 static int slow_identity(Device *d, char *text, size_t n) {
@@ -38,7 +39,7 @@ static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDi
     memmove(to, from, bytes);
     return 0;
 }
-static int slow_choices(Device *d, const Step *s) { return (void)d, (void)s, WAYS; }
+static int slow_choices(Device *d, const Step *s) { return (void)d, (void)s, ALGORITHMS; }
 static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *const weights[],
                             size_t *workspace, char *why, size_t n) {
     (void)s, (void)weights;
@@ -50,8 +51,8 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
 }
 static int slow_run(Kernel *k, void *const slot[], void *workspace) {
     (void)slot, (void)workspace;
-    k->device->runs[k->way]++;
-    k->device->busy += k->device->factor[k->way] * MICROSECONDS * 1e3;
+    k->device->runs[k->algorithm]++;
+    k->device->busy += k->device->factor[k->algorithm] * MICROSECONDS * 1e3;
     return 0;
 }
 static int slow_wait(Device *d, double *ns) {
@@ -151,7 +152,8 @@ static void nothing_is_measured_when_frozen(void **state) {
     assert_int_equal(f->device.runs[0], 0);
 }
 
-/* 2 % less is no reason to leave the usual way; and where that cannot be run the model speaks. */
+/* 2 % less is no reason to leave the usual algorithm; and where that cannot be run the model
+ * speaks. */
 static int other_identity(Device *d, char *text, size_t n) {
     return (void)d, snprintf(text, n, "slow, other kernels") < (int)n ? 0 : -1;
 }
@@ -180,7 +182,7 @@ static void ties_and_failures(void **state) {
     Text key = text_new(f->arena);
     PlanStep s = step_of(f->arena, 10);
     step_print(&s.step, &key);
-    for (int k = 0; k < WAYS; k++) {
+    for (int k = 0; k < ALGORITHMS; k++) {
         snprintf(text, sizeof text, " known choice %d", k);
         assert_true(costdb_put(f->db, "step", "slow",
                                arena_format(f->arena, "%s%s", key.data, text), k == 2 ? 0.98 : 1,

@@ -110,13 +110,23 @@ static int steps_of(const Plan *p, StepKind kind) {
     return n;
 }
 
+static void check_step_count(World *w, const Graph *g, int nstep) {
+    Plan *p = planned(w, g);
+    if (p->nstep != nstep) show(w, g, p);
+    assert_int_equal(p->nstep, nstep);
+}
 static void check_steps(const char *text, int nstep) {
     World *w = graph_world_new(NULL, 0);
     Graph g = graph_of(w, text);
-    Plan *p = planned(w, &g);
-    if (p->nstep != nstep) show(w, &g, p);
-    assert_int_equal(p->nstep, nstep);
+    check_step_count(w, &g, nstep);
     check_run(w, &g, 1e-5);
+    world_free(w);
+}
+/* Of casts, which have no definition to compare with: test_run_model.py looks at the numbers. */
+static void check_casts(const char *text, int nstep) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(w, text);
+    check_step_count(w, &g, nstep);
     world_free(w);
 }
 
@@ -143,6 +153,28 @@ static void epilogues_are_fused(void **state) {
                 1);
     check_steps(
         "graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
+}
+
+/* Steps become one whatever type lies between them, unless they compute in different arithmetic. */
+static void types_are_fused(void **state) {
+    (void)state;
+    check_steps("graph g %x : I32 [5, 8] %z : I32 [5, 8]\nbody\n %a = add %x %z\n %b = max %a %z\n "
+                "out %b\n",
+                1);
+    check_casts(
+        "graph g %x : F [5, 8]\nbody\n %a = cast %x to=I8\n %b = cast %a to=F\n %c = sub %x "
+        "%b\n out %c\n",
+        1);
+    check_casts("graph g %x : F [5, 8] %w : F [8, 3]\nbody\n %a = matmul %x %w\n %b = cast %a "
+                "to=F16\n %c = cast %b to=F\n out %c\n",
+                1);
+    check_casts("graph g %x : I64 [5, 8] %z : I64 [5, 8]\nbody\n %a = add %x %z\n %b = cast %a "
+                "to=F\n %c = relu %b\n out %c\n",
+                2); /* a sum of 64 bits is not one of floats */
+    check_casts(
+        "graph g %x : U8 [5, 8] %z : U8 [5, 8]\nbody\n %a = max %x %z\n %b = cast %a to=F\n "
+        "%c = exp %b\n out %c\n",
+        1); /* but a maximum of 8 bits is */
 }
 
 static void views_are_free(void **state) {
@@ -474,6 +506,7 @@ static void convolutions_lie_channels_last(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epilogues_are_fused),
+        cmocka_unit_test(types_are_fused),
         cmocka_unit_test(views_are_free),
         cmocka_unit_test(shuffles_are_copies),
         cmocka_unit_test(outputs_that_are_views_are_copied),

@@ -30,7 +30,7 @@ static int check_case(Case *c, const Fixture *f) {
     case_describe(c, what, sizeof what);
     for (int d = 0; d < 2; d++) {
         const int n = b->choices(f->device[d], &c->step);
-        if (n < 1) fail_msg("no way to run %s", what);
+        if (n < 1) fail_msg("no algorithm to run %s", what);
         for (int choice = 0; choice < n; choice++) {
             const int known = 2 * (int)(case_draw(c, 0, 7) | (case_draw(c, 0, 1) ? 0x1f8 : 0));
             const bool done = case_run(c, b, f->device[d], choice, known);

@@ -1,8 +1,9 @@
 /* ops_cuda.c -- the back end for GPUs without a GPU: its plug-in with the host's memory for a
    driver and the host's compiler for NVRTC (test/cuda). The text of a kernel is the one that a GPU
-   gets; drawn steps must agree with the reference in every way there is, the threads of a block in
-   both orders; what is wrong on purpose in a text must be noticed; and every failure of the driver
-   is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in is. */
+   gets; drawn steps must agree with the reference by every algorithm there is, the threads of a
+   block in both orders; what is wrong on purpose in a text must be noticed; and every failure of
+   the driver is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in
+   is. */
 #include "test/shared/step_cases.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,19 +25,20 @@ static Device *open_good(void) {
     return d;
 }
 
-/* Every way of one drawn step in both orders; text: what is wrong. Returns how many were run. */
+/* Every algorithm for one drawn step in both orders; text: what is wrong. Returns how many were
+ * run. */
 static int check_case(Case *c, Device *d, char *text, size_t n) {
     int64_t count;
-    const int ways = host->choices(d, &c->step);
+    const int algorithms = host->choices(d, &c->step);
     int ran = 0;
     Num *want = ref_run(&c->step, c->slot, &count);
-    for (int k = 0; k < 2 * ways && !*text; k++) {
+    for (int k = 0; k < 2 * algorithms && !*text; k++) {
         setenv("ISOMER_HOST", k % 2 ? "descending" : "", 1);
-        if (!case_run(c, host, d, k / 2, 0)) snprintf(text, n, "way %d is refused", k / 2);
+        if (!case_run(c, host, d, k / 2, 0)) snprintf(text, n, "algorithm %d is refused", k / 2);
         else if (case_compare(c, want, count, text, n)) break;
         ran++;
     }
-    if (!ways) snprintf(text, n, "there is no way");
+    if (!algorithms) snprintf(text, n, "there is no algorithm");
     free(want);
     return ran;
 }
@@ -79,8 +81,8 @@ static void products_of_parts_do_not_overflow(void **state) {
     (void)state;
     Device *d = open_good();
     for (int i = 0; i < N; i++) x[i] = i % WARP == 0 ? 1e20f : i % WARP == 1 ? 1e-20f : 1;
-    for (int way = 0; way < host->choices(d, &s); way++) {
-        Kernel *k = host->compile(d, &s, way, NULL, &room, why, sizeof why);
+    for (int algorithm = 0; algorithm < host->choices(d, &s); algorithm++) {
+        Kernel *k = host->compile(d, &s, algorithm, NULL, &room, why, sizeof why);
         void *slot[] = {host->alloc(d, sizeof y), host->alloc(d, sizeof x)};
         if (!k) fail_msg("%s", why);
         host->copy(d, slot[1], x, sizeof x, COPY_TO_DEVICE);
@@ -228,15 +230,15 @@ static void kernels_are_kept(void **state) {
 
 /* ---- NVRTC takes every text, for several kinds of GPU */
 static int compile_all(Case *c, Device *d, char *why, size_t n) {
-    const int ways = nvrtc->choices(d, &c->step);
+    const int algorithms = nvrtc->choices(d, &c->step);
     size_t room;
-    for (int k = 0; k < ways; k++) {
+    for (int k = 0; k < algorithms; k++) {
         const void *weights[SLOTS] = {NULL};
         Kernel *kernel = nvrtc->compile(d, &c->step, k, weights, &room, why, n);
         if (!kernel) return -1;
         nvrtc->forget(kernel);
     }
-    return ways;
+    return algorithms;
 }
 static void nvrtc_takes_every_kernel(void **state) {
     static const char *const gpu[] = {"sm_90", "sm_80"};
@@ -266,7 +268,7 @@ static void nvrtc_takes_every_kernel(void **state) {
     assert_true(compiled >= 2 * (int)count);
 }
 
-static int host_ways(const Step *s) {
+static int host_algorithms(const Step *s) {
     Device *d = open_good();
     const int n = host->choices(d, s);
     host->close(d);
@@ -274,16 +276,16 @@ static int host_ways(const Step *s) {
 }
 /* ---- cuDNN has exact plans for convolutions of floats on a GPU that is described */
 static int ways_of(Device *d, const Step *s, char *why, size_t n) {
-    const int ways = dnn->choices(d, s);
-    for (int k = 0; k < ways; k++) {
+    const int algorithms = dnn->choices(d, s);
+    for (int k = 0; k < algorithms; k++) {
         const void *weights[SLOTS] = {NULL};
         size_t room;
         Kernel *kernel = dnn->compile(d, s, k, weights, &room, why, n);
-        if (!kernel) fail_msg("way %d: %s", k, why);
+        if (!kernel) fail_msg("algorithm %d: %s", k, why);
         assert_true(room <= (size_t)256 << 20);
         dnn->forget(kernel);
     }
-    return ways;
+    return algorithms;
 }
 static View image(int slot, int64_t n, int64_t c, int64_t h, int64_t w) {
     return (View){.slot = slot,
@@ -310,7 +312,7 @@ static void cudnn_has_exact_plans(void **state) {
         {.op = C_ACC},          {.op = C_VIEW, .a = 3},        {.op = C_ADD, .a = 0, .b = 1},
         {.op = C_VIEW, .a = 4}, {.op = C_ADD, .a = 2, .b = 3}, {.op = C_RELU, .a = 4}};
     Step s = {.kind = S_CONV, .nview = 5, .nparam = 9, .view = v, .param = param, .code = code};
-    const int generated = host_ways(&s);
+    const int generated = host_algorithms(&s);
     setenv("ISOMER_HOST", "sm_90", 1);
     const int plain = ways_of(d, &s, why, sizeof why);
     assert_true(plain > generated);

@@ -30,7 +30,7 @@ static void work_view(Work *w, int i, int rank, const int64_t dim[], const int64
     for (int j = 0; j < ROOM; j++) w->values[i][j] = (float)((j * 37 + i * 11) % 19 - 9);
 }
 
-/* Runs a choice into y; false: there is no such way. */
+/* Runs a choice into y; false: there is no such algorithm. */
 static bool run_choice(Work *w, const char *options, int choice, bool known, float y[ROOM]) {
     const Backend *cpu = backend_open("cpu", NULL);
     char why[300] = "";

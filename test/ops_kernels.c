@@ -1,7 +1,7 @@
-/* ops_kernels.c -- operators that have a reference kernel, or a definition, and a faster way: steps
-   of random types, sizes, layouts and attributes run by the CPU back end, with and without special
-   instruction sets, against the reference kernel or the definition's loop program; and with three
-   threads, which must give the same bytes. */
+/* ops_kernels.c -- operators that have a reference kernel, or a definition, and a faster algorithm:
+   steps of random types, sizes, layouts and attributes run by the CPU back end, with and without
+   special instruction sets, against the reference kernel or the definition's loop program; and with
+   three threads, which must give the same bytes. */
 #include "test/shared/kernel_check.h"
 
 /* ---- quantized numbers */

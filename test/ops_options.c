@@ -13,6 +13,7 @@ typedef struct Values {
     const char *rules;
     StringList dims;
     int verbose;
+    const char *effort;
 } Values;
 
 typedef struct Case {
@@ -20,7 +21,7 @@ typedef struct Case {
     Values values;
     StringList rest;
     Error error;
-    OptionDef table[10];
+    OptionDef table[11];
 } Case;
 
 /* Parses the words of a line ("prog" precedes them). */
@@ -33,6 +34,7 @@ static bool parse(Case *c, const char *line) {
          .into = &c->values.steps,
          .value = "N",
          .help = "Steps.",
+         .usual = 7,
          .least = 1,
          .most = 1000},
         {.name = "alpha",
@@ -58,6 +60,12 @@ static bool parse(Case *c, const char *line) {
          .value = "ROUNDS",
          .help = "Checks.",
          .when_bare = "3"},
+        {.name = "effort",
+         .kind = OPT_WORD,
+         .into = &c->values.effort,
+         .value = "quick|default|thorough",
+         .help = "Effort.",
+         .usual_text = "default"},
         {.kind = OPT_HEAD, .help = "Output"},
         {.name = "quiet",
          .letter = 'q',
@@ -112,6 +120,20 @@ static void every_kind_is_stored(void **state) {
     assert_int_equal(c->rest.n, 2);
     assert_string_equal(c->rest.v[0], "in");
     assert_string_equal(c->rest.v[1], "out");
+}
+
+static void defaults_are_set_and_checked(void **state) {
+    Case *c = *state;
+    assert_true(parse(c, "in"));
+    assert_string_equal(c->values.effort, "default");
+    assert_int_equal(c->values.steps, 7);
+    assert_true(parse(c, "--steps 9 --effort thorough"));
+    assert_string_equal(c->values.effort, "thorough");
+    for (const OptionDef *o = c->table; o->name || o->kind == OPT_HEAD; o++)
+        assert_true(option_valid(c->arena, o, &c->error));
+    c->values.steps = 0;
+    assert_false(option_valid(c->arena, &c->table[1], &c->error));
+    assert_string_equal(c->error.reason, "expects an integer from 1 to 1000, not \"0\"");
 }
 
 static void letters_are_joined(void **state) {
@@ -174,6 +196,10 @@ static void errors_name_option_and_expectation(void **state) {
         {"--alpha nan", "--alpha: expects a number, not \"nan\" (usage)"},
         {"--alpha 1,5", "--alpha: expects a number, not \"1,5\" (usage)"},
         {"--quiet=yes", "--quiet: expects no value, not \"yes\" (usage)"},
+        {"--effort=quick", NULL},
+        {"--effort=qui", "--effort: expects quick, default or thorough, not \"qui\" (usage)"},
+        {"--effort=quick|default",
+         "--effort: expects quick, default or thorough, not \"quick|default\" (usage)"},
         {"--check=many", "--check: expects an integer, not \"many\" (usage)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,6 +227,8 @@ static void help_is_made_from_the_table(void **state) {
                                 "  -r, --rules FILE|none       Rules.\n"
                                 "      --dim NAME=N            A size.\n"
                                 "      --check[=ROUNDS]        Checks.\n"
+                                "      --effort quick|default|thorough\n"
+                                "                              Effort.\n"
                                 "\n"
                                 "Output\n"
                                 "  -q, --quiet                 Says less.\n"
@@ -254,6 +282,7 @@ static void pages_are_made_from_the_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_kind_is_stored, make, drop),
+        cmocka_unit_test_setup_teardown(defaults_are_set_and_checked, make, drop),
         cmocka_unit_test_setup_teardown(letters_are_joined, make, drop),
         cmocka_unit_test_setup_teardown(values_may_be_left_out, make, drop),
         cmocka_unit_test_setup_teardown(two_dashes_end_options, make, drop),

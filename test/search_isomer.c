@@ -24,7 +24,26 @@ static void unknown_words_are_refused(void **state) {
     o.search = "egraphs";
     refused(&o, "--search");
     o.search = NULL, o.cost = "time";
-    refused(&o, "--cost");
+    refused(&o, "--cost: expects measured, flops or nodes, not \"time\"");
+    o.cost = NULL, o.check_with = "tvm";
+    refused(&o, "--check-with: expects onnxruntime, not \"tvm\"");
+    o.check_with = NULL, o.threads = 65;
+    refused(&o, "--threads: expects an integer from 1 to 64, not \"65\"");
+}
+
+static void defaults_are_what_the_header_says(void **state) {
+    (void)state;
+    IsomerOptions o;
+    memset(&o, 0x5a, sizeof o);
+    isomer_options(&o);
+    assert_true(o.size == sizeof o);
+    assert_string_equal(o.cost, "measured");
+    assert_string_equal(o.backend, "cpu");
+    assert_string_equal(o.search, "backtrack");
+    assert_string_equal(o.effort, "default");
+    assert_true(o.threads == 1 && o.steps == 2000 && o.check == 1 && o.external_threshold == 1024);
+    assert_true(o.fold_limit == -1 && o.max_growth == -1 && o.rtol == -1 && o.atol == -1);
+    assert_true(!o.rules && !o.input && !o.cancel && !o.frozen && !o.seed && !o.explain.n);
 }
 
 static void known_words_are_taken(void **state) {
@@ -43,6 +62,7 @@ static void known_words_are_taken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_words_are_refused),
+                                       cmocka_unit_test(defaults_are_what_the_header_says),
                                        cmocka_unit_test(known_words_are_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,10 @@ static void test_axioms_of_groups(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/axioms_groups.rules", 18, 16, 0);
 }
+static void test_resize(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/resize.rules", 2, 6, 0);
+}
 static void test_planted(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -390,6 +394,7 @@ int main(void) {
         cmocka_unit_test(test_refinement),
         cmocka_unit_test(test_axioms),
         cmocka_unit_test(test_axioms_of_groups),
+        cmocka_unit_test(test_resize),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

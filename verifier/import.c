@@ -36,10 +36,6 @@ void import_init(Import *m) {
     m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
     m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
-static bool is_one(Prover *p, Poly x) {
-    int64_t v;
-    return poly_constant(p->w, x, &v) && v == 1;
-}
 /* In terms of unsolved sizes. */
 static Dims solved_dims(Import *m, Value v) {
     Dims d = value_type(m->p->w, v)->dim;
@@ -53,7 +49,7 @@ Dom import_range(Import *m, Value v) {
     Lit l[2 * RANK_MAX];
     int n = 0;
     for (int k = 0; k < d.n; k++) {
-        if (is_one(p, d.v[k])) continue;
+        if (poly_is(p->w, d.v[k], 1)) continue;
         Poly i = poly_symbol(p->w, m->index[k]);
         l[n++] = (Lit){i, false};
         l[n++] = lit_ge(p, d.v[k], poly_add(p->w, i, poly_int(p->w, 1)));
@@ -83,7 +79,7 @@ static TreeScope scope_new(Import *m, const Node *node, Value v) {
     for (int k = 0; k < m->nsolved; k++) bind_symbol(&s, m->from[k], m->to[k]);
     for (int k = 0; k < d.n; k++)
         bind_symbol(&s, symbol_index(w, (uint32_t)k),
-                    is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
+                    poly_is(m->p->w, d.v[k], 1) ? 0 : poly_symbol(w, m->index[k]));
     return s;
 }
 static Poly in_scope(TreeScope *s, Poly x) {
@@ -381,7 +377,8 @@ static Atom element_atom(Import *m, Value v, uint32_t word) {
     Prover *p = m->p;
     Dims d = solved_dims(m, v);
     Poly index[RANK_MAX];
-    for (int k = 0; k < d.n; k++) index[k] = is_one(p, d.v[k]) ? 0 : poly_symbol(p->w, m->index[k]);
+    for (int k = 0; k < d.n; k++)
+        index[k] = poly_is(p->w, d.v[k], 1) ? 0 : poly_symbol(p->w, m->index[k]);
     return atom_input(p, word, d.n, index);
 }
 /* A constant of one float or integer is a number; other constants are tensors like inputs. */

@@ -101,6 +101,7 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
         {.name = "memory",
          .kind = OPT_INT,
          .into = &o->memory,
+         .usual = 4096,
          .value = "MB",
          .help = "Memory limit of each worker process, in MiB. Default: 4096.",
          .least = 16,
@@ -405,7 +406,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 /* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {
-    Program p = {.o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};
+    Program p = {.terminal = isatty(2)};
     int code = program_main(&program, argc, argv, program_act, &p, &p.error);
     bool all = p.count[VERDICT_PROVED] == p.set.n + p.refused.n;
     return code || all || p.o.help || p.o.version ? code : 1;

@@ -52,6 +52,7 @@ struct Model {
     World *w;
     Cleanup cleanup;           /* the mapped files */
     const char *path, *folder; /* folder ends with '/', or is empty */
+    Slice mapped; /* the file; x.bytes are others where calls of its functions were inlined */
     FileIndex x;
     MappedFile *external;
     Intern *names, *sizes, *words;
@@ -104,6 +105,11 @@ int branch_forced(Model *, int node);
 /* import/inline_if.c: the file with this branch of that node (node < 0: those that are decided) in
    place of it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
+
+/* import/inline_function.c: the file with the nodes of the functions that it defines in place of
+   their calls; all: also of those named like operators that a runtime has. False: there is no such
+   call. Contents are of the file and of the arena. */
+bool inline_functions(const FileIndex *, const char *path, bool all, Arena *, Pieces *);
 
 /* export/emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
    refuses them. */

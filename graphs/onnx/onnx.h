@@ -33,12 +33,13 @@ typedef struct OpenValues {
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
-/* Pages of its files are no memory of this process until they are read again. */
-void model_rest(const Model *);
-/* The file with the branch that is taken in place of every If whose condition is a number (folded:
-   what constants make), or of one that can take no other (import/infer_branch.c), all else byte for
-   byte. False: there is none. Names that it met are numbered: afterwards the model is only closed.
- */
+/* Returns the memory of the mapped file's pages to the system until they are read again. */
+void model_release_pages(const Model *);
+/* The file with calls of functions replaced by the functions' nodes (except for functions named
+   like operators that a runtime has); or with every If whose condition is a number (folded: what
+   constants make), or that can take only one branch (import/infer_branch.c), replaced by that
+   branch; all else byte for byte. False: there is nothing to replace. Names that it met are
+   numbered: afterwards the model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
    read: inputs only. */
@@ -47,8 +48,8 @@ ModelStats model_stats(const Model *);
 /* Of ONNX's own operator set; 0: the model does not import it. */
 int64_t model_version(const Model *);
 const char *model_input_name(const Model *, int);
-/* What an input is where a caller gives nothing: the initializer of its name, count elements of
-   this type; NULL: there is none such. */
+/* The default of an input: the initializer of its name, `count` elements of this type; NULL: there
+   is none. */
 const void *model_input_default(const Model *, int, DType, int64_t count);
 const char *model_output_name(const Model *, int);
 /* What the size is called here that inputs of the file call so: a name need not be a word there;

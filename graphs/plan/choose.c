@@ -1,8 +1,8 @@
-/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost
+/* choose.c -- the fastest algorithm for each step. A time is looked up in memory, then in the cost
    file, then measured, or taken from the model when nothing is measured. The key is the step's
-   text, the number of the way and which operands are known weights; the device's identity stands
-   beside it. A way that is clearly not faster than the best so far is left early, and what it took
-   until then is kept, so that no run looks at it again. */
+   text, the number of the algorithm and which operands are known weights; the device's identity
+   stands beside it. An algorithm that is clearly not faster than the best so far is left early, and
+   what it took until then is kept, so that no run looks at it again. */
 #include "graphs/plan/choose.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/profile.h"
@@ -46,12 +46,12 @@ double choose_model(StepKind kind, double flops, double bytes) {
     return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);
 }
 
-/* ---- one way */
+/* ---- one algorithm */
 
-/* Seconds of this way; < 0: neither known nor measurable. Beyond `beat` the exact time does not
-   matter. */
-static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, const bool known[],
-                       double beat) {
+/* Seconds of this algorithm; < 0: neither known nor measurable. Beyond `beat` the exact time does
+   not matter. */
+static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choice,
+                             const bool known[], double beat) {
     Error ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
@@ -74,10 +74,10 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
     const double model = choose_model(s->step.kind, s->flops, s->bytes);
     if (!c->options.measured) return (Chosen){model, 0};
     const int n = c->backend->choices(c->device, &s->step);
-    Chosen best = {time_way(c, key, s, 0, known, INFINITY), 0};
+    Chosen best = {time_algorithm(c, key, s, 0, known, INFINITY), 0};
     if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
     for (int k = 1; k < n; k++) {
-        const double seconds = time_way(c, key, s, k, known, FASTER * best.seconds);
+        const double seconds = time_algorithm(c, key, s, k, known, FASTER * best.seconds);
         if (seconds >= 0 && seconds < FASTER * best.seconds) best = (Chosen){seconds, k};
     }
     return best;

@@ -1,5 +1,5 @@
 /* choose.h -- which kernel runs each step of a plan, and what that costs: a back end may have
-   several ways (algorithms, layouts), and the one measured fastest is taken, in costing and in
+   several algorithms, and the one measured fastest is taken, in costing and in
    execution alike. */
 #ifndef ISOMER_CHOOSE_H
 #define ISOMER_CHOOSE_H
@@ -23,7 +23,7 @@ void chooser_free(Chooser *); /* NULL is allowed */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
 /* Every step, for running: constants are known, inputs are not. The sum of their seconds. */
 double choose_plan(Chooser *, Arena *scratch, Plan *);
-/* What was said so far is doubted: times are measured again, also those in the file. */
+/* Times known so far are doubted: they are measured again, also those in the file. */
 void choose_again(Chooser *);
 int chooser_found(const Chooser *); /* times that came from the file */
 double choose_model(StepKind, double flops, double bytes);

@@ -32,7 +32,7 @@ static int64_t pragma(sqlite3 *db, const char *sql) {
     return value;
 }
 
-static bool failed(CostDb *d, Error *e) {
+static bool costdb_failed(CostDb *d, Error *e) {
     int code = sqlite3_errcode(d->db);
     bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
     return error_set(e, damaged ? E_INVALID : E_ENVIRONMENT, d->path,
@@ -42,14 +42,14 @@ static bool failed(CostDb *d, Error *e) {
 }
 
 static bool execute(CostDb *d, const char *sql, Error *e) {
-    return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(d, e);
+    return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK || costdb_failed(d, e);
 }
 
 static bool check_version(CostDb *d, Error *e) {
     char sql[160];
     int64_t application = pragma(d->db, "PRAGMA application_id"),
             version = pragma(d->db, "PRAGMA user_version");
-    if (application < 0) return failed(d, e);
+    if (application < 0) return costdb_failed(d, e);
     if (application == 0 && pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0) {
         snprintf(sql, sizeof sql,
                  "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
@@ -83,7 +83,7 @@ static bool prepare_statements(CostDb *d, Error *e) {
     return (sqlite3_prepare_v2(d->db, get, -1, &d->get, NULL) == SQLITE_OK &&
             sqlite3_prepare_v2(d->db, put, -1, &d->put, NULL) == SQLITE_OK &&
             sqlite3_prepare_v2(d->db, forget, -1, &d->forget, NULL) == SQLITE_OK) ||
-           failed(d, e);
+           costdb_failed(d, e);
 }
 
 static void close_file(void *costs) { costdb_close(costs); }
@@ -148,7 +148,7 @@ bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key
     hash_hex(key, strlen(key), hash);
     bind_key(d->put, kind, device, hash);
     sqlite3_bind_double(d->put, 4, seconds);
-    bool done = sqlite3_step(d->put) == SQLITE_DONE || failed(d, e);
+    bool done = sqlite3_step(d->put) == SQLITE_DONE || costdb_failed(d, e);
     sqlite3_reset(d->put);
     return done;
 }
@@ -157,7 +157,7 @@ bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *
     char hash[33];
     hash_hex(key, strlen(key), hash);
     bind_key(d->forget, kind, device, hash);
-    bool done = sqlite3_step(d->forget) == SQLITE_DONE || failed(d, e);
+    bool done = sqlite3_step(d->forget) == SQLITE_DONE || costdb_failed(d, e);
     sqlite3_reset(d->forget);
     return done;
 }

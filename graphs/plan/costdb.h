@@ -6,8 +6,8 @@
 #include "ops/base/arena.h"
 
 typedef struct CostDb CostDb;
-/* Makes the file and its folder where they are missing. E_INVALID: not such a file, or of another
-   version; E_ENVIRONMENT: cannot be opened or written. path NULL: in memory only. */
+/* Creates the file and its folder if they are missing. E_INVALID: not a cost file, or of another
+   version; E_ENVIRONMENT: it cannot be opened or written. path NULL: in memory only. */
 CostDb *costdb_open(Escape *, const char *path, Error *); /* the Escape closes it too */
 void costdb_close(CostDb *);
 /* kind: "step", "plan" or "target"; device: identity of the back end or of the measuring command;

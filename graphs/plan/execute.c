@@ -32,7 +32,7 @@ static bool no_memory(Error *e, const char *what, double bytes) {
     return error_set(e, E_LIMIT, "", "out of device memory for %s: %.0f bytes", what, bytes);
 }
 
-static bool take(Runner *r, int k, Error *e) {
+static bool alloc_slot(Runner *r, int k, Error *e) {
     size_t bytes = (size_t)r->plan->slot[k].bytes;
     r->slot[k] = r->backend->alloc(r->device, bytes ? bytes : 1);
     r->own[k] = r->slot[k] != NULL;
@@ -69,7 +69,7 @@ static bool take_constant(Runner *r, int k, Error *e) {
         r->slot[k] = r->slot[j];
         return true;
     }
-    if (!take(r, k, e)) return false;
+    if (!alloc_slot(r, k, e)) return false;
     return !r->backend->copy(r->device, r->slot[k], s->data, (size_t)s->bytes, COPY_TO_DEVICE) ||
            error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
 }
@@ -80,7 +80,7 @@ static bool take_slots(Runner *r, Error *e) {
     if (!r->work) return no_memory(e, "the work memory", (double)p->work_bytes);
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];
-        if (!s->data && (s->input >= 0 || s->output >= 0) && !take(r, k, e)) return false;
+        if (!s->data && (s->input >= 0 || s->output >= 0) && !alloc_slot(r, k, e)) return false;
         if (!s->data && !r->slot[k])
             r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
     }

@@ -37,7 +37,7 @@ typedef struct Lowering {
     int *output; /* 1 + index of the output that it is, 0: none */
 } Lowering;
 
-static bool cannot(PlanBuild *b, ErrorKind kind, const char *reason) {
+static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
     char place[96];
     snprintf(place, sizeof place, "%s (value %u)", node_get(b->w, b->at).op->name, b->at);
     return error_set(b->error, kind, place, "%s", reason);
@@ -45,7 +45,13 @@ static bool cannot(PlanBuild *b, ErrorKind kind, const char *reason) {
 
 /* ---- schedule */
 
-static bool must_expand(const Op *op) { return op->expand && !op->define && !op->lower; }
+/* A composite that has steps of its own has them for 16-bit floats, which its expansion would round
+   between its nodes. */
+static bool must_expand(World *w, const Node *n) {
+    const Type *x = n->nin && n->in[0] ? value_type(w, n->in[0]) : NULL;
+    const bool half = x && dtype_class(x->dtype) == 'F' && dtype_bits(x->dtype) == 16;
+    return n->op->expand && !n->op->define && !(n->op->lower && half);
+}
 
 /* Arrays by value grow when an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
@@ -83,7 +89,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
         Node n = node_get(l->b.w, live.v[k]);
         l->b.at = origin ? origin : n.out;
         if (l->index[n.out] || l->same[n.out]) continue;
-        if (!must_expand(n.op)) {
+        if (!must_expand(l->b.w, &n)) {
             add_task(l, n.out, l->b.at);
             continue;
         }
@@ -109,16 +115,16 @@ static int add_slot(PlanBuild *b, Slot slot) {
 static bool dense_view(PlanBuild *b, Value v, View *out) {
     const Type *t = value_type(b->w, v);
     int64_t dim[STEP_RANK], count = 1;
-    if (!t->known) return cannot(b, E_INVALID, "the rank of its result is not known");
+    if (!t->known) return plan_fail(b, E_INVALID, "the rank of its result is not known");
     for (int k = 0; k < t->dim.n; k++) {
         if (!poly_eval(b->w, t->dim.v[k], b->sizes, &dim[k]))
-            return cannot(b, E_INVALID, "a size of its result has no value");
-        if (dim[k] < 0) return cannot(b, E_INVALID, "a size of its result is negative");
+            return plan_fail(b, E_INVALID, "a size of its result has no value");
+        if (dim[k] < 0) return plan_fail(b, E_INVALID, "a size of its result is negative");
         if (__builtin_mul_overflow(count, dim[k] ? dim[k] : 1, &count) || count > INT64_MAX / 16)
-            return cannot(b, E_LIMIT, "its result is too large");
+            return plan_fail(b, E_LIMIT, "its result is too large");
     }
     if (!dtype_bits(t->dtype))
-        return cannot(b, E_INVALID, "elements of this type cannot be computed with");
+        return plan_fail(b, E_INVALID, "elements of this type cannot be computed with");
     *out = view_dense(0, (int32_t)t->dtype, t->dim.n, dim);
     return true;
 }
@@ -196,7 +202,7 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_room = l->b.plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
-        return cannot(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
+        return plan_fail(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.nrooms; k++)
         add_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
@@ -209,11 +215,11 @@ static bool lower_node(Lowering *l, NodeId id) {
     if (constant_get(l->b.w, id, NULL, &bytes)) return place_constant(l, id, bytes);
     if (input_name(l->b.w, id))
         return view_of(l, id)->slot >= 0 ||
-               cannot(&l->b, E_INVALID, "it is not among the graph's inputs");
+               plan_fail(&l->b, E_INVALID, "it is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
     for (int k = 0; k < n.nin; k++)
         if (n.in[k] && !l->index[resolve_value(l, n.in[k])])
-            return cannot(
+            return plan_fail(
                 &l->b, E_INVALID,
                 "another result of the node that computes its operand is an input of the graph");
     for (int k = 0; k < n.nin; k++)

@@ -3,10 +3,14 @@
    element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
    as its epilogue. The union stands where the reader stood, for by then all its operands exist.
    Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
-   A constant number that a program reads becomes a part of it: kernels that know it have more ways,
-   and its price is that of this number. */
+   A constant number that a program reads becomes a part of it: there are more algorithms for such
+   steps, and its price is that of this number.
+   What disappears may have any element type: the joined program computes in the arithmetic in which
+   both of its parts did, and converts a value as storing it would have (C_AS) wherever that changes
+   it. Only 16-bit floats between steps of one type keep the bits that storing them would lose. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <string.h>
 
 enum { CODE_MAX = 200, VIEWS_MAX = 48 };
@@ -59,16 +63,90 @@ static int step_maker(const Fuse *f, int k, int j) {
             return -1;
     int m = f->writer[v->slot];
     const Step *s = &p->step[m].step;
-    return m < k && own_views(s) && view_same(&s->view[0], v) &&
-                   v->dtype == p->step[k].step.view[0].dtype
-               ? m
-               : -1;
+    return m < k && own_views(s) && view_same(&s->view[0], v) ? m : -1;
+}
+
+/* ---- arithmetic: what a program computes in, by isomer_backend.h */
+
+typedef enum Arithmetic { NO_ARITHMETIC, INT64, UINT64, FLOAT32, FLOAT64 } Arithmetic;
+
+static Arithmetic type_arithmetic(int dtype) {
+    const int bits = dtype_bits((DType)dtype);
+    switch (dtype_class((DType)dtype)) {
+    case 'B': return INT64;
+    case 'I':
+    case 'U': return bits < 8 ? NO_ARITHMETIC : dtype == DT_UINT64 ? UINT64 : INT64;
+    case 'F': return bits < 16 ? NO_ARITHMETIC : bits < 64 ? FLOAT32 : FLOAT64;
+    default: return NO_ARITHMETIC;
+    }
+}
+/* The widest of all views; none if one is of a type that programs do not compute with. */
+static Arithmetic views_arithmetic(const View *v, int n) {
+    Arithmetic widest = INT64;
+    for (int k = 0; k < n; k++) {
+        const Arithmetic a = type_arithmetic(v[k].dtype);
+        if (!a) return NO_ARITHMETIC;
+        if (a > widest) widest = a;
+    }
+    return widest;
+}
+
+static bool fits_16_bits(int dtype) {
+    return type_arithmetic(dtype) == INT64 && dtype_bits((DType)dtype) <= 16;
+}
+static bool gives_bool(const Scalar *c) {
+    switch (c->op) {
+    case C_EQ:
+    case C_LT:
+    case C_LE:
+    case C_AND:
+    case C_OR:
+    case C_XOR:
+    case C_NOT:
+    case C_ISNAN:
+    case C_ISINF: return true;
+    default: return false;
+    }
+}
+/* An instruction that chooses among whole numbers of at most 16 bits, or compares them, gives in
+   floats what it gives in integers. */
+static bool same_in_floats(const Scalar *c) {
+    switch (c->op) {
+    case C_CONST: return fabs(c->k) <= 0x1p16;
+    case C_VIEW:
+    case C_MIN:
+    case C_MAX:
+    case C_RELU:
+    case C_SIGN:
+    case C_WHERE: return true;
+    case C_AS: return fits_16_bits(c->b);
+    default: return gives_bool(c);
+    }
+}
+static bool step_same_in_floats(const Step *s) {
+    bool same = s->kind == S_EWISE;
+    for (int k = 0; k < s->nview; k++) same &= fits_16_bits(s->view[k].dtype);
+    for (int k = 0; k < s->ncode; k++) same &= same_in_floats(&s->code[k]);
+    return same;
+}
+
+/* Whether what made stores must be converted to its type where reader's program goes on in this
+   arithmetic. */
+static bool storing_converts(const Step *made, const Step *reader, Arithmetic a) {
+    static const int whole[] = {
+        [INT64] = DT_INT64, [UINT64] = DT_UINT64, [FLOAT32] = DT_FLOAT, [FLOAT64] = DT_DOUBLE};
+    const int type = made->view[0].dtype;
+    const Scalar *last = made->ncode ? &made->code[made->ncode - 1] : NULL;
+    if (type == whole[a] || (last && gives_bool(last))) return false;
+    if (last && last->op == C_VIEW && made->view[last->a].dtype == type) return false;
+    return type_arithmetic(type) != FLOAT32 || reader->view[0].dtype != type;
 }
 
 /* ---- programs */
 
 typedef struct Program {
     const Plan *plan;
+    Arithmetic arithmetic;
     int nview, ncode;
     View view[VIEWS_MAX];
     Scalar code[CODE_MAX];
@@ -84,14 +162,14 @@ static int program_view(Program *p, const View *v, int fixed) {
     return p->nview - 1;
 }
 
-/* The view is one float that is known, everywhere. */
+/* The view is one number that is known, everywhere, and that a double holds. */
 static bool number_read(const Plan *p, const View *v, double *k) {
     const void *data = v->slot >= 0 ? p->slot[v->slot].data : NULL;
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] != 1 && v->stride[a]) return false;
-    if (!data || v->dtype != DT_FLOAT) return false;
-    *k = element_real(DT_FLOAT, data, v->offset);
-    return true;
+    if (!data || !type_arithmetic(v->dtype)) return false;
+    *k = element_real((DType)v->dtype, data, v->offset);
+    return type_arithmetic(v->dtype) >= FLOAT32 || fabs(*k) < 0x1p53;
 }
 
 static int program_add(Program *p, Scalar c) {
@@ -109,8 +187,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
         bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
-        if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k))
-            c.op = C_CONST, c.a = 0;
+        if (v && !is_acc && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
         else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
         else scalar_renumber(&c, number);
         last = number[k] = is_acc ? acc : program_add(p, c);
@@ -125,14 +202,32 @@ static void store_program(PlanBuild *b, Step *s, const Program *p) {
     s->code = arena_copy(b->arena, p->code, (size_t)p->ncode * sizeof *p->code);
 }
 
-/* The program's result must be its last instruction. */
-static bool ends_with(const Program *p, int last) { return !p->full && last == p->ncode - 1; }
+/* The program's result must be its last instruction, and its views must call for the arithmetic
+   that it was joined in. */
+static bool program_done(const Program *p, int last) {
+    return !p->full && last == p->ncode - 1 && views_arithmetic(p->view, p->nview) == p->arithmetic;
+}
+/* The arithmetic in which both of them compute what each computes alone. */
+static Arithmetic joined_arithmetic(const Step *made, const Step *reader) {
+    const Arithmetic inner = views_arithmetic(made->view, made->nview),
+                     outer = views_arithmetic(reader->view, reader->nview);
+    if (inner == outer || (outer >= FLOAT32 && step_same_in_floats(made))) return outer;
+    return NO_ARITHMETIC;
+}
+/* Value `inner` is what made stores; the value that reader reads. */
+static int program_store(Program *p, const Step *made, const Step *reader, int inner) {
+    if (inner < 0 || !storing_converts(made, reader, p->arithmetic)) return inner;
+    return program_add(
+        p, (Scalar){.op = C_AS, .a = (uint8_t)inner, .b = (uint8_t)made->view[0].dtype});
+}
 
 /* reader becomes one element-wise step of made and reader. */
 static bool join_programs(Fuse *f, const Step *made, Step *reader) {
-    Program p = {f->b->plan, .nview = 1, .view = {reader->view[0]}};
-    int inner = program_append(&p, made, NULL, -1, 1);
-    if (!ends_with(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
+    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = 1,
+                 .view = {reader->view[0]}};
+    if (!p.arithmetic) return false;
+    int inner = program_store(&p, made, reader, program_append(&p, made, NULL, -1, 1));
+    if (!program_done(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
     store_program(f->b, reader, &p);
     return true;
 }
@@ -140,13 +235,14 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
 /* reader becomes made, with reader's program as its epilogue. */
 static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     int fixed = own_views(made), acc;
-    if (made->nview > VIEWS_MAX) return false;
-    Program p = {f->b->plan, .nview = fixed};
+    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed};
+    if (made->nview > VIEWS_MAX || !p.arithmetic) return false;
     memcpy(p.view, made->view, (size_t)fixed * sizeof *p.view);
     p.view[0] = reader->view[0];
     if (made->ncode) acc = program_append(&p, made, NULL, -1, fixed);
     else acc = program_add(&p, (Scalar){.op = C_ACC});
-    if (!ends_with(&p, program_append(&p, reader, &made->view[0], acc, fixed))) return false;
+    acc = program_store(&p, made, reader, acc);
+    if (!program_done(&p, program_append(&p, reader, &made->view[0], acc, fixed))) return false;
     Step joined = *made;
     store_program(f->b, &joined, &p);
     *reader = joined;
@@ -155,9 +251,21 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
 
 /* Numbers become parts of an element-wise step's program, of which one operand stays. */
 static void join_numbers(Fuse *f, Step *s) {
-    Program p = {f->b->plan, .nview = 1, .view = {s->view[0]}};
-    if (ends_with(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1)
+    Program p = {f->b->plan, views_arithmetic(s->view, s->nview), .nview = 1, .view = {s->view[0]}};
+    if (p.arithmetic && program_done(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1)
         store_program(f->b, s, &p);
+}
+
+/* A copy that only converts is an element-wise step. */
+static void join_conversion(Fuse *f, Step *s) {
+    static const Scalar read = {.op = C_VIEW, .a = 1};
+    const View *y = &s->view[0], *x = &s->view[1];
+    if (y->dtype == x->dtype || !views_arithmetic(s->view, s->nview) || y->rank != x->rank ||
+        !view_gapless(y) || !view_gapless(x))
+        return;
+    s->kind = S_EWISE;
+    s->ncode = 1;
+    s->code = arena_copy(f->b->arena, &read, sizeof read);
 }
 
 /* ---- search */
@@ -196,6 +304,7 @@ void plan_fuse(PlanBuild *b) {
               ARENA_NEW(b->w->scratch, int, p->nslot)};
     for (int k = 0; k < p->nstep; k++)
         if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
+        else if (p->step[k].step.kind == S_COPY) join_conversion(&f, &p->step[k].step);
     for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);
     for (int k = 0; k < p->nstep; k++)
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}

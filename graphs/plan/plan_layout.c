@@ -10,6 +10,7 @@
 /* Of a slot: [.., channels, cells]; channels 0: not wanted or not possible. */
 typedef struct Image {
     int64_t channels, cells;
+    int dtype; /* what all views of it have */
     bool barred;
 } Image;
 enum { BATCH, CHANNEL, CELL, PARTS };
@@ -51,8 +52,10 @@ static bool move_view(const Image *m, View *v) {
 
 static void want_layout(const Plan *p, Image *images, const View *v) {
     Image *m = &images[v->slot], image = {0};
-    if (m->barred || m->channels || v->dtype != DT_FLOAT) return;
-    if (image_of(v, p->slot[v->slot].bytes / (int64_t)sizeof(float), &image)) *m = image;
+    const int64_t size = dtype_bits((DType)v->dtype) / 8;
+    if (m->barred || m->channels || size == 0) return;
+    if (!image_of(v, p->slot[v->slot].bytes / size, &image)) return;
+    m->channels = image.channels, m->cells = image.cells;
 }
 
 /* First what convolutions name, which know best what an image is; then the steps behind them go on
@@ -60,7 +63,7 @@ static void want_layout(const Plan *p, Image *images, const View *v) {
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        if (s->kind == S_CONV)
+        if (s->kind == S_CONV && s->view[1].dtype == DT_FLOAT)
             want_layout(p, images, &s->view[0]), want_layout(p, images, &s->view[1]);
     }
     for (int k = 0; k < p->nstep; k++) {
@@ -88,8 +91,10 @@ static void bar(const Plan *p, const bool loose[], Image *images) {
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
             const View *v = &p->step[k].step.view[j];
-            if (v->slot >= 0 && (p->step[k].once || v->dtype != DT_FLOAT))
-                images[v->slot].barred = true;
+            if (v->slot < 0) continue;
+            Image *m = &images[v->slot];
+            m->barred |= p->step[k].once || (m->dtype && m->dtype != v->dtype);
+            m->dtype = v->dtype;
         }
 }
 static void bar_unmovable(const Plan *p, Image *images) {

@@ -124,6 +124,7 @@ static void print_code(const Step *s, Text *t) {
         case 'k': text_add(t, " %.17g", c->k); break;
         case '3': text_add(t, " %d %d %d", c->a, c->b, c->c); break;
         case '2': text_add(t, " %d %d", c->a, c->b); break;
+        case 't': text_add(t, " %d %s", c->a, dtype_name((DType)c->b)); break;
         case '1':
         case 'v': text_add(t, " %d", c->a); break;
         default: break;

@@ -66,7 +66,7 @@ typedef struct Timed {
     double best[2]; /* of the even and of the odd rounds */
 } Timed;
 
-static bool sample(Timed *t, int calls, double *seconds) {
+static bool time_calls(Timed *t, int calls, double *seconds) {
     if (!t->run(t->what, calls, seconds)) return false;
     *seconds /= calls;
     return true;
@@ -80,12 +80,12 @@ static int samples_of(const Timed *t) {
 
 static bool warms_up(const Timed *t) { return t->calls > 1 || t->best[0] <= LONG_CALL; }
 
-static bool visit(Timed *t, int round) {
+static bool time_round(Timed *t, int round) {
     double seconds;
     const int samples = samples_of(t);
-    if (warms_up(t) && !sample(t, 1, &seconds)) return false;
+    if (warms_up(t) && !time_calls(t, 1, &seconds)) return false;
     for (int k = 0; k < samples; k++) {
-        if (!sample(t, t->calls, &seconds)) return false;
+        if (!time_calls(t, t->calls, &seconds)) return false;
         if (seconds < t->best[round & 1]) t->best[round & 1] = seconds;
     }
     return true;
@@ -102,9 +102,9 @@ static double least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
    only where that is long and far behind. */
 static bool settle(Timed *t, double beat) {
     double first, second;
-    if (!sample(t, 1, &first)) return false;
+    if (!time_calls(t, 1, &first)) return false;
     second = first;
-    if ((first < FAR * beat || first < VISIT) && !sample(t, 1, &second)) return false;
+    if ((first < FAR * beat || first < VISIT) && !time_calls(t, 1, &second)) return false;
     if (second < first) first = second;
     t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
     if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
@@ -163,7 +163,7 @@ static bool time_all(int n, Timed *t, double beat, double patience, uint64_t see
     for (int round = 0; !done(n, t, round, rounds); round++) {
         const int m = shuffle(&r, n, t, order);
         for (int k = 0; k < m; k++)
-            if (!visit(&t[order[k]], round)) return false;
+            if (!time_round(&t[order[k]], round)) return false;
         if (!m) break;
         leave(n, t, round + 1, beat);
     }

@@ -5,8 +5,8 @@
 #include "graphs/plan/execute.h"
 
 /* Seconds of one run of a step on random inputs; known[j]: view j is a constant that may be packed.
-   What takes longer than `beat` seconds is only timed until that is clear. < 0: cannot be run, *e
-   (may be NULL) says why. */
+   A step that takes longer than `beat` seconds is only timed until that is clear. < 0: cannot be
+   run, *e (may be NULL) says why. */
 double profile_step(const Backend *, Device *, const Step *, int choice, const bool known[],
                     uint64_t seed, double beat, Error *);
 /* Seconds of one run of each runner, interleaved; in[k]: its inputs. The first and the fastest are

@@ -1,5 +1,6 @@
-/* step_kernel.h -- a step ready to be run: by a kernel of the back end or, where that has no way to
-   run it (choices gives 0), by a kernel of the CPU's back end between copies of the views. */
+/* step_kernel.h -- a step ready to be run: by a kernel of the back end or, where that has no
+   algorithm to run it (choices gives 0), by a kernel of the CPU's back end between copies of the
+   views. */
 #ifndef ISOMER_STEP_KERNEL_H
 #define ISOMER_STEP_KERNEL_H
 #include "ops/backend/backend.h"

@@ -55,7 +55,7 @@
 enum {
     STEP_RANK = 8,
     STEP_SPATIAL = 3 /* axes of a window */,
-    BACKEND_ABI = 2,
+    BACKEND_ABI = 3,
     BACKEND_THREADS = 64 /* more are refused */
 };
 
@@ -90,9 +90,10 @@ typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
 typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
 
 /* One instruction of an element-wise program: instruction i computes value i from values a, b and c
-   (all < i), the constant k or a view. Booleans are 0 and 1; where is b if a is not 0, else c.
+   (all < i), the constant k or a view. Booleans are 0 and 1; where is b if a is not 0, else c; as
+   is value a as it reads again after it was stored in an element of type b.
    X(id, text, operands); operands are '-': none; 'v': the view numbered a; 'k': the constant k;
-   '1', '2', '3': values a; a and b; a, b and c. */
+   '1', '2', '3': values a; a and b; a, b and c; 't': value a and the element type b. */
 #define SCALAR_OPS(X)            \
     X(C_ACC, "acc", '-')         \
     X(C_VIEW, "view", 'v')       \
@@ -130,7 +131,8 @@ typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUC
     X(C_NOT, "not", '1')         \
     X(C_ISNAN, "isnan", '1')     \
     X(C_ISINF, "isinf", '1')     \
-    X(C_WHERE, "where", '3')
+    X(C_WHERE, "where", '3')     \
+    X(C_AS, "as", 't')
 typedef enum ScalarOp {
 #define X(id, text, operands) id,
     SCALAR_OPS(X) SCALAR_OP_COUNT
@@ -147,13 +149,14 @@ static inline int scalar_values(int op) {
         SCALAR_OPS(X)
 #undef X
     };
-    return operands[op] >= '1' && operands[op] <= '3' ? operands[op] - '0' : 0;
+    const char o = operands[op];
+    return o == 't' ? 1 : o >= '1' && o <= '3' ? o - '0' : 0;
 }
 /* Value k that it reads becomes value number[k]; what it does not read becomes 0. */
 static inline void scalar_renumber(Scalar *s, const int number[]) {
     const int n = scalar_values(s->op);
     if (n > 0) s->a = (uint8_t)number[s->a];
-    s->b = n > 1 ? (uint8_t)number[s->b] : 0;
+    if (s->op != C_AS) s->b = n > 1 ? (uint8_t)number[s->b] : 0;
     s->c = n > 2 ? (uint8_t)number[s->c] : 0;
 }
 
@@ -265,7 +268,8 @@ typedef struct Backend {
     void *(*alloc)(Device *, size_t bytes);
     void (*release)(Device *, void *);
     int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-    /* In how many ways the step can be run, numbered from 0, the default; 0: not at all. */
+    /* How many algorithms there are for the step, numbered from 0, the default; 0: it cannot run
+       here. */
     int (*choices)(Device *, const Step *);
     /* A kernel for the step, to be freed by `forget`; NULL: failed. weights[j] holds the contents
        of view[j]'s slot if they are known and never change (the kernel may keep them in a form of

@@ -34,22 +34,48 @@ static const OptionDef *find_letter(const OptionDef *o, char letter) {
     return NULL;
 }
 
-static bool option_fail(Parse *p, const OptionDef *o, const char *what, const char *text) {
-    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "%s, not \"%s\"",
-                     what, text);
+static bool option_fail(Arena *a, Error *e, const OptionDef *o, const char *what,
+                        const char *text) {
+    return error_set(e, E_USAGE, arena_format(a, "--%s", o->name), "%s, not \"%s\"", what, text);
 }
 
 static const char *value_name(const OptionDef *o) { return o->value ? o->value : "VALUE"; }
 
-/* What is expected of a number, for messages. */
-static const char *expected(Parse *p, const OptionDef *o) {
+/* "one, two or three" */
+static const char *list_words(Arena *a, const char *value) {
+    Text t = text_new(a);
+    for (size_t n; *value; value += n + (value[n] == '|')) {
+        n = strcspn(value, "|");
+        text_add(&t, !t.size ? "%.*s" : value[n] ? ", %.*s" : " or %.*s", (int)n, value);
+    }
+    return t.data;
+}
+
+/* What an option expects, for messages. */
+static const char *expected(Arena *a, const OptionDef *o) {
+    if (o->kind == OPT_WORD) return arena_format(a, "expects %s", list_words(a, o->value));
     const char *kind = o->kind == OPT_INT ? "an integer" : "a number";
-    if (o->least == 0 && o->most == 0) return arena_format(p->arena, "expects %s", kind);
-    return arena_format(p->arena, "expects %s from %.15g to %.15g", kind, o->least, o->most);
+    if (o->least == 0 && o->most == 0) return arena_format(a, "expects %s", kind);
+    return arena_format(a, "expects %s from %.15g to %.15g", kind, o->least, o->most);
 }
 
 static bool in_range(const OptionDef *o, double x) {
     return (o->least == 0 && o->most == 0) || (x >= o->least && x <= o->most);
+}
+
+static bool is_word(const OptionDef *o, const char *text) {
+    size_t length = strlen(text);
+    const char *value = o->value;
+    for (size_t n; *value; value += n + (value[n] == '|')) {
+        n = strcspn(value, "|");
+        if (n == length && !memcmp(value, text, n)) return true;
+    }
+    return false;
+}
+
+static void put_integer(const OptionDef *o, int64_t i) {
+    if (o->is_int) *(int *)o->into = (int)i;
+    else *(int64_t *)o->into = i;
 }
 
 /* Numbers are read by the scanner, so that the host's locale does not matter. */
@@ -61,9 +87,8 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     bool ok = o->kind == OPT_INT ? scan_int(&s, &i) : scan_real(&s, &x);
     if (o->kind == OPT_INT) x = (double)i;
     if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x))
-        return option_fail(p, o, expected(p, o), text);
-    if (o->kind == OPT_INT && o->is_int) *(int *)o->into = (int)i;
-    else if (o->kind == OPT_INT) *(int64_t *)o->into = i;
+        return option_fail(p->arena, p->error, o, expected(p->arena, o), text);
+    if (o->kind == OPT_INT) put_integer(o, i);
     else *(double *)o->into = x;
     return true;
 }
@@ -83,6 +108,7 @@ static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     case OPT_INT:
     case OPT_REAL: return put_number(p, o, text);
     case OPT_TEXT: *(const char **)o->into = text; return true;
+    case OPT_WORD: *(const char **)o->into = text; return option_valid(p->arena, o, p->error);
     case OPT_LIST: list_append(p->arena, o->into, text); return true;
     case OPT_HEAD: break;
     }
@@ -106,7 +132,8 @@ static bool parse_long(Parse *p, const char *arg) {
         return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n),
                          "unknown option; --help lists all options");
     if (has_value(o)) return take_value(p, o, joined);
-    return joined ? option_fail(p, o, "expects no value", joined) : option_set(p, o, NULL);
+    return joined ? option_fail(p->arena, p->error, o, "expects no value", joined)
+                  : option_set(p, o, NULL);
 }
 
 static bool parse_letters(Parse *p, const char *arg) {
@@ -121,10 +148,38 @@ static bool parse_letters(Parse *p, const char *arg) {
     return true;
 }
 
+void options_defaults(const OptionDef *o) {
+    for (; !is_last(o); o++) switch (o->kind) {
+        case OPT_FLAG:
+            if (o->is_int) *(int *)o->into = o->usual > 0;
+            else *(bool *)o->into = o->usual > 0;
+            break;
+        case OPT_COUNT: *(int *)o->into = (int)o->usual; break;
+        case OPT_INT: put_integer(o, (int64_t)o->usual); break;
+        case OPT_REAL: *(double *)o->into = o->usual; break;
+        case OPT_TEXT:
+        case OPT_WORD: *(const char **)o->into = o->usual_text; break;
+        case OPT_LIST: *(StringList *)o->into = (StringList){0}; break;
+        case OPT_HEAD: break;
+        }
+}
+
+bool option_valid(Arena *a, const OptionDef *o, Error *e) {
+    if (o->kind == OPT_WORD) {
+        const char *word = *(const char **)o->into;
+        return !word || is_word(o, word) || option_fail(a, e, o, expected(a, o), word);
+    }
+    if (o->kind != OPT_INT) return true;
+    int64_t i = o->is_int ? *(int *)o->into : *(int64_t *)o->into;
+    return in_range(o, (double)i) ||
+           option_fail(a, e, o, expected(a, o), arena_format(a, "%lld", (long long)i));
+}
+
 bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const argv[],
                    StringList *rest, Error *error) {
     Parse p = {arena, table, argc, 1, argv, error};
     bool options = true;
+    options_defaults(table);
     *rest = (StringList){0};
     while (p.next < argc) {
         const char *arg = argv[p.next++];

@@ -8,13 +8,14 @@ typedef enum OptionKind {
     OPT_INT,
     OPT_REAL,
     OPT_TEXT,
+    OPT_WORD, /* a text: one of the words of `value`, "one|two" */
     OPT_LIST,
     OPT_COUNT,
     OPT_HEAD
 } OptionKind;
 /* `into` points at bool, int64_t, double, const char *, StringList or int (OPT_COUNT: how often
-   given); OPT_HEAD is a heading of the help. A flag or a whole number may also be an int, in
-   structs that are not ours: `is_int`. */
+   given); OPT_HEAD is a heading of the help. A flag or an integer may also be stored as an int, as
+   a public struct has it: `is_int`. */
 typedef struct StringList {
     int n;
     const char **v;
@@ -30,11 +31,19 @@ typedef struct OptionDef {
     double least, most; /* range of numbers; both 0: any */
     /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
     const char *when_bare;
+    /* What it is when it is not given; 0, NULL, false or empty where nothing is said. */
+    double usual;
+    const char *usual_text;
 } OptionDef;
-/* Parses argv[1..]; what is no option goes to *rest. E_USAGE names the option and what was
-   expected; "--" ends options. The table ends with {0}. */
+/* The table ends with {0}. */
+void options_defaults(const OptionDef *);
+/* Sets the defaults, then what argv[1..] says; other arguments go to *rest, and so does all that
+   follows "--". E_USAGE names the option and what it expects. */
 bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest,
                    Error *);
+/* Is what an integer or a word holds in its range, or one of its words? NULL for a word: the
+   default. E_USAGE as from options_parse, for structs that a caller filled. */
+bool option_valid(Arena *, const OptionDef *, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
 /* What a program says of itself, beside its table. */
@@ -58,7 +67,7 @@ void options_version(Text *, const char *program);
 #define OPTION_JOBS(jobs_into, jobs_are)                                                   \
     {                                                                                      \
         .name = "jobs", .letter = 'j', .kind = OPT_INT, .into = (jobs_into), .value = "N", \
-        .help = (jobs_are), .least = 1, .most = 256                                        \
+        .help = (jobs_are), .usual = 1, .least = 1, .most = 256                            \
     }
 #define OPTION_HELP(help_into)                                                  \
     {                                                                           \

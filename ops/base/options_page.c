@@ -221,8 +221,7 @@ bool options_document(Text *t, const ProgramText *p, const OptionDef *table, con
     else if (!strcmp(form, "man")) man_page(t, p, table);
     else if (!strcmp(form, "bash")) bash(t, p, table);
     else if (!strcmp(form, "zsh")) zsh(t, p, table);
-    else
-        return error_set(e, E_USAGE, "--help", "expected text, man, bash or zsh, not \"%s\"", form);
+    else return error_set(e, E_USAGE, "--help", "expects text, man, bash or zsh, not \"%s\"", form);
     return true;
 }
 

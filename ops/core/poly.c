@@ -183,6 +183,11 @@ bool poly_constant(const World *w, Poly p, int64_t *v) {
     return true;
 }
 
+bool poly_is(const World *w, Poly p, int64_t n) {
+    int64_t v;
+    return poly_constant(w, p, &v) && v == n;
+}
+
 Symbol poly_is_symbol(const World *w, Poly p) {
     PolyScan s = poly_scan(w, p);
     Monomial m;

@@ -51,6 +51,7 @@ Poly poly_place(World *, Poly index, Poly n);
 /* true: b divides a exactly, with integer coefficients. */
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient);
 bool poly_constant(const World *, Poly, int64_t *); /* true: it is a number */
+bool poly_is(const World *, Poly, int64_t);         /* it is this number */
 Symbol poly_is_symbol(const World *, Poly);         /* the symbol it is, or 0 */
 /* The symbol occurs in it, other than in the definition of another symbol. */
 bool poly_has(const World *, Poly, Symbol);

@@ -327,7 +327,7 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
     const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, compare}, {y->rank - 1, 64, compare}};
     return split_build(b, make, 0, cut, 2, k);
 }
-/* oneDNN's way first where it has one: it packs known weights, and is faster for few rows. */
+/* oneDNN's algorithm first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);

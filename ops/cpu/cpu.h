@@ -198,6 +198,15 @@ typedef struct Fused {
 } Fused;
 Fused fused_match(const Build *, const Step *, int axis);
 
+/* ---- requantize.c: value i of a program of floats as Simd.requantize of value x: a number that is
+   quantized to 8 or 16 bits and dequantized again. False: it is not that, or what lies between is
+   read elsewhere too. */
+typedef struct Requantize {
+    int x, ninside, inside[16]; /* the values between x and i */
+    float k[6];
+} Requantize;
+bool requantize_match(const Scalar code[], int ncode, int i, Requantize *);
+
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);
@@ -274,9 +283,9 @@ Dnn *dnn_open(int threads, char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);
 /* Views as they lie; any layout, with reorders; Winograd, likewise. */
-typedef enum DnnWay { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnWay;
-bool dnn_conv_possible(const Device *, const Step *, DnnWay);
-bool dnn_conv_build(Build *, DnnWay, Kernel *);
+typedef enum DnnAlgorithm { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnAlgorithm;
+bool dnn_conv_possible(const Device *, const Step *, DnnAlgorithm);
+bool dnn_conv_build(Build *, DnnAlgorithm, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);
 bool dnn_pool_build(Build *, int choice, Kernel *);
 int dnn_gemm_choices(const Device *, const Step *);

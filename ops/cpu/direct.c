@@ -1,7 +1,7 @@
 /* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row
    of outputs is accumulated at once, one input row and one kernel cell after the other. Also the
-   choice among this, taps.c and oneDNN's ways. Up to three spatial axes; fewer are padded in front
-   with axes of length 1. */
+   choice among this, taps.c and oneDNN's algorithms. Up to three spatial axes; fewer are padded in
+   front with axes of length 1. */
 #include "ops/cpu/cpu.h"
 
 typedef struct Window {
@@ -142,16 +142,17 @@ static bool conv_possible(const Step *s) {
            dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            dtype_numeric(s->view[2].dtype);
 }
-/* The ways to run a convolution, the one expected to be fastest first. */
-typedef enum Way {
-    WAY_PLAIN = DNN_PLAIN,
-    WAY_ANY = DNN_ANY,
-    WAY_WINOGRAD = DNN_WINOGRAD,
-    WAY_TAPS,
-    WAY_DIRECT,
-    WAYS
-} Way;
-static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
+/* For a convolution, the one expected to be fastest first. */
+typedef enum ConvAlgorithm {
+    CONV_PLAIN = DNN_PLAIN,
+    CONV_ANY = DNN_ANY,
+    CONV_WINOGRAD = DNN_WINOGRAD,
+    CONV_TAPS,
+    CONV_DIRECT,
+    CONV_ALGORITHMS
+} ConvAlgorithm;
+static int conv_algorithms(const Device *d, const Step *s,
+                           ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
     int n = 0;
     const int64_t ins = s->view[2].dim[1],
                   cells = view_count(&s->view[2]) /
@@ -159,16 +160,16 @@ static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
     const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
     const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                first = pointwise || last;
-    if (small && !last && taps_possible(s)) way[n++] = WAY_TAPS;
+    if (small && !last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
                       view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
-    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
-    if (first && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
-    if (dnn_conv_possible(d, s, DNN_ANY)) way[n++] = WAY_ANY;
-    if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
-    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
-    if ((!small || last) && taps_possible(s)) way[n++] = WAY_TAPS;
-    way[n++] = WAY_DIRECT;
+    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if (first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
+    if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
+    if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
+    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if ((!small || last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+    algorithm[n++] = CONV_DIRECT;
     return n;
 }
 /* Spatial axes of one place are dropped, but one: oneDNN blocks along the last axis only. */
@@ -192,10 +193,10 @@ static Step squeezed(Arena *arena, const Step *s) {
             param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
     return small;
 }
-static bool build_whole(Build *b, int way, Kernel *k) {
-    return way == WAY_DIRECT ? direct_conv_build(b, k)
-           : way == WAY_TAPS ? taps_build(b, k)
-                             : dnn_conv_build(b, (DnnWay)way, k);
+static bool build_whole(Build *b, int algorithm, Kernel *k) {
+    return algorithm == CONV_DIRECT ? direct_conv_build(b, k)
+           : algorithm == CONV_TAPS ? taps_build(b, k)
+                                    : dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
 }
 /* The first spatial axis longer than 1: parts of it lie together where channels are last. */
 static int spatial_axis(const View *y) {
@@ -205,37 +206,37 @@ static int spatial_axis(const View *y) {
 }
 /* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
    groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole. */
-static bool build_way(Build *b, Way way, Kernel *k) {
+static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     const Step *s = b->step;
     const View *y = &s->view[0];
-    const bool compare = way != WAY_TAPS && way != WAY_DIRECT,
-               planes = !compare || (way == WAY_PLAIN && !view_is_channels_last(y) &&
+    const bool compare = algorithm != CONV_TAPS && algorithm != CONV_DIRECT,
+               planes = !compare || (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
                                      !view_is_channels_last(&s->view[1]));
     const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? 16 : 1;
-    const Cut rows = {spatial_axis(y), way == WAY_WINOGRAD ? 4 : 1, compare},
+    const Cut rows = {spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
               cut[] = {{0, 1, compare}, planes ? (Cut){1, unit, compare} : rows};
-    return split_build(b, build_whole, (int)way, cut, 2, k);
+    return split_build(b, build_whole, (int)algorithm, cut, 2, k);
 }
 /* Plain loops take 50 times as long as oneDNN: they are no choice where that matters. */
 static int conv_choices(const Device *d, const Step *s) {
     enum { SMALL = 1 << 16 };
-    Way way[WAYS];
+    ConvAlgorithm algorithm[CONV_ALGORITHMS];
     if (!conv_possible(s)) return 0;
-    const int n = conv_ways(d, s, way);
+    const int n = conv_algorithms(d, s, algorithm);
     const int64_t each = view_count(&s->view[2]) / (s->view[2].dim[0] ? s->view[2].dim[0] : 1);
     return n > 1 && view_count(&s->view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
 }
-/* Choice 0 always works: where oneDNN refuses a shape, the next way takes its place. */
+/* Choice 0 always works: where oneDNN refuses a shape, the next algorithm takes its place. */
 static bool conv_build(Build *b, int choice, Kernel *k) {
-    Way way[WAYS];
+    ConvAlgorithm algorithm[CONV_ALGORITHMS];
     const size_t before = b->workspace;
     const Step *whole = b->step, small = squeezed(b->arena, whole);
-    const int n = conv_ways(b->device, whole, way);
+    const int n = conv_algorithms(b->device, whole, algorithm);
     b->step = &small;
-    bool done = build_way(b, way[choice], k);
+    bool done = build_algorithm(b, algorithm[choice], k);
     for (int i = 1; i < n && choice == 0 && !done; i++) {
         b->workspace = before;
-        done = build_way(b, way[i], k);
+        done = build_algorithm(b, algorithm[i], k);
     }
     b->step = whole;
     return done;

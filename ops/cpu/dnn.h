@@ -93,7 +93,7 @@ Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such
    strides or the type is a 16-bit float. */
 bool input_of(Build *, Chain *, int index, const View *as, Input *);
-/* The same, packed if it is not: oneDNN's fast ways refuse images with gaps. */
+/* The same, packed if it is not: oneDNN's fast algorithms refuse images with gaps. */
 bool packed_input_of(Build *, Chain *, int index, Input *);
 /* One whose contents are known, and lie densely. */
 bool known_input(Build *, Chain *, const View *dense, const float *known, Input *);

@@ -13,11 +13,11 @@ void dnn_identity(const Dnn *d, char *text, size_t n) {
     (void)d;
     snprintf(text, n, "built without oneDNN (convolutions are slower)");
 }
-bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
-    return (void)d, (void)s, (void)way, false;
+bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
+    return (void)d, (void)s, (void)algorithm, false;
 }
-bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
-    return (void)way, (void)k, build_fail(b, "built without oneDNN");
+bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
+    return (void)algorithm, (void)k, build_fail(b, "built without oneDNN");
 }
 int dnn_pool_choices(const Device *d, const Step *s) { return (void)d, (void)s, 0; }
 bool dnn_pool_build(Build *b, int choice, Kernel *k) {

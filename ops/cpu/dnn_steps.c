@@ -73,9 +73,9 @@ static bool windows_read(const Step *s) {
                 return false;
     return true;
 }
-bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
+bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
     return d->dnn && all_float(s, 3) && windows_read(s) &&
-           (way != DNN_WINOGRAD ||
+           (algorithm != DNN_WINOGRAD ||
             (dnn_has_winograd && winograd_like(s) && d->simd == &simd_avx512));
 }
 /* oneDNN's implementations by matrix product apply all activations but relu an element at a
@@ -107,27 +107,27 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const Affine *affi
     if (affine) return known_input(b, c, &line, affine->shift, bias);
     return !f->whole || !f->bias || bias_input(b, c, f, 1, 1, bias);
 }
-static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Affine *affine,
-                       bool *slow) {
+static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused *f,
+                       const Affine *affine, bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
     const int n = v[1].rank - 2;
     const bool has_bias = affine || (f->whole && f->bias);
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
-    if (!c || !(way ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)) ||
+    Chain *c = chain_new(b, k, f->whole, algorithm == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
+    if (!c || !(algorithm ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)) ||
         !conv_operands(b, c, f, affine, &w, &bias))
         return chain_end(b, k, false);
     const Windows at = exact_windows(n, &v[0], &v[1], v[2].dim + 2, s->param + 1);
     /* Weights in no layout of oneDNN's own are misread by version 3.7 (gaps, one channel). */
-    const Layout x_md = way ? any_layout(b, c, x.md) : x.md,
-                 y_md = way ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
+    const Layout x_md = algorithm ? any_layout(b, c, x.md) : x.md,
+                 y_md = algorithm ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
     dnnl_primitive_attr_t attr = make_attributes(f);
     if (attr && x_md && y_md && w_md)
-        c->pd =
-            describe_conv(c->dnn->engine,
-                          way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
-                          x_md, w_md, has_bias ? bias.md : NULL, y_md, &at, attr);
+        c->pd = describe_conv(c->dnn->engine,
+                              algorithm == DNN_WINOGRAD ? dnnl_convolution_winograd
+                                                        : dnnl_convolution_direct,
+                              x_md, w_md, has_bias ? bias.md : NULL, y_md, &at, attr);
     dnnl_primitive_attr_destroy(attr);
     *slow = slow_activation(c->pd, f);
     const bool ok =
@@ -137,7 +137,7 @@ static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Af
 }
 /* The affine part goes into weights that are known; then what is left is fused, or runs
    afterwards. */
-bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
+bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
     const size_t before = b->workspace;
     const Step *whole = b->step;
     Step rest = *whole;
@@ -147,10 +147,11 @@ bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     b->step = &rest;
     const Fused none = {0}, fused = fused_match(b, &rest, 1);
     const bool two = affine && fused.whole && fused.bias; /* a second bias, which is not known */
-    bool slow = two, done = !two && conv_build(b, way, k, &fused, affine ? &split : NULL, &slow);
+    bool slow = two,
+         done = !two && conv_build(b, algorithm, k, &fused, affine ? &split : NULL, &slow);
     if (!done && slow) {
         b->workspace = before;
-        done = conv_build(b, way, k, &none, affine ? &split : NULL, &slow);
+        done = conv_build(b, algorithm, k, &none, affine ? &split : NULL, &slow);
     }
     b->step = whole;
     return done;
@@ -210,8 +211,8 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Fused f = fused_match(b, s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
-    /* Its way for packed weights writes dense matrices only, and version 3.7 writes a single column
-       as if it had no gaps. */
+    /* Its algorithm for packed weights writes dense matrices only, and version 3.7 writes a single
+       column as if it had no gaps. */
     const bool packs = (b->weights && b->weights[2]) || s->view[0].dim[s->view[0].rank - 1] == 1;
     Chain *c = chain_new(b, k, f.whole, packs ? TAIL_DENSE : TAIL_ANY, &y);
     if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);

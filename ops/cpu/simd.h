@@ -28,13 +28,15 @@ enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 
 typedef struct Simd {
     const char *name;
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
-       C_WHERE. */
+       C_WHERE, C_AS. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
     /* y[i] = c[i] != 0 ? a[i] : b[i] */
     void (*where[CLASS_COUNT])(void *y, const void *c, const void *a, const void *b, int64_t n);
     /* NULL: no numeric type. */
     void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n);
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
+    /* y[i] = a[i] stored in an element of the type and loaded again; b is not read. */
+    void (*as[CLASS_COUNT][SIMD_TYPES])(void *y, const void *a, const void *b, int64_t n);
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
        class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
@@ -43,6 +45,9 @@ typedef struct Simd {
     /* y[i] += w[0] * x[i*stride]. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);
+    /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to k[2]
+     */
+    void (*requantize)(float *y, const float *x, const float k[6], int64_t n);
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
     /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,

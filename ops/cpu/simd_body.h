@@ -281,14 +281,46 @@ DEFINE_WHERE(uint, uint64_t)
                 y[i * stride] = (S)(to);                                                    \
             }                                                                               \
     }
-#define MOVES_FLOAT(dt, S, from, to, to_int) DEFINE_MOVES(float, float, dt, S, from, to)
-#define MOVES_DOUBLE(dt, S, from, to, to_int) DEFINE_MOVES(double, double, dt, S, from, to)
-#define MOVES_INT(dt, S, from, to, to_int) DEFINE_MOVES(int, int64_t, dt, S, from, to_int)
-#define MOVES_UINT(dt, S, from, to, to_int) DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int)
+/* Both of them, without memory between. */
+#define DEFINE_AS(class, T, dt, S, value)                                                \
+    static void as_##class##_##dt(void *py, const void *pa, const void *pb, int64_t n) { \
+        T *y = py;                                                                       \
+        const T *a = pa;                                                                 \
+        (void)pb;                                                                        \
+        EACH {                                                                           \
+            const T x = a[i];                                                            \
+            y[i] = (T)(value);                                                           \
+        }                                                                                \
+    }
+#define STORED(S, from, to) from((S)(to))
+#define MOVES_FLOAT(dt, S, from, to, to_int)    \
+    DEFINE_MOVES(float, float, dt, S, from, to) \
+    DEFINE_AS(float, float, dt, S, STORED(S, from, to))
+#define MOVES_DOUBLE(dt, S, from, to, to_int)     \
+    DEFINE_MOVES(double, double, dt, S, from, to) \
+    DEFINE_AS(double, double, dt, S, STORED(S, from, to))
+#define MOVES_INT(dt, S, from, to, to_int)          \
+    DEFINE_MOVES(int, int64_t, dt, S, from, to_int) \
+    DEFINE_AS(int, int64_t, dt, S, STORED(S, from, to_int))
+#define MOVES_UINT(dt, S, from, to, to_int)           \
+    DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int) \
+    DEFINE_AS(uint, uint64_t, dt, S, STORED(S, from, to_int))
 TYPES(MOVES_FLOAT)
 TYPES(MOVES_DOUBLE)
 TYPES(MOVES_INT)
 TYPES(MOVES_UINT)
+
+/* y[i] = x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by k[1], clamped to
+   k[2]..k[3] (what is no number becomes k[2]), and the result less k[4] is multiplied by k[5]. */
+static void requantize(float *restrict y, const float *x, const float k[6], int64_t n) {
+    const float scale = k[0], zero = k[1], low = k[2], high = k[3], shift = k[4], factor = k[5];
+    EACH {
+        float q = rintf(x[i] / scale) + zero;
+        q = q > low ? q : low;
+        q = q < high ? q : high;
+        y[i] = (q - shift) * factor;
+    }
+}
 
 /* ---- reductions */
 #define DEFINE_MERGE(name, W, T, value)                                       \
@@ -434,6 +466,10 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 #define STORE_DOUBLE(dt, S, from, to, to_int) [dt] = store_double_##dt,
 #define STORE_INT(dt, S, from, to, to_int) [dt] = store_int_##dt,
 #define STORE_UINT(dt, S, from, to, to_int) [dt] = store_uint_##dt,
+#define AS_FLOAT(dt, S, from, to, to_int) [dt] = as_float_##dt,
+#define AS_DOUBLE(dt, S, from, to, to_int) [dt] = as_double_##dt,
+#define AS_INT(dt, S, from, to, to_int) [dt] = as_int_##dt,
+#define AS_UINT(dt, S, from, to, to_int) [dt] = as_uint_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
 #define TOTALS(class)                                                                       \
@@ -452,9 +488,11 @@ const Simd SIMD_TABLE = {
     .where = {float_where, double_where, int_where, uint_where},
     .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
+    .as = {{TYPES(AS_FLOAT)}, {TYPES(AS_DOUBLE)}, {TYPES(AS_INT)}, {TYPES(AS_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
     .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
+    .requantize = requantize,
     .taps = taps,
     .softmax = {softmax_float, softmax_double},
     .blend = {blend_float, blend_double},

@@ -20,9 +20,10 @@ typedef struct Source {
 } Source;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
-    bool source;
-    int a, b, c; /* earlier values, or the source */
+    bool source, inside; /* inside: a later instruction computes it on the way */
+    int a, b, c;         /* earlier values, or the source */
     size_t at;
+    float *requantize; /* the numbers of Simd.requantize of value a, where it is that; else NULL */
 } Instruction;
 struct Vector {
     Class class;
@@ -32,6 +33,7 @@ struct Vector {
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
+    void (*requantize)(float *y, const float *x, const float k[6], int64_t n);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
     size_t registers;                              /* bytes, from the first source's on */
     Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
@@ -98,19 +100,35 @@ static int source_of(Making *m, const Scalar *c) {
            : c->op == C_ACC ? m->acc_source
                             : literal_source(m->v, c->k);
 }
+/* Quantizing and dequantizing again are seven instructions and one kernel. */
+static void join_requantized(Making *m, const Scalar *code, int ncode) {
+    for (int i = ncode - 1; i >= 0; i--) {
+        Requantize r;
+        if (m->v->code[i].inside || !requantize_match(code, ncode, i, &r)) continue;
+        Instruction *to = &m->v->code[i];
+        for (int k = 0; k < r.ninside; k++) m->v->code[r.inside[k]].inside = true;
+        to->a = to->b = to->c = r.x;
+        to->requantize = arena_copy(m->b->arena, r.k, sizeof r.k);
+    }
+}
+
 static bool translate_code(Making *m, const Scalar *code, int ncode) {
+    const Simd *simd = m->b->device->simd;
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
         const Scalar *c = &code[i];
-        if (!reads_earlier(c, i)) return build_fail(m->b, "a malformed element-wise program");
+        if (!reads_earlier(c, i) || (c->op == C_AS && !dtype_numeric(c->b)))
+            return build_fail(m->b, "a malformed element-wise program");
         const int n = scalar_values(c->op);
         const bool square = n && is_square(code, i);
         Instruction *to = &v->code[i];
         *to = (Instruction){.source = n == 0, .a = n ? c->a : source_of(m, c)};
         to->b = n < 2 || square ? to->a : c->b;
         to->c = n < 3 ? to->a : c->c;
-        if (n) to->op = m->b->device->simd->op[v->class][square ? C_MUL : c->op];
+        if (c->op == C_AS) to->op = simd->as[v->class][c->b];
+        else if (n) to->op = simd->op[v->class][square ? C_MUL : c->op];
     }
+    if (v->class == CLASS_FLOAT) join_requantized(m, code, ncode);
     return true;
 }
 
@@ -122,12 +140,13 @@ static void assign_registers(Making *m) {
     for (int i = 0; i < v->nsource; i++) v->source[i].at = build_bytes(m->b, BLOCK * v->size);
     for (int i = 0; i < v->ncode; i++) {
         last[i] = i;
-        if (!v->code[i].source) last[v->code[i].a] = last[v->code[i].b] = last[v->code[i].c] = i;
+        if (!v->code[i].source && !v->code[i].inside)
+            last[v->code[i].a] = last[v->code[i].b] = last[v->code[i].c] = i;
     }
     int count = 0;
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
-        if (c->source) continue;
+        if (c->source || c->inside) continue;
         if (!nspare) {
             at[count] = build_bytes(m->b, BLOCK * v->size);
             spare[nspare++] = count++;
@@ -135,7 +154,7 @@ static void assign_registers(Making *m) {
         const int r = spare[--nspare];
         c->at = at[r];
         for (int k = 0; k < i; k++)
-            if (!v->code[k].source && last[k] == i) {
+            if (!v->code[k].source && !v->code[k].inside && last[k] == i) {
                 int back = 0;
                 while (at[back] != v->code[k].at) back++;
                 spare[nspare++] = back;
@@ -189,6 +208,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
+    v->requantize = b->device->simd->requantize;
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate_code(&m, code, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
@@ -274,13 +294,15 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     load_tile(v, t, base, offset);
     for (int i = 0; i <= end; i++) {
         const Instruction *c = &v->code[i];
+        if (c->inside) continue;
         if (c->source) {
             t->value[i] = t->source[c->a];
             continue;
         }
         t->value[i] = i == end && direct ? to : base[v->nsource + 1] + c->at;
         const void *a = t->value[c->a], *b = t->value[c->b];
-        if (c->op) c->op(t->value[i], a, b, t->rows * t->columns);
+        if (c->requantize) v->requantize(t->value[i], a, c->requantize, t->rows * t->columns);
+        else if (c->op) c->op(t->value[i], a, b, t->rows * t->columns);
         else v->where(t->value[i], a, b, t->value[c->c], t->rows * t->columns);
     }
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);

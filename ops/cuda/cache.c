@@ -1,5 +1,5 @@
-/* cache.c -- one file a kernel, named after the digest of its text: the text's length, the text,
-   the image. */
+/* cache.c -- one file for each kernel, named after the digest of its text; it holds the text's
+   length, the text and the image. */
 #include "ops/cuda/cache.h"
 #include <errno.h>
 #include <stdint.h>

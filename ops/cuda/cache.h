@@ -13,9 +13,10 @@ bool digest_same(Digest, Digest);
 /* The folder for kernels: `folder` if it is not "", else isomer/cuda in $XDG_CACHE_HOME or
    ~/.cache. "none", or no such variable: false, and nothing is kept. */
 bool cache_folder(const char *folder, char *path, size_t n);
-/* The image that was kept for this text; false: none. The file holds the text too, and is believed
+/* The image that was stored for this text; false: none. The file also holds the text, and is used
    only if that is the same. */
 bool cache_get(const char *path, const char *text, Image *);
-/* Written aside and renamed: what is there is whole. Failing to write is no error. */
+/* Written to a temporary file and renamed, so that files are always complete. A failure to write is
+   not an error. */
 void cache_put(const char *path, const char *text, const Image *);
 #endif

@@ -48,7 +48,7 @@ Compiler *compiler_open(const char *folder, int capability, char *why, size_t n)
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-static bool failed(Compiler *c, nvrtcProgram p, nvrtcResult r, char *why, size_t n) {
+static bool compile_failed(Compiler *c, nvrtcProgram p, nvrtcResult r, char *why, size_t n) {
     size_t size = 0;
     char *log = NULL;
     if (p && !c->nvrtcGetProgramLogSize_(p, &size) && (log = calloc(size + 1, 1)))
@@ -72,7 +72,7 @@ bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *w
     nvrtcResult r = c->nvrtcCreateProgram_(&p, text, "kernel.cu", 0, NULL, NULL);
     if (!r) r = c->nvrtcCompileProgram_(p, 2, option);
     const bool done = !r && take_image(c, p, image);
-    if (r) failed(c, p, r, why, n);
+    if (r) compile_failed(c, p, r, why, n);
     else if (!done) snprintf(why, n, "NVRTC gives no code for a kernel");
     if (!done) free(image->bytes), *image = (Image){0};
     if (p) c->nvrtcDestroyProgram_(&p);

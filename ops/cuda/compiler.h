@@ -13,7 +13,8 @@ typedef struct Compiler Compiler;
 /* For devices of this compute capability (90: sm_90). NULL: `why` says which library is missing. */
 Compiler *compiler_open(const char *folder, int capability, char *why, size_t n);
 void compiler_close(Compiler *);
-/* What decides the image beside the text: compiler, version, target. It lives with the compiler. */
+/* What determines the image besides the text: compiler, version, target. It lives as long as the
+   compiler. */
 const char *compiler_identity(const Compiler *);
 /* args: how many pointers the kernel "k" of the text takes. */
 bool compiler_run(Compiler *, const char *text, int args, Image *, char *why, size_t n);

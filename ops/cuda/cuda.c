@@ -1,10 +1,10 @@
 /* cuda.c -- the back end: kernels from steps, started on the device's one stream. A step is run by
-   a library's way or by a generated kernel; a library's way that leaves the step's program out is
-   followed by a generated kernel that runs it in place. */
+   a library's algorithm or by a generated kernel; an algorithm that leaves the step's program out
+   is followed by a generated kernel that runs it in place. */
 #include "ops/cuda/cache.h"
 #include "ops/cuda/device.h"
 #include "ops/cuda/generate.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct Code { /* a generated kernel, loaded */
 struct Kernel {
     Device *device;
     Library *library; /* NULL: generated alone */
-    Way *way;
+    Algorithm *algorithm;
     Code code;
     void *table;
     int nview;
@@ -43,7 +43,7 @@ static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t
     r = f->cuModuleGetFunction_(&c->function, c->module, "k");
     return !r || device_failed(d, "a kernel's function", r, why, n);
 }
-/* The key of the cache is the text, so that it begins with what else decides the image. */
+/* The key of the cache is the text, so it begins with whatever else determines the image. */
 static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) {
     static const char form[] = "/* %s */\n%s%s";
     const char *identity = compiler_identity(d->compiler);
@@ -58,10 +58,10 @@ static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) 
     free(text);
     return done;
 }
-static bool make_code(Device *d, const Step *s, int way, Code *c, bool *table, char *why,
+static bool make_code(Device *d, const Step *s, int algorithm, Code *c, bool *table, char *why,
                       size_t n) {
     Source source;
-    if (!source_write(s, way, &source, why, n)) return false;
+    if (!source_write(s, algorithm, &source, why, n)) return false;
     c->grid = source.grid, c->block = source.block;
     c->args = s->nview + source.table;
     *table = source.table;
@@ -83,10 +83,10 @@ static int run_code(const Kernel *k, void *const view[]) {
 
 /* ---- kernels */
 static int cuda_choices(Device *d, const Step *s) {
-    int n = source_ways(s), ways[LIBRARIES];
+    int n = source_variants(s), algorithms[LIBRARIES];
     if (!n) return 0;
-    memo_ways(d, s, ways);
-    for (int k = 0; k < LIBRARIES; k++) n += ways[k];
+    memo_algorithms(d, s, algorithms);
+    for (int k = 0; k < LIBRARIES; k++) n += algorithms[k];
     return n;
 }
 
@@ -111,10 +111,10 @@ static bool make_rest(Kernel *k, const Step *s, char *why, size_t n) {
     k->code.view[s->nview] = 0;
     return true;
 }
-static bool make_generated(Kernel *k, const Step *s, int way, char *why, size_t n) {
+static bool make_generated(Kernel *k, const Step *s, int algorithm, char *why, size_t n) {
     const size_t bytes = sizeof *s->param * (size_t)s->nparam;
     bool table = false;
-    if (!make_code(k->device, s, way, &k->code, &table, why, n)) return false;
+    if (!make_code(k->device, s, algorithm, &k->code, &table, why, n)) return false;
     for (int j = 0; j < s->nview; j++) k->code.view[j] = j;
     k->code.view[s->nview] = -1;
     if (!table) return true;
@@ -124,17 +124,17 @@ static bool make_generated(Kernel *k, const Step *s, int way, char *why, size_t 
 static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
                         size_t n) {
     Device *d = k->device;
-    int ways[LIBRARIES];
-    memo_ways(d, s, ways);
+    int algorithms[LIBRARIES];
+    memo_algorithms(d, s, algorithms);
     for (int j = 0; j < LIBRARIES; j++) {
-        if (choice >= ways[j]) {
-            choice -= ways[j];
+        if (choice >= algorithms[j]) {
+            choice -= algorithms[j];
             continue;
         }
         bool rest = false;
         k->library = d->library[j];
-        k->way = k->library->make(k->library, s, choice, &rest, workspace, why, n);
-        return k->way && (!rest || make_rest(k, s, why, n));
+        k->algorithm = k->library->make(k->library, s, choice, &rest, workspace, why, n);
+        return k->algorithm && (!rest || make_rest(k, s, why, n));
     }
     return make_generated(k, s, choice, why, n);
 }
@@ -143,7 +143,7 @@ static void cuda_forget(Kernel *k) {
     if (!k) return;
     Device *d = k->device;
     d->driver.cuCtxSetCurrent_(d->context);
-    if (k->way) k->library->forget(k->way);
+    if (k->algorithm) k->library->forget(k->algorithm);
     if (k->table) memory_drop(d, k->table);
     if (k->code.module) {
         d->driver.cuStreamSynchronize_(d->stream);
@@ -176,11 +176,11 @@ static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
         view[j] = k->slot[j] < 0 ? NULL : (char *)slot[k->slot[j]] + k->offset[j];
     if (!d->started && d->driver.cuEventRecord_(d->start, d->stream)) return -1;
     d->started = true;
-    if (k->way && k->library->run(k->way, view, workspace)) return -1;
+    if (k->algorithm && k->library->run(k->algorithm, view, workspace)) return -1;
     return run_code(k, view);
 }
 
-/* A kernel that fails is seen here: after it the context is of no use any more. */
+/* The failure of a kernel shows here; the context cannot be used after it. */
 static int cuda_wait(Device *d, double *ns) {
     const Driver *f = &d->driver;
     float ms = 0;

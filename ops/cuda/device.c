@@ -1,8 +1,8 @@
-/* device.c -- opening a GPU: driver, context, stream, compiler, libraries; and saying what it is.
+/* device.c -- opens a GPU: driver, context, stream, compiler, libraries; and describes it.
  */
 #include "ops/cuda/device.h"
 #include "ops/cuda/cache.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

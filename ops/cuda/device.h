@@ -6,29 +6,29 @@
 #include "ops/cuda/source.h"
 
 enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
-typedef struct Options {
+typedef struct CudaOptions {
     int device;                 /* number of the GPU */
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
-    size_t workspace;           /* bytes that a library's way may take */
-} Options;
+    size_t workspace;           /* bytes that a library's algorithm may take */
+} CudaOptions;
 /* False: `why` names the word that is not understood. */
-bool options_parse(const char *text, Options *, char *why, size_t n);
+bool options_parse(const char *text, CudaOptions *, char *why, size_t n);
 
 typedef struct Held Held;
 typedef struct Memo Memo;
-typedef struct Library Library; /* ways to run steps that a library of NVIDIA's has */
+typedef struct Library Library; /* one of NVIDIA's (algorithms.h) */
 struct Device {
     Driver driver;
-    Options options;
+    CudaOptions options;
     Compiler *compiler;
     CUdevice gpu;
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    bool started, kept; /* something was started since the last wait; kernels are kept on disk */
-    bool lost;          /* the device failed, and will not work again */
+    bool started, kept; /* something was started since the last wait; kernels are stored on disk */
+    bool lost;          /* the device failed and cannot be used again */
     int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
     char name[128], cache[OPTION_ROOM];
     Held *held;
@@ -48,7 +48,7 @@ int device_identity(const Device *, char *text, size_t n);
 void *memory_take(Device *, size_t bytes);
 void memory_give(Device *, void *);
 int memory_copy(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-/* Contents that never change, once a device for equal ones. */
+/* Contents that never change, stored once for equal ones. */
 void *memory_hold(Device *, const void *bytes, size_t n);
 void memory_drop(Device *, void *);
 void memory_drop_all(Device *);

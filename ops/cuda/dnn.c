@@ -1,9 +1,9 @@
 /* dnn.c -- cuDNN's graph API: convolutions of float32 by engines that say of themselves that they
    are exact: no tensor cores (which is TF32 for float32), no narrower inputs or sums, the same
    bytes every time. A program `[+ z] + bias [relu]` is a part of the graph where an engine takes
-   it; the same convolution alone, with the program after it, is a further way. */
+   it; the same convolution alone, with the program after it, is a further algorithm. */
 #include "ops/cuda/library.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +20,14 @@
     X(cudnnBackendGetAttribute)      \
     X(cudnnBackendFinalize)          \
     X(cudnnBackendExecute)
-enum { WAYS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
+enum { ALGORITHMS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
 enum { X_ID = 1, W_ID, Y_ID, BIAS_ID, Z_ID, INNER_ID /* and those after it */ };
 typedef cudnnBackendDescriptor_t Desc;
 typedef struct Dnn {
     Library base;
     Device *device;
     cudnnHandle_t handle;
-    Desc described; /* a GPU that is not here, in place of the handle */
+    Desc described; /* a GPU that is only described, instead of the handle */
     char identity[40];
 #define X(f) __typeof__(f) *f##_;
     DNN_FUNCTIONS(X)
@@ -42,36 +42,36 @@ typedef struct Epilogue {
     int bias, z; /* views, -1: none */
     bool relu;
 } Epilogue;
-struct Way {
+struct Algorithm {
     Dnn *dnn;
-    int nkept, nplan, way;
-    Desc kept[DESCRIPTORS], plan[WAYS], pack; /* pack: with the memory of the last run */
-    int64_t workspace[WAYS];
+    int nkept, nplan, algorithm;
+    Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack; /* pack: with the memory of the last run */
+    int64_t workspace[ALGORITHMS];
     Epilogue epilogue;
     void *memory[INNER_ID + 1];
 };
 
 /* ---- descriptors */
-static Desc keep(Way *w, cudnnBackendDescriptorType_t type) {
+static Desc keep_descriptor(Algorithm *w, cudnnBackendDescriptorType_t type) {
     Desc d = NULL;
     if (w->nkept == DESCRIPTORS || w->dnn->cudnnBackendCreateDescriptor_(type, &d)) return NULL;
     return w->kept[w->nkept++] = d;
 }
-static bool set(Way *w, Desc d, cudnnBackendAttributeName_t name_, cudnnBackendAttributeType_t type,
-                int64_t n, const void *v) {
+static bool set(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_,
+                cudnnBackendAttributeType_t type, int64_t n, const void *v) {
     return d && !w->dnn->cudnnBackendSetAttribute_(d, name_, type, n, v);
 }
-static bool set_desc(Way *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
+static bool set_desc(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
     return *v && set(w, d, name_, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, v);
 }
-static Desc finalized(Way *w, Desc d, bool good) {
+static Desc finalized(Algorithm *w, Desc d, bool good) {
     return good && !w->dnn->cudnnBackendFinalize_(d) ? d : NULL;
 }
 
-static Desc tensor(Way *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
+static Desc tensor(Algorithm *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
                    int64_t align, bool inner) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc d = keep(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    Desc d = keep_descriptor(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     return finalized(w, d,
                      set(w, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
                          set(w, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, dim) &&
@@ -82,7 +82,7 @@ static Desc tensor(Way *w, int64_t id, int rank, const int64_t dim[], const int6
 }
 /* A view with at least two spatial axes: one is preceded by an axis of size 1. Strides of axes of
    size 1 say what they would be in a dense tensor. */
-static Desc view_tensor(Way *w, int64_t id, const View *v, bool inner) {
+static Desc view_tensor(Algorithm *w, int64_t id, const View *v, bool inner) {
     int64_t dim[AXES], stride[AXES];
     const int more = v->rank == 3;
     int n = 0;
@@ -94,14 +94,14 @@ static Desc view_tensor(Way *w, int64_t id, const View *v, bool inner) {
         if (dim[a] == 1) stride[a] = a + 1 < n ? dim[a + 1] * stride[a + 1] : 1;
     return tensor(w, id, n, dim, stride, v->offset % 4 ? 4 : 16, inner);
 }
-static Desc bias_tensor(Way *w, const View *v, const View *y) {
+static Desc bias_tensor(Algorithm *w, const View *v, const View *y) {
     int64_t dim[AXES] = {1, y->dim[1], 1, 1, 1}, stride[AXES] = {y->dim[1], 1, 1, 1, 1};
     return tensor(w, BIAS_ID, y->rank < 4 ? 4 : y->rank, dim, stride, v->offset % 4 ? 4 : 16,
                   false);
 }
 
 /* ---- the graph */
-static Desc convolution(Way *w, const Step *s) {
+static Desc convolution(Algorithm *w, const Step *s) {
     const int n = s->view[1].rank - 2, more = n == 1;
     const int64_t *p = s->param + 1, axes = n + more;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -109,7 +109,7 @@ static Desc convolution(Way *w, const Step *s) {
     static const cudnnBackendAttributeName_t names[] = {
         CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
         CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS};
-    Desc d = keep(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    Desc d = keep_descriptor(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     bool good =
         set(w, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
         set(w, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode) &&
@@ -121,11 +121,11 @@ static Desc convolution(Way *w, const Step *s) {
     }
     return finalized(w, d, good);
 }
-static Desc convolve(Way *w, const Step *s, Desc y) {
+static Desc convolve(Algorithm *w, const Step *s, Desc y) {
     const Desc x = view_tensor(w, X_ID, &s->view[1], false),
                weights = view_tensor(w, W_ID, &s->view[2], false), c = convolution(w, s);
     const double alpha = 1, beta = 0;
-    Desc o = keep(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
     return finalized(
         w, o,
         set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &x) &&
@@ -137,13 +137,13 @@ static Desc convolve(Way *w, const Step *s, Desc y) {
             set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1, &beta));
 }
 /* y = mode(x) or mode(x, b). */
-static Desc pointwise(Way *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
+static Desc pointwise(Algorithm *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc p = keep(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    Desc p = keep_descriptor(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     p = finalized(w, p,
                   set(w, p, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode) &&
                       set(w, p, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type));
-    Desc o = keep(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     return finalized(w, o,
                      set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &p) &&
                          set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, &x) &&
@@ -151,7 +151,7 @@ static Desc pointwise(Way *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y)
                          set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &y));
 }
 /* The convolution, then z, then the bias, then relu: the order that exact engines take. */
-static Desc graph_of(Way *w, const Step *s) {
+static Desc graph_of(Algorithm *w, const Step *s) {
     const View *y = &s->view[0];
     const Epilogue *e = &w->epilogue;
     const int after = (e->z >= 0) + (e->bias >= 0) + e->relu;
@@ -171,7 +171,7 @@ static Desc graph_of(Way *w, const Step *s) {
     if (e->relu) part[n] = pointwise(w, CUDNN_POINTWISE_RELU_FWD, made[n - 1], NULL, made[n]), n++;
     bool good = true;
     for (int k = 0; k < n; k++) good = good && part[k];
-    Desc g = keep(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    Desc g = keep_descriptor(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     good = good && set(w, g, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, part);
     if (w->dnn->handle)
         good = good &&
@@ -198,12 +198,12 @@ static bool is_exact(const Dnn *l, Desc config) {
     l->cudnnBackendDestroyDescriptor_(engine);
     return exact;
 }
-/* A finished plan of this engine's, if it fits into the workspace. */
-static void take_plan(Way *w, Desc config) {
+/* A finished plan of this engine, if its workspace is small enough. */
+static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
     int64_t one;
-    if (w->nplan == WAYS || !is_exact(l, config) ||
+    if (w->nplan == ALGORITHMS || !is_exact(l, config) ||
         l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
         return;
     bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
@@ -219,9 +219,9 @@ static void take_plan(Way *w, Desc config) {
     if (good) w->plan[w->nplan++] = p;
     else l->cudnnBackendDestroyDescriptor_(p);
 }
-static void take_plans(Way *w, Desc graph, cudnnBackendHeurMode_t mode) {
+static void take_plans(Algorithm *w, Desc graph, cudnnBackendHeurMode_t mode) {
     Dnn *l = w->dnn;
-    Desc config[FOUND] = {NULL}, h = keep(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    Desc config[FOUND] = {NULL}, h = keep_descriptor(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     int64_t n = 0;
     int made = 0;
     bool good = set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph) &&
@@ -246,7 +246,7 @@ static bool positive(const View *v) { /* as cuDNN wants it: no axis repeats or r
         if (v->dim[a] < 1 || (v->dim[a] > 1 && v->stride[a] < 1)) return false;
     return v->dtype == FLOAT;
 }
-static bool fits(const Step *s) {
+static bool conv_fits(const Step *s) {
     if (s->kind != S_CONV || s->view[0].rank < 3 || s->view[0].rank > AXES) return false;
     return positive(&s->view[0]) && positive(&s->view[1]) && positive(&s->view[2]);
 }
@@ -255,7 +255,7 @@ static bool is_bias(const View *v) {
         if (v->dim[a] > 1 && v->stride[a] != (a == 1)) return false;
     return v->dtype == FLOAT;
 }
-/* The program is sums of one bias and one tensor at most, then perhaps relu. */
+/* The program adds at most one bias and one tensor, and may end with relu. */
 static bool epilogue_of(const Step *s, Epilogue *e) {
     const Scalar *c = s->code;
     int at = 1;
@@ -271,17 +271,17 @@ static bool epilogue_of(const Step *s, Epilogue *e) {
     e->relu = at < s->ncode && c[at].op == C_RELU && c[at].a == at - 1;
     return at + e->relu == s->ncode && e->bias >= 0;
 }
-static void dnn_forget(Way *w) {
+static void dnn_forget(Algorithm *w) {
     if (w->pack) w->dnn->cudnnBackendDestroyDescriptor_(w->pack);
     for (int k = 0; k < w->nplan; k++) w->dnn->cudnnBackendDestroyDescriptor_(w->plan[k]);
     for (int k = w->nkept - 1; k >= 0; k--) w->dnn->cudnnBackendDestroyDescriptor_(w->kept[k]);
     free(w);
 }
 /* All exact plans for the step, with its program or without. */
-static Way *find(Dnn *l, const Step *s, bool fused) {
+static Algorithm *find_plans(Dnn *l, const Step *s, bool fused) {
     Epilogue e = {-1, -1, false};
-    if (!fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
-    Way *w = calloc(1, sizeof *w);
+    if (!conv_fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
+    Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->dnn = l, w->epilogue = e;
     Desc graph = graph_of(w, s);
@@ -289,41 +289,41 @@ static Way *find(Dnn *l, const Step *s, bool fused) {
     if (graph && w->nplan == 0) take_plans(w, graph, CUDNN_HEUR_MODE_FALLBACK);
     return w->nplan ? w : (dnn_forget(w), NULL);
 }
-static int count_ways(Dnn *l, const Step *s, bool fused) {
-    Way *w = find(l, s, fused);
+static int count_algorithms(Dnn *l, const Step *s, bool fused) {
+    Algorithm *w = find_plans(l, s, fused);
     const int n = w ? w->nplan : 0;
     if (w) dnn_forget(w);
     return n;
 }
 
-/* ---- the library: ways with the program in them come first */
-static int dnn_ways(Library *base, const Step *s) {
+/* ---- the library: algorithms with the program in them come first */
+static int dnn_algorithms(Library *base, const Step *s) {
     Dnn *l = (Dnn *)base;
-    if (!fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
-    return count_ways(l, s, true) + count_ways(l, s, false);
+    if (!conv_fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
+    return count_algorithms(l, s, true) + count_algorithms(l, s, false);
 }
-static Way *dnn_make(Library *base, const Step *s, int way, bool *rest, size_t *workspace,
-                     char *why, size_t n) {
+static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *rest,
+                           size_t *workspace, char *why, size_t n) {
     Dnn *l = (Dnn *)base;
-    Way *w = find(l, s, true);
+    Algorithm *w = find_plans(l, s, true);
     *rest = false;
-    if (!w || way >= w->nplan) {
-        way -= w ? w->nplan : 0;
+    if (!w || algorithm >= w->nplan) {
+        algorithm -= w ? w->nplan : 0;
         if (w) dnn_forget(w);
-        w = find(l, s, false);
+        w = find_plans(l, s, false);
         *rest = s->ncode > 0;
     }
-    if (!w || way >= w->nplan) {
+    if (!w || algorithm >= w->nplan) {
         if (w) dnn_forget(w);
-        return snprintf(why, n, "cuDNN has no such way"), NULL;
+        return snprintf(why, n, "cuDNN has no such algorithm"), NULL;
     }
-    w->way = way;
-    *workspace = (size_t)w->workspace[way];
+    w->algorithm = algorithm;
+    *workspace = (size_t)w->workspace[algorithm];
     return w;
 }
 
-/* The memory of a run; it is the last run's, mostly. */
-static bool pack_memory(Way *w, void *const view[], void *workspace) {
+/* The memory of a run; mostly the same as in the last one. */
+static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     const Epilogue *e = &w->epilogue;
     void *at[INNER_ID + 1] = {view[1], view[2], view[0]};
@@ -346,10 +346,10 @@ static bool pack_memory(Way *w, void *const view[], void *workspace) {
                    set(w, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
                        &workspace)) != NULL;
 }
-static int dnn_run(Way *w, void *const view[], void *workspace) {
+static int dnn_run(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     if (!l->handle || !pack_memory(w, view, workspace)) return -1;
-    return l->cudnnBackendExecute_(l->handle, w->plan[w->way], w->pack) ? -1 : 0;
+    return l->cudnnBackendExecute_(l->handle, w->plan[w->algorithm], w->pack) ? -1 : 0;
 }
 static void dnn_close(Library *base) {
     Dnn *l = (Dnn *)base;
@@ -358,7 +358,8 @@ static void dnn_close(Library *base) {
     free(l);
 }
 
-/* A GPU that is not here: a file of cuDNN's own (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
+/* A GPU that is only described, by a file of cuDNN's format
+   (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
 static bool describe(Dnn *l, const char *path, char *why, size_t n) {
     char text[4096];
     FILE *f = fopen(path, "r");
@@ -389,7 +390,7 @@ bool dnn_open(Device *d, Library **out, char *why, size_t n) {
     if (!library_functions(library, file, sizeof name / sizeof *name, name, function, why, n))
         return free(l), false;
     l->device = d;
-    l->base = (Library){l->identity, dnn_ways, dnn_make, dnn_run, dnn_forget, dnn_close};
+    l->base = (Library){l->identity, dnn_algorithms, dnn_make, dnn_run, dnn_forget, dnn_close};
     *out = &l->base;
     snprintf(l->identity, sizeof l->identity, ", cuDNN %zu", l->cudnnGetVersion_());
     return start(l, why, n);

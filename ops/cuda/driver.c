@@ -1,4 +1,4 @@
-/* driver.c -- opening the driver's library. It stays open: it belongs to the process. */
+/* driver.c -- opens the driver's library, which stays open until the process ends. */
 #include "ops/cuda/driver.h"
 #include <dlfcn.h>
 #include <stdio.h>

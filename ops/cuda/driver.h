@@ -39,7 +39,7 @@ typedef struct Driver {
 #undef X
 } Driver;
 
-enum { DRIVER_VERSION = 13000 }; /* of CUDA: the least that is taken */
+enum { DRIVER_VERSION = 13000 }; /* of CUDA: the oldest that is accepted */
 /* False: one sentence says what is missing and how to get it. */
 bool driver_open(Driver *, char *why, size_t n);
 const char *driver_error(const Driver *, CUresult);

@@ -42,14 +42,18 @@ int64_t dims_product(const View *v, int from, int to) {
 }
 
 /* ---- elements */
-const char *element(Gen *g, int view, const char *at, char class) {
-    const char *x = g->packed ? say(g, "l%d[e]", view) : say(g, "v%d[%s]", view, at);
-    switch (g->step->view[view].dtype) {
+/* The stored element x of type t as a value of the class. */
+static const char *loaded(Gen *g, int t, const char *x, char class) {
+    switch (t) {
     case F16: return say(g, "(%s)h2f(%s)", class_name(class), x);
     case BF16: return say(g, "(%s)b2f(%s)", class_name(class), x);
     case B8: return say(g, "(%s)(%s != 0)", class_name(class), x);
     default: return say(g, "(%s)%s", class_name(class), x);
     }
+}
+const char *element(Gen *g, int view, const char *at, char class) {
+    const char *x = g->packed ? say(g, "l%d[e]", view) : say(g, "v%d[%s]", view, at);
+    return loaded(g, g->step->view[view].dtype, x, class);
 }
 
 /* A real number as an integer of this type. */
@@ -64,14 +68,17 @@ static const char *saturated(Gen *g, int t, const char *x) {
                bits == 64 ? 0x1p63 : (double)most, (long long)most, (long long)most);
 }
 
+/* The value x of the class as a stored element of type t. */
+static const char *converted(Gen *g, int t, const char *x, char class) {
+    if (t == F16 || t == BF16) return say(g, "%s((float)%s)", t == F16 ? "f2h" : "f2b", x);
+    if (t == B8) return say(g, "(%s != 0)", x);
+    const bool plain = t == F32 || t == F64 || !class_real(class);
+    return say(g, "(%s)%s", type_name(t), plain ? x : saturated(g, t, x));
+}
+
 void element_store(Gen *g, const char *at, const char *x, char class) {
-    const int t = g->step->view[0].dtype;
     const char *to = g->packed ? "l0[e]" : say(g, "v0[%s]", at);
-    if (t == F16 || t == BF16) line(g, "%s = %s((float)%s);", to, t == F16 ? "f2h" : "f2b", x);
-    else if (t == B8) line(g, "%s = %s != 0;", to, x);
-    else if (t == F32 || t == F64 || !class_real(class))
-        line(g, "%s = (%s)%s;", to, type_name(t), x);
-    else line(g, "%s = (%s)%s;", to, type_name(t), saturated(g, t, x));
+    line(g, "%s = %s;", to, converted(g, g->step->view[0].dtype, x, class));
 }
 
 const char *class_constant(Gen *g, double k, char class) {
@@ -199,6 +206,8 @@ static const char *program_value(Gen *g, const Scalar *k, const char *acc) {
     if (k->op == C_ACC) return say(g, "(%s)%s", T, acc);
     if (k->op == C_CONST) return class_constant(g, k->k, g->class);
     if (k->op == C_WHERE) return say(g, "t%d != 0 ? t%d : t%d", k->a, k->b, k->c);
+    if (k->op == C_AS)
+        return loaded(g, k->b, converted(g, k->b, say(g, "t%d", k->a), g->class), g->class);
     if (k->op == C_VIEW)
         return element(g, k->a, place_of(g, k->a, g->step->view[k->a].rank, ""), g->class);
     const bool wraps = !class_real(g->class) && k->op <= C_MUL;

@@ -1,4 +1,4 @@
-/* flat.c -- steps of which each element stands alone: ewise, copy, fill, sample. Axes are ordered
+/* flat.c -- steps whose elements are independent: ewise, copy, fill, sample. Axes are ordered
    as they lie in the output and joined where all views allow it. Where the last one is contiguous,
    a thread takes PACK elements with one load and one store; a copy that turns axes over goes
    through a tile in shared memory, so that both loads and stores of a warp are side by side. */
@@ -175,19 +175,19 @@ static void turn_write(Gen *g, const Flat *f, int turned) {
     g->out->grid = (unsigned)blocks, g->out->block = THREADS;
 }
 
-/* ---- ways */
-int flat_ways(const Step *s) {
+/* ---- variants */
+int flat_variants(const Step *s) {
     const Flat f = flatten(s);
     return turned_axis(&f) >= 0 || packable(&f) ? 2 : 1;
 }
-void flat_write(Gen *g, int way) {
+void flat_write(Gen *g, int variant) {
     const Step *whole = g->step;
     Flat f = flatten(whole);
     f.step.view = f.view;
     g->step = &f.step;
     const int turned = turned_axis(&f);
-    if (way == 0 && turned >= 0) turn_write(g, &f, turned);
-    else elements_write(g, &f, way == 0 && packable(&f));
+    if (variant == 0 && turned >= 0) turn_write(g, &f, turned);
+    else elements_write(g, &f, variant == 0 && packable(&f));
     g->step = whole;
 }
 

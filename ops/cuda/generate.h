@@ -21,7 +21,7 @@ typedef struct Gen {
 
 /* One line, indented by the braces before it. */
 void line(Gen *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A text that lives as long as the Gen; "" when memory is short, which the source remembers. */
+/* A text that lives as long as the Gen; "" if out of memory, which the source remembers. */
 const char *say(Gen *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void said_free(Gen *); /* what `say` gave */
@@ -37,29 +37,29 @@ int64_t dims_product(const View *, int from, int to);
 const char *element(Gen *, int view, const char *at, char class);
 void element_store(Gen *, const char *at, const char *x, char class);
 const char *class_constant(Gen *, double, char class);
-/* Where in a view the element i0, i1, .. of its first `rank` axes lies, `more` added. */
+/* The offset in a view of the element i0, i1, .. of its first `rank` axes, plus `more`. */
 const char *place_of(Gen *, int view, int rank, const char *more);
 /* Declares the index i0, .. of the output's first `rank` axes for the number `from`. */
 void index_lines(Gen *, const char *from, int rank);
 /* The program on an accumulator of this class, and the store of its result. */
 void finish(Gen *, const char *acc, char class);
-/* The class in which products and sums of these views, the first `views` inputs, are made. */
+/* The class in which products and sums of the first `views` inputs are computed. */
 char sum_class(const Step *, int views);
 
 /* Loops over the elements of the output, one thread an element: opens a brace that the caller
    closes. */
 void each_element(Gen *, int64_t count);
 
-/* ---- one file a family of steps; `way` from 0 */
-int flat_ways(const Step *);
-void flat_write(Gen *, int way); /* ewise, copy, fill */
+/* ---- one file for each family of steps; `variant` from 0 */
+int flat_variants(const Step *);
+void flat_write(Gen *, int variant); /* ewise, copy, fill */
 void sample_write(Gen *);
-int product_ways(const Step *);
-void product_write(Gen *, int way); /* gemm, conv */
+int product_variants(const Step *);
+void product_write(Gen *, int variant); /* gemm, conv */
 void window_conv(Gen *);
 void window_pool(Gen *);
-int rows_ways(const Step *);
-void rows_write(Gen *, int way); /* reduce, softmax */
+int rows_variants(const Step *);
+void rows_write(Gen *, int variant); /* reduce, softmax */
 bool loop_fits(const Step *);
 void loop_write(Gen *);
 #endif

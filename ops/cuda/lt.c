@@ -3,7 +3,7 @@
    the columns and relu are a part of it, other programs follow. Batch axes are one axis of one
    stride. */
 #include "ops/cuda/library.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <cublasLt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
     X(cublasLtMatrixLayoutCreate)           \
     X(cublasLtMatrixLayoutDestroy)          \
     X(cublasLtMatrixLayoutSetAttribute)
-enum { WAYS = 4, FLOAT = 1 /* ONNX's number */ };
+enum { ALGORITHMS = 4, FLOAT = 1 /* ONNX's number */ };
 typedef struct Lt {
     Library base;
     Device *device;
@@ -38,13 +38,13 @@ static const char *const name[] = {
     LT_FUNCTIONS(X)
 #undef X
 };
-struct Way {
+struct Algorithm {
     Lt *lt;
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t left, right, result; /* of the column-major product: b', a', y' */
     cublasLtMatmulPreference_t preference;
-    cublasLtMatmulHeuristicResult_t found[WAYS];
-    int count, way, bias; /* the view of the bias, -1: none */
+    cublasLtMatmulHeuristicResult_t found[ALGORITHMS];
+    int count, algorithm, bias; /* the view of the bias, -1: none */
 };
 
 /* ---- what fits */
@@ -145,7 +145,7 @@ static uint32_t alignment(const Step *s) {
 }
 
 /* fp32 in, fp32 sums, fused multiply-adds: neither tensor cores nor TF32. */
-static bool prefer(Lt *l, Way *w, const Step *s) {
+static bool prefer(Lt *l, Algorithm *w, const Step *s) {
     const uint64_t exact = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
                            CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
                            CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
@@ -163,7 +163,7 @@ static bool prefer(Lt *l, Way *w, const Step *s) {
                                                                  sizeof align);
     return good;
 }
-static bool describe(Lt *l, Way *w, const Product *p, cublasLtEpilogue_t e) {
+static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpilogue_t e) {
     const cublasOperation_t left = p->left.turned ? CUBLAS_OP_T : CUBLAS_OP_N,
                             right = p->right.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     if (l->cublasLtMatmulDescCreate_(&w->product, CUBLAS_COMPUTE_32F, CUDA_R_32F)) return false;
@@ -178,7 +178,7 @@ static bool describe(Lt *l, Way *w, const Product *p, cublasLtEpilogue_t e) {
            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &e,
                                                sizeof e);
 }
-static void lt_forget(Way *w) {
+static void lt_forget(Algorithm *w) {
     Lt *l = w->lt;
     if (w->preference) l->cublasLtMatmulPreferenceDestroy_(w->preference);
     if (w->left) l->cublasLtMatrixLayoutDestroy_(w->left);
@@ -187,48 +187,48 @@ static void lt_forget(Way *w) {
     if (w->product) l->cublasLtMatmulDescDestroy_(w->product);
     free(w);
 }
-/* All ways that the heuristics know, as descriptors. */
-static Way *find(Lt *l, const Step *s, bool *rest) {
+/* All algorithms that the heuristics know, as descriptors. */
+static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
     Product p;
     cublasLtEpilogue_t e;
     int bias;
     if (!product_of(s, &p) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return NULL;
     *rest = !epilogue_of(s, &e, &bias);
     if (*rest) e = CUBLASLT_EPILOGUE_DEFAULT, bias = -1;
-    Way *w = calloc(1, sizeof *w);
+    Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->lt = l, w->bias = bias;
-    const bool asked =
-        !l->cublasLtMatmulPreferenceCreate_(&w->preference) && prefer(l, w, s) &&
-        describe(l, w, &p, e) &&
-        !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right, w->result,
-                                            w->result, w->preference, WAYS, w->found, &w->count);
+    const bool asked = !l->cublasLtMatmulPreferenceCreate_(&w->preference) && prefer(l, w, s) &&
+                       describe_product(l, w, &p, e) &&
+                       !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right,
+                                                           w->result, w->result, w->preference,
+                                                           ALGORITHMS, w->found, &w->count);
     return asked && w->count > 0 ? w : (lt_forget(w), NULL);
 }
 
 /* ---- the library */
-static int lt_ways(Library *base, const Step *s) {
+static int lt_algorithms(Library *base, const Step *s) {
     bool rest;
-    Way *w = find((Lt *)base, s, &rest);
+    Algorithm *w = find_algorithms((Lt *)base, s, &rest);
     const int count = w ? w->count : 0;
     if (w) lt_forget(w);
     return count;
 }
-static Way *lt_make(Library *base, const Step *s, int way, bool *rest, size_t *workspace, char *why,
-                    size_t n) {
-    Way *w = find((Lt *)base, s, rest);
-    if (!w || way >= w->count) {
+static Algorithm *lt_make(Library *base, const Step *s, int algorithm, bool *rest,
+                          size_t *workspace, char *why, size_t n) {
+    Algorithm *w = find_algorithms((Lt *)base, s, rest);
+    if (!w || algorithm >= w->count) {
         if (w) lt_forget(w);
-        return snprintf(why, n, "cuBLASLt has no such way"), NULL;
+        return snprintf(why, n, "cuBLASLt has no such algorithm"), NULL;
     }
-    w->way = way;
-    *workspace = w->found[way].workspaceSize;
+    w->algorithm = algorithm;
+    *workspace = w->found[algorithm].workspaceSize;
     return w;
 }
-static int lt_run(Way *w, void *const view[], void *workspace) {
+static int lt_run(Algorithm *w, void *const view[], void *workspace) {
     Lt *l = w->lt;
     const float one = 1, zero = 0;
-    const cublasLtMatmulHeuristicResult_t *f = &w->found[w->way];
+    const cublasLtMatmulHeuristicResult_t *f = &w->found[w->algorithm];
     if (w->bias >= 0 &&
         l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                            &view[w->bias], sizeof view[w->bias]))
@@ -256,7 +256,7 @@ bool lt_open(Device *d, Library **out, char *why, size_t n) {
     if (!library_functions(library, file, sizeof name / sizeof *name, name, function, why, n))
         return free(l), false;
     l->device = d;
-    l->base = (Library){l->identity, lt_ways, lt_make, lt_run, lt_forget, lt_close};
+    l->base = (Library){l->identity, lt_algorithms, lt_make, lt_run, lt_forget, lt_close};
     *out = &l->base;
     if (l->cublasLtCreate_(&l->handle))
         return l->handle = NULL, snprintf(why, n, "cuBLASLt does not start on this GPU"), false;

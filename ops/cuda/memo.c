@@ -1,18 +1,18 @@
-/* memo.c -- how many ways libraries have for a step, asked once: their heuristics take
-   milliseconds, and a search asks for the same steps again and again. Steps are known by the digest
-   of all that they say but slots. */
+/* memo.c -- how many algorithms libraries have for a step, asked once: their heuristics take
+   milliseconds, and a search asks for the same steps again and again. A step is identified by a
+   digest of everything but its slots. */
 #include "ops/cuda/cache.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct Memo {
     Memo *next;
     Digest digest;
-    int ways[LIBRARIES];
+    int algorithms[LIBRARIES];
 };
 
-static char *put(char *to, const void *from, size_t n) {
+static char *put_bytes(char *to, const void *from, size_t n) {
     if (n) memcpy(to, from, n);
     return to + n;
 }
@@ -23,41 +23,41 @@ static bool step_digest(const Step *s, Digest *out) {
                         (size_t)s->ncode * (4 + sizeof(double));
     char *bytes = malloc(room), *at = bytes;
     if (!bytes) return false;
-    at = put(at, &s->kind, sizeof s->kind);
+    at = put_bytes(at, &s->kind, sizeof s->kind);
     for (int k = 0; k < s->nview; k++) {
         View v = s->view[k];
         v.slot = 0;
         for (int a = v.rank < 0 ? 0 : v.rank; a < STEP_RANK; a++) v.dim[a] = v.stride[a] = 0;
-        at = put(at, &v, sizeof v);
+        at = put_bytes(at, &v, sizeof v);
     }
-    at = put(at, s->param, (size_t)s->nparam * sizeof *s->param);
+    at = put_bytes(at, s->param, (size_t)s->nparam * sizeof *s->param);
     for (int k = 0; k < s->ncode; k++) {
         const Scalar *c = &s->code[k];
-        at = put(at, (const uint8_t[]){c->op, c->a, c->b, c->c}, 4);
-        at = put(at, &c->k, sizeof c->k);
+        at = put_bytes(at, (const uint8_t[]){c->op, c->a, c->b, c->c}, 4);
+        at = put_bytes(at, &c->k, sizeof c->k);
     }
     *out = digest_of(bytes, (size_t)(at - bytes));
     free(bytes);
     return true;
 }
 
-static int ask(Device *d, const Step *s, int k) {
-    return d->library[k] ? d->library[k]->ways(d->library[k], s) : 0;
+static int library_algorithms(Device *d, const Step *s, int k) {
+    return d->library[k] ? d->library[k]->algorithms(d->library[k], s) : 0;
 }
-void memo_ways(Device *d, const Step *s, int ways[LIBRARIES]) {
+void memo_algorithms(Device *d, const Step *s, int algorithms[LIBRARIES]) {
     Digest digest;
     const bool known = step_digest(s, &digest);
     Memo **list = &d->memo[known ? digest.low % MEMO_LISTS : 0];
     for (Memo *m = *list; m && known; m = m->next)
         if (digest_same(m->digest, digest)) {
-            memcpy(ways, m->ways, sizeof m->ways);
+            memcpy(algorithms, m->algorithms, sizeof m->algorithms);
             return;
         }
-    for (int k = 0; k < LIBRARIES; k++) ways[k] = ask(d, s, k);
+    for (int k = 0; k < LIBRARIES; k++) algorithms[k] = library_algorithms(d, s, k);
     Memo *m = known ? malloc(sizeof *m) : NULL;
     if (!m) return;
     *m = (Memo){.next = *list, .digest = digest};
-    memcpy(m->ways, ways, sizeof m->ways);
+    memcpy(m->algorithms, algorithms, sizeof m->algorithms);
     *list = m;
 }
 void memo_free(Device *d) {

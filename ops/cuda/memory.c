@@ -1,4 +1,4 @@
-/* memory.c -- memory on the device, and constants that equal contents share. */
+/* memory.c -- memory on the device; constants with equal contents share it. */
 #include "ops/cuda/cache.h"
 #include "ops/cuda/device.h"
 #include <stdint.h>
@@ -24,7 +24,8 @@ void memory_give(Device *d, void *p) {
     d->driver.cuMemFree_(address(p));
 }
 
-/* Behind everything that was started, and done when this returns: the host's memory may go. */
+/* Queued after everything that was started, and finished on return: the host's memory may be freed.
+ */
 int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     const Driver *f = &d->driver;
     CUresult r = d->lost ? CUDA_ERROR_UNKNOWN : f->cuCtxSetCurrent_(d->context);

@@ -11,7 +11,7 @@ static bool number(const char *text, long long most, long long *out) {
     return *text && !*end && *out >= 0 && *out <= most;
 }
 
-static bool take_word(Options *o, const char *key, const char *value) {
+static bool take_word(CudaOptions *o, const char *key, const char *value) {
     long long x;
     if (!strcmp(key, "threads"))
         return number(value, BACKEND_THREADS, &x); /* of the host: unused */
@@ -25,9 +25,9 @@ static bool take_word(Options *o, const char *key, const char *value) {
     return to && *value && snprintf(to, OPTION_ROOM, "%s", value) < OPTION_ROOM;
 }
 
-bool options_parse(const char *text, Options *o, char *why, size_t n) {
+bool options_parse(const char *text, CudaOptions *o, char *why, size_t n) {
     char word[2 * OPTION_ROOM];
-    *o = (Options){.workspace = (size_t)256 << 20};
+    *o = (CudaOptions){.workspace = (size_t)256 << 20};
     for (const char *at = text ? text : ""; *at; at += *at == ',') {
         const size_t size = strcspn(at, ",");
         if (size >= sizeof word) return snprintf(why, n, "an option is too long"), false;

@@ -1,22 +1,22 @@
 /* products.c -- matrix products, and convolutions as products of the weights with the windows of x
-   (which are read in place, never laid out). A block computes a tile of the output in registers,
-   the operands pass through shared memory DEPTH terms at a time; every operand is read with its
-   longest contiguous axis across the threads of a warp. Any type, stride and size. */
+   (which are read in place, never materialized). A block computes a tile of the output in
+   registers, the operands pass through shared memory DEPTH terms at a time; every operand is read
+   with its longest contiguous axis across the threads of a warp. Any type, stride and size. */
 #include "ops/cuda/generate.h"
 
 enum { SIDE = 16, DEPTH = 16 }; /* SIDE x SIDE threads of a block */
-/* Ways: one thread an element; tiles of so many elements a thread in both directions. */
+/* Variants: one thread an element; tiles of so many elements a thread in both directions. */
 static const int tile_of[] = {0, 4, 2, 8, 1};
-enum { WAYS = sizeof tile_of / sizeof *tile_of };
+enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
 typedef struct Product {
-    int64_t m, n, k, batch;      /* rows and columns of the output, terms, products */
-    bool a_by_terms, b_by_terms; /* the operand is contiguous along the terms */
-    bool turned;                 /* the output is contiguous along its rows */
-    int tile;                    /* rows and columns that one thread computes */
-    void (*places)(Gen *);       /* lines before the sums: what a block knows of its place */
-    void (*column)(Gen *);       /* lines that take the column n apart */
-    const char *(*a)(Gen *, char class); /* the element (m, k); lines may come before it */
+    int64_t m, n, k, batch;              /* rows and columns of the output, terms, products */
+    bool a_by_terms, b_by_terms;         /* the operand is contiguous along the terms */
+    bool turned;                         /* the output is contiguous along its rows */
+    int tile;                            /* rows and columns that one thread computes */
+    void (*places)(Gen *);               /* lines before the sums: where the block's tile is */
+    void (*column)(Gen *);               /* lines that take the column n apart */
+    const char *(*a)(Gen *, char class); /* the element (m, k); lines may precede it */
     void (*b)(Gen *, char class);        /* lines that set e to the element (k, n), 0 beforehand */
     void (*index)(Gen *);                /* lines that declare the output's index of (m, n) */
 } Product;
@@ -80,7 +80,7 @@ static void gemm_single(Gen *g) {
 /* ---- conv: rows are the channels of one group, columns the images' elements, terms the channels
    and taps of the weights */
 static void conv_places(Gen *g) { line(g, "const place_t group = (place_t)q;"); }
-/* Takes n apart into PREFIX0 (the image) and PREFIX2, .. (the place in it). */
+/* Splits n into PREFIX0 (the image) and PREFIX2, .. (the position in it). */
 static void column_lines(Gen *g, char prefix) {
     const View *y = &g->step->view[0];
     line(g, "place_t d = n;");
@@ -90,7 +90,7 @@ static void column_lines(Gen *g, char prefix) {
     line(g, "const place_t %c0 = d;", prefix);
 }
 static void conv_column(Gen *g) { column_lines(g, 'b'); }
-/* Takes k apart into the channel c and the taps k0, .. */
+/* Splits k into the channel c and the taps k0, .. */
 static void term_lines(Gen *g) {
     const View *w = &g->step->view[2];
     line(g, "place_t t = k;");
@@ -228,33 +228,34 @@ static void tiles_write(Gen *g, const Product *p) {
     tile_results(g, p, class);
 }
 
-/* ---- ways: tiles that are not mostly empty, those that give every processor work first */
+/* ---- variants: tiles that are not mostly empty; those that keep every processor busy come first
+ */
 static bool tile_fits(const Product *p, int tile) {
     const int64_t half = SIDE * tile / 2;
     return tile == 0 || (p->m * p->n > half * half && (tile == 1 || (p->m > half && p->n > half)));
 }
-static int way_tile(const Product *p, int way) {
+static int variant_tile(const Product *p, int variant) {
     enum { BUSY = 128 }; /* blocks */
-    int order[WAYS], n = 0;
+    int order[VARIANTS], n = 0;
     for (int few = 0; few < 2; few++)
-        for (int k = 1; k < WAYS; k++) {
+        for (int k = 1; k < VARIANTS; k++) {
             const int64_t size = SIDE * tile_of[k];
             const bool busy = (p->m / size + 1) * (p->n / size + 1) * p->batch >= BUSY;
             if (busy != few && tile_fits(p, tile_of[k])) order[n++] = tile_of[k];
         }
     const bool thin = p->m < 8 || p->n < 8 || p->k < 8;
     order[n++] = 0;
-    return thin ? order[(way + n - 1) % n] : order[way];
+    return thin ? order[(variant + n - 1) % n] : order[variant];
 }
-int product_ways(const Step *s) {
+int product_variants(const Step *s) {
     const Product p = product_of(s);
     int n = 0;
-    for (int k = 0; k < WAYS; k++) n += tile_fits(&p, tile_of[k]);
+    for (int k = 0; k < VARIANTS; k++) n += tile_fits(&p, tile_of[k]);
     return n;
 }
-void product_write(Gen *g, int way) {
+void product_write(Gen *g, int variant) {
     Product p = product_of(g->step);
-    p.tile = way_tile(&p, way);
+    p.tile = variant_tile(&p, variant);
     if (p.tile) tiles_write(g, &p);
     else if (g->step->kind == S_GEMM) gemm_single(g);
     else window_conv(g);

@@ -1,6 +1,6 @@
-/* programs.c -- loop programs (isomer_backend.h): one thread an element of the output, in doubles.
-   A node is computed once in each scope that needs it: what a condition or a sum guards is a scope
-   of its own, so that nothing is read that the program would not read. */
+/* programs.c -- loop programs (isomer_backend.h): one thread for each element of the output, in
+   doubles. A node is computed once in each scope that needs it: what a condition or a sum guards is
+   a scope of its own, so that nothing is read that the program itself would not read. */
 #include "ops/cuda/generate.h"
 #include <stdlib.h>
 #include <string.h>

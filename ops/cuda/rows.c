@@ -10,7 +10,7 @@ static int64_t row_length(const Step *s) {
     const View *x = &s->view[1];
     return dims_product(x, s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank, x->rank);
 }
-/* Neighbouring rows lie side by side, the elements of one do not. */
+/* Neighbouring rows are contiguous, the elements of one row are not. */
 static bool rows_abreast(const Step *s) {
     const View *x = &s->view[1];
     const int from = s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank;
@@ -26,7 +26,7 @@ static Team likely(const Step *s) {
     const int64_t n = row_length(s);
     return n <= 8 || rows_abreast(s) ? BY_THREAD : n <= 1024 ? BY_WARP : BY_BLOCK;
 }
-int rows_ways(const Step *s) {
+int rows_variants(const Step *s) {
     (void)s;
     return TEAMS;
 }
@@ -51,7 +51,7 @@ static const char *start_of(ReduceKind kind, char class) {
 }
 
 /* ---- rows and teams: `row` counts rows, `me` the members of the team of `members`. Every thread
-   of a block makes the same turns, so that all meet at the barriers. */
+   of a block makes the same iterations, so that all meet at the barriers. */
 static void open_rows(Gen *g, Team team, int64_t rows) {
     static const int members[] = {1, WARP, THREADS};
     const int each = THREADS / members[team];
@@ -68,7 +68,7 @@ static int members_of(Team team) {
     return team == BY_THREAD ? 1 : team == BY_WARP ? WARP : THREADS;
 }
 
-/* Every member's `value` becomes that of all of them. */
+/* Combines the `value` of all members; each gets the result. */
 static void combine(Gen *g, Team team, ReduceKind kind, char class, const char *value) {
     if (team == BY_THREAD) return;
     for (int d = WARP / 2; d; d /= 2)
@@ -153,8 +153,8 @@ static void softmax_write(Gen *g, Team team) {
     line(g, "}");
 }
 
-void rows_write(Gen *g, int way) {
-    const Team team = (Team)((way + (int)likely(g->step)) % TEAMS);
+void rows_write(Gen *g, int variant) {
+    const Team team = (Team)((variant + (int)likely(g->step)) % TEAMS);
     if (g->step->kind == S_SOFTMAX) softmax_write(g, team);
     else reduce_write(g, team);
 }

@@ -11,16 +11,16 @@ static bool types_fit(const Step *s) {
         if (s->view[k].rank >= 0 && !source_element_bytes(s->view[k].dtype)) return false;
     return s->nview >= 1 && s->nview <= VIEWS_MOST && s->view[0].rank >= 0;
 }
-int source_ways(const Step *s) {
+int source_variants(const Step *s) {
     if (!types_fit(s)) return 0;
     switch (s->kind) {
     case S_EWISE:
     case S_COPY:
-    case S_FILL: return flat_ways(s);
+    case S_FILL: return flat_variants(s);
     case S_GEMM:
-    case S_CONV: return product_ways(s);
+    case S_CONV: return product_variants(s);
     case S_REDUCE:
-    case S_SOFTMAX: return rows_ways(s);
+    case S_SOFTMAX: return rows_variants(s);
     case S_POOL:
     case S_SAMPLE: return 1;
     case S_LOOP: return loop_fits(s) ? 1 : 0;
@@ -57,7 +57,7 @@ static bool is_small(const Step *s) {
 static void head(Gen *g) {
     const Step *s = g->step;
     const bool small = is_small(s);
-    bool alone = true; /* nothing else lies in the output's slot */
+    bool alone = true; /* no other view is in the output's slot */
     for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
     const char *own = alone ? " RESTRICT" : "", *views = "";
     for (int k = 0; k < s->nview; k++)
@@ -70,16 +70,16 @@ static void head(Gen *g) {
     line(g, "{");
 }
 
-static void body(Gen *g, int way) {
+static void body(Gen *g, int variant) {
     switch (g->step->kind) {
     case S_GEMM:
-    case S_CONV: product_write(g, way); break;
+    case S_CONV: product_write(g, variant); break;
     case S_POOL: window_pool(g); break;
     case S_REDUCE:
-    case S_SOFTMAX: rows_write(g, way); break;
+    case S_SOFTMAX: rows_write(g, variant); break;
     case S_SAMPLE: sample_write(g); break;
     case S_LOOP: loop_write(g); break;
-    default: flat_write(g, way);
+    default: flat_write(g, variant);
     }
 }
 
@@ -89,14 +89,14 @@ static bool nothing_to_do(const Step *s) {
     return false;
 }
 
-bool source_write(const Step *s, int way, Source *o, char *why, size_t n) {
+bool source_write(const Step *s, int variant, Source *o, char *why, size_t n) {
     *o = (Source){0};
-    if (way < 0 || way >= source_ways(s))
+    if (variant < 0 || variant >= source_variants(s))
         return snprintf(why, n, "there is no generated kernel for this step"), false;
     Gen g = {.step = s, .out = o, .class = program_class(s)};
     if (!nothing_to_do(s)) {
         head(&g);
-        body(&g, way);
+        body(&g, variant);
         line(&g, "}");
     }
     said_free(&g);

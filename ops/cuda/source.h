@@ -17,10 +17,10 @@ typedef struct Source {
 } Source;
 
 extern const char source_prelude[];
-/* In how many ways a text can be made for the step, the likely best first; 0: in none. */
-int source_ways(const Step *);
-/* False: `why` says why not. Nothing is left to free then. */
-bool source_write(const Step *, int way, Source *, char *why, size_t n);
+/* How many variants of the text there are for the step, the likely best first; 0: none. */
+int source_variants(const Step *);
+/* False: `why` says why; there is nothing to free. */
+bool source_write(const Step *, int variant, Source *, char *why, size_t n);
 /* Bytes of an element of this type; 0: kernels cannot compute with it. */
 int source_element_bytes(int dtype);
 #endif

@@ -1,4 +1,4 @@
-/* text.c -- the text of a kernel: lines, and the expressions that they are put together from. */
+/* text.c -- the text of a kernel: lines, and the expressions in them. */
 #include "ops/cuda/generate.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* windows.c -- convolutions and pools of every type and layout: one thread an element of the
-   output, all taps of its window in turn. What is right for depthwise convolutions and for pools; a
-   dense convolution has products.c. */
+/* windows.c -- convolutions and pools of every type and layout: one thread for each element of the
+   output computes all taps of its window in turn. This suits depthwise convolutions and pools; for
+   dense convolutions there is products.c. */
 #include "ops/cuda/generate.h"
 
 /* Strides, pads and dilations of axis a, of n. */

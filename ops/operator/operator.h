@@ -116,7 +116,8 @@ struct Op {
     /* Writes steps (lower.h) that compute out[0..nout-1] from in[0..nin-1] (inputs left out have
        rank -1), where those that follow from the definition are slower: matmul as S_GEMM, .. 1:
        done; 0: not for these views or attributes, take the default; -1: failed, steps->why says
-       how. NULL: always the default. step_size gives the sizes of attributes. */
+       how. NULL: always the default. step_size gives the sizes of attributes. Of a composite:
+       used for 16-bit floats only. */
     int (*lower)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and of those
                         with OP_BY_DATA */

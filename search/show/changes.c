@@ -1,8 +1,8 @@
-/* changes.c -- both files' nodes, paired. The result's bytes are made once more with the number of
-   an application for a rule's name: so each new node tells which one made it. What an application
-   stands for follows from its match: nodes of the original, and whatever earlier applications in it
-   stand for. A node is kept where the other file has the same bytes, changed where a node of its
-   type took its place; the rest is gone or new. */
+/* changes.c -- pairs the nodes of both files. The result's bytes are made again with the number of
+   an application in place of the rule's name, so that each new node says which application made it.
+   What an application replaced follows from its match: nodes of the original, and whatever earlier
+   applications in it replaced. A node is kept if the other file has the same bytes, changed if a
+   node of its type replaced it; the rest is gone or new. */
 #include "search/show/changes.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum {
     INNER = 64,
     MARK = 1
-}; /* nodes of a left side; the first byte of a name that is an application's number */
+}; /* the most nodes of a left side; the first byte of a name that is an application's number */
 
 /* ---- reading a file's nodes */
 
@@ -106,7 +106,7 @@ static bool read_both(Changes *c) {
     return true;
 }
 
-/* ---- what applications stand for */
+/* ---- what applications replaced */
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
@@ -118,7 +118,7 @@ static NodeSet set_of(Arena *a, int n, int v[]) {
     return s;
 }
 
-/* What depends on constants alone is shared by many places and says nothing of any. */
+/* Values that depend only on constants are shared by many places and belong to none. */
 static void find_varying(Changes *c) {
     World *w = c->r->w;
     NodeId n = node_count(w), v = 1;
@@ -132,7 +132,7 @@ static void find_varying(Changes *c) {
     }
 }
 
-/* Where a value of the graph before an application comes from: a node of the file (true), or an
+/* Where a value of the graph before an application comes from: a node of the file (true) or an
    earlier application; -1: neither. */
 static bool source_of(const Changes *c, Value v, int *from) {
     for (; v; v = derivation_before(c->d, v)) {
@@ -242,7 +242,8 @@ static void join_groups(int *up, int a, int b) {
     else up[a] = b;
 }
 
-/* What no rule made or took goes with a changed node that reads it, or that it reads. */
+/* A node that no rule made or replaced belongs to a changed node that reads it, or that it reads.
+ */
 static void join_neighbour(const Changes *c, int *up, int side, int k) {
     const FileSide *s = &c->side[side];
     int base = side ? c->side[0].n : 0;

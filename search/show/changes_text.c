@@ -33,7 +33,7 @@ static void print_node(const Changes *c, const FileNode *f, int side, Text *t) {
     text_add(t, "\n");
 }
 
-/* A changed node stands once, among the original's. */
+/* A changed node is listed once, among the original's. */
 static bool is_listed(const Changes *c, const FileNode *f, int side, const Rule *rule) {
     return f->change != KEPT && !(side && f->change == CHANGED) && change_rule(c, f) == rule;
 }
@@ -52,7 +52,7 @@ static void print_group(const Changes *c, const Rule *rule, const char *title, T
 
 void changes_print(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
-    text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d as they were\n",
+    text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d unchanged\n",
              changes_count(c, 0, GONE), changes_count(c, 1, NEW), changes_count(c, 0, CHANGED),
              changes_count(c, 0, KEPT));
     for (int k = 0; k < l->n; k++)
@@ -63,10 +63,9 @@ void changes_print(const Changes *c, Text *t) {
                                      classes_text(c->arena, l->rule[k].rule->classes),
                                      c->d->fired[k]),
                         t);
-    print_group(c, NULL,
-                "by no rule: what these computed is not needed any more, or they were computed "
-                "beforehand or written anew",
-                t);
+    print_group(
+        c, NULL,
+        "by no rule: no longer needed, computed in advance, or written again with other inputs", t);
 }
 
 /* ---- --explain */
@@ -83,14 +82,14 @@ static const FileNode *find_node(const Changes *c, const char *name, int *side) 
     return NULL;
 }
 
-/* An application and whatever it rests on, earliest first. */
+/* An application and those it depends on, earliest first. */
 static void need_step(const Changes *c, int step, bool *needed) {
     needed[step] = true;
     for (int k = step; k >= 0; k--)
         for (int j = 0; needed[k] && j < c->earlier[k].n; j++) needed[c->earlier[k].v[j]] = true;
 }
 
-/* What is no result of an earlier application: nodes of the file. */
+/* Values that no earlier application made: nodes of the file. */
 static bool is_earlier(const Changes *c, int step, int node) {
     for (int k = 0; k < c->earlier[step].n; k++) {
         const NodeSet *s = &c->origin[c->earlier[step].v[k]];
@@ -140,7 +139,7 @@ static void print_successors(const Changes *c, const FileNode *f, Text *t) {
     for (int k = 0; k < c->side[1].n; k++) {
         const FileNode *x = &c->side[1].v[k];
         if (x->step < 0 || x->place != f->place) continue;
-        text_add(t, any ? ", %s %s" : "In its place stand: %s %s", x->type, change_label(x));
+        text_add(t, any ? ", %s %s" : "In its place: %s %s", x->type, change_label(x));
         any = true;
     }
     text_add(t, any ? "\n" : "");
@@ -154,19 +153,19 @@ static void explain_result(const Changes *c, const FileNode *f, Text *t) {
         print_history(c, f->step, t);
     } else if (f->change == CHANGED)
         text_add(t,
-                 " is the original's node %s, written anew because what it reads or its results "
-                 "have other names or forms.\n",
+                 " is the original's node %s, written again because its inputs or results have "
+                 "other names or forms.\n",
                  change_label(&c->side[0].v[f->other]));
     else
         text_add(t, " was not made by a rule: it gives a result the name, form or operator that "
-                    "the file needs.\n");
+                    "the file requires.\n");
 }
 
 static void explain_gone(const Changes *c, const FileNode *f, Text *t) {
     const Rule *rule = change_rule(c, f);
     text_add(t, "%s %s of the original is gone: %s%s.\n", f->type, change_label(f),
-             rule ? "taken by rule "
-                  : "nothing needs it any more, or what it gives was computed beforehand",
+             rule ? "replaced by rule "
+                  : "it is no longer needed, or its result was computed in advance",
              rule ? rule->name : "");
     print_successors(c, f, t);
     if (f->step >= 0) print_history(c, f->step, t);

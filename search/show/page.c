@@ -1,5 +1,5 @@
-/* page.c -- the page's text. No script, no network: what is long folds by itself (<details>).
-   Whatever comes from a model or a rule is escaped. */
+/* page.c -- the page's text. No scripts, no network: long parts can be folded (<details>). Whatever
+   comes from a model or a rule is escaped. */
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
 
@@ -41,7 +41,7 @@ static void add_escaped(Text *t, const char *s) {
     }
 }
 
-/* ---- what the numbers say */
+/* ---- numbers */
 
 static void add_gain(Text *t, const char *what, double before, double after, double unit,
                      const char *name) {
@@ -57,7 +57,7 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     ModelStats m = model_stats(r->model);
     text_add(t,
              "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
-             "%d as they were.</p>\n",
+             "%d unchanged.</p>\n",
              changed ? "" : "<b>Nothing gains 3 %: the file is unchanged.</b>", m.understood,
              m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
              changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
@@ -66,8 +66,8 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     add_gain(t, "nodes in the file", c->side[0].n, c->side[1].n, 1, "");
     add_gain(t, "file", (double)r->stats.bytes_before, (double)r->stats.bytes_after, 1e6, "MB");
     add_gain(t, "arithmetic", r->stats.flops_before, r->stats.flops_after, 1e9, "GFLOP");
-    add_gain(t, "predicted time (sum of steps)", r->stats.own_before, r->stats.own_after, 1e-3,
-             "ms");
+    add_gain(t, "predicted time (sum of steps)", r->stats.predicted_before,
+             r->stats.predicted_after, 1e-3, "ms");
     add_gain(t, "measured time", r->stats.measured_before, r->stats.measured_after, 1e-3, "ms");
     text_add(t, "</table>\n");
 }
@@ -76,11 +76,12 @@ static void add_check(const Changes *c, Text *t) {
     const RunStats *s = &c->r->stats;
     text_add(t, "<h2>Check</h2>\n<p>");
     if (s->checked)
-        text_add(t,
-                 "Original and result were compared by numbers: greatest difference %.3g, relative "
-                 "to the largest element %.3g.",
-                 s->check_absolute, s->check_relative);
-    else text_add(t, "The result was not compared by numbers.");
+        text_add(
+            t,
+            "Original and result were compared numerically: greatest difference %.3g, relative "
+            "to the largest element %.3g.",
+            s->check_absolute, s->check_relative);
+    else text_add(t, "The result was not compared numerically.");
     text_add(t, " ");
     add_escaped(t, s->check_note);
     if (s->second) {
@@ -91,14 +92,14 @@ static void add_check(const Changes *c, Text *t) {
 }
 
 static void add_operators(const Changes *c, Text *t) {
-    const OpCost *v = c->r->operators;
-    text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported, one of "
-                "the file may be several.</p>\n"
+    const OpCost *v = c->r->stats.operators;
+    text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported; one "
+                "operator of the file may become several.</p>\n"
                 "<table><tr><th>operator</th><th class=n colspan=2>nodes</th><th class=n "
                 "colspan=2>GFLOP</th></tr>\n"
                 "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
                 "class=n>original</th><th class=n>result</th></tr>\n");
-    for (int k = 0; k < c->r->noperator; k++)
+    for (int k = 0; k < c->r->stats.noperator; k++)
         text_add(t,
                  "<tr%s><td>%s</td><td class=n>%d</td><td class=n>%d</td><td class=n>%.4f</td><td "
                  "class=n>%.4f</td></tr>\n",
@@ -121,16 +122,15 @@ static void add_kinds(const Changes *c, Text *t) {
     text_add(
         t,
         "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what the built-in runtime runs: "
-        "what is fused into one counts there, what "
-        "depends on constants alone is free. "
-        "Times are %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
+        "fused operators count as one step, and steps that depend only on constants are free. "
+        "Times are from %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
         "class=n colspan=2>ms</th></tr>\n"
         "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
         "class=n>original</th><th class=n>result</th></tr>\n",
-        c->r->db ? "those of the cost file, for steps that it lacks those of a model of the machine"
-                 : "those of a model of the machine");
+        c->r->db ? "the cost file, or from a model of the machine for steps that it lacks"
+                 : "a model of the machine");
     for (int k = 0; k < STEP_KIND_COUNT; k++) {
-        const KindCost *x = &c->r->kinds[k];
+        const KindCost *x = &c->r->stats.kinds[k];
         if (!x->steps[0] && !x->steps[1]) continue;
         text_add(t, "<tr><td>%s</td><td class=n>%d</td><td class=n>%d</td>", names[k], x->steps[0],
                  x->steps[1]);
@@ -143,12 +143,13 @@ static void add_kinds(const Changes *c, Text *t) {
 
 /* ---- rules */
 
-static void add_rules(const Changes *c, Text *t) {
+static void page_rules(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
-    text_add(t, "<h2>Rules that fired</h2>\n<p class=cap>Each was proved for all sizes before it "
-                "was used. The identifier is a digest of "
-                "the rule's two sides; the digest behind its proof is over rule, "
-                "verdict and the definitions it rests on.</p>\n");
+    text_add(
+        t, "<h2>Rules that were applied</h2>\n<p class=cap>Each was proved for all sizes before it "
+           "was used. The identifier is a digest of "
+           "the rule's two sides; the digest after its proof is of the rule, the verdict and the "
+           "definitions on which it rests.</p>\n");
     for (int k = 0; k < l->n; k++) {
         const Rule *rule = l->rule[k].rule;
         Text text = text_new(c->arena);
@@ -166,7 +167,7 @@ static void add_rules(const Changes *c, Text *t) {
 
 /* ---- pictures */
 
-static void add_pair(const Pictures *p, int first, const char *class, Text *t) {
+static void page_pair(const Pictures *p, int first, const char *class, Text *t) {
     text_add(t,
              "<div class=\"pair %s\"><div><p class=cap>original</p>%s</div><div><p "
              "class=cap>result</p>%s</div></div>\n",
@@ -205,7 +206,7 @@ static void add_place(const Changes *c, const Pictures *p, int k, Text *t) {
     add_rule_names(c, d->place, t);
     if (d->count > 1) text_add(t, " &mdash; %d places like this", d->count);
     text_add(t, "</h3>\n");
-    if (d->first) add_pair(p, d->first, "", t);
+    if (d->first) page_pair(p, d->first, "", t);
     text_add(t, "<details><summary>%s</summary><p>",
              d->first ? "names of the nodes" : "too large to draw: names of the nodes");
     for (int place = 0; place < c->nplace; place++)
@@ -236,7 +237,7 @@ static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
     text_add(t, "<h2>The whole graphs</h2>\n");
     if (p->whole) {
         text_add(t, "<details><summary>both as pictures</summary>\n");
-        add_pair(p, p->whole, "whole", t);
+        page_pair(p, p->whole, "whole", t);
         text_add(t, "</details>\n");
     }
     text_add(t, "<details><summary>all nodes in their order</summary><div class=pair>");
@@ -256,7 +257,7 @@ void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
     add_pictures(c, p, t);
     add_operators(c, t);
     add_kinds(c, t);
-    add_rules(c, t);
+    page_rules(c, t);
     add_check(c, t);
     text_add(t, "<p class=cap>isomer %s; digest of the original %s</p>\n</body></html>\n",
              isomer_version(), c->r->digest);

@@ -1,5 +1,6 @@
-/* page.h -- a run as one HTML file that needs nothing else: pictures of what changed, original
-   beside result, tables of costs, the rules that fired with their proofs, what the check found. */
+/* page.h -- a run as one self-contained HTML file: pictures of what changed, original and result
+   side by side, tables of costs, the rules that were applied with their proofs, the result of the
+   check. */
 #ifndef ISOMER_PAGE_H
 #define ISOMER_PAGE_H
 #include "search/show/changes.h"

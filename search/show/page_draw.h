@@ -1,5 +1,5 @@
-/* page_draw.h -- the pictures of a page: of places that look alike one, and of the whole graphs
-   where they are small. */
+/* page_draw.h -- the pictures of a page: one for all places that look alike, and the whole graphs
+   if they are small. */
 #ifndef ISOMER_PAGE_DRAW_H
 #define ISOMER_PAGE_DRAW_H
 #include "search/show/page.h"
@@ -14,7 +14,7 @@ typedef struct Drawn {
 struct Pictures {
     int n;
     Drawn *drawn;
-    int *like; /* by place: which of the drawn it looks like */
+    int *like; /* by place: the drawn place that it looks like */
     int whole; /* as Drawn.first, of both graphs */
     const char **svg;
 };

@@ -1,13 +1,13 @@
-/* picture.c -- a side's nodes as boxes, coloured by what became of them, over the values between
-   them. What is not shown leaves a stub with the value's name, so that a part of a graph says where
-   it is. */
+/* picture.c -- the nodes of a side as boxes, coloured by what became of them, connected by values.
+   A node that is not shown leaves a stub with the value's name, so that a part of a graph says
+   where it belongs. */
 #include "search/show/picture.h"
 #include <string.h>
 
 static const char *const fill[] = {
     [KEPT] = "#f4f4f4", [CHANGED] = "#ffe08a", [GONE] = "#ffb3a7", [NEW] = "#b5e7b0"};
 
-/* Text in a quoted string of dot; long names keep their end, which tells them apart. */
+/* Text in a quoted string of dot; long names keep their end, which distinguishes them. */
 static void add_text(Text *t, const char *s) {
     enum { LONG = 46 };
     size_t n = strlen(s);
@@ -58,8 +58,8 @@ static void add_node(const Changes *c, int side, int k, bool pale, Text *t) {
     else text_add(t, "\"%s];\n", f->change == KEPT ? "" : " penwidth=1.6");
 }
 
-/* What stands for a value's source: the node that makes it, an input of the graph, a stub of what
-   is not shown; nothing for a constant. */
+/* What represents a value's source: the node that makes it, an input of the graph, or a stub if the
+   node is not shown; nothing for a constant. */
 static void add_edge(const Changes *c, int side, int to, const char *name, const bool *shown,
                      Text *t) {
     const FileSide *s = &c->side[side];
@@ -93,7 +93,7 @@ static void add_outputs(const Changes *c, int side, int k, Text *t) {
     }
 }
 
-/* A stub below what is read by nodes that are not shown. */
+/* A stub below a value that is read by nodes that are not shown. */
 static void add_readers(const Changes *c, int side, const bool *shown, Text *t) {
     const FileSide *s = &c->side[side];
     bool *has = ARENA_NEW(c->arena, bool, s->n);
@@ -132,7 +132,7 @@ void picture_side(const Changes *c, int side, int place, const bool *shown, Text
     text_add(t, "}\n");
 }
 
-enum { MANY = 8 }; /* readers of one node: more of them are not drawn for being near */
+enum { MANY = 8 }; /* the most readers of one node that are drawn because they are near */
 
 void picture_near(const Changes *c, int side, int place, int steps, bool *shown) {
     const FileSide *s = &c->side[side];

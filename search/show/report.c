@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 10 }; /* that the table names */
+enum { PLACES = 10 }; /* that the table lists */
 
 /* ---- by operator */
 
@@ -15,9 +15,10 @@ static int by_name(const void *a, const void *b) {
 
 static OpCost *operator_entry(Run *r, const Op *op) {
     int at = 0;
-    while (at < r->noperator && strcmp(r->operators[at].name, op->name)) at++;
-    if (at == r->noperator) r->operators[r->noperator++] = (OpCost){.name = op->name};
-    return &r->operators[at];
+    while (at < r->stats.noperator && strcmp(r->stats.operators[at].name, op->name)) at++;
+    if (at == r->stats.noperator)
+        r->stats.operators[r->stats.noperator++] = (OpCost){.name = op->name};
+    return &r->stats.operators[at];
 }
 
 static void count_operators(Run *r, const Graph *g, int side) {
@@ -39,13 +40,13 @@ typedef struct Prices {
 
 static void add_price(void *user, StepKind kind, double seconds) {
     const Prices *p = user;
-    KindCost *k = &p->r->kinds[kind];
+    KindCost *k = &p->r->stats.kinds[kind];
     if (!k->steps[p->side]++) k->seconds[p->side] = 0;
     k->seconds[p->side] += seconds;
 }
 
-/* Prices that are in the cost file or follow from the model: nothing is timed for a report. */
-static void price(Run *r, const Graph *const graphs[]) {
+/* Prices from the cost file or the model: nothing is timed for a report. */
+static void price_steps(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
     const CostOptions o = {.measured = r->db != NULL,
                            .frozen = true,
@@ -60,14 +61,14 @@ static void price(Run *r, const Graph *const graphs[]) {
 
 void run_operators(Run *r, const Graph *result) {
     const Graph *const graphs[] = {&r->original, result};
-    r->operators = ARENA_NEW(r->arena, OpCost, op_count());
+    r->stats.operators = ARENA_NEW(r->arena, OpCost, op_count());
     for (int side = 0; side < 2; side++) count_operators(r, graphs[side], side);
     r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);
     r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
     for (int kind = 0; kind < STEP_KIND_COUNT; kind++)
-        r->kinds[kind] = (KindCost){.seconds = {-1, -1}};
-    if (r->o->html || r->o->report) price(r, graphs);
-    qsort(r->operators, (size_t)r->noperator, sizeof *r->operators, by_name);
+        r->stats.kinds[kind] = (KindCost){.seconds = {-1, -1}};
+    if (r->o->html || r->o->report) price_steps(r, graphs);
+    qsort(r->stats.operators, (size_t)r->stats.noperator, sizeof *r->stats.operators, by_name);
 }
 
 /* ---- the table */
@@ -78,54 +79,53 @@ static void line_times(const char *what, double before, double after, Text *t) {
              after * 1e3, before / after);
 }
 
-/* What gained most first: by itself on the target, for one of equal places. */
-static void add_places(const RunStats *s, Text *t) {
+/* The largest gain first, as timed by itself on the target, for one of several equal places. */
+static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
-        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, the first of", "so many", "ms",
-                 "after");
+        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, by first node", "count",
+                 "ms before", "ms after");
     for (int k = 0; k < s->nplace && k < PLACES; k++) {
         const PlaceGain *p = &s->place[k];
         text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,
-                 p->after * 1e3, p->rules, p->expected ? " (not timed, as others)" : "");
+                 p->after * 1e3, p->rules, p->expected ? " (not timed, expected)" : "");
     }
     if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
 }
 
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
-    const OpCost *v = r->operators;
+    const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->model);
-    if (changed) add_places(&r->stats, t);
-    text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
-    for (int k = 0; k < r->noperator; k++)
+    if (changed) table_places(&r->stats, t);
+    text_add(t, "  %-22s %14s %14s\n", "operator", "ms before", "ms after");
+    for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
             text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
     text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)r->stats.bytes_before / 1e6,
              (double)r->stats.bytes_after / 1e6);
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
              r->stats.flops_after / 1e9);
-    line_times("predicted time", r->stats.own_before, r->stats.own_after, t);
+    line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)
         if (d->fired[k])
             text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
     if (r->stats.checked)
-        text_add(t, "  compared by numbers: greatest difference %.3g, relative %.3g%s%s\n",
+        text_add(t, "  compared numerically: greatest difference %.3g, relative %.3g%s%s\n",
                  r->stats.check_absolute, r->stats.check_relative, *r->stats.check_note ? "; " : "",
                  r->stats.check_note);
     else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
     if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
     if (r->stats.frozen_missing)
-        text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n",
+        text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
-    if (r->memory)
-        text_add(
-            t,
-            "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
+    if (r->source.memory)
+        text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
+                    "the nodes in them\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
-             changed     ? ""
-             : r->memory ? "; nothing else gains 3 %"
-                         : "; nothing gains 3 %: the file is unchanged");
+             changed            ? ""
+             : r->source.memory ? "; nothing else gains 3 %"
+                                : "; nothing gains 3 %: the file is unchanged");
 }

@@ -3,7 +3,7 @@
 #define ISOMER_REPORT_H
 #include "search/run.h"
 
-/* Counts and costs by operator, and all arithmetic: before the reports. */
+/* Counts and costs by operator, and the total arithmetic; called before the reports. */
 void run_operators(Run *, const Graph *result);
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_report(Run *, const Derivation *, bool changed, Text *);

@@ -7,7 +7,7 @@
 
 static double peak_mb(void) { return (double)process_peak() / (1 << 20); }
 
-static void add_pair(cJSON *o, const char *name, double before, double after) {
+static void json_pair(cJSON *o, const char *name, double before, double after) {
     cJSON *p = cJSON_AddObjectToObject(o, name);
     if (before >= 0) cJSON_AddNumberToObject(p, "before", before);
     else cJSON_AddNullToObject(p, "before");
@@ -15,7 +15,7 @@ static void add_pair(cJSON *o, const char *name, double before, double after) {
     else cJSON_AddNullToObject(p, "after");
 }
 
-static void add_rules(Run *r, const Derivation *d, cJSON *o) {
+static void json_rules(Run *r, const Derivation *d, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "rules");
     for (int k = 0; k < r->library.n; k++) {
         if (!d->fired[k]) continue;
@@ -30,11 +30,13 @@ static void add_rules(Run *r, const Derivation *d, cJSON *o) {
 }
 
 static void add_operators(Run *r, cJSON *o) {
-    const OpCost *v = r->operators;
+    const OpCost *v = r->stats.operators;
     cJSON *all = cJSON_AddObjectToObject(o, "operators");
-    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
+    for (int k = 0; k < r->stats.noperator; k++)
+        json_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
     all = cJSON_AddObjectToObject(o, "operator_flops");
-    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
+    for (int k = 0; k < r->stats.noperator; k++)
+        json_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
 }
 
 static void add_kinds(Run *r, cJSON *o) {
@@ -45,8 +47,8 @@ static void add_kinds(Run *r, cJSON *o) {
     };
     cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
     for (int k = 0; k < STEP_KIND_COUNT; k++)
-        if (r->kinds[k].steps[0] + r->kinds[k].steps[1])
-            add_pair(all, names[k], r->kinds[k].seconds[0], r->kinds[k].seconds[1]);
+        if (r->stats.kinds[k].steps[0] + r->stats.kinds[k].steps[1])
+            json_pair(all, names[k], r->stats.kinds[k].seconds[0], r->stats.kinds[k].seconds[1]);
 }
 
 static void add_check(Run *r, cJSON *o) {
@@ -77,15 +79,15 @@ static void add_numbers(Run *r, cJSON *o) {
     cJSON_AddNumberToObject(o, "seconds", run_seconds(r));
     cJSON_AddNumberToObject(o, "peak_mb", peak_mb());
     cJSON_AddNumberToObject(o, "constants_growth", (double)r->stats.growth);
-    add_pair(o, "bytes", (double)r->stats.bytes_before, (double)r->stats.bytes_after);
-    add_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
-    add_pair(o, "predicted_seconds", r->stats.own_before, r->stats.own_after);
-    add_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
+    json_pair(o, "bytes", (double)r->stats.bytes_before, (double)r->stats.bytes_after);
+    json_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
+    json_pair(o, "predicted_seconds", r->stats.predicted_before, r->stats.predicted_after);
+    json_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
     if (r->stats.cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", r->stats.cost_fault);
     else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
-static void add_places(Run *r, bool changed, cJSON *o) {
+static void json_places(Run *r, bool changed, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "places");
     for (int k = 0; k < r->stats.nplace && changed; k++) {
         const PlaceGain *p = &r->stats.place[k];
@@ -95,7 +97,7 @@ static void add_places(Run *r, bool changed, cJSON *o) {
         cJSON_AddStringToObject(x, "rules", p->rules);
         cJSON_AddNumberToObject(x, "count", p->count);
         cJSON_AddBoolToObject(x, "timed", !p->expected);
-        add_pair(x, "seconds", p->before, p->after);
+        json_pair(x, "seconds", p->before, p->after);
     }
     if (!changed && r->stats.reason) cJSON_AddStringToObject(o, "reason", r->stats.reason);
     else cJSON_AddNullToObject(o, "reason");
@@ -130,9 +132,9 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
     add_operators(r, o);
     add_kinds(r, o);
-    add_rules(r, d, o);
+    json_rules(r, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
-    add_places(r, changed, o);
+    json_places(r, changed, o);
     add_numbers(r, o);
     add_check(r, o);
     char *text = cJSON_Print(o);

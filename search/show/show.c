@@ -1,5 +1,4 @@
-/* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there
-   are. */
+/* show.c -- what a user asked to see: changes as text, as a graph, as a page; the list of rules. */
 #include "search/show/page.h"
 #include "search/show/show.h"
 #include "search/show/picture.h"
@@ -7,29 +6,30 @@
 
 bool run_can_show(Run *r) { return !r->o->html || picture_program(r->arena, r->error); }
 
-static bool copy_texts(Run *r, IsomerResult *out) {
+static bool copy_texts(Run *r, const Changes *changes, IsomerResult *out) {
     Text t = text_new(r->arena);
-    if (r->o->diff) changes_print(r->changes, &t);
+    if (r->o->diff) changes_print(changes, &t);
     for (int k = 0; k < r->o->explain.n; k++)
-        if (!changes_explain(r->changes, r->o->explain.v[k], &t)) return false;
+        if (!changes_explain(changes, r->o->explain.v[k], &t)) return false;
     out->changes = run_text(r, &t);
     return true;
 }
 
-bool run_make_views(Run *r, const Derivation *d, IsomerResult *out) {
+bool run_make_views(Run *r, const Derivation *d, IsomerResult *out, Views *v) {
+    *v = (Views){0};
     if (!r->o->html && !r->o->dot && !r->o->diff && !r->o->explain.n) return true;
-    r->changes = changes_find(r, d);
-    if (!r->changes || !copy_texts(r, out)) return false;
-    if (r->o->html) r->pictures = page_draw(r->changes, r->error);
-    return !r->o->html || r->pictures;
+    v->changes = changes_find(r, d);
+    if (!v->changes || !copy_texts(r, v->changes, out)) return false;
+    if (r->o->html) v->pictures = page_draw(v->changes, r->error);
+    return !r->o->html || v->pictures;
 }
 
-bool run_write_views(Run *r, bool changed) {
+bool run_write_views(Run *r, const Views *v, bool changed) {
     if (!r->o->dot && !r->o->html) return true;
     Text dot = text_new(r->arena), page = text_new(r->arena);
-    if (r->o->dot) picture_both(r->changes, &dot);
+    if (r->o->dot) picture_both(v->changes, &dot);
     if (r->o->dot && !file_write(r->o->dot, dot.data, dot.size, r->error)) return false;
-    if (r->o->html) page_print(r->changes, r->pictures, changed, &page);
+    if (r->o->html) page_print(v->changes, v->pictures, changed, &page);
     return !r->o->html || file_write(r->o->html, page.data, page.size, r->error);
 }
 

@@ -3,10 +3,16 @@
 #define ISOMER_SHOW_H
 #include "search/run.h"
 
-/* What is only made where an option asks for it: ready before the search, drawn before anything is
-   written. */
+/* NULL: no option asks for them. */
+typedef struct Views {
+    struct Changes *changes;
+    struct Pictures *pictures;
+} Views;
+
+/* Output that only an option asks for: checked before the search, made before anything is written.
+ */
 bool run_can_show(Run *);
-bool run_make_views(Run *, const Derivation *, IsomerResult *);
-bool run_write_views(Run *, bool changed);
+bool run_make_views(Run *, const Derivation *, IsomerResult *, Views *);
+bool run_write_views(Run *, const Views *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
 #endif

@@ -1,31 +1,31 @@
-/* host_lt.c -- in place of cuBLASLt in a test's plug-in: a library with one way for products of
-   float32, plain loops that leave the step's program to what follows. So choices, scratch memory
-   and the program after a library's way are tried. */
-#include "ops/cuda/ways.h"
+/* host_lt.c -- in place of cuBLASLt in a test's plug-in: a library with one algorithm for products
+   of float32, plain loops that leave the step's program to what follows. So choices, scratch memory
+   and the program after a library's algorithm are tried. */
+#include "ops/cuda/algorithms.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FLOAT = 1, SCRATCH = 64 };
-struct Way {
+struct Algorithm {
     View y, a, b;
 };
 
-static int host_ways(Library *l, const Step *s) {
+static int host_algorithms(Library *l, const Step *s) {
     (void)l;
     return s->kind == S_GEMM && s->view[0].dtype == FLOAT && s->view[1].dtype == FLOAT &&
            s->view[2].dtype == FLOAT;
 }
-static Way *host_make(Library *l, const Step *s, int way, bool *rest, size_t *workspace, char *why,
-                      size_t n) {
-    Way *w = way == 0 && host_ways(l, s) ? malloc(sizeof *w) : NULL;
-    if (!w) return snprintf(why, n, "the host's library has no such way"), NULL;
-    *w = (Way){s->view[0], s->view[1], s->view[2]};
+static Algorithm *host_make(Library *l, const Step *s, int algorithm, bool *rest, size_t *workspace,
+                            char *why, size_t n) {
+    Algorithm *w = algorithm == 0 && host_algorithms(l, s) ? malloc(sizeof *w) : NULL;
+    if (!w) return snprintf(why, n, "the host's library has no such algorithm"), NULL;
+    *w = (Algorithm){s->view[0], s->view[1], s->view[2]};
     *rest = s->ncode > 0, *workspace = SCRATCH;
     return w;
 }
 
-static float sum(const Way *w, const float *a, const float *b, const int64_t index[]) {
+static float sum(const Algorithm *w, const float *a, const float *b, const int64_t index[]) {
     const int r = w->y.rank;
     int64_t from = 0, by = 0;
     float acc = 0;
@@ -36,7 +36,7 @@ static float sum(const Way *w, const float *a, const float *b, const int64_t ind
         acc += a[from + k * w->a.stride[r - 1]] * b[by + k * w->b.stride[r - 2]];
     return acc;
 }
-static int host_run(Way *w, void *const view[], void *workspace) {
+static int host_run(Algorithm *w, void *const view[], void *workspace) {
     const View *y = &w->y;
     int64_t index[STEP_RANK] = {0};
     memset(workspace, 1, SCRATCH);
@@ -50,14 +50,14 @@ static int host_run(Way *w, void *const view[], void *workspace) {
     }
     return 0;
 }
-static void host_forget(Way *w) { free(w); }
+static void host_forget(Algorithm *w) { free(w); }
 static void host_close(Library *l) { free(l); }
 
 bool lt_open(Device *d, Library **out, char *why, size_t n) {
     (void)d;
     *out = malloc(sizeof **out);
     if (!*out) return snprintf(why, n, "out of memory"), false;
-    **out =
-        (Library){", the host's products", host_ways, host_make, host_run, host_forget, host_close};
+    **out = (Library){
+        ", the host's products", host_algorithms, host_make, host_run, host_forget, host_close};
     return true;
 }

@@ -218,7 +218,7 @@ def test_second_opinion_that_is_not_there(optimize, tmp_path):
     refused(
         optimize(model, out, "--cost", "flops", "--check-with", "an oracle"),
         2,
-        "expected onnxruntime",
+        "expects onnxruntime",
         out=out,
     )
 
@@ -308,7 +308,7 @@ def test_a_reproducer_keeps_values_related(optimize, tmp_path):
     wrong = ["--enable", "almost-sub", "--enable", "add-add", "--rules", rules]
     cheap = ["--measure-with", target(tmp_path, "1 + 2 * data.count(b'Relu') + data.count(b'Add')")]
     done = optimize(model, out, *wrong, *cheap, library=False)
-    refused(done, 1, "by the definitions", "y", out=out)
+    refused(done, 1, "evaluated by definition", "y", out=out)
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
     assert "that differs: the value y" in text
     differences = [float(d) for d in re.findall(r"greatest difference ([^,]+),", text)]
@@ -343,7 +343,7 @@ def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
     rules = ["--rules", forged(tmp_path, OVERFLOWS)]
     done = optimize(model, out, *rules, "--cost", "nodes", library=False)
     assert done.returncode == 0 and out.read_bytes() == model.read_bytes()
-    assert "the original stands" in done.stdout and "on data from -1e4 to 1e4" in done.stdout
+    assert "the original is kept" in done.stdout and "on data from -1e4 to 1e4" in done.stdout
     done = optimize(model, out, *rules, "--cost", "nodes", "--check=0", library=False)
     assert done.returncode == 0 and out.read_bytes() != model.read_bytes()
 

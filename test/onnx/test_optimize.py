@@ -320,3 +320,28 @@ def test_help_and_version():
         r"optimize-model \d+\.\d+\.\d+\n",
         subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=10).stdout,
     )
+
+
+def fused_maps(path, sizes=(4, 7, 14), batch="n"):
+    """Three maps resized to the last one's size, concatenated, a 1x1 convolution: a head that fuses
+    maps."""
+    rng, nodes, inputs = numpy.random.default_rng(4), [], []
+    weights = {"w": rng.random((8, 192, 1, 1), dtype="f"), "b": rng.random(8, dtype="f")}
+    for k, size in enumerate(sizes):
+        weights[f"s{k}"] = numpy.array([1, 1, 14 / size, 14 / size], "f")
+        inputs.append(tensor(f"x{k}", [batch, 64, size, size]))
+        nodes.append(helper.make_node("Resize", [f"x{k}", "", f"s{k}"], [f"r{k}"], mode="linear"))
+    nodes += [
+        helper.make_node("Concat", ["r0", "r1", "r2"], ["c"], axis=1),
+        helper.make_node("Conv", ["c", "w", "b"], ["y"]),
+    ]
+    return save(path, nodes, inputs, [tensor("y", [batch, 8, 14, 14])], weights)
+
+
+def test_a_convolution_moves_before_the_resize(optimize, tmp_path):
+    model, out = fused_maps(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    done = optimize(model, out, "--cost", "flops", "--dim", "n=2", "--check-with", "onnxruntime")
+    assert done.returncode == 0, done.stderr
+    kinds = [node.op_type for node in onnx.load(out).graph.node]
+    assert kinds.count("Conv") == 3, done.stdout
+    assert kinds.count("Resize") == 2, "the last map has its size"

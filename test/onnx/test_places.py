@@ -1,10 +1,10 @@
 """A command as the target: places are timed by themselves and decided one by one, the whole model
 has the last word."""
 
-import json, os, sys, textwrap
+import json, os, signal, subprocess, sys, textwrap, time
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
-from small_models import SHAPE, agree, net, save, tensor
+from small_models import PROGRAM, SHAPE, agree, net, save, tensor
 
 TARGET = """#!{python}
 import os, shutil, sys
@@ -22,7 +22,7 @@ def price(path):
     part = graph.name == "part"
 {body}
 
-batches, batch = 0, []
+batches, batch, seen = 0, [], {{}}
 for line in sys.stdin:
     path = line.rstrip("\\n")
     if path:
@@ -268,3 +268,83 @@ def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes
                 assert a.shape == b.shape and numpy.abs(a - b).max() <= 1e-4 * abs(a).max() + 1e-6
                 compared += 1
     assert compared >= 1
+
+
+def stages(path, n):
+    """n convolutions of different sizes, each with its batch normalisation."""
+    rng, nodes, weights = numpy.random.default_rng(7), [], {}
+    for k in range(n):
+        i, o = 3 + k, 4 + k
+        weights[f"w{k}"] = rng.random((o, i, 3, 3), dtype="f")
+        for name in "sbmv":
+            weights[f"{name}{k}"] = rng.random(o, dtype="f") + 0.5
+        source = f"r{k - 1}" if k else "x"
+        nodes += [
+            helper.make_node("Conv", [source, f"w{k}"], [f"c{k}"], pads=[1, 1, 1, 1]),
+            helper.make_node(
+                "BatchNormalization", [f"c{k}"] + [f"{name}{k}" for name in "sbmv"], [f"n{k}"]
+            ),
+            helper.make_node("Relu", [f"n{k}"], ["y" if k == n - 1 else f"r{k}"]),
+        ]
+    return save(path, nodes, [tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 3 + n, 8, 8])], weights)
+
+
+def test_a_search_without_promise_ends_early(run, pricing, tmp_path):
+    """A tenth of the time, where no kind of place gains; one that promises something goes on."""
+    model = stages(tmp_path / "m.onnx", 40)
+    slow = "import time\ntime.sleep(0.5 if part else 0)\n"
+    options = ["--enable", "conv-batchnorm", "--time-limit", "20"]
+    target = pricing(
+        slow + "return 1.0 + 0.1 * (part and 'BatchNormalization' not in kinds(graph))"
+    )
+    done, out, said = run(model, *options, *target)
+    assert not said["changed"] and said["reason"] in done.stdout
+    assert "the search ended there" in said["reason"], said["reason"]
+    frozen, again, _ = run(model, *options, *target, "--frozen")
+    assert again == out and "not in the cost file" not in frozen.stdout, frozen.stdout
+
+    for path in tmp_path.glob("costs.sqlite*"):
+        path.unlink()
+    body = slow + "return 1.0 + 0.1 * kinds(graph).count('BatchNormalization')"
+    _, out, said = run(model, *options, *pricing(body))
+    assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
+
+
+def test_what_gains_little_is_timed_again(run, pricing, tmp_path):
+    """The first time of a part rewritten is too good, all others say that nothing gains."""
+    body = """
+import hashlib
+digest = hashlib.sha256(open(path, "rb").read()).hexdigest()
+first, seen[digest] = digest not in seen, 1
+return 0.95 if first and part and "BatchNormalization" not in kinds(graph) else 1.0
+"""
+    model = net(tmp_path / "m.onnx", blocks=2)
+    done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert not said["changed"] and "by themselves 0 gain" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
+    """The batch that is being timed is finished, no part is timed afterwards, the whole decides."""
+    body = "import time\ntime.sleep(1 if part else 0)\n"
+    body += "return 1.0 + 0.1 * kinds(graph).count('BatchNormalization')"
+    out = tmp_path / "o.onnx"
+    words = [PROGRAM, stages(tmp_path / "m.onnx", 40), out, "--rules", rules]
+    words += ["--enable", "conv-batchnorm", "--cost-db", tmp_path / "c.sqlite", *pricing(body)]
+    process = subprocess.Popen(
+        words + ["--keep-best"] * keep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(600):
+        if len(list(pricing.seen.iterdir())) >= 6:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    table, said = process.communicate(timeout=60)
+    if not keep:
+        assert process.returncode == 130 and not out.exists(), said
+        return
+    assert process.returncode == 0, said
+    kinds = [node.op_type for node in onnx.load(out).graph.node]
+    assert kinds.count("BatchNormalization") < 40, table
+    parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
+    assert len(parts) <= 12, "no new batch of parts after the interrupt"

@@ -15,7 +15,7 @@ def test_diff_is_the_difference_of_the_files(optimize, costly, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     done = optimize(model, out, *SHAPE, *costly, "--diff", "-q")
     assert done.returncode == 0 and done.stdout.startswith(
-        "24 nodes removed (-), 6 added (+), 12 changed (~), 0 as they were\n"
+        "24 nodes removed (-), 6 added (+), 12 changed (~), 0 unchanged\n"
     ), (done.stdout + done.stderr)
     assert count(done.stdout) == {"-": 24, "+": 6, "~": 12}
     before, after = ({node.name for node in onnx.load(path).graph.node} for path in (model, out))
@@ -62,7 +62,7 @@ def test_nothing_changed(optimize, tmp_path):
     )
     assert (
         done.returncode == 0
-        and "0 nodes removed (-), 0 added (+), 0 changed (~), 36 as they were" in done.stdout
+        and "0 nodes removed (-), 0 added (+), 0 changed (~), 36 unchanged" in done.stdout
     ), done.stderr
     assert "Conv conv0 of the result is the original's node, byte for byte." in done.stdout
     assert "Nothing gains 3 %" in (tmp_path / "p.html").read_text()
@@ -92,8 +92,8 @@ def test_explain(optimize, costly_chain, tmp_path, rules):
     ), said
     said = explain("norm3")
     assert (
-        "BatchNormalization norm3 of the original is gone: taken by rule conv-batchnorm.\nIn its"
-        " place stand: Conv conv-batchnorm/n3\n" in said
+        "BatchNormalization norm3 of the original is gone: replaced by rule conv-batchnorm.\nIn its"
+        " place: Conv conv-batchnorm/n3\n" in said
     )
     assert "--explain: neither file has" in explain("no such", 2)
 

@@ -321,3 +321,119 @@ def test_windows_of_four_axes(tmp_path):
         assert numpy.allclose(
             numpy.load(tmp_path / f"{name}.npy"), array, rtol=1e-5, atol=1e-5
         ), name
+
+
+# What lies between steps that become one is converted as if it were stored.
+BETWEEN = {
+    "a sum of int32 that wraps": (
+        "int32[4] x => int32[4] y",
+        "a = Add (x, x) y = Max (a, x)",
+        numpy.int32([2**31 - 1, -(2**31), 2**30, 5]),
+    ),
+    "a sum of int32 that wraps, as floats": (
+        "int32[4] x => float[4] y",
+        "a = Add (x, x) b = Cast <to = 1> (a) y = Neg (b)",
+        numpy.int32([2**31 - 1, -(2**31), 2**30, 5]),
+    ),
+    "a cast that truncates": (
+        "float[6] x => float[6] y",
+        "a = Cast <to = 6> (x) b = Cast <to = 1> (a) y = Sub (x, b)",
+        numpy.float32([-2.5, -0.5, 0, 0.5, 2.5, 1e6]),
+    ),
+    "a cast to bool": (
+        "float[4] x => float[4] y",
+        "a = Cast <to = 9> (x) b = Cast <to = 1> (a) y = Sub (b, x)",
+        numpy.float32([-2.5, 0, 0.25, 7]),
+    ),
+    "a cast to half": (
+        "float[4] x => float[4] y",
+        "a = Cast <to = 10> (x) b = Cast <to = 1> (a) y = Sub (x, b)",
+        numpy.float32([0.1, 2049, -3.14159, 1e-7]),
+    ),
+    "a cast of bytes": (
+        "float[5] x => int32[5] y",
+        "a = Cast <to = 2> (x) b = Cast <to = 6> (a) y = Add (b, b)",
+        numpy.float32([0, 1.9, 127.5, 200, 255]),
+    ),
+    "a comparison and a choice": (
+        "float[4] x => float[4] y",
+        "z = Neg (x) a = Greater (x, z) b = Not (a) y = Where (b, x, z)",
+        numpy.float32([-1, 0, 2, numpy.nan]),
+    ),
+    "a comparison of large integers": (
+        "int64[3] x, int64[3] z, float[3] u => float[3] y",
+        "a = Less (x, z) v = Neg (u) y = Where (a, u, v)",
+        numpy.int64([2**60, 2**60 + 1, -(2**60)]),
+    ),
+    "quantized and back": (
+        "float[6] x => float[6] y",
+        "s = Constant <value = float {0.25}> () z = Constant <value = uint8 {3}> () "
+        "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Sub (x, d)",
+        numpy.float32([-9, -0.7, 0, 0.4, 30, 99]),
+    ),
+    "a sum of bytes that wraps": (
+        "uint8[4] x, uint8[4] u => uint8[4] y",
+        "a = Add (x, u) y = Max (a, u)",
+        numpy.uint8([0, 100, 200, 255]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_what_lies_between_fused_steps(tmp_path, name):
+    ends, body, x = BETWEEN[name]
+    inputs, outputs = ends.split(" => ")
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g ({inputs}) => ({outputs}) {{ {body} }}'
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    given = {"x": x}
+    if " z," in inputs:
+        given |= {"z": x[::-1].copy() + 1, "u": numpy.float32([1, 2, 3])}
+    elif " u" in inputs:
+        given |= {"u": x[::-1].copy()}
+    compared_with_onnxruntime(path, tmp_path, **given)
+
+
+def test_quantized_layers(tmp_path):
+    """Quantization fused into convolutions, products and pools, in any layout."""
+    rng = numpy.random.default_rng(3)
+    weights = {
+        "w": rng.integers(-9, 9, (8, 3, 3, 3)).astype("i1"),
+        "v": rng.integers(-9, 9, (8, 8, 1, 1)).astype("i1"),
+        "p": rng.integers(-9, 9, (8, 5)).astype("i1"),
+        "s": numpy.float32(0.05),
+        "z": numpy.int8(3),
+        "o": numpy.int8(0),
+        "b": rng.normal(size=8).astype("f"),
+    }
+    nodes, at = [], 0
+
+    def add(op, *inputs, **fields):
+        nonlocal at
+        at += 1
+        nodes.append(helper.make_node(op, inputs, [f"t{at}"], **fields))
+        return f"t{at}"
+
+    def through(x):
+        return add("DequantizeLinear", add("QuantizeLinear", x, "s", "z"), "s", "z")
+
+    w, v, p = (add("DequantizeLinear", name, "s", "o") for name in "wvp")
+    x = through("x")
+    x = through(add("Relu", add("Conv", x, w, "b", pads=[1, 1, 1, 1])))
+    x = through(add("Add", x, add("Conv", x, v, "b")))
+    x = through(add("Conv", x, v, "b"))
+    x = through(add("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]))
+    x = through(add("GlobalAveragePool", x))
+    x = through(add("MatMul", add("Flatten", x), p))
+    nodes[-1].output[0] = "y"
+    path = save(
+        tmp_path / "m.onnx", nodes, [tensor("x", [2, 3, 12, 12])], [tensor("y", [2, 5])], weights
+    )
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    x = rng.normal(size=(2, 3, 12, 12)).astype("f")
+    numpy.save(tmp_path / "x.npy", x)
+    done = run(path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    have, want = numpy.load(tmp_path / "out" / "y.npy"), session.run(None, {"x": x})[0]
+    # A sum may fall on the other side of a rounding.
+    assert numpy.abs(have - want).max() <= 0.0501 and numpy.mean(have != want) < 0.5

@@ -188,7 +188,7 @@ class Runs:
 
 
 def results(case, options, bench, into, out, done, seed):
-    from roundtrip import interface
+    from roundtrip import interface_changes
 
     original, result = Runs(into), Runs(out)
     if done.changed:
@@ -201,9 +201,9 @@ def results(case, options, bench, into, out, done, seed):
                 onnx.checker.check_model(out, full_check=True)
             except Exception as error:
                 done.found("invalid", str(error)[:500])
-        before, after = interface(into), interface(out)
-        if before != after:
-            done.found("interface", ", ".join(p for p in before if before[p] != after[p]))
+        changes = interface_changes(into, out)
+        if changes:
+            done.found("interface", ", ".join(changes))
     exact = {"before": doubled(into, done), "after": doubled(out, done) if done.changed else None}
     try:
         compare_runs(case, options, bench, seed, (original, result), exact, done)

@@ -30,7 +30,7 @@ typedef struct Drawn {
     char *data[VIEWS];
     size_t bytes[VIEWS];
     double tolerance; /* 0: the same bits */
-    int way;          /* the choice of each step, where it has so many */
+    int algorithm;    /* the choice of each step, where it has so many */
     uint64_t known;   /* inputs whose contents a kernel is told when it is made, as bits */
 } Drawn;
 typedef struct Family {
@@ -173,8 +173,9 @@ static Made make(Drawn *t, Device *d, const Step *step, char *const data[]) {
         const int slot = step->view[j].slot;
         if (slot >= 0 && slot < t->nin && t->known >> slot & 1) weights[j] = data[slot];
     }
-    const int ways = cpu->choices(d, step), way = ways > 0 ? t->way % ways : 0;
-    m.kernel = cpu->compile(d, step, way, weights, &m.bytes, why, sizeof why);
+    const int algorithms = cpu->choices(d, step),
+              algorithm = algorithms > 0 ? t->algorithm % algorithms : 0;
+    m.kernel = cpu->compile(d, step, algorithm, weights, &m.bytes, why, sizeof why);
     if (!m.kernel) m.kernel = cpu->compile(d, step, 0, weights, &m.bytes, why, sizeof why);
     if (!m.kernel) fail_msg("%s: %s", t->op->name, why);
     m.work = cpu->alloc(d, m.bytes + GAP);
@@ -289,7 +290,7 @@ static void check_family(const Family *f) {
         t->random.seed = (uint64_t)(n * 7919 + op_index(t->op));
         t->nout = 1;
         t->known = draw(t, 0, 1) ? (uint64_t)draw(t, 0, 255) : 0;
-        t->way = (int)draw(t, 0, 5);
+        t->algorithm = (int)draw(t, 0, 5);
         defaults(t);
         f->draw(t);
         intern(t);

@@ -88,7 +88,8 @@ static bool close_enough(const Case *c, Num want, Num got, double scale) {
     if (dtype_class((DType)c->view[0].dtype) != 'F') {
         const bool rounding =
             ref_step_class(&c->step) == 'F'; /* a float a hair beside an integer */
-        return want.i == got.i || (rounding && want.d != 0 && fabs(want.d - got.d) <= 1);
+        const bool odd = c->step.kind == S_EWISE && want.d == 0;
+        return want.i == got.i || (rounding && !odd && fabs(want.d - got.d) <= 1);
     }
     if (want.d != want.d || got.d != got.d) return want.d != want.d && got.d != got.d;
     if (want.d == got.d) return true;
@@ -215,13 +216,38 @@ static int draw_dims(Case *c, int64_t dim[]) {
 }
 static bool is_real(int dtype) { return dtype_class((DType)dtype) == 'F'; }
 
+/* What QuantizeLinear and DequantizeLinear make of value x, sometimes with another reader of what
+   lies between. The scale is a power of two, so that quotients are exact. */
+static void draw_requantized(Case *c, int x) {
+    static const int types[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
+    const int type = types[draw(c, 0, 3)], bits = dtype_bits((DType)type);
+    const bool natural = dtype_class((DType)type) == 'U';
+    const double zero = chance(c, 50) ? 0 : (double)draw(c, natural ? 0 : -5, 5);
+    const int scale = c->step.ncode;
+    add_code(c, C_CONST, 0, 0, bits == 8 ? 0x1p-6 : 0x1p-14), add_code(c, C_DIV, x, scale, 0);
+    add_code(c, C_ROUND, scale + 1, 0, 0), add_code(c, C_CONST, 0, 0, zero);
+    int q = scale + 2;
+    if (zero != 0 || chance(c, 50)) add_code(c, C_ADD, q, scale + 3, 0), q = scale + 4;
+    if (!natural || chance(c, 20)) {
+        const int w = c->step.ncode;
+        add_code(c, C_ISNAN, q, 0, 0), add_code(c, C_CONST, 0, 0, -ldexp(1, bits - 1));
+        add_code(c, C_WHERE, w, w + 1, 0), c->code[w + 2].c = (uint8_t)q, q = w + 2;
+    }
+    add_code(c, C_AS, q, type, 0);
+    const int t = c->step.ncode - 1;
+    add_code(c, C_SUB, t, scale + 3, 0);
+    add_code(c, C_CONST, 0, 0, 0.25), add_code(c, C_MUL, t + 1, t + 2, 0);
+    if (chance(c, 40)) add_code(c, C_ADD, t + 3, (int)draw(c, scale, t), 0);
+}
+
 static void ewise_case(Case *c) {
     static const int both[] = {C_ADD,  C_SUB, C_MUL,   C_MIN,   C_MAX,   C_EQ,  C_LT,
                                C_LE,   C_AND, C_OR,    C_XOR,   C_NEG,   C_ABS, C_RELU,
                                C_SIGN, C_NOT, C_ISNAN, C_ISINF, C_FLOOR, C_CEIL};
     static const int real[] = {C_EXP, C_SIGMOID, C_TANH, C_ERF, C_SIN, C_COS, C_ROUND};
     int64_t dim[STEP_RANK];
-    const int rank = draw_dims(c, dim), views = (int)draw(c, 1, 4), type = draw_type(c);
+    const int rank = draw_dims(c, dim), views = (int)draw(c, 1, 4),
+              type = chance(c, 25) ? DT_FLOAT : draw_type(c);
     add_view(c, type, rank, dim, false);
     for (int i = 0; i < views; i++)
         add_view(c,
@@ -242,8 +268,17 @@ static void ewise_case(Case *c) {
                               op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
-        if (chance(c, 15)) c->code[c->step.ncode - 1].op = C_WHERE;
+        Scalar *last = &c->code[c->step.ncode - 1];
+        if (chance(c, 15)) last->op = C_WHERE;
+        else if (chance(c, 20)) { /* likewise of what is not computed, and of integers */
+            const int to = draw_type(c);
+            if (!is_real(type) && (is_real(to) || (to == DT_UINT64) != (type == DT_UINT64)))
+                continue;
+            if (is_real(type) && !is_real(to)) last->a = (uint8_t)draw(c, 0, views - 1);
+            last->op = C_AS, last->b = (uint8_t)to;
+        }
     }
+    if (type == DT_FLOAT && chance(c, 50)) draw_requantized(c, (int)draw(c, 0, views - 1));
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;
 }
@@ -251,7 +286,8 @@ static void ewise_case(Case *c) {
 /* Adds an epilogue of one of the usual forms; `axis` is where a bias lies. */
 static void draw_epilogue(Case *c, int axis) {
     const View y = c->view[0];
-    if (!is_real(y.dtype) || chance(c, 35)) return;
+    if (!is_real(c->view[1].dtype) || chance(c, 35)) return;
+    if (chance(c, 15)) c->view[0].dtype = draw_type(c);
     add_code(c, C_ACC, 0, 0, 0);
     if (chance(c, 60)) {
         add_view(c, chance(c, 90) ? DT_FLOAT : y.dtype, y.rank, y.dim, false);

@@ -190,7 +190,8 @@ static Num ref_program(const Step *s, void *const slot[], const int64_t index[],
         else if (c->op == C_WHERE) {
             const bool first = class == 'F' ? value[c->a].d != 0 : value[c->a].i != 0;
             value[i] = value[first ? c->b : c->c];
-        } else if (class == 'F') value[i] = (Num){ref_real(c->op, value[c->a].d, value[c->b].d), 0};
+        } else if (c->op == C_AS) value[i] = ref_round(value[c->a], c->b, class == 'F');
+        else if (class == 'F') value[i] = (Num){ref_real(c->op, value[c->a].d, value[c->b].d), 0};
         else value[i].i = ref_integer(c->op, value[c->a].i, value[c->b].i, class == 'U');
     }
     return value[s->ncode - 1];

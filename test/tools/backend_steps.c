@@ -13,7 +13,7 @@ static const struct {
 } kinds[] = {{S_COPY, "copy"},       {S_FILL, "fill"}, {S_EWISE, "ewise"}, {S_REDUCE, "reduce"},
              {S_SOFTMAX, "softmax"}, {S_POOL, "pool"}, {S_GEMM, "gemm"},   {S_CONV, "conv"}};
 typedef struct Tally {
-    int ways, wrong, refused;
+    int algorithms, wrong, refused;
 } Tally;
 
 static void run_case(const OpenDevice *d, uint64_t seed, StepKind kind, Tally *t) {
@@ -21,15 +21,15 @@ static void run_case(const OpenDevice *d, uint64_t seed, StepKind kind, Tally *t
     int64_t count;
     case_start(&c, seed, kind);
     Num *want = ref_run(&c.step, c.slot, &count);
-    const int ways = d->backend->choices(d->device, &c.step);
-    for (int way = 0; way < ways; way++) {
+    const int algorithms = d->backend->choices(d->device, &c.step);
+    for (int algorithm = 0; algorithm < algorithms; algorithm++) {
         char text[200] = "", what[1500];
-        t->ways++;
-        if (!case_run(&c, d->backend, d->device, way, 0)) t->refused++;
+        t->algorithms++;
+        if (!case_run(&c, d->backend, d->device, algorithm, 0)) t->refused++;
         else if (case_compare(&c, want, count, text, sizeof text)) {
             t->wrong++;
             case_describe(&c, what, sizeof what);
-            printf("way %d: %s: %s\n", way, text, what);
+            printf("algorithm %d: %s: %s\n", algorithm, text, what);
         }
     }
     free(want);
@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
         Tally t = {0};
         const int count = atoi(argv[3]);
         for (int seed = 0; seed < count; seed++) run_case(&d, (uint64_t)seed, kinds[k].kind, &t);
-        printf("%s: %d steps, %d ways, %d refused, %d wrong\n", kinds[k].name, count, t.ways,
-               t.refused, t.wrong);
+        printf("%s: %d steps, %d algorithms, %d refused, %d wrong\n", kinds[k].name, count,
+               t.algorithms, t.refused, t.wrong);
         wrong += t.wrong;
     }
     device_close(&d);

@@ -64,22 +64,22 @@ static bool same_matrices(World *w, Value a, Value b) {
 }
 
 /* Inputs of an operator that broadcasts, each as it was before it was broadcast: only if ONNX then
-   gives the result the same sizes. MatMul broadcasts batch axes alone, Gemm its last input. */
+   gives the result the same sizes. */
 static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     Dims y = value_type(d->w, d->node.out)->dim;
-    bool matrix = strcmp(d->e->type, "MatMul") == 0, gemm = strcmp(d->e->type, "Gemm") == 0;
+    const bool batch = d->broadcasts == BROADCASTS_BATCH, only_c = d->broadcasts == BROADCASTS_C;
     Value *thin = arena_copy(d->w->arena, in, sizeof *in * (size_t)(d->node.nin + 1));
-    for (int k = gemm ? 2 : 0; k < d->node.nin; k++) {
+    for (int k = only_c ? 2 : 0; k < d->node.nin; k++) {
         Value before = thin[k];
         if (!before) return;
         thin[k] = emit_thin(d->w, before, y.n, context);
-        if (matrix && !same_matrices(d->w, before, thin[k])) thin[k] = before;
+        if (batch && !same_matrices(d->w, before, thin[k])) thin[k] = before;
     }
     Dims joined;
-    bool ok = gemm ? d->node.nin > 2 &&
-                         emit_joined(d->w, y, value_type(d->w, thin[2])->dim, &joined) &&
-                         dims_equal(&joined, &y)
-                   : emit_same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
+    bool ok = only_c ? d->node.nin > 2 &&
+                           emit_joined(d->w, y, value_type(d->w, thin[2])->dim, &joined) &&
+                           dims_equal(&joined, &y)
+                     : emit_same_sizes(d->w, d->node.nin, thin, y, batch ? 2 : 0);
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
@@ -87,7 +87,8 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
-    d->filled = 0, d->stretched = (d->node.op->flags & OP_BROADCASTS) != 0;
+    d->filled = 0;
+    d->broadcasts = d->node.op->flags & OP_BROADCASTS ? BROADCASTS_ALL : BROADCASTS_NONE;
     for (int pass = 0; pass < 2; pass++)
         for (const char *at = map->attrs; at && *(at += strspn(at, " "));) {
             size_t n = strcspn(at, " ");
@@ -99,7 +100,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
           *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
-    if (d->stretched) drop_broadcasts(d, ours, context);
+    if (d->broadcasts) drop_broadcasts(d, ours, context);
     int n = 0;
     for (int k = 0; k < d->node.nin || d->filled >> n; n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
@@ -120,7 +121,7 @@ static bool kept_reduction(World *w, Node y, Node *inner) {
     if (k < 0) k = inner->op->attrs ? attrs_find(inner->op->attrs, "axis") : -1;
     bool keeps = false;
     for (const OnnxMap *e = inner->op->onnx; e && e->type; e++)
-        keeps |= e->attrs && strstr(e->attrs, "keepdims:reinsert");
+        keeps |= e->attrs && strstr(e->attrs, "keepdims:");
     if (!keeps || k < 0 || !inner->nin) return false;
     Attr attr[ATTRS_MAX];
     sig_attr(w, inner->sig, attr);

@@ -4,6 +4,14 @@
 #define ISOMER_ONNX_EMIT_DRAFT_H
 #include "graphs/onnx/export/export.h"
 
+/* Which inputs of the node in ONNX broadcast: none, all, all but in their last two axes, the third
+   alone. */
+typedef enum Broadcasts {
+    BROADCASTS_NONE,
+    BROADCASTS_ALL,
+    BROADCASTS_BATCH,
+    BROADCASTS_C
+} Broadcasts;
 typedef struct Draft {
     Model *m;
     World *w;
@@ -14,7 +22,7 @@ typedef struct Draft {
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
     uint32_t filled;        /* which places these are */
     bool kept;              /* keepdims: the reduced axes are to be kept as 1s */
-    bool stretched;         /* the inputs broadcast */
+    Broadcasts broadcasts;
     const char *why;
 } Draft;
 bool draft_fail(Draft *, const char *why); /* false; the first reason is kept */

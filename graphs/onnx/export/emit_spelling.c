@@ -8,14 +8,25 @@ bool export_nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
 bool export_never(Draft *d, int attr) {
     return (void)attr, draft_fail(d, "it has another spelling in ONNX");
 }
-bool export_stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
+bool export_broadcasts(Draft *d, int attr) {
+    d->broadcasts = BROADCASTS_ALL;
+    return (void)attr, true;
+}
+bool export_broadcasts_batch(Draft *d, int attr) {
+    d->broadcasts = BROADCASTS_BATCH;
+    return (void)attr, true;
+}
+bool export_broadcasts_c(Draft *d, int attr) {
+    d->broadcasts = BROADCASTS_C;
+    return (void)attr, true;
+}
 
 /* Without any axis it is one of each element. */
 bool export_axes(Draft *d, int attr) {
-    if (d->attr[attr].ints.n) return true;
-    bool has = model_opset(d->m, (Slice){0}) >= (strcmp(d->e->type, "ReduceSum") ? 18 : 13);
-    return has ? draft_int(d, "noop_with_empty_axes", 1)
-               : draft_fail(d, "a reduction over no axes");
+    return d->attr[attr].ints.n || draft_fail(d, "a reduction over no axes");
+}
+bool export_axes_or_none(Draft *d, int attr) {
+    return d->attr[attr].ints.n || draft_int(d, "noop_with_empty_axes", 1);
 }
 
 bool export_axes_spatial(Draft *d, int attr) {
@@ -30,11 +41,9 @@ bool export_axes_spatial(Draft *d, int attr) {
     return true;
 }
 
-bool export_keepdims(Draft *d, int attr) {
-    bool has = strncmp(d->e->type, "Reduce", 6) == 0 || strncmp(d->e->type, "Arg", 3) == 0;
-    (void)attr;
-    return has ? draft_int(d, "keepdims", d->kept)
-               : d->kept || draft_fail(d, "it keeps reduced axes");
+bool export_keepdims(Draft *d, int attr) { return (void)attr, draft_int(d, "keepdims", d->kept); }
+bool export_kept(Draft *d, int attr) {
+    return (void)attr, d->kept || draft_fail(d, "it keeps reduced axes");
 }
 
 bool export_axis_last(Draft *d, int attr) {

@@ -3,18 +3,13 @@
 #include "graphs/onnx/export/export.h"
 #include <string.h>
 
-static bool is_one(World *w, Poly p) {
-    int64_t v;
-    return poly_constant(w, p, &v) && v == 1;
-}
-
 /* NumPy's sizes of two; false: not decided. */
 bool emit_joined(World *w, Dims a, Dims b, Dims *out) {
     *out = a.n >= b.n ? a : b;
     for (int k = 1; k <= a.n && k <= b.n; k++) {
         Poly x = a.v[a.n - k], y = b.v[b.n - k];
-        if (x != y && !is_one(w, x) && !is_one(w, y)) return false;
-        out->v[out->n - k] = is_one(w, x) ? y : x;
+        if (x != y && !poly_is(w, x, 1) && !poly_is(w, y, 1)) return false;
+        out->v[out->n - k] = poly_is(w, x, 1) ? y : x;
     }
     return true;
 }
@@ -22,7 +17,7 @@ bool emit_joined(World *w, Dims a, Dims b, Dims *out) {
 static bool leading_ones_only(World *w, Dims a, Dims b) {
     Dims longer = a.n > b.n ? a : b, shorter = a.n > b.n ? b : a;
     for (int k = 0; k < longer.n - shorter.n; k++)
-        if (!is_one(w, longer.v[k])) return false;
+        if (!poly_is(w, longer.v[k], 1)) return false;
     for (int k = 0; k < shorter.n; k++)
         if (shorter.v[k] != longer.v[longer.n - shorter.n + k]) return false;
     return true;

@@ -24,7 +24,7 @@ typedef struct Part {
     Pieces graph;
 } Part;
 
-static bool refuse(Part *p, const char *why) { return *p->why = why, false; }
+static bool part_refused(Part *p, const char *why) { return *p->why = why, false; }
 
 static bool has_subgraph(const OnnxNode *n) {
     bool any = n->ncapture > 0;
@@ -58,14 +58,14 @@ static const Type *name_type(const Part *p, NameId id) {
     return v ? value_type(p->m->w, v) : NULL;
 }
 
-static bool is_constant(const Part *p, Value v) {
+static bool is_part_constant(const Part *p, Value v) {
     return v >= p->constants.least && v < p->constants.past && constants_hold(&p->constants, v);
 }
 
 /* Sizes, indices, masks and what constants make: not data that flows through. */
 static bool is_operand(const Part *p, NameId id) {
     const Type *t = name_type(p, id);
-    return !t || dtype_class(t->dtype) != 'F' || is_constant(p, p->m->name[id].value);
+    return !t || dtype_class(t->dtype) != 'F' || is_part_constant(p, p->m->name[id].value);
 }
 
 static bool is_costly(const Part *p, int i) {
@@ -79,21 +79,22 @@ static bool is_costly(const Part *p, int i) {
     return s != SIG_VIEW && s != SIG_RESHAPE && s != SIG_ELEMENTWISE;
 }
 
-static bool look_up(Part *p, int i, int hops);
-static bool look_down(Part *p, int i, int hops);
+static bool include_makers(Part *p, int i, int hops);
+static bool include_readers(Part *p, int i, int hops);
 
 /* False: too many, or one that cannot stand by itself. */
 static bool include(Part *p, int i, Role role, int hops) {
-    if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX) return refuse(p, "it needs too many nodes");
-    if (has_subgraph(&p->m->node[i])) return refuse(p, "it needs a node with subgraphs");
+    if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX)
+        return part_refused(p, "it needs too many nodes");
+    if (has_subgraph(&p->m->node[i])) return part_refused(p, "it needs a node with subgraphs");
     if (p->role[i] == OUTSIDE) p->role[i] = (uint8_t)role;
     else if (p->reach[i] > hops) return true;
     p->reach[i] = (uint8_t)(hops + 1);
-    return look_up(p, i, hops);
+    return include_makers(p, i, hops);
 }
 
 /* hops 0: only what has to come along. */
-static bool look_up(Part *p, int i, int hops) {
+static bool include_makers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nin; k++) {
         const NameInfo *from = &p->m->name[n->in[k]];
@@ -108,14 +109,15 @@ static bool look_up(Part *p, int i, int hops) {
     return true;
 }
 
-static bool look_down(Part *p, int i, int hops) {
+static bool include_readers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout && hops; k++)
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
             const int to = p->user[j];
             if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE)
                 continue;
-            if (!include(p, to, BORDER, 0) || !look_down(p, to, is_costly(p, to) ? 0 : hops - 1))
+            if (!include(p, to, BORDER, 0) ||
+                !include_readers(p, to, is_costly(p, to) ? 0 : hops - 1))
                 return false;
         }
     return true;
@@ -125,7 +127,7 @@ static bool surround(Part *p, const bool core[]) {
     for (int i = 0; i < p->m->nnode; i++)
         if (core[i]) p->role[i] = CORE, p->n++;
     for (int i = 0; i < p->m->nnode; i++)
-        if (core[i] && (!include(p, i, CORE, HOPS) || !look_down(p, i, HOPS))) return false;
+        if (core[i] && (!include(p, i, CORE, HOPS) || !include_readers(p, i, HOPS))) return false;
     return true;
 }
 
@@ -138,7 +140,7 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
     bool known = t && t->known && dtype_bits(t->dtype) > 0;
     for (int k = 0; known && k < t->dim.n; k++)
         known = poly_eval(p->m->w, t->dim.v[k], p->sizes, &dim[k]) && dim[k] > 0;
-    if (!known) return refuse(p, "sizes at its border are not known");
+    if (!known) return part_refused(p, "sizes at its border are not known");
     value_info_put(p->a, &info, p->m->name[id].text, t->dtype, t->dim.n, dim);
     wire_put_slice(&p->graph, number, info.data, info.size);
     return true;
@@ -157,7 +159,7 @@ static bool put_initializer(Part *p, NameId id) {
     }
     if (!constant_get(m->w, name->value, &t, &bytes) ||
         !poly_constant(m->w, type_count(m->w, &t), &count))
-        return refuse(p, "it needs an initializer that is no constant");
+        return part_refused(p, "it needs an initializer that is no constant");
     for (int k = 0; k < t.dim.n; k++) poly_constant(m->w, t.dim.v[k], &dim[k]);
     Text head = text_new(p->a);
     Pieces message = pieces_new(p->a);
@@ -177,7 +179,7 @@ static bool put_source(Part *p, NameId id) {
     if (!id || inside || p->taken[id]) return true;
     p->taken[id] = true;
     if (from->source == FROM_INITIALIZER) return put_initializer(p, id);
-    return from->source == FROM_SPARSE ? refuse(p, "it needs a sparse initializer")
+    return from->source == FROM_SPARSE ? part_refused(p, "it needs a sparse initializer")
                                        : put_value(p, GRAPH_INPUT, id);
 }
 
@@ -200,7 +202,7 @@ static bool put_results(Part *p, int i, int *nout) {
     return true;
 }
 
-static bool put_graph(Part *p) {
+static bool part_graph(Part *p) {
     const Model *m = p->m;
     int nout = 0;
     for (int i = 0; i < m->nnode; i++)
@@ -213,7 +215,7 @@ static bool put_graph(Part *p) {
             if (!put_source(p, m->node[i].in[k])) return false;
         if (!put_results(p, i, &nout)) return false;
     }
-    return nout || refuse(p, "nothing reads its results");
+    return nout || part_refused(p, "nothing reads its results");
 }
 
 static void put_file(Part *p, Pieces *file) {
@@ -244,7 +246,7 @@ int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], Pieces *file,
     p.graph = pieces_new(a);
     find_users(&p);
     p.taken = ARENA_NEW(a, uint8_t, p.nname);
-    if (!surround(&p, core) || !put_graph(&p)) return 0;
+    if (!surround(&p, core) || !part_graph(&p)) return 0;
     put_file(&p, file);
     *node = ARENA_NEW(a, int, p.n);
     int n = 0;

@@ -17,7 +17,7 @@ typedef struct Store {
     Pieces pieces;
 } Store;
 
-static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
+static void write_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
     wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));
     wire_put_bytes(&t, STRING_STRING_ENTRY_VALUE, value, strlen(value));
@@ -28,9 +28,9 @@ static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
 static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
     enum { PAGE = 4096 };
     pieces_add(&s->pieces, NULL, (PAGE - s->pieces.size % PAGE) % PAGE);
-    put_entry(a, out, "location", s->name);
-    put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
-    put_entry(a, out, "length", arena_format(a, "%zu", n));
+    write_entry(a, out, "location", s->name);
+    write_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
+    write_entry(a, out, "length", arena_format(a, "%zu", n));
     wire_put_int(out, TENSOR_DATA_LOCATION, 1);
     pieces_add(&s->pieces, bytes, n);
 }
@@ -130,7 +130,7 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
+static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
@@ -155,7 +155,7 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     FilePlan r;
     if (!file_plan(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
-    put_graph(m, a, store, &r, &graph);
+    write_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);

@@ -36,10 +36,11 @@ typedef struct Import {
     const Value *in;      /* of the ONNX node */
     Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
     bool given[ATTRS_MAX];
-    uint64_t taken;                                   /* ONNX inputs that became attributes */
-    uint64_t named;                                   /* ONNX attributes that an item speaks of */
-    bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
-    bool same; /* the result is input 0 itself, whatever that is */
+    uint64_t taken; /* ONNX inputs that became attributes */
+    uint64_t named; /* ONNX attributes that an item speaks of */
+    bool fold, stretch, stretch_pair, stretch_c, keepdims,
+        flatten; /* what is done around the node */
+    bool same;   /* the result is input 0 itself, whatever that is */
     int64_t flatten_at;
     Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
                    is */

@@ -105,6 +105,7 @@ int branch_forced(Model *m, int node) {
 }
 
 bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
+    if (inline_functions(&m->x, m->path, false, a, file)) return true;
     if (inline_branch(m, folded, a, -1, false, file)) return true;
     for (int i = 0; i < m->nnode; i++) {
         int taken = branch_forced(m, i);

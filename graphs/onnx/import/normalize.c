@@ -120,6 +120,13 @@ static Value make_fold(Import *s, int n, Value in[]) {
     return y;
 }
 
+static Value make_pair(Import *s, int n, Value in[], int second) {
+    Value pair[2] = {in[0], in[second]};
+    if (!stretch_all(s, 2, pair, 0)) return 0;
+    in[0] = pair[0], in[second] = pair[1];
+    return make_nodes(s, n, in, 1);
+}
+
 static Value make_matmul(Import *s, int n, Value in[], int second) {
     Dims a = value_type(s->w, in[0])->dim, b = value_type(s->w, in[second])->dim;
     Value factor[2] = {in[0], in[second]};
@@ -184,8 +191,9 @@ static Value build_entry(Import *s, int n, Value in[], int nout) {
     for (int k = 0; k < n; k++)
         if (in[k] && !(s->op->flags & OP_ANY_TYPE) && !import_type(s, in[k])) return 0;
     if (s->fold) return make_fold(s, n, in);
-    int second = s->stretch ? op_input_named(s->op, "b") : -1;
-    if (second > 0 && second < n && in[0] && in[second]) return make_matmul(s, n, in, second);
+    const int second = s->stretch || s->stretch_pair ? op_input_named(s->op, "b") : -1;
+    if (second > 0 && second < n && in[0] && in[second])
+        return s->stretch ? make_matmul(s, n, in, second) : make_pair(s, n, in, second);
     if (s->stretch_c) return make_gemm(s, n, in);
     if (s->flatten && n == 1) return make_flat(s, in[0]);
     if (s->keepdims) return make_kept(s, n, in);

@@ -233,6 +233,15 @@ static void name_values(Model *m) {
     set_origin(m, last, last, 0);
 }
 
+/* To be run, a model needs no functions. */
+static bool inline_calls(Model *m, Error *e) {
+    Arena *a = m->w->arena;
+    Pieces file;
+    if (!inline_functions(&m->x, m->path, true, a, &file)) return true;
+    const Slice bytes = {(const unsigned char *)pieces_join(&file, a), file.size};
+    return index_file(a, bytes, m->path, &m->x, e);
+}
+
 static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
         return error_set(e, E_LIMIT, m->path,
@@ -240,6 +249,7 @@ static bool model_read(Model *m, Error *e) {
                          "as external data",
                          m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
+    if (m->open.value && !inline_calls(m, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;
     name_values(m);
@@ -253,8 +263,8 @@ Model *model_open(World *w, const char *path, Error *e) {
 static void unmap(void *model) {
     Model *m = model;
     for (MappedFile *f = m->external; f; f = f->next) file_unmap(f->bytes);
-    if (!m->borrowed) file_unmap(m->x.bytes);
-    m->external = NULL, m->x.bytes = (Slice){0};
+    if (!m->borrowed) file_unmap(m->mapped);
+    m->external = NULL, m->mapped = m->x.bytes = (Slice){0};
 }
 
 Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
@@ -265,6 +275,7 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
     m->borrowed = open->bytes != NULL;
     if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
     else if (!file_map(path, &m->x.bytes, e)) return NULL;
+    m->mapped = m->x.bytes;
     cleanup_add(arena_escape(w->arena), &m->cleanup, unmap, m);
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
     m->open = *open;
@@ -282,7 +293,7 @@ void model_close(Model *m) {
     m->names = m->sizes = NULL;
 }
 
-void model_rest(const Model *m) {
+void model_release_pages(const Model *m) {
     for (const MappedFile *f = m->external; f; f = f->next) file_rest(f->bytes);
-    file_rest(m->x.bytes);
+    file_rest(m->mapped);
 }

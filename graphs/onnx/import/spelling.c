@@ -3,6 +3,7 @@
    polynomial says so with min, so that nothing is assumed of sizes that a valid model need not
    fulfil. */
 #include "graphs/onnx/items.h"
+#include "ops/operator/value.h"
 #include <string.h>
 
 static Poly whole_number(Import *s, int64_t v) { return poly_int(s->w, v); }
@@ -18,16 +19,13 @@ static const Dims *dims_of(Import *s, int input) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-/* The smaller and the larger of two sizes, decided where their difference is a number. */
+/* The smaller and the larger of two sizes, decided where one is so for all sizes. */
+static bool covers(Import *s, Poly a, Poly b) { return value_natural(s->w, poly_sub(s->w, a, b)); }
 static Poly min_size(Import *s, Poly a, Poly b) {
-    int64_t d;
-    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
-    return poly_min(s->w, a, b);
+    return covers(s, b, a) ? a : covers(s, a, b) ? b : poly_min(s->w, a, b);
 }
 static Poly max_size(Import *s, Poly a, Poly b) {
-    int64_t d;
-    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d >= 0 ? a : b;
-    return greatest(s, a, b);
+    return covers(s, a, b) ? a : covers(s, b, a) ? b : greatest(s, a, b);
 }
 static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
     int64_t a;
@@ -151,6 +149,7 @@ bool import_axis_flatten(Import *s, int attr) {
 bool import_fold(Import *s, int attr) { return (void)attr, s->fold = true; }
 bool import_nothing(Import *s, int attr) { return (void)s, (void)attr, true; }
 bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
+bool import_stretch_pair(Import *s, int attr) { return (void)attr, s->stretch_pair = true; }
 bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
 /* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0

@@ -74,8 +74,7 @@ static bool scales_of(Import *s, int *n, double factor[]) {
     Type type;
     const void *bytes;
     int64_t count = 0;
-    bool old = strcmp(s->n->type, "Upsample") == 0 || s->n->version < 11;
-    int k = old ? 1 : 2;
+    int k = s->n->version < 11 ? 1 : 2;
     if (onnx_attr(s, "scales", &t) && t.kind == ONNX_ATTR_FLOATS && t.n <= RANK_MAX) {
         for (*n = 0; *n < t.n; ++*n) factor[*n] = (double)t.floats[*n];
         return true;

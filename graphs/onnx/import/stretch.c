@@ -1,15 +1,12 @@
 /* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading
    axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel constant
-   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Where sizes
-   are symbols and it is not decided which of them is 1, nothing is done and the node stays
-   opaque. */
+   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Sizes that a
+   valid model must have equal, as neither can be 1 alone, are taken as they are: the operator needs
+   their equality. Where sizes are symbols and it is not decided which of them is 1, nothing is done
+   and the node stays opaque. */
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
-
-static bool is_one(World *w, Poly p) {
-    int64_t v;
-    return poly_constant(w, p, &v) && v == 1;
-}
+#include "ops/operator/value.h"
 
 static Value to_shape(Import *s, const char *op, Value x, Dims d) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
@@ -44,9 +41,30 @@ static Value broadcast_to(Import *s, Value x, Dims d) {
     return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
 }
 
+/* Whatever the sizes are: a multiple of 2 or more, or at least 2. */
+static bool never_one(World *w, Poly p) {
+    return poly_content(w, p) > 1 || value_natural(w, poly_sub(w, p, poly_int(w, 2)));
+}
+
+/* b = min(a, c), c never 1: b is 1 where a is. */
+static bool is_cut(World *w, Poly b, Poly a) {
+    const Symbol s = poly_is_symbol(w, b);
+    const SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){0};
+    if (d.kind != SYM_MIN) return false;
+    for (int k = 0; k < 2; k++)
+        if (d.arg[k] == a) return never_one(w, d.arg[1 - k]);
+    return false;
+}
+
+/* NumPy broadcasts them only if they are equal. */
+static bool must_agree(World *w, Poly a, Poly b) {
+    return is_cut(w, a, b) || is_cut(w, b, a) || (never_one(w, a) && never_one(w, b));
+}
+
 static bool join_sizes(Import *s, Poly a, Poly b, Poly *out) {
-    *out = is_one(s->w, a) ? b : a;
-    if (a == b || is_one(s->w, a) || is_one(s->w, b)) return true;
+    World *w = s->w;
+    *out = poly_is(w, a, 1) || is_cut(w, a, b) ? b : a;
+    if (a == b || poly_is(w, a, 1) || poly_is(w, b, 1) || must_agree(w, a, b)) return true;
     return import_fail(s, "broadcast inputs whose sizes are not known to be equal");
 }
 
@@ -72,9 +90,12 @@ static Dims joined_dims(Dims a, Dims b) {
 static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
     Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last_axes(d, tail),
          want = last_axes(target, head.n);
+    /* What must agree stays as it is written. */
+    for (int k = 0; k < head.n; k++)
+        if (!poly_is(s->w, head.v[k], 1)) want.v[k] = target.v[target.n - head.n + k] = head.v[k];
     if (dims_equal(&head, &want)) return true;
     int skip = 0;
-    while (!full && skip < head.n && is_one(s->w, head.v[skip])) skip++;
+    while (!full && skip < head.n && poly_is(s->w, head.v[skip], 1)) skip++;
     head = last_axes(head, head.n - skip);
     if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
     *v = broadcast_to(s, *v, joined_dims(full ? target : last_axes(target, head.n), end));
@@ -98,8 +119,8 @@ static void guess_stretched(Import *s, int n, const Value v[]) {
         Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
         for (int j = 1; j <= d.n && j <= target.n; j++) {
             Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
-            *to = is_one(s->w, a) ? b : a;
-            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
+            *to = poly_is(s->w, a, 1) ? b : a;
+            if (a != b && !poly_is(s->w, a, 1) && !poly_is(s->w, b, 1))
                 *to = poly_symbol(s->w, symbol_data(s->w));
         }
         target = longer;

@@ -1,0 +1,365 @@
+/* inline_function.c -- a call of a function that the model defines gives way to the function's
+   nodes: in the file, as bytes, wherever the call stands. Names of the body become names that
+   nothing else has, its inputs and outputs those of the call, and attributes that refer to the
+   call's get what the call says, or the function's default (FunctionProto in onnx.proto). A
+   function that imports another version of an operator set than the model does stays a function,
+   and so do its calls. */
+#include "graphs/onnx/model.h"
+#include <string.h>
+
+enum { CALLS_DEEP = 64, NODES_MOST = 1 << 20 };
+
+typedef struct LocalFunction {
+    Slice name, domain, overload;
+    SliceList in, out, node, attribute; /* attribute: defaults */
+    bool inlined;
+} LocalFunction;
+typedef struct Inlining {
+    Arena *a;
+    const FileIndex *file;
+    const char *path;
+    Error *error;
+    LocalFunction *function;
+    int nopset, nnode; /* nodes written */
+    Opset *opset;      /* what the result imports */
+    Intern *taken;     /* names of values */
+    bool failed, inlined;
+} Inlining;
+/* The names of one call's body; NULL instead of one: names stay. */
+typedef struct FunctionCall {
+    const NodeIndex *node;
+    const LocalFunction *function;
+    const char *prefix;
+    Intern *from;
+    Slice *to;
+    uint32_t room;
+    int depth;
+} FunctionCall;
+
+static Wire inlining_wire(const Inlining *x, Slice s) {
+    return wire_new(s, x->file->bytes.at, x->path, x->error);
+}
+static Slice text_slice(const Text *t) { return (Slice){(const unsigned char *)t->data, t->size}; }
+static Slice plain_domain(Slice domain) {
+    return slice_is(domain, "ai.onnx") ? (Slice){0} : domain;
+}
+
+/* ---- the model's functions */
+
+static void push(Arena *a, SliceList *l, Slice s) {
+    if (l->n == l->room) {
+        Slice *old = l->v;
+        l->v = ARENA_NEW(a, Slice, l->room = 2 * l->room + 8);
+        if (l->n) memcpy(l->v, old, sizeof *old * (size_t)l->n);
+    }
+    l->v[l->n++] = s;
+}
+
+/* Whether the model has what the function imports; what it does not import at all is added. */
+static bool import_opset(Inlining *x, Slice message) {
+    Opset o = {.version = 0};
+    Wire w = inlining_wire(x, message);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == OPERATOR_SET_ID_DOMAIN) o.domain = plain_domain(f.bytes);
+        if (f.number == OPERATOR_SET_ID_VERSION) o.version = (int64_t)f.value;
+    }
+    for (int k = 0; k < x->nopset; k++)
+        if (slice_equal(x->opset[k].domain, o.domain)) return x->opset[k].version == o.version;
+    Opset *old = x->opset;
+    x->opset = ARENA_NEW(x->a, Opset, x->nopset + 1);
+    if (x->nopset) memcpy(x->opset, old, sizeof *old * (size_t)x->nopset);
+    x->opset[x->nopset++] = o;
+    return true;
+}
+
+/* Such functions say what a runtime computes by a kernel of its own where it has one. */
+static bool names_an_operator(Slice domain) {
+    return !domain.n || slice_is(domain, "ai.onnx.ml") || slice_is(domain, "com.microsoft");
+}
+
+static bool read_function(Inlining *x, Slice message, bool all, LocalFunction *out) {
+    const int nopset = x->nopset;
+    Wire w = inlining_wire(x, message);
+    *out = (LocalFunction){.inlined = true};
+    for (Field f; wire_next(&w, &f);) {
+        if (f.kind != WIRE_BYTES) continue;
+        switch (f.number) {
+        case FUNCTION_NAME: out->name = f.bytes; break;
+        case FUNCTION_DOMAIN: out->domain = plain_domain(f.bytes); break;
+        case FUNCTION_OVERLOAD: out->overload = f.bytes; break;
+        case FUNCTION_INPUT: push(x->a, &out->in, f.bytes); break;
+        case FUNCTION_OUTPUT: push(x->a, &out->out, f.bytes); break;
+        case FUNCTION_NODE: push(x->a, &out->node, f.bytes); break;
+        case FUNCTION_ATTRIBUTE_PROTO: push(x->a, &out->attribute, f.bytes); break;
+        case FUNCTION_OPSET_IMPORT: out->inlined &= import_opset(x, f.bytes); break;
+        default: break;
+        }
+    }
+    out->inlined &= all || !names_an_operator(out->domain);
+    if (!out->inlined) x->nopset = nopset;
+    return !w.failed;
+}
+
+static Slice node_overload(const Inlining *x, Slice node) {
+    Slice out = {0};
+    Wire w = inlining_wire(x, node);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == NODE_OVERLOAD && f.kind == WIRE_BYTES) out = f.bytes;
+    return out;
+}
+static const LocalFunction *called(const Inlining *x, const NodeIndex *n) {
+    for (int k = 0; k < x->file->function.n; k++) {
+        const LocalFunction *f = &x->function[k];
+        if (slice_equal(f->name, n->type) && slice_equal(f->domain, plain_domain(n->domain)) &&
+            slice_equal(f->overload, node_overload(x, n->whole)))
+            return f->inlined && n->nin <= f->in.n && n->nout <= f->out.n ? f : NULL;
+    }
+    return NULL;
+}
+
+/* ---- names */
+
+static void take_name(Inlining *x, Slice name) {
+    if (name.n) intern_put(x->taken, name.at, name.n);
+}
+static Slice message_name(const Inlining *x, Slice message, uint32_t number) {
+    Slice out = {0};
+    Wire w = inlining_wire(x, message);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
+    return out;
+}
+/* Everything that this graph and the subgraphs of its nodes name. */
+static bool take_names(Inlining *x, Slice graph, int depth) {
+    GraphIndex g;
+    Wire w = inlining_wire(x, graph);
+    if (!index_graph(x->a, &w, depth, &g)) return false;
+    for (int k = 0; k < g.input.n; k++)
+        take_name(x, message_name(x, g.input.v[k], VALUE_INFO_NAME));
+    for (int k = 0; k < g.initializer.n; k++)
+        take_name(x, message_name(x, g.initializer.v[k], TENSOR_NAME));
+    for (int k = 0; k < g.sparse.n; k++)
+        take_name(
+            x, message_name(x, message_name(x, g.sparse.v[k], SPARSE_TENSOR_VALUES), TENSOR_NAME));
+    for (int k = 0; k < g.node.n; k++) {
+        NodeIndex n;
+        Wire node = inlining_wire(x, g.node.v[k]);
+        if (!index_node(x->a, &node, &n)) return false;
+        for (int j = 0; j < n.nin; j++) take_name(x, n.in[j]);
+        for (int j = 0; j < n.nout; j++) take_name(x, n.out[j]);
+        for (int j = 0; j < n.nattr; j++)
+            for (int i = 0; i < n.attr[j].graph.n; i++)
+                if (!take_names(x, n.attr[j].graph.v[i], depth + 1)) return false;
+    }
+    return true;
+}
+
+static Slice fresh_name(Inlining *x, const FunctionCall *c, Slice name) {
+    for (int k = 0;; k++) {
+        Text t = text_new(x->a);
+        text_add(&t, "%s/%.*s", c->prefix, (int)name.n, (const char *)name.at);
+        if (k) text_add(&t, "_%d", k);
+        if (intern_find(x->taken, t.data, t.size)) continue;
+        take_name(x, text_slice(&t));
+        return text_slice(&t);
+    }
+}
+static void map_name(Inlining *x, FunctionCall *c, Slice from, Slice to) {
+    const uint32_t id = intern_put(c->from, from.at, from.n);
+    ARENA_GROW(x->a, c->to, c->room, id + 1);
+    c->to[id] = to;
+}
+static Slice renamed(Inlining *x, FunctionCall *c, Slice name) {
+    if (!c || !name.n) return name;
+    if (!intern_find(c->from, name.at, name.n)) map_name(x, c, name, fresh_name(x, c, name));
+    return c->to[intern_find(c->from, name.at, name.n)];
+}
+/* The message, the name in field `number` replaced; inside: of the message in that field. */
+static void put_renamed(Inlining *x, FunctionCall *c, Slice message, uint32_t number,
+                        uint32_t inside, Pieces *out) {
+    Wire w = inlining_wire(x, message);
+    for (Field f; wire_next(&w, &f);) {
+        if (inside && f.number == inside && f.kind == WIRE_BYTES) {
+            Pieces inner = pieces_new(x->a);
+            put_renamed(x, c, f.bytes, number, 0, &inner);
+            wire_put_pieces(out, inside, &inner);
+        } else if (!inside && f.number == number && f.kind == WIRE_BYTES) {
+            const Slice name = renamed(x, c, f.bytes);
+            wire_put_slice(out, number, name.at, name.n);
+        } else pieces_add(out, f.whole.at, f.whole.n);
+    }
+    x->failed |= w.failed;
+}
+
+/* ---- nodes */
+
+static void put_nodes(Inlining *, const SliceList *, FunctionCall *, int depth, Pieces *);
+
+static void put_subgraph(Inlining *x, Slice graph, FunctionCall *c, int depth, Pieces *out) {
+    Wire w = inlining_wire(x, graph);
+    for (Field f; wire_next(&w, &f);) {
+        Pieces inner = pieces_new(x->a);
+        SliceList one = {.n = 1, .v = &f.bytes};
+        if (f.number == GRAPH_NODE) {
+            put_nodes(x, &one, c, depth, out);
+            continue;
+        }
+        if (c && f.number == GRAPH_QUANTIZATION_ANNOTATION) continue;
+        if (c &&
+            (f.number == GRAPH_INPUT || f.number == GRAPH_OUTPUT || f.number == GRAPH_VALUE_INFO))
+            put_renamed(x, c, f.bytes, VALUE_INFO_NAME, 0, &inner);
+        else if (c && f.number == GRAPH_INITIALIZER)
+            put_renamed(x, c, f.bytes, TENSOR_NAME, 0, &inner);
+        else if (c && f.number == GRAPH_SPARSE_INITIALIZER)
+            put_renamed(x, c, f.bytes, TENSOR_NAME, SPARSE_TENSOR_VALUES, &inner);
+        else {
+            pieces_add(out, f.whole.at, f.whole.n);
+            continue;
+        }
+        wire_put_pieces(out, f.number, &inner);
+    }
+    x->failed |= w.failed;
+}
+
+/* What the call, or else the function, says of the attribute; absent: neither does. */
+static Slice given_attribute(const Inlining *x, const FunctionCall *c, Slice name) {
+    for (int k = 0; k < c->node->nattr; k++)
+        if (slice_equal(c->node->attr[k].name, name)) return c->node->attr[k].whole;
+    for (int k = 0; k < c->function->attribute.n; k++)
+        if (slice_equal(message_name(x, c->function->attribute.v[k], ATTRIBUTE_NAME), name))
+            return c->function->attribute.v[k];
+    return (Slice){0};
+}
+static void put_attribute(Inlining *x, const AttrSlice *attr, FunctionCall *c, int depth,
+                          Pieces *out) {
+    const Slice refers = c ? message_name(x, attr->whole, ATTRIBUTE_REF_ATTR_NAME) : (Slice){0},
+                from = refers.n ? given_attribute(x, c, refers) : attr->whole;
+    Pieces inner = pieces_new(x->a);
+    if (!from.at) return;
+    wire_put_slice(&inner, ATTRIBUTE_NAME, attr->name.at, attr->name.n);
+    Wire w = inlining_wire(x, from);
+    for (Field f; wire_next(&w, &f);) {
+        const bool graph = f.number == ATTRIBUTE_G || f.number == ATTRIBUTE_GRAPHS;
+        if (f.number == ATTRIBUTE_NAME) continue;
+        if (graph && !refers.n) { /* the call's own ones are of its scope: they were put so */
+            Pieces g = pieces_new(x->a);
+            put_subgraph(x, f.bytes, c, depth + 1, &g);
+            wire_put_pieces(&inner, f.number, &g);
+        } else pieces_add(&inner, f.whole.at, f.whole.n);
+    }
+    x->failed |= w.failed;
+    wire_put_pieces(out, NODE_ATTRIBUTE, &inner);
+}
+
+static void put_node(Inlining *x, const NodeIndex *n, FunctionCall *c, int depth, Pieces *out) {
+    Pieces node = pieces_new(x->a);
+    Wire w = inlining_wire(x, n->whole);
+    int attribute = 0;
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == NODE_ATTRIBUTE) put_attribute(x, &n->attr[attribute++], c, depth, &node);
+        else if (c && (f.number == NODE_INPUT || f.number == NODE_OUTPUT)) {
+            const Slice name = renamed(x, c, f.bytes);
+            wire_put_slice(&node, f.number, name.at, name.n);
+        } else if (c && f.number == NODE_NAME && f.bytes.n) {
+            const char *name =
+                arena_format(x->a, "%s/%.*s", c->prefix, (int)f.bytes.n, (const char *)f.bytes.at);
+            wire_put_slice(&node, NODE_NAME, name, strlen(name));
+        } else pieces_add(&node, f.whole.at, f.whole.n);
+    }
+    x->failed |= w.failed;
+    wire_put_pieces(out, GRAPH_NODE, &node);
+}
+
+static void put_alias(Inlining *x, Slice from, Slice to, Pieces *out) {
+    Text t = text_new(x->a);
+    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
+    wire_put_bytes(&t, NODE_OUTPUT, to.at, to.n);
+    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
+    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
+}
+
+/* The call, whose names are those of the result, as its function's nodes. */
+static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, int depth,
+                     Pieces *out) {
+    FunctionCall c = {.node = n, .function = f, .from = intern_new(x->a), .depth = depth};
+    Slice base = n->name.n ? n->name : f->name;
+    c.prefix = arena_format(x->a, "%.*s", (int)base.n, (const char *)base.at);
+    for (int k = 0; k < f->in.n; k++)
+        map_name(x, &c, f->in.v[k], k < n->nin ? n->in[k] : (Slice){0});
+    for (int k = 0; k < n->nout; k++)
+        if (n->out[k].n && !intern_find(c.from, f->out.v[k].at, f->out.v[k].n))
+            map_name(x, &c, f->out.v[k], n->out[k]);
+    put_nodes(x, &f->node, &c, depth, out);
+    for (int k = 0; k < n->nout; k++) {
+        const Slice have = renamed(x, &c, f->out.v[k]);
+        if (n->out[k].n && !slice_equal(have, n->out[k])) put_alias(x, have, n->out[k], out);
+    }
+    intern_free(c.from);
+    x->inlined = true;
+}
+
+/* A call inside of a body is put with the names that it has in the result: as a node first, which
+   is then read as any other. */
+static void put_nodes(Inlining *x, const SliceList *nodes, FunctionCall *c, int depth,
+                      Pieces *out) {
+    for (int k = 0; k < nodes->n && !x->failed; k++) {
+        NodeIndex n;
+        Wire w = inlining_wire(x, nodes->v[k]);
+        if (++x->nnode > NODES_MOST || depth > CALLS_DEEP || !index_node(x->a, &w, &n)) {
+            x->failed = true;
+            return;
+        }
+        const LocalFunction *f = called(x, &n);
+        if (!f) {
+            put_node(x, &n, c, depth, out);
+            continue;
+        }
+        Pieces node = pieces_new(x->a);
+        put_node(x, &n, c, depth, &node);
+        char *bytes = pieces_join(&node, x->a);
+        Wire field = wire_new((Slice){(unsigned char *)bytes, node.size}, x->file->bytes.at,
+                              x->path, x->error);
+        Field message;
+        if (wire_next(&field, &message)) w = inlining_wire(x, message.bytes);
+        if (field.failed || !index_node(x->a, &w, &n)) x->failed = true;
+        else put_call(x, f, &n, depth + 1, out);
+    }
+}
+
+/* ---- the file */
+
+static void put_opsets(const Inlining *x, Pieces *out) {
+    for (int k = x->file->nopset; k < x->nopset; k++) {
+        Text t = text_new(x->a);
+        wire_put_bytes(&t, OPERATOR_SET_ID_DOMAIN, x->opset[k].domain.at, x->opset[k].domain.n);
+        wire_put_int(&t, OPERATOR_SET_ID_VERSION, (uint64_t)x->opset[k].version);
+        wire_put_slice(out, MODEL_OPSET_IMPORT, t.data, t.size);
+    }
+}
+static bool read_functions(Inlining *x, bool all) {
+    x->function = ARENA_NEW(x->a, LocalFunction, x->file->function.n);
+    x->opset = x->file->opset, x->nopset = x->file->nopset;
+    for (int k = 0; k < x->file->function.n; k++)
+        if (!read_function(x, x->file->function.v[k], all, &x->function[k])) return false;
+    return take_names(x, x->file->graph, 0);
+}
+
+bool inline_functions(const FileIndex *file, const char *path, bool all, Arena *a, Pieces *out) {
+    Error e = {0};
+    Inlining x = {.a = a, .file = file, .path = path, .error = &e};
+    Pieces graph = pieces_new(a);
+    if (!file->function.n) return false;
+    x.taken = intern_new(a);
+    if (read_functions(&x, all)) put_subgraph(&x, file->graph, NULL, 0, &graph);
+    intern_free(x.taken);
+    if (!x.inlined || x.failed || e.kind) return false;
+    bool kept = false;
+    for (int k = 0; k < file->function.n; k++) kept |= !x.function[k].inlined;
+    *out = pieces_new(a);
+    Wire w = inlining_wire(&x, file->bytes);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == MODEL_GRAPH) put_opsets(&x, out), wire_put_pieces(out, MODEL_GRAPH, &graph);
+        else if (f.number != MODEL_FUNCTIONS || kept) pieces_add(out, f.whole.at, f.whole.n);
+    }
+    return !w.failed;
+}

@@ -1,0 +1,198 @@
+/* qlinear..: operators of ONNX Runtime's domain com.microsoft on quantized numbers, which
+   quantizing tools put beside QLinearConv and QLinearMatMul: the operator of real numbers between
+   dequantize and quantize, with one scale and one zero point for each tensor. */
+#include "ops/operator/op.h"
+#include <math.h>
+#include <string.h>
+
+/* Inputs are floats (scales) or of the type of input x, which are bytes; so is the result. */
+static const char *shape_bytes(Call *c, int x, Dims d) {
+    const DType t = c->in[x]->dtype;
+    if (t != DT_UINT8 && t != DT_INT8) return "not supported for these element types";
+    for (int k = 0; k < c->nin; k++)
+        if (c->in[k] && c->in[k]->dtype != DT_FLOAT && c->in[k]->dtype != t)
+            return "the element types differ";
+    c->out[0] = (Type){.dtype = t, .dim = d};
+    return NULL;
+}
+/* NULL if these inputs, which a call may not leave out, are there. */
+static const char *present(Call *c, int n, const int input[]) {
+    for (int k = 0; k < n; k++)
+        if (input[k] >= c->nin || !c->in[input[k]]) return "an input is missing";
+    return NULL;
+}
+/* NULL if these inputs, scales and zero points, are single numbers or left out. */
+static const char *single(Call *c, int n, const int input[]) {
+    for (int k = 0; k < n; k++)
+        if (input[k] < c->nin && c->in[input[k]] && !dims_single(c, c->in[input[k]]->dim))
+            return "scales and zero points must be single numbers";
+    return NULL;
+}
+
+/* ---- of one tensor: x, its scale and zero, the result's scale and zero */
+static const char *single_one(Call *c) {
+    static const int needed[] = {0, 1, 3}, scales[] = {1, 2, 3, 4};
+    const char *why = present(c, 3, needed);
+    return why ? why : single(c, 4, scales);
+}
+static const char *shape_one(Call *c) {
+    const char *why = single_one(c);
+    return why ? why : shape_bytes(c, 0, c->in[0]->dim);
+}
+#define OF_ONE(function)                       \
+    "%p = dequantize %x %x_scale %x_zero\n"    \
+    "%r = " function "\n"                      \
+    "%y = quantize %r %y_scale %y_zero to=x\n" \
+    "out %y\n"
+static const char expand_sigmoid[] = OF_ONE("sigmoid %p");
+static const char expand_leakyrelu[] = OF_ONE("leakyrelu %p alpha=alpha");
+static const AttrDef leakyrelu_attrs[] = {{"alpha", A_REAL, "1/100", .draw = "0 1/10 1/2 -1/2"},
+                                          {0}};
+static const OnnxMap onnx_sigmoid[] = {{"com.microsoft", "QLinearSigmoid", 1, 0, ""}, {0}};
+static const OnnxMap onnx_leakyrelu[] = {{"com.microsoft", "QLinearLeakyRelu", 1, 0, "alpha"}, {0}};
+#define ONE "x x_scale x_zero? y_scale y_zero?"
+const Op op_qlinearsigmoid = {
+    "qlinearsigmoid", ONE, "y", .shape = shape_one, .expand = expand_sigmoid, .onnx = onnx_sigmoid};
+const Op op_qlinearleakyrelu = {"qlinearleakyrelu",    ONE,       "y",
+                                leakyrelu_attrs,       shape_one, .expand = expand_leakyrelu,
+                                .onnx = onnx_leakyrelu};
+
+/* The mean over all axes but the first two. */
+static const char *shape_mean(Call *c) {
+    const char *why = single_one(c);
+    Dims d = c->in[0]->dim;
+    if (d.n < 3) return "an image with too few axes";
+    for (int k = 2; k < d.n; k++) d.v[k] = poly_int(c->w, 1);
+    return why ? why : shape_bytes(c, 0, d);
+}
+static double parameter(const Step *s, void *const slot[], int view, double none) {
+    const View *v = &s->view[view];
+    return view < s->nview && v->rank >= 0 ? kernel_real(v, slot, v->offset) : none;
+}
+static int kernel_mean(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const double scale = parameter(s, slot, 2, 1) / parameter(s, slot, 4, 1),
+                 zero = parameter(s, slot, 3, 0), shift = parameter(s, slot, 5, 0),
+                 low = y->dtype == DT_INT8 ? -128 : 0, high = low + 255;
+    View inner = *x;
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    inner.dim[0] = inner.dim[1] = 1;
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        double sum = 0, n = 0;
+        for (bool in = kernel_first(&inner, j); in; in = kernel_next(&inner, j), n++) {
+            int64_t at[STEP_RANK];
+            memcpy(at, j, sizeof at);
+            at[0] = i[0], at[1] = i[1];
+            sum += kernel_real(x, slot, kernel_at(x, at)) - zero;
+        }
+        const double mean = n > 0 ? rint(sum / n * scale) + shift : shift;
+        kernel_set_real(y, slot, kernel_at(y, i), mean < low ? low : mean > high ? high : mean);
+    }
+    return 0;
+}
+static const OnnxMap onnx_mean[] = {
+    {"com.microsoft", "QLinearGlobalAveragePool", 1, 0, "channels_last==0"}, {0}};
+const Op op_qlinearglobalmean = {
+    "qlinearglobalmean", ONE, "y", .shape = shape_mean, .kernel = kernel_mean, .onnx = onnx_mean};
+
+/* ---- of two tensors, broadcast */
+static const char *shape_two(Call *c) {
+    static const int needed[] = {0, 1, 3, 4, 6}, scales[] = {1, 2, 4, 5, 6, 7};
+    const char *why = present(c, 5, needed);
+    if (!why) why = single(c, 6, scales);
+    if (why) return why;
+    Dims a = c->in[0]->dim, b = c->in[3]->dim, y = a.n >= b.n ? a : b;
+    if (c->in[3]->dtype != c->in[0]->dtype) return "the element types differ";
+    for (int k = 1; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
+    return shape_bytes(c, 0, y);
+}
+#define OF_TWO(operator)                               \
+    "%p = dequantize %a %a_scale %a_zero\n"            \
+    "%q = dequantize %b %b_scale %b_zero\n"            \
+    "%r = "                                            \
+    operator" %p %q\n"                                 \
+            "%y = quantize %r %y_scale %y_zero to=a\n" \
+            "out %y\n"
+static const char expand_add[] = OF_TWO("add"), expand_mul[] = OF_TWO("mul");
+static const OnnxMap onnx_add[] = {{"com.microsoft", "QLinearAdd", 1, 0, "pair:stretch"}, {0}};
+static const OnnxMap onnx_mul[] = {{"com.microsoft", "QLinearMul", 1, 0, "pair:stretch"}, {0}};
+#define TWO "a a_scale a_zero? b b_scale b_zero? y_scale y_zero?"
+const Op op_qlinearadd = {"qlinearadd",    TWO, "y", .shape = shape_two, .expand = expand_add,
+                          .onnx = onnx_add};
+const Op op_qlinearmul = {"qlinearmul",    TWO, "y", .shape = shape_two, .expand = expand_mul,
+                          .onnx = onnx_mul};
+
+/* ---- of any number of tensors: the result's scale and zero, then x, scale and zero of each */
+enum { Y_SCALE, Y_ZERO, PARTS, EACH = 3 };
+static const AttrDef concat_attrs[] = {
+    {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};
+static const char *shape_concat(Call *c) {
+    static const int scales[] = {0, 1};
+    const char *why = single(c, 2, scales);
+    if (c->nin < PARTS + EACH || (c->nin - PARTS) % EACH) return "inputs are missing";
+    for (int k = 0; k < c->nin; k++)
+        if (!c->in[k]) return "inputs are missing";
+    Dims d = c->in[PARTS]->dim;
+    const int a = axis(c, 0, d.n);
+    if (a < 0) return "axis out of range";
+    for (int j = PARTS; j < c->nin && !why; j += EACH) {
+        const Dims x = c->in[j]->dim;
+        why = single(c, 2, (const int[]){j + 1, j + 2});
+        if (x.n != d.n) return "the inputs have different ranks";
+        for (int k = 0; k < x.n; k++)
+            if (k != a) need_eq(c, x.v[k], d.v[k]);
+        if (j > PARTS) d.v[a] = poly(c, "n + m", d.v[a], x.v[a]);
+    }
+    return why ? why : shape_bytes(c, PARTS, d);
+}
+static int params_concat(Call *c, int64_t *out, int room) {
+    if (room < 1) return -1;
+    out[0] = axis(c, 0, c->in[PARTS]->dim.n);
+    return 1;
+}
+static int kernel_concat(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0];
+    const double scale = parameter(s, slot, 1 + Y_SCALE, 1),
+                 shift = parameter(s, slot, 1 + Y_ZERO, 0), low = y->dtype == DT_INT8 ? -128 : 0,
+                 high = low + 255;
+    const int64_t a = s->param[1];
+    int64_t start = 0, i[STEP_RANK], to[STEP_RANK];
+    for (int j = 1 + PARTS; j < s->nview; start += s->view[j].dim[a], j += EACH) {
+        const View *x = &s->view[j];
+        const double factor = parameter(s, slot, j + 1, 1), zero = parameter(s, slot, j + 2, 0);
+        for (bool more = kernel_first(x, i); more; more = kernel_next(x, i)) {
+            const double v =
+                rint((kernel_real(x, slot, kernel_at(x, i)) - zero) * factor / scale) + shift;
+            memcpy(to, i, sizeof to);
+            to[a] += start;
+            kernel_set_real(y, slot, kernel_at(y, to), v < low ? low : v > high ? high : v);
+        }
+    }
+    return 0;
+}
+static int lower_concat(Call *c, const View in[], const View out[], StepBuf *b) {
+    static const Scalar code[] = {{.op = C_VIEW, .a = 1},        {.op = C_VIEW, .a = 3},
+                                  {.op = C_SUB, .a = 0, .b = 1}, {.op = C_VIEW, .a = 2},
+                                  {.op = C_MUL, .a = 2, .b = 3}, {.op = C_VIEW, .a = 4},
+                                  {.op = C_DIV, .a = 4, .b = 5}, {.op = C_ROUND, .a = 6},
+                                  {.op = C_VIEW, .a = 5},        {.op = C_ADD, .a = 7, .b = 8}};
+    const int a = axis(c, 0, out[0].rank);
+    int64_t start = 0;
+    for (int j = PARTS; j < c->nin; start += in[j].dim[a], j += EACH) {
+        View v[6] = {view_part(&out[0], a, start, in[j].dim[a]), in[j]};
+        v[2] = place_view(&in[j + 1], &v[0], -1), v[3] = place_view(&in[j + 2], &v[0], -1);
+        v[4] = place_view(&in[Y_SCALE], &v[0], -1), v[5] = place_view(&in[Y_ZERO], &v[0], -1);
+        step_code(b, step_add(b, S_EWISE, 6, v), sizeof code / sizeof *code, code);
+    }
+    return 1;
+}
+static const OnnxMap onnx_concat[] = {{"com.microsoft", "QLinearConcat", 1, 0, "axis"}, {0}};
+const Op op_qlinearconcat = {"qlinearconcat",
+                             "y_scale y_zero xs..",
+                             "y",
+                             concat_attrs,
+                             shape_concat,
+                             .kernel = kernel_concat,
+                             .params = params_concat,
+                             .lower = lower_concat,
+                             .onnx = onnx_concat};

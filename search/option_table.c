@@ -1,0 +1,306 @@
+/* option_table.c -- the options of optimize-model and of isomer.h in one table: names, defaults,
+   words, ranges and help. Parsing, the defaults of isomer_options and the check of what a caller of
+   the library set are made from it. A new option is a field in isomer.h and an entry here. */
+#include "search/option_table.h"
+#include "graphs/feed.h"
+#include "ops/backend/backend.h"
+#include <string.h>
+
+void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
+    const OptionDef all[] = {
+        {.kind = OPT_HEAD, .help = "Sizes"},
+        {.name = "input-shape",
+         .kind = OPT_LIST,
+         .into = &o->shape,
+         .value = "NAME:1,3,..",
+         .help = "Sizes of an input, for timing and checking; open sizes in the model stay open. "
+                 "May be repeated."},
+        {.name = "dim",
+         .kind = OPT_LIST,
+         .into = &o->dim,
+         .value = "NAME=N",
+         .help = "The value of a size that the model names, likewise. May be repeated."},
+        {.kind = OPT_HEAD, .help = "Rules"},
+        {.name = "rules",
+         .kind = OPT_TEXT,
+         .into = &o->x.rules,
+         .value = "FILE|none",
+         .help = "Uses the proved rules in FILE instead of the library, or no rules."},
+        {.name = "enable",
+         .kind = OPT_LIST,
+         .into = &o->enable,
+         .value = "RULE",
+         .help = "Uses only the rule with this name or identifier; repeat it for more rules."},
+        {.name = "disable",
+         .kind = OPT_LIST,
+         .into = &o->disable,
+         .value = "RULE",
+         .help = "Does not use the rule with this name or identifier. May be repeated."},
+        {.name = "allow",
+         .kind = OPT_TEXT,
+         .into = &o->x.allow,
+         .value = "CLASS",
+         .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
+                 "+), which may make NaN and infinity vanish or appear."},
+        {.name = "list-rules",
+         .kind = OPT_FLAG,
+         .into = &o->list_rules,
+         .help = "Prints all rules and which of them these options select, then exits."},
+        {.kind = OPT_HEAD, .help = "Costs"},
+        {.name = "cost",
+         .kind = OPT_WORD,
+         .into = &o->x.cost,
+         .value = "measured|flops|nodes",
+         .usual_text = "measured",
+         .help = "What to minimise: measured time (the default), time estimated by a model of the "
+                 "machine, or the number of nodes."},
+        {.name = "cost-db",
+         .kind = OPT_TEXT,
+         .into = &o->x.cost_db,
+         .value = "FILE",
+         .help = "The file of measured times. Default: isomer/costs.sqlite in $XDG_CACHE_HOME or "
+                 "~/.cache."},
+        {.name = "frozen",
+         .kind = OPT_FLAG,
+         .into = &o->x.frozen,
+         .is_int = true,
+         .help = "Measures nothing; estimates the times that the cost file lacks."},
+        {.name = "measure-with",
+         .kind = OPT_TEXT,
+         .into = &o->x.measure_with,
+         .value = "onnxruntime|CMD",
+         .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
+                 "command that times ONNX files (search/README.md)."},
+        {.name = "threads",
+         .kind = OPT_INT,
+         .into = &o->x.threads,
+         .is_int = true,
+         .value = "N",
+         .usual = 1,
+         .help = "Threads of the target, from 1 (the default) to 64, for the built-in runtime and "
+                 "onnxruntime. Results are checked on one thread.",
+         .least = 1,
+
+         .most = BACKEND_THREADS},
+        {.name = "backend",
+         .kind = OPT_TEXT,
+         .into = &o->x.backend,
+         .value = "NAME",
+         .usual_text = "cpu",
+         .help = "The back end of the built-in runtime: cpu (the default), cuda (an NVIDIA GPU), "
+                 "or the path of a plug-in."},
+        {.name = "backend-options",
+         .kind = OPT_TEXT,
+         .into = &o->x.backend_options,
+         .value = "TEXT",
+         .help = "Options of the back end: see ops/cpu/README.md and ops/cuda/README.md."},
+        {.kind = OPT_HEAD, .help = "Search"},
+        {.name = "search",
+         .kind = OPT_WORD,
+         .into = &o->x.search,
+         .value = "backtrack|egraph|both",
+         .usual_text = "backtrack",
+         .help = "How to search with the costs of the built-in runtime: by backtracking (the "
+                 "default), with an e-graph, or both, which takes longer."},
+        {.name = "steps",
+         .kind = OPT_INT,
+         .into = &o->x.steps,
+         .value = "N",
+         .usual = 2000,
+         .help = "Ends the search after N graphs have been expanded. Default: 2000.",
+         .least = 0,
+         .most = 1e12},
+        {.name = "time-limit",
+         .kind = OPT_REAL,
+         .into = &o->x.time_limit,
+         .value = "SECONDS",
+         .help = "Ends the search after this time. Default: no limit, or with a measuring command "
+                 "the limit set by --effort.",
+         .least = 0,
+         .most = 1e9},
+        {.name = "effort",
+         .kind = OPT_WORD,
+         .into = &o->x.effort,
+         .value = "quick|default|thorough",
+         .usual_text = "default",
+         .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. A "
+                 "measurement in progress is completed, and the winner is timed once more."},
+        {.name = "keep-best",
+         .kind = OPT_FLAG,
+         .into = &o->x.keep_best,
+         .is_int = true,
+         .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
+                 "Twice: nothing is."},
+        {.name = "seed",
+         .kind = OPT_INT,
+         .into = &o->x.seed,
+         .value = "N",
+         .help = "Seed of the random data on which models are compared and timed. Default: 0.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "fold-limit",
+         .kind = OPT_INT,
+         .into = &o->x.fold_limit,
+         .value = "BYTES",
+         .usual = -1,
+         .help = "Does not compute constants larger than this in advance; they are computed in "
+                 "each run. Default: no limit.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "max-growth",
+         .kind = OPT_INT,
+         .into = &o->x.max_growth,
+         .value = "BYTES",
+         .usual = -1,
+         .help = "How much larger the constants in the file may become. Default: 1 MiB plus a "
+                 "tenth of the file.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "replay",
+         .kind = OPT_TEXT,
+         .into = &o->x.replay,
+         .value = "LOG",
+         .help = "Follows a proof log, checking each step, instead of searching."},
+        {.kind = OPT_HEAD, .help = "Check and report"},
+        {.name = "check",
+         .kind = OPT_INT,
+         .into = &o->x.check,
+         .is_int = true,
+         .value = "N",
+         .usual = 1,
+         .help = "Compares the result with the original on N sets of inputs; 0: no comparison. "
+                 "Default: 1; without N: 3.",
+         .least = 0,
+         .most = 1000,
+         .when_bare = "3"},
+        {.name = "input",
+         .kind = OPT_LIST,
+         .into = &o->input,
+         .value = "NAME=WHAT|FILE.npz",
+         .help = feed_help},
+        {.name = "check-with",
+         .kind = OPT_WORD,
+         .into = &o->x.check_with,
+         .value = "onnxruntime",
+         .help =
+             "Also compares both models in the Python package onnxruntime, on the same integers "
+             "but with other random floats; if the outputs differ there, nothing is written."},
+        {.name = "rtol",
+         .kind = OPT_REAL,
+         .into = &o->x.rtol,
+         .value = "X",
+         .usual = -1,
+         .help = "Allowed difference relative to the largest element of an output. Default: "
+                 "depends on the classes of the rules used.",
+         .least = 0,
+         .most = 1},
+        {.name = "atol",
+         .kind = OPT_REAL,
+         .into = &o->x.atol,
+         .value = "X",
+         .usual = -1,
+         .help = "Allowed absolute difference. Default: depends on the classes of the rules used.",
+         .least = 0,
+         .most = 1e30},
+        {.name = "report",
+         .kind = OPT_TEXT,
+         .into = &o->x.report,
+         .value = "FILE",
+         .help = "Writes a report to FILE as JSON (search/REPORT.md)."},
+        {.name = "diff",
+         .kind = OPT_FLAG,
+         .into = &o->x.diff,
+         .is_int = true,
+         .help = "Prints the nodes that were removed, added or changed, grouped by rule."},
+        {.name = "explain",
+         .kind = OPT_LIST,
+         .into = &o->explain,
+         .value = "NODE",
+         .help = "Prints which rules made a node of the result, and from what, or what became of a "
+                 "node of the original. NODE may also be the name of a value. May be repeated."},
+        {.name = "html",
+         .kind = OPT_TEXT,
+         .into = &o->x.html,
+         .value = "FILE",
+         .help = "Writes an HTML page to FILE: original and result side by side, costs, rules, "
+                 "check. Needs Graphviz."},
+        {.name = "dot",
+         .kind = OPT_TEXT,
+         .into = &o->x.dot,
+         .value = "FILE",
+         .help = "Writes both graphs to FILE in Graphviz's language, with changes in colour."},
+        {.name = "proof-log",
+         .kind = OPT_TEXT,
+         .into = &o->x.proof_log,
+         .value = "FILE",
+         .help = "Writes every step from original to result to FILE, for --replay."},
+        {.name = "save-as-external-data",
+         .kind = OPT_FLAG,
+         .into = &o->x.external,
+         .is_int = true,
+         .help = "Writes weights to a file next to the result, OUT.onnx.data. Default: they stay "
+                 "where they are in the model."},
+        {.name = "external-threshold",
+         .kind = OPT_INT,
+         .into = &o->x.external_threshold,
+         .value = "BYTES",
+         .usual = 1024,
+         .help = "Moves only weights of at least this size. Default: 1024.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "dry-run",
+         .kind = OPT_FLAG,
+         .into = &o->x.dry_run,
+         .is_int = true,
+         .help = "Writes no model; OUT.onnx may be omitted."},
+        {.name = "progress",
+         .kind = OPT_WORD,
+         .into = &o->progress,
+         .value = "auto|never",
+         .usual_text = "auto",
+         .help = "Reports progress on standard error: if that is a terminal (auto, the default), "
+                 "or never."},
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = OPT_FLAG,
+         .into = &o->quiet,
+         .help = "Prints no table, progress or warnings."},
+        {.name = "verbose",
+         .letter = 'v',
+         .kind = OPT_COUNT,
+         .into = &o->verbose,
+         .help = "Reports progress even if standard error is not a terminal."},
+        OPTION_VERSION(&o->version),
+        OPTION_HELP(&o->help),
+        {0},
+    };
+    memcpy(table, all, sizeof all);
+}
+
+static IsomerTexts isomer_texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
+
+void optimize_lists(OptimizeOptions *o) {
+    o->x.input_shape = isomer_texts(o->shape), o->x.dim = isomer_texts(o->dim);
+    o->x.inputs = isomer_texts(o->input);
+    o->x.enable = isomer_texts(o->enable), o->x.disable = isomer_texts(o->disable);
+    o->x.explain = isomer_texts(o->explain);
+}
+
+IsomerOptions optimize_defaults(void) {
+    OptimizeOptions o = {.x = {.size = sizeof o.x}};
+    OptionDef table[OPTIMIZE_OPTIONS];
+    optimize_options(&o, table);
+    options_defaults(table);
+    return o.x;
+}
+
+/* Of the numbers only the threads have a range that the library depends on. */
+bool optimize_options_valid(Arena *a, const IsomerOptions *x, Error *e) {
+    OptimizeOptions o = {.x = *x};
+    OptionDef table[OPTIMIZE_OPTIONS];
+    optimize_options(&o, table);
+    for (const OptionDef *d = table; d->name || d->kind == OPT_HEAD; d++)
+        if ((d->kind == OPT_WORD || d->into == &o.x.threads) && !option_valid(a, d, e))
+            return false;
+    return true;
+}

@@ -1,0 +1,72 @@
+"""Cases of ONNX Runtime's operators on quantized numbers (qlinear.c): real numbers computed in
+double between the two quantizations. test_contrib.py compares them with ONNX Runtime itself."""
+
+import numpy as np
+from operator_cases_known import byte_type, quantized, small
+
+
+def parameters(case, dtype):
+    """A scale and a zero point, each one number."""
+    return case.tensor(low=0.01, high=0.1).reshape(()), small(case, dtype=dtype)
+
+
+def real(x, scale, zero):
+    return (x.astype("f8") - float(zero)) * float(scale)
+
+
+def of_one(case, function, shape=(2, 3, 4), factor=1):
+    dtype = byte_type(case)
+    x, (scale, zero), (to, shift) = (
+        small(case, *shape, dtype=dtype),
+        parameters(case, dtype),
+        parameters(case, dtype),
+    )
+    to = np.float32(to * factor).reshape(())
+    case.inputs = [x, scale, zero, to, shift]
+    case.expected = [quantized(function(real(x, scale, zero)), 1 / float(to), shift)]
+
+
+def qlinearsigmoid(case):
+    of_one(case, lambda x: 1 / (1 + np.exp(-x)), factor=0.1)
+
+
+def qlinearleakyrelu(case):
+    alpha = case.attrs["alpha"] = case.draw("alpha")
+    p, _, q = alpha.partition("/")
+    of_one(case, lambda x: np.where(x < 0, x * float(p) / float(q or 1), x))
+
+
+def qlinearglobalmean(case):
+    shape = (2, 3, 4, 5)[: 3 + case.below(2)]
+    of_one(case, lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True), shape)
+
+
+def of_two(case, function, factor):
+    dtype = byte_type(case)
+    a, b = small(case, 2, 3, 4, dtype=dtype), small(case, 2, 3, 4, dtype=dtype)
+    (sa, za), (sb, zb), (to, shift) = (parameters(case, dtype) for _ in range(3))
+    to = np.float32(to * factor).reshape(())
+    case.inputs = [a, sa, za, b, sb, zb, to, shift]
+    case.expected = [quantized(function(real(a, sa, za), real(b, sb, zb)), 1 / float(to), shift)]
+
+
+def qlinearadd(case):
+    of_two(case, np.add, 1)
+
+
+def qlinearmul(case):
+    of_two(case, np.multiply, 1)
+
+
+def qlinearconcat(case):
+    dtype, axis = byte_type(case), int(case.draw("axis"))
+    case.attrs["axis"] = axis
+    to, shift = parameters(case, dtype)
+    case.inputs, parts = [to, shift], []
+    for n in range(1, 3 + case.below(2)):
+        shape = [2, 3]
+        shape[axis] = n
+        x, (scale, zero) = small(case, *shape, dtype=dtype), parameters(case, dtype)
+        case.inputs += [x, scale, zero]
+        parts.append(quantized(real(x, scale, zero), 1 / float(to), shift))
+    case.expected = [np.concatenate(parts, axis)]

@@ -1,0 +1,172 @@
+"""Calls of functions that a model defines give way to their nodes: where the model is run, and
+where it is optimized."""
+
+import os, subprocess
+import numpy, onnx, onnxruntime, pytest
+from small_models import BUILD
+
+RUN = os.path.join(BUILD, "run-model")
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>'
+TWICE = (
+    """<domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { c = Relu (a) b = Add (c, c) }"""
+)
+
+# What the graph from x to y is, and the functions of the model.
+CASES = {
+    "two calls": ("t = my.Twice (x) y = my.Twice (t)", TWICE),
+    "a call in a function": (
+        "y = my.Outer (x)",
+        TWICE
+        + '<domain: "my", opset_import: ["" : 17, "my" : 1]> Outer (p) => (q) '
+        + "{ c = my.Twice (p) a = Neg (c) q = my.Twice (a) }",
+    ),
+    "an attribute": (
+        "y = my.Leaky <slope = 0.5> (x)",
+        '<domain: "my", opset_import: ["" : 17]> Leaky <slope> (a) => (b) '
+        "{ b = LeakyRelu <alpha : float = @slope> (a) }",
+    ),
+    "an attribute through two calls": (
+        "y = my.Outer <s = 0.5> (x)",
+        '<domain: "my", opset_import: ["" : 17]> Leaky <slope> (a) => (b) '
+        "{ b = LeakyRelu <alpha : float = @slope> (a) }"
+        '<domain: "my", opset_import: ["" : 17, "my" : 1]> Outer <s> (a) => (b) '
+        "{ b = my.Leaky <slope : float = @s> (a) }",
+    ),
+    "an attribute that is not given": (
+        "t = my.Leaky (x) y = my.Leaky <slope = 2.0> (t)",
+        '<domain: "my", opset_import: ["" : 17]> Leaky <slope : float = 0.25> (a) => (b) '
+        "{ b = LeakyRelu <alpha : float = @slope> (a) }",
+    ),
+    "an input that is left out": (
+        "s = Constant <value = float {0.5}> () y = my.Clip (x, , s)",
+        '<domain: "my", opset_import: ["" : 17]> Clip (a, low, high) => (b) '
+        "{ b = Clip (a, low, high) }",
+    ),
+    "an output that nobody wants": (
+        "y, z = my.Two (x)",
+        '<domain: "my", opset_import: ["" : 17]> Two (a) => (b, c) { c = Neg (a) b = Exp (c) }',
+    ),
+    "names that exist": (
+        "c = Neg (x) Twice_c = Exp (c) t = my.Twice (Twice_c) y = Sub (t, c)",
+        TWICE,
+    ),
+    "an operator set of its own": (
+        "y = my.Scaled (x)",
+        '<domain: "my", opset_import: ["" : 17, "ai.onnx.ml" : 3]> Scaled (a) => (b) '
+        "{ b = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (a) }",
+    ),
+    "a branch that reads the function's input": (
+        "s = ReduceSum <keepdims = 0> (x) z = Constant <value = float {0.0}> () "
+        "g = Greater (s, z) y = my.Choose (g, x)",
+        TWICE + """<domain: "my", opset_import: ["" : 17, "my" : 1]> Choose (k, a) => (b) {
+          b = If (k) <then_branch = yes () => (float[N] u) { u = my.Twice (a) },
+                      else_branch = no () => (float[N] v) { w = Neg (a) v = Exp (w) }> }""",
+    ),
+    "a call in a branch": (
+        "s = ReduceSum <keepdims = 0> (x) z = Constant <value = float {0.0}> () "
+        "g = Greater (s, z) y = If (g) <then_branch = yes () => (float[4] u) { u = my.Twice (x) }, "
+        "else_branch = no () => (float[4] v) { v = Neg (x) }>",
+        TWICE,
+    ),
+}
+
+
+def written(folder, body, functions, head=HEAD):
+    text = f"{head} g (float[4] x) => (float[4] y) {{ {body} }} {functions}"
+    path = folder / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    return path
+
+
+def outputs(path):
+    """In ONNX Runtime, of two inputs."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return [session.run(None, {"x": x})[0] for x in INPUTS]
+
+
+INPUTS = numpy.float32([[-1, 0.25, 2, 3], [-1, 0.5, -2, 0.75]])
+
+
+def run(path, folder, x):
+    numpy.save(folder / "x.npy", x)
+    words = [RUN, path, "--input", f"x={folder / 'x.npy'}", "--output-dir", folder]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return numpy.load(folder / "y.npy")
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n != "an operator set of its own"])
+def test_functions_are_run(tmp_path, name):
+    path = written(tmp_path, *CASES[name])
+    for x, want in zip(INPUTS, outputs(path)):
+        numpy.testing.assert_allclose(run(path, tmp_path, x), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_are_optimized(optimize, tmp_path, name):
+    """Rules reach across the calls; here all of them are tried."""
+    path, out = written(tmp_path, *CASES[name]), tmp_path / "o.onnx"
+    done = optimize(path, out, "--cost", "nodes")
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(out), full_check=True)
+    for have, want in zip(outputs(out), outputs(path)):
+        numpy.testing.assert_allclose(have, want, rtol=1e-6)
+
+
+def test_an_output_that_is_the_input(tmp_path):
+    """ONNX Runtime refuses it, the specification does not."""
+    text = '<domain: "my", opset_import: ["" : 17]> Pass (a) => (b, a) { b = Neg (a) }'
+    path = written(tmp_path, "t, u = my.Pass (x) y = Sub (t, u)", text)
+    numpy.testing.assert_equal(run(path, tmp_path, INPUTS[0]), -2 * INPUTS[0])
+
+
+def kinds(path):
+    return [n.op_type for n in onnx.load(path).graph.node if n.op_type != "Identity"]
+
+
+def test_a_rule_reaches_across_a_call(optimize, tmp_path):
+    inner = '<domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { b = Relu (a) }'
+    path = written(tmp_path, "t = my.Twice (x) y = my.Twice (t)", inner)
+    done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
+    assert done.returncode == 0, done.stderr
+    assert kinds(tmp_path / "o.onnx") == ["Relu"]
+    assert not onnx.load(tmp_path / "o.onnx").functions
+
+
+STAYS = {
+    "another version of an operator set": (
+        "t = Relu (x) s = Relu (t) y = my.Twice (s)",
+        TWICE.replace(": 17", ": 15"),
+        HEAD,
+    ),
+    "a function named like an operator of ONNX Runtime": (
+        "t = Relu (x) s = Relu (t) y = com.microsoft.Gelu (s)",
+        '<domain: "com.microsoft", opset_import: ["" : 17]> Gelu (a) => (b) { b = Exp (a) }',
+        HEAD.replace("my", "com.microsoft"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_calls_that_stay(optimize, tmp_path, name):
+    """Around them the model is optimized."""
+    path = written(tmp_path, *STAYS[name])
+    done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
+    assert done.returncode == 0, done.stderr
+    assert kinds(tmp_path / "o.onnx") == ["Relu", onnx.load(path).functions[0].name]
+    assert len(onnx.load(tmp_path / "o.onnx").functions) == 1
+    for have, want in zip(outputs(tmp_path / "o.onnx"), outputs(path)):
+        numpy.testing.assert_allclose(have, want, rtol=1e-6)
+
+
+def test_a_function_that_calls_itself(optimize, tmp_path):
+    """Which ONNX does not allow: it is copied, and not run."""
+    head = '<domain: "my", opset_import: ["" : 17, "my" : 1]>'
+    path = written(
+        tmp_path, "y = my.F (x)", f"{head} F (a) => (b) {{ c = my.F (a) d = my.F (c) b = Neg (d) }}"
+    )
+    out = tmp_path / "o.onnx"
+    assert optimize(path, out, "--cost", "nodes").returncode == 0
+    assert out.read_bytes() == path.read_bytes()
+    done = subprocess.run([RUN, str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "a function defined by the model" in done.stderr

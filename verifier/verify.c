@@ -272,7 +272,8 @@ static bool under_guess(Guessing *g, const Guess *x, const Conditions *base, uin
 /* With all of a budget that was asked for, and without what may follow from the guess. */
 static bool try_costly(Guessing *g) {
     Refutation found;
-    return g->costly && g->v->options->budget && under_guess(g, g->costly, &(Conditions){0}, 0, &found);
+    return g->costly && g->v->options->budget &&
+           under_guess(g, g->costly, &(Conditions){0}, 0, &found);
 }
 /* Sizes at which the guess does not suffice are one more model; what was neither proved nor so
    refuted is not tried again. */

@@ -66,14 +66,14 @@ static const char *shape_mean(Call *c) {
     return why ? why : shape_bytes(c, 0, d);
 }
 static double parameter(const Step *s, void *const slot[], int view, double none) {
-    const View *v = &s->view[view];
-    return view < s->nview && v->rank >= 0 ? kernel_real(v, slot, v->offset) : none;
+    if (view >= s->nview || s->view[view].rank < 0) return none;
+    return kernel_real(&s->view[view], slot, s->view[view].offset);
 }
+/* Storing saturates. */
 static int kernel_mean(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     const double scale = parameter(s, slot, 2, 1) / parameter(s, slot, 4, 1),
-                 zero = parameter(s, slot, 3, 0), shift = parameter(s, slot, 5, 0),
-                 low = y->dtype == DT_INT8 ? -128 : 0, high = low + 255;
+                 zero = parameter(s, slot, 3, 0), shift = parameter(s, slot, 5, 0);
     View inner = *x;
     int64_t i[STEP_RANK], j[STEP_RANK];
     inner.dim[0] = inner.dim[1] = 1;
@@ -86,7 +86,7 @@ static int kernel_mean(const Step *s, void *const slot[]) {
             sum += kernel_real(x, slot, kernel_at(x, at)) - zero;
         }
         const double mean = n > 0 ? rint(sum / n * scale) + shift : shift;
-        kernel_set_real(y, slot, kernel_at(y, i), mean < low ? low : mean > high ? high : mean);
+        kernel_set_real(y, slot, kernel_at(y, i), mean);
     }
     return 0;
 }
@@ -153,8 +153,7 @@ static int params_concat(Call *c, int64_t *out, int room) {
 static int kernel_concat(const Step *s, void *const slot[]) {
     const View *y = &s->view[0];
     const double scale = parameter(s, slot, 1 + Y_SCALE, 1),
-                 shift = parameter(s, slot, 1 + Y_ZERO, 0), low = y->dtype == DT_INT8 ? -128 : 0,
-                 high = low + 255;
+                 shift = parameter(s, slot, 1 + Y_ZERO, 0);
     const int64_t a = s->param[1];
     int64_t start = 0, i[STEP_RANK], to[STEP_RANK];
     for (int j = 1 + PARTS; j < s->nview; start += s->view[j].dim[a], j += EACH) {
@@ -165,7 +164,7 @@ static int kernel_concat(const Step *s, void *const slot[]) {
                 rint((kernel_real(x, slot, kernel_at(x, i)) - zero) * factor / scale) + shift;
             memcpy(to, i, sizeof to);
             to[a] += start;
-            kernel_set_real(y, slot, kernel_at(y, to), v < low ? low : v > high ? high : v);
+            kernel_set_real(y, slot, kernel_at(y, to), v);
         }
     }
     return 0;

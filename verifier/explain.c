@@ -12,8 +12,8 @@ static const char *dom_text(Prover *p, Dom d) {
     return t.data;
 }
 void explain_form(Prover *p, const char *title, Nf nf) {
-    Text t = text_new(p->arena);
     if (!trace_reads(p->trace)) return;
+    Text t = text_new(p->arena);
     nf_print(p, nf, &t);
     trace_line(p->trace, "%s: %s", title, t.data);
 }

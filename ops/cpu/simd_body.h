@@ -282,29 +282,19 @@ DEFINE_WHERE(uint, uint64_t)
             }                                                                               \
     }
 /* Both of them, without memory between. */
-#define DEFINE_AS(class, T, dt, S, value)                                                \
-    static void as_##class##_##dt(void *py, const void *pa, const void *pb, int64_t n) { \
-        T *y = py;                                                                       \
-        const T *a = pa;                                                                 \
-        (void)pb;                                                                        \
-        EACH {                                                                           \
-            const T x = a[i];                                                            \
-            y[i] = (T)(value);                                                           \
-        }                                                                                \
-    }
 #define STORED(S, from, to) from((S)(to))
 #define MOVES_FLOAT(dt, S, from, to, to_int)    \
     DEFINE_MOVES(float, float, dt, S, from, to) \
-    DEFINE_AS(float, float, dt, S, STORED(S, from, to))
+    DEFINE1(as_float_##dt, float, STORED(S, from, to))
 #define MOVES_DOUBLE(dt, S, from, to, to_int)     \
     DEFINE_MOVES(double, double, dt, S, from, to) \
-    DEFINE_AS(double, double, dt, S, STORED(S, from, to))
+    DEFINE1(as_double_##dt, double, STORED(S, from, to))
 #define MOVES_INT(dt, S, from, to, to_int)          \
     DEFINE_MOVES(int, int64_t, dt, S, from, to_int) \
-    DEFINE_AS(int, int64_t, dt, S, STORED(S, from, to_int))
+    DEFINE1(as_int_##dt, int64_t, STORED(S, from, to_int))
 #define MOVES_UINT(dt, S, from, to, to_int)           \
     DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int) \
-    DEFINE_AS(uint, uint64_t, dt, S, STORED(S, from, to_int))
+    DEFINE1(as_uint_##dt, uint64_t, STORED(S, from, to_int))
 TYPES(MOVES_FLOAT)
 TYPES(MOVES_DOUBLE)
 TYPES(MOVES_INT)
@@ -312,7 +302,7 @@ TYPES(MOVES_UINT)
 
 /* y[i] = x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by k[1], clamped to
    k[2]..k[3] (what is no number becomes k[2]), and the result less k[4] is multiplied by k[5]. */
-static void requantize(float *restrict y, const float *x, const float k[6], int64_t n) {
+static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1], low = k[2], high = k[3], shift = k[4], factor = k[5];
     EACH {
         float q = rintf(x[i] / scale) + zero;

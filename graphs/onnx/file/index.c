@@ -4,7 +4,7 @@
 #include "graphs/onnx/file/index.h"
 #include <string.h>
 
-static void list_push(Arena *a, SliceList *list, Slice s) {
+void slices_push(Arena *a, SliceList *list, Slice s) {
     ARENA_GROW(a, list->v, list->room, list->n + 1);
     list->v[list->n++] = s;
 }
@@ -22,13 +22,13 @@ bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
     if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs are nested too deeply");
     for (Field f; wire_next(w, &f);) {
         SliceList *list = list_of(g, f.number);
-        if (list && wire_want(w, &f, WIRE_BYTES)) list_push(a, list, f.bytes);
+        if (list && wire_want(w, &f, WIRE_BYTES)) slices_push(a, list, f.bytes);
         if (f.number == GRAPH_NAME && wire_want(w, &f, WIRE_BYTES)) g->name = f.bytes;
     }
     return !w->failed;
 }
 
-static bool index_opset(Wire w, Opset *out) {
+bool index_opset(Wire w, Opset *out) {
     *out = (Opset){.version = 0};
     for (Field f; wire_next(&w, &f);) {
         if (f.number == OPERATOR_SET_ID_DOMAIN && wire_want(&w, &f, WIRE_BYTES))
@@ -48,11 +48,11 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
         if (f.number == MODEL_IR_VERSION && wire_want(&w, &f, WIRE_VARINT))
             x->ir_version = (int64_t)f.value;
         if (f.number == MODEL_OPSET_IMPORT && wire_want(&w, &f, WIRE_BYTES))
-            list_push(a, &opsets, f.bytes);
+            slices_push(a, &opsets, f.bytes);
         if (f.number == MODEL_TRAINING_INFO && wire_want(&w, &f, WIRE_BYTES))
-            list_push(a, &x->training, f.bytes);
+            slices_push(a, &x->training, f.bytes);
         if (f.number == MODEL_FUNCTIONS && wire_want(&w, &f, WIRE_BYTES))
-            list_push(a, &x->function, f.bytes);
+            slices_push(a, &x->function, f.bytes);
         if (f.number != MODEL_GRAPH || !wire_want(&w, &f, WIRE_BYTES)) continue;
         if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
         x->graph = f.bytes;
@@ -79,7 +79,7 @@ static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
         if ((f.number == ATTRIBUTE_NAME || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
         if (f.number == ATTRIBUTE_NAME) out->name = f.bytes;
         if (f.number == ATTRIBUTE_T) out->tensor = f.bytes;
-        if (graph) list_push(a, &out->graph, f.bytes);
+        if (graph) slices_push(a, &out->graph, f.bytes);
         if (f.number == ATTRIBUTE_TYPE && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;
     }
     return !w.failed;
@@ -99,7 +99,7 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
                                                        : NULL;
         if (!list && text == &other) continue;
         if (!wire_want(w, &f, WIRE_BYTES)) return false;
-        if (list) list_push(a, list, f.bytes);
+        if (list) slices_push(a, list, f.bytes);
         else *text = f.bytes;
     }
     if (slice_is(x->domain, "ai.onnx")) x->domain = (Slice){0};
@@ -109,4 +109,31 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
         if (!index_attr(a, wire_inner(w, attr.v[x->nattr]), &x->attr[x->nattr]))
             return w->failed = true, false;
     return !w->failed;
+}
+
+bool index_names(Arena *a, Wire graph, int depth, bool deep, NameVisit *name, void *user) {
+    GraphIndex g;
+    Wire w = graph;
+    if (!index_graph(a, &w, depth, &g)) return false;
+    for (int k = 0; k < g.input.n; k++)
+        name(user, wire_bytes(wire_inner(&w, g.input.v[k]), VALUE_INFO_NAME), true);
+    for (int k = 0; k < g.initializer.n; k++)
+        name(user, wire_bytes(wire_inner(&w, g.initializer.v[k]), TENSOR_NAME), true);
+    for (int k = 0; k < g.sparse.n; k++) {
+        const Slice values = wire_bytes(wire_inner(&w, g.sparse.v[k]), SPARSE_TENSOR_VALUES);
+        name(user, wire_bytes(wire_inner(&w, values), TENSOR_NAME), true);
+    }
+    for (int k = 0; k < g.node.n; k++) {
+        NodeIndex n;
+        Wire node = wire_inner(&w, g.node.v[k]);
+        if (!index_node(a, &node, &n)) return false;
+        for (int j = 0; j < n.nin; j++) name(user, n.in[j], false);
+        for (int j = 0; j < n.nout; j++) name(user, n.out[j], true);
+        for (int j = 0; deep && j < n.nattr; j++)
+            for (int i = 0; i < n.attr[j].graph.n; i++)
+                if (!index_names(a, wire_inner(&w, n.attr[j].graph.v[i]), depth + 1, true, name,
+                                 user))
+                    return false;
+    }
+    return true;
 }

@@ -50,7 +50,14 @@ typedef struct NodeIndex {
     AttrSlice *attr;
 } NodeIndex;
 
+void slices_push(Arena *, SliceList *, Slice);
+/* OperatorSetIdProto. */
+bool index_opset(Wire message, Opset *);
 bool index_file(Arena *, Slice file, const char *place, FileIndex *, Error *);
 bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);
 bool index_node(Arena *, Wire *message, NodeIndex *);
+/* name(user, text, defined) for each name that the graph defines (defined) or a node of it reads;
+   `deep`: in the subgraphs of its nodes too. */
+typedef void NameVisit(void *user, Slice text, bool defined);
+bool index_names(Arena *, Wire graph, int depth, bool deep, NameVisit *name, void *user);
 #endif

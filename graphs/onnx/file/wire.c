@@ -106,6 +106,13 @@ bool wire_want(Wire *w, const Field *f, WireKind kind) {
     return f->kind == kind || wire_fail(w, f->whole.at, "a field with the wrong wire type");
 }
 
+Slice wire_bytes(Wire w, uint32_t number) {
+    Slice out = {0};
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
+    return out;
+}
+
 bool slice_is(Slice s, const char *text) {
     return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0);
 }

@@ -48,6 +48,9 @@ bool wire_fail(Wire *, const unsigned char *at, const char *what);
 /* False and an error: the field has another kind. */
 bool wire_want(Wire *, const Field *, WireKind);
 
+/* The contents of the last WIRE_BYTES field of this number; absent: there is none. */
+Slice wire_bytes(Wire, uint32_t number);
+
 bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
 

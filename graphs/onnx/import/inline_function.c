@@ -33,36 +33,19 @@ typedef struct FunctionCall {
     Intern *from;
     Slice *to;
     uint32_t room;
-    int depth;
 } FunctionCall;
 
 static Wire inlining_wire(const Inlining *x, Slice s) {
     return wire_new(s, x->file->bytes.at, x->path, x->error);
 }
 static Slice text_slice(const Text *t) { return (Slice){(const unsigned char *)t->data, t->size}; }
-static Slice plain_domain(Slice domain) {
-    return slice_is(domain, "ai.onnx") ? (Slice){0} : domain;
-}
 
 /* ---- the model's functions */
 
-static void push(Arena *a, SliceList *l, Slice s) {
-    if (l->n == l->room) {
-        Slice *old = l->v;
-        l->v = ARENA_NEW(a, Slice, l->room = 2 * l->room + 8);
-        if (l->n) memcpy(l->v, old, sizeof *old * (size_t)l->n);
-    }
-    l->v[l->n++] = s;
-}
-
 /* Whether the model has what the function imports; what it does not import at all is added. */
 static bool import_opset(Inlining *x, Slice message) {
-    Opset o = {.version = 0};
-    Wire w = inlining_wire(x, message);
-    for (Field f; wire_next(&w, &f);) {
-        if (f.number == OPERATOR_SET_ID_DOMAIN) o.domain = plain_domain(f.bytes);
-        if (f.number == OPERATOR_SET_ID_VERSION) o.version = (int64_t)f.value;
-    }
+    Opset o;
+    if (!index_opset(inlining_wire(x, message), &o)) return false;
     for (int k = 0; k < x->nopset; k++)
         if (slice_equal(x->opset[k].domain, o.domain)) return x->opset[k].version == o.version;
     Opset *old = x->opset;
@@ -85,33 +68,27 @@ static bool read_function(Inlining *x, Slice message, bool all, LocalFunction *o
         if (f.kind != WIRE_BYTES) continue;
         switch (f.number) {
         case FUNCTION_NAME: out->name = f.bytes; break;
-        case FUNCTION_DOMAIN: out->domain = plain_domain(f.bytes); break;
+        case FUNCTION_DOMAIN: out->domain = f.bytes; break;
         case FUNCTION_OVERLOAD: out->overload = f.bytes; break;
-        case FUNCTION_INPUT: push(x->a, &out->in, f.bytes); break;
-        case FUNCTION_OUTPUT: push(x->a, &out->out, f.bytes); break;
-        case FUNCTION_NODE: push(x->a, &out->node, f.bytes); break;
-        case FUNCTION_ATTRIBUTE_PROTO: push(x->a, &out->attribute, f.bytes); break;
+        case FUNCTION_INPUT: slices_push(x->a, &out->in, f.bytes); break;
+        case FUNCTION_OUTPUT: slices_push(x->a, &out->out, f.bytes); break;
+        case FUNCTION_NODE: slices_push(x->a, &out->node, f.bytes); break;
+        case FUNCTION_ATTRIBUTE_PROTO: slices_push(x->a, &out->attribute, f.bytes); break;
         case FUNCTION_OPSET_IMPORT: out->inlined &= import_opset(x, f.bytes); break;
         default: break;
         }
     }
+    if (slice_is(out->domain, "ai.onnx")) out->domain = (Slice){0};
     out->inlined &= all || !names_an_operator(out->domain);
     if (!out->inlined) x->nopset = nopset;
     return !w.failed;
 }
 
-static Slice node_overload(const Inlining *x, Slice node) {
-    Slice out = {0};
-    Wire w = inlining_wire(x, node);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == NODE_OVERLOAD && f.kind == WIRE_BYTES) out = f.bytes;
-    return out;
-}
 static const LocalFunction *called(const Inlining *x, const NodeIndex *n) {
     for (int k = 0; k < x->file->function.n; k++) {
         const LocalFunction *f = &x->function[k];
-        if (slice_equal(f->name, n->type) && slice_equal(f->domain, plain_domain(n->domain)) &&
-            slice_equal(f->overload, node_overload(x, n->whole)))
+        if (slice_equal(f->name, n->type) && slice_equal(f->domain, n->domain) &&
+            slice_equal(f->overload, wire_bytes(inlining_wire(x, n->whole), NODE_OVERLOAD)))
             return f->inlined && n->nin <= f->in.n && n->nout <= f->out.n ? f : NULL;
     }
     return NULL;
@@ -119,39 +96,9 @@ static const LocalFunction *called(const Inlining *x, const NodeIndex *n) {
 
 /* ---- names */
 
-static void take_name(Inlining *x, Slice name) {
-    if (name.n) intern_put(x->taken, name.at, name.n);
-}
-static Slice message_name(const Inlining *x, Slice message, uint32_t number) {
-    Slice out = {0};
-    Wire w = inlining_wire(x, message);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
-    return out;
-}
-/* Everything that this graph and the subgraphs of its nodes name. */
-static bool take_names(Inlining *x, Slice graph, int depth) {
-    GraphIndex g;
-    Wire w = inlining_wire(x, graph);
-    if (!index_graph(x->a, &w, depth, &g)) return false;
-    for (int k = 0; k < g.input.n; k++)
-        take_name(x, message_name(x, g.input.v[k], VALUE_INFO_NAME));
-    for (int k = 0; k < g.initializer.n; k++)
-        take_name(x, message_name(x, g.initializer.v[k], TENSOR_NAME));
-    for (int k = 0; k < g.sparse.n; k++)
-        take_name(
-            x, message_name(x, message_name(x, g.sparse.v[k], SPARSE_TENSOR_VALUES), TENSOR_NAME));
-    for (int k = 0; k < g.node.n; k++) {
-        NodeIndex n;
-        Wire node = inlining_wire(x, g.node.v[k]);
-        if (!index_node(x->a, &node, &n)) return false;
-        for (int j = 0; j < n.nin; j++) take_name(x, n.in[j]);
-        for (int j = 0; j < n.nout; j++) take_name(x, n.out[j]);
-        for (int j = 0; j < n.nattr; j++)
-            for (int i = 0; i < n.attr[j].graph.n; i++)
-                if (!take_names(x, n.attr[j].graph.v[i], depth + 1)) return false;
-    }
-    return true;
+static void take_name(void *inlining, Slice name, bool defined) {
+    (void)defined;
+    if (name.n) intern_put(((Inlining *)inlining)->taken, name.at, name.n);
 }
 
 static Slice fresh_name(Inlining *x, const FunctionCall *c, Slice name) {
@@ -160,7 +107,7 @@ static Slice fresh_name(Inlining *x, const FunctionCall *c, Slice name) {
         text_add(&t, "%s/%.*s", c->prefix, (int)name.n, (const char *)name.at);
         if (k) text_add(&t, "_%d", k);
         if (intern_find(x->taken, t.data, t.size)) continue;
-        take_name(x, text_slice(&t));
+        take_name(x, text_slice(&t), true);
         return text_slice(&t);
     }
 }
@@ -226,13 +173,15 @@ static Slice given_attribute(const Inlining *x, const FunctionCall *c, Slice nam
     for (int k = 0; k < c->node->nattr; k++)
         if (slice_equal(c->node->attr[k].name, name)) return c->node->attr[k].whole;
     for (int k = 0; k < c->function->attribute.n; k++)
-        if (slice_equal(message_name(x, c->function->attribute.v[k], ATTRIBUTE_NAME), name))
+        if (slice_equal(wire_bytes(inlining_wire(x, c->function->attribute.v[k]), ATTRIBUTE_NAME),
+                        name))
             return c->function->attribute.v[k];
     return (Slice){0};
 }
 static void put_attribute(Inlining *x, const AttrSlice *attr, FunctionCall *c, int depth,
                           Pieces *out) {
-    const Slice refers = c ? message_name(x, attr->whole, ATTRIBUTE_REF_ATTR_NAME) : (Slice){0},
+    const Slice refers = c ? wire_bytes(inlining_wire(x, attr->whole), ATTRIBUTE_REF_ATTR_NAME)
+                           : (Slice){0},
                 from = refers.n ? given_attribute(x, c, refers) : attr->whole;
     Pieces inner = pieces_new(x->a);
     if (!from.at) return;
@@ -281,7 +230,7 @@ static void put_alias(Inlining *x, Slice from, Slice to, Pieces *out) {
 /* The call, whose names are those of the result, as its function's nodes. */
 static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, int depth,
                      Pieces *out) {
-    FunctionCall c = {.node = n, .function = f, .from = intern_new(x->a), .depth = depth};
+    FunctionCall c = {.node = n, .function = f, .from = intern_new(x->a)};
     Slice base = n->name.n ? n->name : f->name;
     c.prefix = arena_format(x->a, "%.*s", (int)base.n, (const char *)base.at);
     for (int k = 0; k < f->in.n; k++)
@@ -341,7 +290,7 @@ static bool read_functions(Inlining *x, bool all) {
     x->opset = x->file->opset, x->nopset = x->file->nopset;
     for (int k = 0; k < x->file->function.n; k++)
         if (!read_function(x, x->file->function.v[k], all, &x->function[k])) return false;
-    return take_names(x, x->file->graph, 0);
+    return index_names(x->a, inlining_wire(x, x->file->graph), 0, true, take_name, x);
 }
 
 bool inline_functions(const FileIndex *file, const char *path, bool all, Arena *a, Pieces *out) {

@@ -19,7 +19,7 @@ typedef struct Inliner {
     Intern *node_name; /* of the nodes written so far, and of those that stay */
 } Inliner;
 
-static Wire inliner_wire(Inliner *x, Slice s) {
+static Wire inliner_wire(const Inliner *x, Slice s) {
     return wire_new(s, x->m->x.bytes.at, x->m->path, x->error);
 }
 
@@ -50,43 +50,19 @@ static Slice subgraph(const OnnxNode *n, const char *name) {
 
 /* ---- names */
 
-static void count_name(Inliner *x, Slice text) {
+static void count_name(void *inliner, Slice text, bool defined) {
+    Inliner *x = inliner;
+    if (!defined) return;
     NameId id = text.n ? name_id(x->m, text, x->error) : 0;
     ARENA_GROW(x->a, x->times, x->room, id + 1);
     x->times[id]++;
 }
 
-static Slice name_in(Inliner *x, Slice message, uint32_t number, uint32_t inside) {
-    Slice out = {0};
-    Wire w = inliner_wire(x, message);
-    for (Field f; wire_next(&w, &f);) {
-        if (!inside && f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
-        if (inside && f.number == inside && f.kind == WIRE_BYTES)
-            out = name_in(x, f.bytes, number, 0);
-    }
-    return out;
+static Slice name_in(const Inliner *x, Slice message, uint32_t number) {
+    return wire_bytes(inliner_wire(x, message), number);
 }
-
-/* f for the name of everything that this graph defines, with `deep` also in the subgraphs of its
-   nodes. */
-static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(Inliner *, Slice)) {
-    GraphIndex g;
-    Wire w = inliner_wire(x, graph);
-    if (!index_graph(x->a, &w, depth, &g)) return false;
-    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], VALUE_INFO_NAME, 0));
-    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], TENSOR_NAME, 0));
-    for (int k = 0; k < g.sparse.n; k++)
-        f(x, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES));
-    for (int k = 0; k < g.node.n; k++) {
-        NodeIndex n;
-        Wire node = inliner_wire(x, g.node.v[k]);
-        if (!index_node(x->a, &node, &n)) return false;
-        for (int j = 0; j < n.nout; j++) f(x, n.out[j]);
-        for (int j = 0; deep && j < n.nattr; j++)
-            for (int i = 0; i < n.attr[j].graph.n; i++)
-                if (!each_name(x, n.attr[j].graph.v[i], depth + 1, true, f)) return false;
-    }
-    return true;
+static Slice sparse_name(const Inliner *x, Slice message) {
+    return name_in(x, name_in(x, message, SPARSE_TENSOR_VALUES), TENSOR_NAME);
 }
 
 static bool unique_names(Inliner *x, Slice graph) {
@@ -94,12 +70,9 @@ static bool unique_names(Inliner *x, Slice graph) {
     Wire w = inliner_wire(x, graph);
     bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
     for (int k = 0; unique && k < g.initializer.n; k++)
-        unique =
-            x->times[name_id(x->m, name_in(x, g.initializer.v[k], TENSOR_NAME, 0), x->error)] < 2;
+        unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], TENSOR_NAME), x->error)] < 2;
     for (int k = 0; unique && k < g.sparse.n; k++)
-        unique =
-            x->times[name_id(x->m, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES),
-                             x->error)] < 2;
+        unique = x->times[name_id(x->m, sparse_name(x, g.sparse.v[k]), x->error)] < 2;
     for (int k = 0; unique && k < g.node.n; k++) {
         NodeIndex n;
         Wire node = inliner_wire(x, g.node.v[k]);
@@ -115,13 +88,14 @@ static bool unique_names(Inliner *x, Slice graph) {
 /* Names are counted as they will be: without the branches that are gone. */
 static bool count_names(Inliner *x) {
     Model *m = x->m;
-    if (!each_name(x, m->x.graph, 0, false, count_name)) return false;
+    if (!index_names(x->a, inliner_wire(x, m->x.graph), 0, false, count_name, x)) return false;
     for (int i = 0; i < m->nnode; i++)
         for (int k = 0; k < m->node[i].x.nattr; k++)
             for (int j = 0; j < m->node[i].x.attr[k].graph.n; j++) {
                 Slice graph = m->node[i].x.attr[k].graph.v[j];
                 if (x->branch[i].at && x->branch[i].at != graph.at) continue;
-                if (!each_name(x, graph, 1, true, count_name)) return false;
+                if (!index_names(x->a, inliner_wire(x, graph), 1, true, count_name, x))
+                    return false;
             }
     return true;
 }
@@ -193,8 +167,7 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
         if (f.number == GRAPH_OUTPUT)
-            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, VALUE_INFO_NAME, 0),
-                         nodes);
+            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, VALUE_INFO_NAME), nodes);
     }
 }
 

@@ -5,11 +5,7 @@
 #include "graphs/onnx/model.h"
 
 static Slice message_part(const Model *m, Slice message, uint32_t number) {
-    Slice out = {0};
-    Wire w = wire_new(message, m->x.bytes.at, m->path, NULL);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
-    return out;
+    return wire_bytes(wire_new(message, m->x.bytes.at, m->path, NULL), number);
 }
 
 bool extras_is_function(const Model *m, Slice domain, Slice name) {

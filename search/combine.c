@@ -10,7 +10,7 @@
 #define SESSION 0.2     /* seconds to make one ready */
 enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
-static int file_nodes(const CommandSearch *s) { return model_stats(s->r->model).nodes; }
+static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
 /* ---- choosing places */
 

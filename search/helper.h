@@ -13,12 +13,12 @@ typedef struct Words { /* start with {.arena = ..}; v ends with NULL */
 void words_add(Words *, const char *);
 /* Adds --input-shape for each input, with the sizes that the check uses; an input whose sizes are
    unknown is left out. */
-void words_add_shapes(Words *, Run *);
+void words_add_shapes(Words *, const RunInputs *);
 /* Adds --input for each sample of each input that holds integers or was given; the data is written
    to files in the folder. */
-bool words_add_inputs(Words *, Run *, const char *folder, int samples);
-/* " with inputs DIGEST" of their first sample; "": there are none. */
-const char *inputs_digest(Run *);
+bool words_add_inputs(Words *, const RunInputs *, const char *folder, int samples, Error *);
+/* " with inputs DIGEST" of their first sample; "": there are none, or the error is set. */
+const char *inputs_digest(const RunInputs *, Error *);
 char *words_command(const Words *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
    not there. */

@@ -44,8 +44,9 @@ typedef struct CommandSearch {
     double base;  /* seconds of the original, as first measured */
 } CommandSearch;
 
-/* The candidate applied to the model. False: the run's error is set, here and below. */
-bool wholes_apply(CommandSearch *, const Candidate *, Derivation *);
+/* The candidate applied to the model, in the arena. False: the run's error is set, here and below.
+ */
+bool wholes_apply(CommandSearch *, const Candidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
    an earlier one with the same bytes, -1: not usable. */
 bool wholes_make(CommandSearch *, Candidate, int *index);

@@ -121,7 +121,7 @@ static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, con
     return 1;
 }
 
-/* What is no number becomes the least integer, as in ONNX Runtime; storing saturates. */
+/* What is not a number becomes the least integer, as in ONNX Runtime; storing saturates. */
 static int lower_quantize(Call *c, const View in[], const View out[], StepBuf *b) {
     const DType to = c->out[0].dtype, from = c->in[X]->dtype;
     Scalar code[10] = {{.op = C_VIEW, .a = 1},

@@ -21,12 +21,12 @@ char *helper_find(Arena *a, const char *name) {
     return NULL;
 }
 
-void words_add(Words *w, const char *text) {
+void words_add(CommandLine *w, const char *text) {
     ARENA_GROW(w->arena, w->v, w->room, w->n + 2);
     w->v[w->n++] = arena_string(w->arena, text, strlen(text));
 }
 
-static void add_shape(Words *w, const RunInputs *in, int k) {
+static void add_shape(CommandLine *w, const RunInputs *in, int k) {
     const RunSource *s = in->source;
     const Type *t = value_type(in->w, s->original.in[k]);
     Text sizes = text_new(w->arena);
@@ -41,7 +41,7 @@ static void add_shape(Words *w, const RunInputs *in, int k) {
     words_add(w, sizes.data);
 }
 
-void words_add_shapes(Words *w, const RunInputs *in) {
+void words_add_shapes(CommandLine *w, const RunInputs *in) {
     for (int k = 0; k < in->source->original.nin; k++) add_shape(w, in, k);
 }
 
@@ -63,7 +63,8 @@ static bool input_tensor(const RunInputs *in, int k, int sample, Npy *out, Error
                      e);
 }
 
-bool words_add_inputs(Words *w, const RunInputs *in, const char *folder, int samples, Error *e) {
+bool words_add_inputs(CommandLine *w, const RunInputs *in, const char *folder, int samples,
+                      Error *e) {
     Npy x;
     for (int k = 0; k < in->feed.n; k++)
         for (int sample = 0; sample < samples && input_tensor(in, k, sample, &x, e); sample++) {
@@ -89,7 +90,7 @@ const char *inputs_digest(const RunInputs *in, Error *e) {
 }
 
 /* Each word in single quotes; a quote within a word becomes '\''. */
-char *words_command(const Words *w) {
+char *words_command(const CommandLine *w) {
     Text t = text_new(w->arena);
     for (int k = 0; k < w->n; k++) {
         text_add(&t, k ? " '" : "'");

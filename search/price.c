@@ -21,7 +21,7 @@
 enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
-typedef struct Part {
+typedef struct CutPart {
     RunSource source;
     World *w;
     Arena *arena;
@@ -29,12 +29,12 @@ typedef struct Part {
     WorldMark mark;
     Pieces file;
     Derivation d;
-} Part;
+} CutPart;
 
 /* ---- cutting */
 
 /* The part around the nodes `core` of the whole. */
-static bool read_part(Part *p, const Run *whole, const bool core[], int *nnode, int **node,
+static bool read_part(CutPart *p, const Run *whole, const bool core[], int *nnode, int **node,
                       const char **why) {
     RunSource *s = &p->source;
     s->sizes = whole->source.sizes;
@@ -52,8 +52,8 @@ static bool read_part(Part *p, const Run *whole, const bool core[], int *nnode, 
     return true;
 }
 
-static bool rewrite_part(Part *p, const Library *l, int nnode, const int node[], const bool core[],
-                         const UseSet *set) {
+static bool rewrite_part(CutPart *p, const Library *l, int nnode, const int node[],
+                         const bool core[], const UseSet *set) {
     const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, nnode);
     bool *on = ARENA_NEW(p->arena, bool, l->n);
     for (int k = 0; k < nnode; k++)
@@ -66,11 +66,11 @@ static bool rewrite_part(Part *p, const Library *l, int nnode, const int node[],
 }
 
 /* False: *why, in the arena of the part. close_part in any case. */
-static bool open_part(Part *p, const Pricing *x, int place, const char **why) {
+static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
     const Run *whole = x->r;
     const Place *at = &x->places->place[place];
     int nnode, *node;
-    *p = (Part){.w = whole->w, .mark = world_mark(whole->w)};
+    *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w)};
     p->arena = arena_new(whole->escape, 0);
     bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
@@ -80,7 +80,7 @@ static bool open_part(Part *p, const Pricing *x, int place, const char **why) {
            (*why = p->error.reason, false);
 }
 
-static void close_part(Part *p) {
+static void close_part(CutPart *p) {
     model_close(p->source.model);
     arena_free(p->arena);
     world_reset(p->w, p->mark);
@@ -89,7 +89,7 @@ static void close_part(Part *p) {
 /* ---- what is alike */
 
 /* Inputs and constants that could be any give way to numbered inputs, the same in both graphs. */
-static void print_alike(Part *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
+static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
     World *w = p->w;
     Error ignored = {0};
     NodeList live = graph_live(w, p->arena, g), rest = {0, ARENA_NEW(p->arena, NodeId, live.n)};
@@ -114,7 +114,7 @@ typedef struct Spelling {
     const char **type; /* of each node of the file */
 } Spelling;
 
-static Spelling spelling_of(const Part *p) {
+static Spelling spelling_of(const CutPart *p) {
     const NodeList live = graph_live(p->w, p->arena, &p->source.original);
     Spelling s = {0, ARENA_NEW(p->arena, const char *, live.n)};
     for (int k = 0, last = -1; k < live.n; k++) {
@@ -130,7 +130,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void digest_kind(Part *p, Spelling s, char out[33]) {
+static void digest_kind(CutPart *p, Spelling s, char out[33]) {
     Text t = text_new(p->arena);
     qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
     for (int k = 0; k < s.n; k++)
@@ -139,7 +139,7 @@ static void digest_kind(Part *p, Spelling s, char out[33]) {
 }
 
 /* How the file spells it decides, too, what a runtime makes of it. */
-static void digest_part(Part *p, PartPrice *out) {
+static void digest_part(CutPart *p, PartPrice *out) {
     Arena *a = p->arena;
     Text before = text_new(a), after = text_new(a);
     ValueMap map = value_map_new(p->w, a);
@@ -153,7 +153,7 @@ static void digest_part(Part *p, PartPrice *out) {
     hash_hex(after.data, after.size, out->after);
 }
 
-static double estimate(Part *p) {
+static double estimate(CutPart *p) {
     return cost_model(p->w, &p->source.start, p->source.sizes, NULL) +
            CALL * model_stats(p->source.model).nodes;
 }
@@ -172,7 +172,7 @@ static int add_price(Pricing *x, const PartPrice *price) {
 }
 
 static bool compare_part(Pricing *x, int place) {
-    Part p;
+    CutPart p;
     const char *why;
     PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
     x->of[place] = -1;
@@ -222,7 +222,7 @@ static bool remember(const Pricing *x, const PartPrice *p) {
 
 /* Writes it as it was, unless path[0] stands, and rewritten; NULL: that cannot be written. */
 static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) {
-    Part p;
+    CutPart p;
     Error *e = x->r->error;
     const FinishLimits limits = run_limits(x->r);
     const char *why;

@@ -238,9 +238,9 @@ static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
              "# the smallest part found that differs: the value %s from what comes before it; "
              "sizes that are open are those of this run\n",
              name ? name : "without a name");
-    add_numbers(&result->run, "by the executor", t);
+    add_numbers(&result->run, "by the built-in runtime", t);
     add_numbers(&result->oracle, "by the definitions, in double", t);
-    add_numbers(&result->kernel, "the executor from the definitions", t);
+    add_numbers(&result->kernel, "the built-in runtime from the definitions", t);
     if (!write_inputs(p, &g[0], sample, t)) return false;
     text_add(t, "\n# the rules that made it\n\n");
     list_rules(p, &g[1], t);

@@ -150,7 +150,7 @@ static bool name_target(CommandSearch *s) {
     if (!helper)
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
                          "the helper measure-onnxruntime is not beside this program");
-    Words w = {.arena = r->arena};
+    CommandLine w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, &r->inputs);
     if (threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", threads));
@@ -187,7 +187,7 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
 /* Equal ones together, what gains most first. */
-static void keep_gains(CommandSearch *s, const Candidate *c) {
+static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
     PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
     int *price = ARENA_NEW(s->r->arena, int, c->nplace), n = 0;
     for (int k = 0; k < c->nplace; k++) {

@@ -34,7 +34,7 @@ typedef struct RuntimeSearch {
     int *at;           /* by region: its number among the solved ones */
     const char **hash; /* digest of what is solved, and how */
     Graph *start;
-    Solution *solution;
+    RegionSolution *solution;
     double *gain; /* predicted, over all occurrences */
 } RuntimeSearch;
 
@@ -70,12 +70,12 @@ static int solution_index(const RuntimeSearch *o, const char *hash) {
     return -1;
 }
 
-static const Solution *solution_of(const RuntimeSearch *o, int k, Take take) {
-    const Solution *s = &o->solution[k];
+static const RegionSolution *solution_of(const RuntimeSearch *o, int k, Take take) {
+    const RegionSolution *s = &o->solution[k];
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
 
-static void count_work(RunStats *stats, const Solution *s) {
+static void count_work(RunStats *stats, const RegionSolution *s) {
     stats->steps += s->steps;
     stats->candidates += s->graphs;
 }
@@ -85,7 +85,7 @@ static void count_work(RunStats *stats, const Solution *s) {
 static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
-    Solution other;
+    RegionSolution other;
     Saturate s = {{SATURATE_ROUNDS, SATURATE_NODES, SATURATE_MATCHES}, node_price};
     if (strcmp(how, "egraph") != 0) backtrack(&b, &o->start[k], &o->solution[k]);
     count_work(&o->r->stats, &o->solution[k]);
@@ -173,7 +173,7 @@ static void translate_match(Repeated *x, const Match *m) {
 }
 
 /* Appends the matches of a region's round. */
-static bool gather_matches(Repeated *x, const Region *region, const SolutionRound *round) {
+static bool gather_matches(Repeated *x, const Region *region, const RegionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
     Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
@@ -195,7 +195,7 @@ static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
     *more = false;
     for (int j = 0; good && j < o->nregion; j++) {
-        const Solution *s = solution_of(o, o->at[j], take[o->at[j]]);
+        const RegionSolution *s = solution_of(o, o->at[j], take[o->at[j]]);
         if (!s || k >= s->n) continue;
         const int before = x.n;
         *more = true;
@@ -230,7 +230,7 @@ static bool solve_all(RuntimeSearch *o) {
     Run *r = o->r;
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
-    o->solution = ARENA_NEW(r->arena, Solution, o->nregion);
+    o->solution = ARENA_NEW(r->arena, RegionSolution, o->nregion);
     o->at = ARENA_NEW(r->arena, int, o->nregion);
     for (int k = 0; k < o->nregion; k++) {
         o->at[k] = solution_index(o, o->region[k].hash);
@@ -290,7 +290,7 @@ static int most_gain(const RuntimeSearch *o, const bool named[]) {
 /* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
    worth. */
 static Take likely(const RuntimeSearch *o, int k) {
-    const Solution *s = &o->solution[k];
+    const RegionSolution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                : TAKE_BEST;
 }
@@ -321,7 +321,7 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
 static void promises(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        const Solution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
+        const RegionSolution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
         o->gain[o->at[k]] += s->before.seconds - s->after.seconds;
     }
 }

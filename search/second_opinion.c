@@ -47,7 +47,7 @@ bool run_can_check_with(Run *r) {
 /* NULL: the error is set. */
 static char **make_command(Run *r, const char *folder, const char *result) {
     const int draws = r->o->check > 0 ? r->o->check : 1;
-    Words w = {.arena = r->arena};
+    CommandLine w = {.arena = r->arena};
     words_add(&w, r->helper);
     words_add(&w, r->in);
     words_add(&w, result);

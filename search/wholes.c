@@ -14,7 +14,7 @@
 
 /* ---- candidates */
 
-static Candidate *candidate_add(CommandSearch *s, Candidate c) {
+static ModelCandidate *candidate_add(CommandSearch *s, ModelCandidate c) {
     ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = c;
     return &s->v[s->n++];
@@ -26,7 +26,7 @@ static int find_digest(const CommandSearch *s, const char *digest) {
     return -1;
 }
 
-bool wholes_apply(CommandSearch *s, const Candidate *c, Arena *a, Derivation *d) {
+bool wholes_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d) {
     Run *r = s->r;
     bool *on = ARENA_NEW(a, bool, r->library.n);
     Choice choice = {.everywhere = c->everywhere};
@@ -39,7 +39,8 @@ bool wholes_apply(CommandSearch *s, const Candidate *c, Arena *a, Derivation *d)
 }
 
 /* *usable: it differs from the model and can be used (does not grow too much, can be written). */
-static bool derive(CommandSearch *s, const Candidate *c, Arena *a, Derivation *d, bool *usable) {
+static bool derive(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d,
+                   bool *usable) {
     Run *r = s->r;
     Error why = {0};
     if (!wholes_apply(s, c, a, d)) return false;
@@ -49,7 +50,7 @@ static bool derive(CommandSearch *s, const Candidate *c, Arena *a, Derivation *d
 }
 
 /* The candidate's file and what is kept of it live as long as the run; all else is in the arena. */
-static bool build(CommandSearch *s, Candidate *c, Arena *a, bool *usable) {
+static bool build(CommandSearch *s, ModelCandidate *c, Arena *a, bool *usable) {
     Run *r = s->r;
     Derivation d;
     Error why = {0};
@@ -70,7 +71,7 @@ static bool build(CommandSearch *s, Candidate *c, Arena *a, bool *usable) {
     return access(c->path, F_OK) == 0 || model_write(r->source.model, &x, c->path, r->error);
 }
 
-bool wholes_make(CommandSearch *s, Candidate c, int *index) {
+bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
     Run *r = s->r;
     bool usable;
     c.ratio = -1;
@@ -91,12 +92,12 @@ bool wholes_make(CommandSearch *s, Candidate c, int *index) {
 /* ---- times */
 
 /* A confirming time stands beside the first one, which --frozen needs to choose the same again. */
-static const char *time_key(CommandSearch *s, const Candidate *c, bool again) {
+static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool again) {
     return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
                         again ? " again" : "");
 }
 
-static bool candidate_look_up(CommandSearch *s, Candidate *c, bool again) {
+static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, again), &seconds)) return false;
     if (c == s->v) s->base = seconds;
@@ -105,7 +106,7 @@ static bool candidate_look_up(CommandSearch *s, Candidate *c, bool again) {
 }
 
 /* A confirming time takes the place of the former one, also of a better one. */
-static bool remember(CommandSearch *s, const Candidate *c, bool again) {
+static bool remember(CommandSearch *s, const ModelCandidate *c, bool again) {
     if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;
     return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
@@ -113,7 +114,7 @@ static bool remember(CommandSearch *s, const Candidate *c, bool again) {
 }
 
 /* Nothing may be timed: the model's estimate of how the costs are to each other. */
-static bool estimate(CommandSearch *s, Candidate *c) {
+static bool estimate(CommandSearch *s, ModelCandidate *c) {
     Derivation d;
     bool usable;
     WorldMark mark = world_mark(s->r->w);
@@ -144,7 +145,7 @@ static bool start_process(CommandSearch *s, Process *p) {
 static bool time_batch(CommandSearch *s, int n, Timing t[]) {
     for (;;) {
         Error why = {0};
-        Words again = {.arena = s->r->arena};
+        CommandLine again = {.arena = s->r->arena};
         if (!target_measure(s->whole.target, n, t, PATIENCE, s->r->error)) return false;
         if (t[0].seconds > 0) return true;
         error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
@@ -180,7 +181,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     t[0].path = s->v[0].path;
     candidate_look_up(s, &s->v[0], false);
     for (int k = 0; k < n; k++) {
-        Candidate *c = &s->v[list[k]];
+        ModelCandidate *c = &s->v[list[k]];
         const bool confirm = again && list[k], frozen = s->r->o->frozen;
         if (listed(k, list, list[k])) continue;
         if (confirm ? frozen && candidate_look_up(s, c, true)
@@ -201,7 +202,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     s->v[0].ratio = 1;
     if (!remember(s, &s->v[0], false)) return false;
     for (int k = 1; k < m; k++) {
-        Candidate *c = &s->v[which[k]];
+        ModelCandidate *c = &s->v[which[k]];
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
         run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
@@ -214,7 +215,7 @@ static bool write_original(CommandSearch *s) {
     Run *r = s->r;
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
-    Candidate c = {.ratio = 1};
+    ModelCandidate c = {.ratio = 1};
     if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
     hash_pieces(&file, c.digest);
     c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);

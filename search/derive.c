@@ -4,6 +4,7 @@
    first root; a match for which that does not hold (merging rules whose second operand is computed
    later) gets a round of its own, over the old values. */
 #include "search/derive.h"
+#include "rules/apply.h"
 #include <limits.h>
 #include <string.h>
 

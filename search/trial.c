@@ -182,7 +182,7 @@ static bool cut_opaque(Trial *c, const char **why) {
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(c->w, live.v[k]);
         if (input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
-        if ((op_algebraic(n.op) || n.op->kernel || n.op->lower) && all_comparable(c->w, &n))
+        if ((op_algebraic(n.op) || n.op->kernel || n.op->steps) && all_comparable(c->w, &n))
             continue;
         if (!cut_node(c, 0, n.out))
             return *why =

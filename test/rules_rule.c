@@ -7,6 +7,7 @@
 #include "rules/apply.h"
 #include "test/shared/forge.h"
 #include "graphs/world.h"
+#include <stdio.h>
 #include <string.h>
 
 static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parallel convolutions\n"

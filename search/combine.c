@@ -2,6 +2,7 @@
    sets that are on. Which are on is decided on whole models: all, each of the strongest alone, then
    hill climbing. */
 #include "search/combine.h"
+#include "search/rank.h"
 #include <string.h>
 
 #define STEP 0.99       /* a candidate that is better by less is no better */
@@ -31,11 +32,7 @@ static int rank_places(CommandSearch *s) {
     int n = 0;
     for (int k = 0; k < p->n; k++) {
         const double gain = worth(s, k);
-        int to = n;
-        if (gain <= 0) continue;
-        for (n++; to > 0 && value[to - 1] < gain; to--)
-            s->ranked[to] = s->ranked[to - 1], value[to] = value[to - 1];
-        s->ranked[to] = k, value[to] = gain;
+        if (gain > 0) n = rank_insert(n, p->n, s->ranked, value, k, gain);
     }
     return n;
 }
@@ -62,17 +59,13 @@ static ModelCandidate of_sets(CommandSearch *s, const bool on[], double *sum) {
 
 /* The sets whose places promise most, taken alone. */
 static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
-    double value[GROUPS + 1], sum;
+    double value[GROUPS], sum;
     int n = 0;
     for (int k = 0; k < s->places.nset; k++) {
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
         of_sets(s, on, &sum);
-        if (sum <= 0) continue;
-        int to = n < GROUPS ? n++ : GROUPS;
-        for (; to > 0 && value[to - 1] < sum; to--)
-            if (to < GROUPS) list[to] = list[to - 1], value[to] = value[to - 1];
-        if (to < GROUPS) list[to] = k, value[to] = sum;
+        if (sum > 0) n = rank_insert(n, GROUPS, list, value, k, sum);
     }
     return n;
 }

@@ -7,6 +7,7 @@
 #include "graphs/needs.h"
 #include "search/cost.h"
 #include "search/finish.h"
+#include "search/rank.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,10 +310,7 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
             price < 0 || x->places->place[k].set != set || strcmp(x->v[price].kind, kind) != 0;
         for (int j = 0; j < n && !known; j++) known = list[j] == price;
         if (known) continue;
-        int to = n++;
-        for (; to > 0 && weight(&x->v[list[to - 1]]) < weight(&x->v[price]); to--)
-            list[to] = list[to - 1];
-        list[to] = price;
+        n = rank_insert(n, x->places->n, list, x->key, price, weight(&x->v[price]));
     }
     return n;
 }
@@ -558,6 +556,7 @@ bool price_places(Pricing *x) {
     Arena *a = x->r->arena;
     ARENA_GROW(a, x->of, x->of_room, x->places->n);
     ARENA_GROW(a, x->why, x->why_room, x->places->n);
+    ARENA_GROW(a, x->key, x->key_room, x->places->n);
     for (; x->nplace < x->places->n; x->nplace++)
         if (!compare_part(x, x->nplace)) return false;
     return time_sets(x);

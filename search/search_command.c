@@ -4,6 +4,7 @@
 #include "search/combine.h"
 #include "search/cost.h"
 #include "search/helper.h"
+#include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
@@ -188,8 +189,11 @@ static double total(const PlaceGain *g) { return g->count * (g->before - g->afte
 
 /* Equal ones together, what gains most first. */
 static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
-    PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
-    int *price = ARENA_NEW(s->r->arena, int, c->nplace), n = 0;
+    Arena *a = s->r->arena;
+    PlaceGain *list = ARENA_NEW(a, PlaceGain, c->nplace),
+              *sorted = ARENA_NEW(a, PlaceGain, c->nplace);
+    int *price = ARENA_NEW(a, int, c->nplace), *order = ARENA_NEW(a, int, c->nplace), n = 0, m = 0;
+    double *gain = ARENA_NEW(a, double, c->nplace);
     for (int k = 0; k < c->nplace; k++) {
         const Place *p = &s->places.place[c->place[k]];
         const int at = s->prices.of[c->place[k]];
@@ -202,14 +206,10 @@ static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
             list[n++] = (PlaceGain){node_name(s, p->node[0]), rule_names(s, p), 1,
                                     cost->seconds[0],         cost->seconds[1], cost->expected};
     }
-    for (int k = 1; k < n; k++) {
-        int to = k;
-        for (new = list[k]; to > 0 && total(&list[to - 1]) < total(&new); to--)
-            list[to] = list[to - 1];
-        list[to] = new;
-    }
+    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, total(&list[k]));
+    for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
     s->r->stats.nplace = n;
-    s->r->stats.place = list;
+    s->r->stats.place = sorted;
 }
 
 /* Why nothing gains. */

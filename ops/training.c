@@ -1,6 +1,7 @@
 /* training: what operators do in training that they do not in use. dropmask: x, and that all of it
-   is kept (dropout in use, whose mask is asked for). batchtrain: batch normalisation by the mean
-   and variance of the batch itself, and the running mean and variance behind it: momentum * before
+   is kept (dropout in inference, with its mask as a result). batchtrain: batch normalisation by the
+   mean and variance of the batch itself, and the running mean and variance behind it: momentum *
+   before
    + (1 - momentum) * now. */
 #include "ops/operator/op.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* export_egglog.c -- rules as a program of egglog's (Zhang et al., PLDI 2023), one a lengths: what
    the left side has is the query, the right side the actions, results are united pairwise, so that
-   rules with several results are said like all others. Integers are i64, lists are Cons and Nil;
+   rules with several results are written like all others. Integers are i64, lists are Cons and Nil;
    an entry that is a polynomial is a variable with an equation. rank, dim and element are the
    taker's to fill. */
 #include "rules/export.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define STEP 0.99       /* a candidate that is better by less is no better */
-#define HURTS 1.003     /* doing without something costs less than this: it leaves */
+#define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
 #define SESSION 0.2     /* seconds to make one ready */
 enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };

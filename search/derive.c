@@ -326,7 +326,7 @@ int match_inner(World *w, const Match *m, NodeId *list, int room) {
     return n;
 }
 
-/* ---- again */
+/* ---- replay */
 
 typedef struct Wanted {
     Arena *arena;

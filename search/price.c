@@ -89,7 +89,8 @@ static void close_part(CutPart *p) {
 
 /* ---- what is alike */
 
-/* Inputs and constants that could be any give way to numbered inputs, the same in both graphs. */
+/* Inputs, and constants whose values do not matter, are replaced by numbered inputs, the same in
+   both graphs. */
 static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
     World *w = p->w;
     Error ignored = {0};
@@ -198,7 +199,7 @@ static const char *key_of(const Pricing *x, const PartPrice *p, const char *what
 
 static const char *const times[] = {"before", "after"};
 
-/* That it fails is asked again, unless nothing may be. */
+/* A failure is tried again, unless the run is frozen. */
 static bool look_up(const Pricing *x, PartPrice *p) {
     double any;
     p->failed =
@@ -369,7 +370,7 @@ static int kinds_of(const Pricing *x, int set, int *list) {
     return n;
 }
 
-/* ---- what is asked, in which order */
+/* ---- what is timed, in which order */
 
 /* By place of one kind in one set: the seconds that it gains, or should, if it gains as those of
    its kind do that were timed. */
@@ -484,7 +485,7 @@ static bool time_cheap_first(Pricing *x, int n, int list[]) {
     return true;
 }
 
-/* In a sample of m the order in which it is asked: the heaviest, the lightest, those between. */
+/* The order in which a sample of m is timed: the heaviest, the lightest, those between. */
 static int sample_order(int m, int round) {
     return round == 0 ? 0 : round == 1 ? sample_size(m) - 1 : round - 1;
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define TIE 0.97   /* a gain below 3 % is none */
+#define TIE 0.97   /* a gain below 3 % does not count */
 #define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
 #define PARTS 0.6  /* of the time that there is */
 #define EXTEND 0.03
@@ -167,7 +167,7 @@ static bool name_target(CommandSearch *s) {
     return s->reads_inputs = true;
 }
 
-/* ---- what is said of it */
+/* ---- what is reported */
 
 static const char *node_name(const CommandSearch *s, int node) {
     const char *type, *name;

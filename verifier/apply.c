@@ -210,8 +210,8 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
-/* The form is positive on ctx: no term is negative, and one is positive that is a sum over
-   something, or stands alone. */
+/* The form is positive on ctx: no term is negative, and at least one is positive: a sum over
+   a range with a point, or a term without variables. */
 static bool positive_on(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     if (nf_positive(p, nf)) return true;
@@ -265,7 +265,8 @@ static Nf atom_of(Prover *p, Function f, Nf nf) {
 }
 static Nf log_plain(Prover *, Nf);
 /* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)) in the second attempt; of other
-   atoms the power comes out, be it odd: where it is not positive neither side is defined. */
+   atoms the power comes out, even an odd one: where the atom is not positive neither side is
+   defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
     bool sigmoid = a->kind == AT_FN && a->word == FN_SIGMOID;

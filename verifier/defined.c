@@ -34,7 +34,7 @@ static bool positive(Prover *p, Dom ctx, Nf nf) {
     }
     return false;
 }
-/* A polynomial in sizes and indices; false: it is none. */
+/* The form as a polynomial in sizes and indices; false: it is not one. */
 static bool as_polynomial(Prover *p, Nf nf, Poly *out) {
     int n = nf_size(p, nf);
     *out = 0;
@@ -119,7 +119,7 @@ int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     } else if (want == WANT_PLACE || !positive(p, ctx, a)) push_want(&s, want, a, b);
     return s.n;
 }
-/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. */
 static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
     int n = 0;
     Ratio c;

@@ -483,8 +483,8 @@ static void want_args(TreeScope *s, const ExNode *x, int n, const Symbol *var, D
         s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
 }
-/* What is not chosen is not looked at; of the condition, which is not a number that could be lost,
-   only the checks of indices count, and what it wants. */
+/* What is not chosen is not looked at; the condition is not a number that could be lost, so only
+   its index checks and wants count. */
 static void read_choice(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d,
                         Parts *out) {
     Prover *p = s->m->p;

@@ -6,7 +6,7 @@
 
 enum { EXPAND_MAX = 4 };
 
-/* c^a for c > 0 when that is a rational; false: it is not (or not seen to be). */
+/* c^a for c > 0 when that is a rational; false: it is not, or that was not found. */
 static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
     for (int64_t k = 0; k <= 4096; k++) {
         __int128 y = 1;

@@ -63,7 +63,7 @@ typedef struct Reals {
     Choice choice[CHOICES_MAX];
     int nsaid, roomsaid;
     Z3_ast *said;            /* what holds, as it was said, where it is collected */
-    bool related, too_large; /* something is said of an atom beyond its sign */
+    bool related, too_large; /* more than the sign is stated about some atom */
 } Reals;
 
 /* ---- terms of Z3 */
@@ -444,7 +444,7 @@ static const char *real_text(void *user, const char *name) {
         }
     return NULL;
 }
-/* What was said contradicts itself, and so what was to be shown follows. */
+/* What was stated contradicts itself, so the goal follows. */
 static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
     relate_sigmoids(r);

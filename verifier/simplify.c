@@ -39,7 +39,7 @@ static void eliminate_variable(Prover *p, Term *t, Symbol x, Poly value) {
 
 /* ---- equations */
 
-/* How unwelcome it is to solve e for x: a solution with a negative product is not what indices look
+/* The cost of solving e for x: a solution with a negative product is not what indices look
    like. */
 static int awkward(Prover *p, Poly value) {
     int bad = 0;
@@ -226,7 +226,7 @@ static Dom within_range(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
 /* place(b*i + r, b*n) = b*place(i, n) + r for 0 <= r < b: of a row of b elements. (A place is i
-   modulo n; where i is none, nothing is defined.) */
+   modulo n; where i is not an index, nothing is defined.) */
 static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
     Poly high, low, rows;
     if (!b || b == d.arg[1] || b == poly_int(p->w, 1) || !poly_divide(p->w, d.arg[1], b, &rows))

@@ -40,7 +40,7 @@ struct Solver {
     SolverStats stats;
     Witness *witness;
     Trace *trace;
-    /* What holds, as it was said, where it is collected: Z3 keeps its own simplification. */
+    /* What holds, as stated, where a reader wants it: Z3 keeps its own simplification. */
     Z3_ast *said[MODES];
     int nsaid[MODES], roomsaid[MODES];
     struct Lemmas *lemmas; /* of the question at hand */

@@ -111,7 +111,7 @@ static bool whole_valued(Function f) {
            f == FN_SIGN;
 }
 static const char fraction[] = "a number is not an integer or truth value of its type";
-/* A number that is none of the result's type, and so no other number of it can be compared with. */
+/* A number that the result's type cannot hold. */
 static bool foreign(const WrapWalk *k, Ex e) {
     ExNode x;
     if (!e || dtype_class(k->type) == 'F') return false;

@@ -15,7 +15,7 @@ typedef struct LoopProgram {
    that loop_run is given values for. False: a size without value, .. */
 bool loop_compile(World *, Ex, Sizes, int rank, const int64_t dim[], int nparam,
                   const uint32_t param[], Arena *, LoopProgram *out, Error *);
-/* The same for a step that has not all inputs: input[k] is the number that input k gets in the
+/* The same for a step that lacks some inputs: input[k] is the number that input k gets in the
    program. */
 bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const int input[],
                        Arena *, LoopProgram *out, Error *);

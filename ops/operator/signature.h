@@ -5,7 +5,7 @@
 #include "ops/operator/operator.h"
 
 /* The table of ops.def: op_add, op_affinegrid, .. Whoever means one operator names its constant, so
-   that the compiler knows a name that is none. */
+   that the compiler refuses an unknown name. */
 #define OP(name) extern const Op op_##name;
 #include "ops/ops.def"
 #undef OP

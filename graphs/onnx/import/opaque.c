@@ -1,4 +1,4 @@
-/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are none of
+/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are not
    ours, and the subgraphs of If, Loop and Scan, of which only the outer names are of interest. An
    opaque node has the types that the file states for its outputs; they are made once and kept, so
    that rebuilding it on other inputs is the same node. */

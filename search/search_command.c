@@ -139,19 +139,20 @@ static bool price_sets(CommandSearch *s) {
     return true;
 }
 
-/* "onnxruntime" is our own helper at the sizes of this run; anything else is a command. */
+/* A single word NAME for which there is a helper measure-NAME (helper.h) is that helper at the
+   sizes of this run; anything else is a command. */
 static bool name_target(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
     const int threads = r->o->threads;
-    if (strcmp(s->device, "onnxruntime")) {
+    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
+    if (!helper && !strcmp(s->device, "onnxruntime"))
+        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
+                         "the helper measure-onnxruntime is not beside this program");
+    if (!helper) {
         if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, threads);
         return true;
     }
-    char *helper = helper_find(r->arena, "measure-onnxruntime");
-    if (!helper)
-        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
-                         "the helper measure-onnxruntime is not beside this program");
     CommandLine w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, &r->inputs);

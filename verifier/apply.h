@@ -1,7 +1,7 @@
 /* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not
    mention the term's own variables) is first split into the cells of those guards, so that f(sum of
    guarded terms) becomes a sum of guarded f(..): functions see forms without free guards. `ctx`
-   holds where the result is used. */
+   holds where the result is used. powers.c, maximum.c and context.c have parts of it. */
 #ifndef ISOMER_APPLY_H
 #define ISOMER_APPLY_H
 #include "verifier/normal.h"

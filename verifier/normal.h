@@ -7,7 +7,8 @@
    renaming makes no difference and nothing is captured. A Term is open: its variables are fresh
    symbols of its own.
    Powers are total: x^-1 is 0 at 0, x^a for a that is not an integer is 0 for x < 0. What is proved
-   under this convention holds wherever both sides are defined. */
+   under this convention holds wherever both sides are defined. normal.c has terms and forms,
+   tables.c what they are made of. */
 #ifndef ISOMER_NORMAL_H
 #define ISOMER_NORMAL_H
 #include "ops/core/number.h"

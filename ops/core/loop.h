@@ -1,5 +1,6 @@
 /* loop.h -- loop programs: a definition once sizes are bound, as plain integers (the parameters of
-   an S_LOOP step, specified in isomer_backend.h) that run without a World. */
+   an S_LOOP step, specified in isomer_backend.h) that run without a World. loop_compile.c makes
+   them, loop_form.c reads them, loop_run.c runs them. */
 #ifndef ISOMER_LOOP_H
 #define ISOMER_LOOP_H
 #include "ops/core/number.h"

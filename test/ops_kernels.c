@@ -6,7 +6,7 @@
 
 /* ---- quantized numbers */
 static const DType narrow[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
-/* Halves of the scale's steps, so that ties are met; far numbers; what is no number. */
+/* Halves of the scale's steps, so that ties are met; far numbers; what is not a number. */
 static double tie(Drawn *t, double low, double high) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0, -0.0};
     if (!draw(t, 0, 9)) return odd[draw(t, 0, 6)];

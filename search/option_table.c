@@ -52,7 +52,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->library.cost,
          .value = "measured|flops|nodes",
          .usual_text = "measured",
-         .help = "What to minimise: measured time (the default), time estimated by a model of the "
+         .help = "What to minimize: measured time (the default), time estimated by a model of the "
                  "machine, or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,

@@ -1,4 +1,4 @@
-/* simplify.c -- normalising one term: equations are solved for its variables, variables that a
+/* simplify.c -- normalizing one term: equations are solved for its variables, variables that a
    single value is left for go, variables that no atom has become their count, pairs that occur as
    a*B + b only become one, digits of variables become variables. Every step is a change of
    variables that is one to one on the term's domain. */

@@ -72,7 +72,7 @@ struct Model {
     uint32_t *origin;   /* by NodeId: 1 + the ONNX node that it was imported from, 0: none */
     NameId *value_name; /* by Value: the first name it has */
     uint32_t nvalue;
-    bool assembling; /* nodes are normalised again, to be written: opaque ones exist already */
+    bool assembling; /* nodes are normalized again, to be written: opaque ones exist already */
 };
 
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */

@@ -51,7 +51,7 @@ typedef struct Call {
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an
    int (its number) or a string (the word itself, in lower case). A float becomes the shortest
    decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may stay negative:
-   signatures normalise them. `until` is the last opset of this spelling, 0: still valid. The last
+   signatures normalize them. `until` is the last opset of this spelling, 0: still valid. The last
    entry of a list is {0}. */
 typedef struct OnnxMap {
     const char *domain, *type;

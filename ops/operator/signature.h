@@ -35,7 +35,7 @@ typedef struct SigInfo {
     const Lit *need; /* what must hold of sizes */
 } SigInfo;
 /* attr holds all attributes in the order of op->attrs; nout matters for operators with a variable
-   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalised
+   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalized
    (negative axes count from the front, ..), so that equal meanings are the same signature. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);

@@ -31,8 +31,8 @@ int lead_term(Prover *, Nf, Ratio *c);
 Ratio coefficient_content(Prover *, int n, const Nf *);
 /* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms
    have in common, none of them mentioning the exceptions. */
-Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
-Nf divide_out(Prover *, Nf, Term common);
+NfTerm common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
+Nf divide_out(Prover *, Nf, NfTerm common);
 Nf power_plain(Prover *, Nf, Ratio power);
 Nf apply_plain(Prover *, Function, Nf); /* of a form without free guards */
 Nf apply_exp(Prover *, Dom ctx, Nf);    /* likewise: a product */

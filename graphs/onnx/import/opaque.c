@@ -91,7 +91,7 @@ static Value small_constant(Model *m, DType dtype, int rank, int n, const void *
 /* Constant: tensor, number or list of numbers; strings and sparse tensors are opaque. */
 static bool make_constant(Import *s, Value out[]) {
     OnnxAttr t;
-    Tensor tensor;
+    FileTensor tensor;
     Error e = {0};
     Model *m = s->m;
     if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without output");

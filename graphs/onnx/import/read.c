@@ -33,7 +33,7 @@ static bool first_bytes(Wire w, uint32_t number, Slice *out) {
 /* An initializer, also one that cannot be a constant: then its source is an opaque node without
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
-    Tensor t;
+    FileTensor t;
     Wire w = model_wire(m, m->x.g.initializer.v[i], m->path, e);
     NameId id;
     if (!tensor_read(m->w->arena, w, &t)) return false;

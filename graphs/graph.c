@@ -103,8 +103,9 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
     Value padded[INPUTS_ON_STACK] = {0};
     if (nin < least) return node_refused(why, "too few inputs");
     if (!variadic && nin > declared) return node_refused(why, "too many inputs");
-    for (int k = 0; k < least; k++)
-        if (!in[k]) return node_refused(why, "a required input is missing");
+    for (int k = 0; k < nin; k++)
+        if (!in[k] && op_input_needed(op, k))
+            return node_refused(why, "a required input is missing");
     if (!variadic && nin < declared && declared <= INPUTS_ON_STACK) {
         if (nin) memcpy(padded, in, (size_t)nin * sizeof(Value));
         in = padded;

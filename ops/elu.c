@@ -122,7 +122,11 @@ static Ex define_swish(Call *c, Dims i) {
     Ex x = at(c, 0, i);
     return mul(c, x, fn(c, FN_SIGMOID, mul(c, real(c, ALPHA), x)));
 }
-static const OnnxMap onnx_swish[] = {{"", "Swish", 24, 0, "alpha"}, {0}};
+static const OnnxMap onnx_swish[] = {
+    {"", "Swish", 24, 0, "alpha"},
+    {"com.microsoft", "QuickGelu", 1, 0, "alpha=851/500! import:only"},
+    {"com.microsoft", "QuickGelu", 1, 0, "alpha import:only"},
+    {0}};
 const Op op_swish = {"swish", "x", "y", elu_attrs, shape, define_swish, .onnx = onnx_swish};
 
 /* prelu: x where x >= 0, slope * x below; slope may lack leading axes of x. */

@@ -127,7 +127,9 @@ static Ex define_rmsnorm(Call *c, Dims i) {
     return scaled(c, i, mul(c, at(c, X, i), factor));
 }
 static const OnnxMap onnx_rmsnorm[] = {
-    {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"}, {0}};
+    {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"},
+    {"", "SimplifiedLayerNormalization", 1, 0, "axis epsilon stash_type:ignore import:only"},
+    {0}};
 const Op op_rmsnorm = {"rmsnorm",      "x scale?",          "y", attrs, shape_from_axis,
                        define_rmsnorm, .onnx = onnx_rmsnorm};
 

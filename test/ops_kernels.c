@@ -103,6 +103,47 @@ static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
 static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
 static void draw_lstm(Drawn *t) { draw_recurrent(t, 4); }
 
+/* ---- attention: heads as an axis or beside the numbers, shared keys, masks of every rank */
+static void draw_mask(Drawn *t, const int64_t size[4]) {
+    const int rank = (int)draw(t, 1, 4);
+    int64_t dim[4];
+    for (int k = 0; k < rank; k++) {
+        dim[k] = size[4 - rank + k];
+        if (k < rank - 1 && draw(t, 0, 2) == 0) dim[k] = 1;
+    }
+    if (draw(t, 0, 3) == 0 && dim[rank - 1] > 1) dim[rank - 1]--;
+    if (draw(t, 0, 1)) wholes(t, DT_BOOL, rank, dim, 0, 1);
+    else reals(t, DT_FLOAT, rank, dim, -2, 2);
+}
+static void draw_heads(Drawn *t, bool beside, int64_t b, int64_t h, int64_t s, int64_t n) {
+    if (beside) reals(t, DT_FLOAT, 3, (int64_t[]){b, s, h * n}, -1, 1);
+    else reals(t, DT_FLOAT, 4, (int64_t[]){b, h, s, n}, -1, 1);
+}
+static void draw_attention(Drawn *t) {
+    const int64_t b = draw(t, 1, 3), g = draw(t, 1, 3), h = g * draw(t, 1, 2),
+                  s = draw(t, 0, 4) ? draw(t, 1, 9) : 150, n = draw(t, 0, 9) ? draw(t, 1, 20) : 900,
+                  d = draw(t, 1, 20), e = draw(t, 1, 20),
+                  before = draw(t, 0, 2) ? 0 : draw(t, 1, 9);
+    const bool beside = draw(t, 0, 1), lengths = !before && draw(t, 0, 2) == 0;
+    t->nout = 4, t->tolerance = 1e-5;
+    if (beside) attribute(t, "heads", "%d", (int)h), attribute(t, "groups", "%d", (int)g);
+    attribute(t, "scale", draw(t, 0, 1) ? "0" : "1/3");
+    attribute(t, "cap", draw(t, 0, 2) ? "0" : "2");
+    attribute(t, "causal", draw(t, 0, 1) ? "no" : "yes");
+    attribute(t, "left", "%d", draw(t, 0, 2) ? -1 : (int)draw(t, 0, 5));
+    attribute(t, "right", "%d", draw(t, 0, 2) ? -1 : (int)draw(t, 0, 5));
+    attribute(t, "shown", "%d", (int)draw(t, 0, 3));
+    draw_heads(t, beside, b, h, s, d);
+    draw_heads(t, beside, b, g, n, d);
+    draw_heads(t, beside, b, g, n, e);
+    if (draw(t, 0, 1)) draw_mask(t, (int64_t[]){b, h, s, n + before});
+    else left_out(t);
+    for (int k = 0; k < 2; k++)
+        if (before) reals(t, DT_FLOAT, 4, (int64_t[]){b, g, before, k ? e : d}, -1, 1);
+        else left_out(t);
+    if (lengths) wholes(t, DT_INT64, 1, &b, 0, (double)n);
+}
+
 /* ---- elements chosen by indices */
 static const DType moved[] = {DT_FLOAT, DT_INT64, DT_INT32, DT_UINT8, DT_FLOAT16, DT_DOUBLE};
 static void indices(Drawn *t, int rank, const int64_t dim[], int64_t n) {
@@ -341,6 +382,7 @@ static const Family families[] = {
     {"topk", draw_topk, false},
     {"cumsum", draw_cumulated, false},
     {"cumprod", draw_cumulated, false},
+    {"attention", draw_attention, false},
     {"gather", draw_gather, false},
     {"gatherelements", draw_elements, false},
     {"gathernd", draw_nd, false},

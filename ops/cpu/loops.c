@@ -86,6 +86,7 @@ static const struct {
     {"rnn", recurrent_build},
     {"gru", recurrent_build},
     {"lstm", recurrent_build},
+    {"attention", attention_build},
     {"gather", gather_build},
     {"gathernd", gathernd_build},
     {"gatherelements", gatherelements_build},

@@ -90,7 +90,7 @@ static const char *inputs_fit(World *w, const Op *op, int nin, const TypeId in[]
     if (nin > most && !variadic) return "too many inputs";
     if (op->flags & OP_ANY_TYPE) return NULL;
     for (int k = 0; k < nin; k++) {
-        if (!in[k] && (k < needed || variadic)) return "an input is missing";
+        if (!in[k] && (variadic || op_input_needed(op, k))) return "an input is missing";
         if (in[k] && !type_get(w, in[k])->known) return "the rank of an input is not known";
     }
     return NULL;

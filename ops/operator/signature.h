@@ -20,6 +20,8 @@ int op_arity(const Op *, bool *variadic);
 int op_input_count(const Op *);
 /* The place of the input that is declared under this name; -1: there is none. */
 int op_input_named(const Op *, const char *name);
+/* Whether a call may not leave out the input at this place. */
+bool op_input_needed(const Op *, int input);
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
 typedef uint32_t Sig; /* interned; 0: none */

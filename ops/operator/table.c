@@ -61,6 +61,15 @@ int op_input_named(const Op *op, const char *name) {
     }
     return -1;
 }
+bool op_input_needed(const Op *op, int input) {
+    int k = 0;
+    for (const char *s = op->in; *(s += strspn(s, " ")); k++) {
+        size_t length = strcspn(s, " ");
+        if (k == input) return s[length - 1] != '?';
+        s += length;
+    }
+    return false;
+}
 int op_output_count(const Op *op, bool *variadic) {
     int needed;
     return names(op->out, &needed, variadic);

@@ -1,0 +1,286 @@
+/* attention.c -- attention (ops/attention.c says what it is) of floats. Past and new keys and
+   values are put together first; then, for each head, blocks of queries: a product gives their
+   scores, which stay in the cache, one pass a row adds the mask and takes the softmax over what the
+   query sees, a second product mixes the values. The last block may compute queries again. Heads go
+   to threads. */
+#include "ops/core/element.h"
+#include "ops/cpu/cpu.h"
+#include <math.h>
+#include <string.h>
+
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
+enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN }; /* as in ops/attention.c */
+enum { SHOW_SCORES, SHOW_CAPPED, SHOW_BIASED, SHOW_WEIGHTS };
+enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
+typedef struct Attention {
+    View view[VIEWS]; /* rank -1: left out; y, q, k and v as [b, heads, places, n] */
+    Copy *copy[4];    /* into the present keys and values */
+    int ncopy, parts, shown;
+    int64_t batch, heads, groups, queries, total, before, rows, left, right;
+    bool causal;
+    float cap;
+    Kernel product[TEAM_MOST][2];
+    size_t block[TEAM_MOST], line[TEAM_MOST], work[TEAM_MOST][2]; /* in the scratch */
+} Attention;
+typedef struct AttentionRun {
+    const Attention *a;
+    void *const *slot;
+    char *work;
+    const Simd *simd;
+} AttentionRun;
+typedef struct Rows { /* queries first.. of a head */
+    int64_t b, h, first, length;
+    float *scores, *line;
+} Rows;
+
+static const View *given(const Attention *a, int k) {
+    return a->view[k].rank >= 0 ? &a->view[k] : NULL;
+}
+static char *place(const AttentionRun *run, int k, int64_t i0, int64_t i1, int64_t i2) {
+    const View *v = &run->a->view[k];
+    const int64_t at = v->offset + i0 * v->stride[0] + i1 * v->stride[1] + i2 * v->stride[2];
+    return (char *)run->slot[v->slot] + at * dtype_size(v->dtype);
+}
+
+/* ---- one row of scores */
+static void show(const AttentionRun *run, const Rows *r, int64_t i, const float *row) {
+    const View *v = &run->a->view[SCORES];
+    run->simd->store[CLASS_FLOAT][DT_FLOAT](place(run, SCORES, r->b, r->h, r->first + i),
+                                            v->stride[3], row, run->a->total);
+}
+static void cap(const AttentionRun *run, float *row) {
+    const Attention *a = run->a;
+    for (int64_t j = 0; j < a->total; j++) row[j] /= a->cap;
+    run->simd->op[CLASS_FLOAT][C_TANH](row, row, NULL, a->total);
+    for (int64_t j = 0; j < a->total; j++) row[j] *= a->cap;
+}
+static bool says_seen(const View *mask) {
+    const char class = dtype_class((DType)mask->dtype);
+    return class != 'F';
+}
+/* Adds a mask of numbers, or takes away what one of truths hides; behind its end nothing is seen.
+ */
+static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *row) {
+    const Attention *a = run->a;
+    const View *m = given(a, MASK);
+    if (!m) return;
+    const int64_t at[3] = {r->b, r->h, r->first + i}, width = m->dim[m->rank - 1];
+    int64_t from = m->offset;
+    for (int k = 0; k < m->rank - 1; k++) {
+        const int axis = k + 3 - (m->rank - 1);
+        from += m->dim[k] > 1 ? at[axis] * m->stride[k] : 0;
+    }
+    run->simd->load[CLASS_FLOAT][m->dtype](r->line,
+                                           (char *)run->slot[m->slot] + from * dtype_size(m->dtype),
+                                           m->stride[m->rank - 1], width);
+    if (says_seen(m))
+        for (int64_t j = 0; j < width; j++) row[j] = r->line[j] != 0 ? row[j] : -INFINITY;
+    else
+        for (int64_t j = 0; j < width; j++) row[j] += r->line[j];
+    for (int64_t j = width; j < a->total; j++) row[j] = -INFINITY;
+}
+/* The places from low to high-1 are not hidden by the query's own place. */
+static void visible(const Attention *a, const Rows *r, int64_t i, int64_t *low, int64_t *high) {
+    const int64_t offset = given(a, PAST_KEY)  ? a->before
+                           : given(a, LENGTHS) ? r->length - a->queries
+                                               : 0,
+                  here = r->first + i + offset;
+    *low = 0, *high = r->length;
+    if (a->causal && *high > here + 1) *high = here + 1;
+    if (a->right >= 0 && *high > here + a->right + 1) *high = here + a->right + 1;
+    if (a->left >= 0 && *low < here - a->left) *low = here - a->left;
+    if (*high < 0) *high = 0;
+    if (*low > *high) *low = *high;
+}
+static void hide(const Attention *a, float *row, int64_t low, int64_t high, float with) {
+    for (int64_t j = 0; j < low; j++) row[j] = with;
+    for (int64_t j = high; j < a->total; j++) row[j] = with;
+}
+/* Scores become weights of sum 1, or 0 where nothing is seen. */
+static void weigh_row(const AttentionRun *run, const Rows *r, int64_t i) {
+    const Attention *a = run->a;
+    float *row = r->scores + i * a->total, greatest = -INFINITY;
+    int64_t low, high;
+    if (a->shown == SHOW_SCORES) show(run, r, i, row);
+    if (a->cap != 0) cap(run, row);
+    if (a->shown == SHOW_CAPPED) show(run, r, i, row);
+    add_mask(run, r, i, row);
+    visible(a, r, i, &low, &high);
+    if (a->shown == SHOW_BIASED) hide(a, row, low, high, -INFINITY), show(run, r, i, row);
+    run->simd->total[CLASS_FLOAT][REDUCE_MAX](&greatest, row + low, high - low);
+    if (greatest == -INFINITY) low = high = 0;
+    run->simd->softmax[CLASS_FLOAT](row + low, row + low, high - low);
+    hide(a, row, low, high, 0);
+    if (a->shown == SHOW_WEIGHTS) show(run, r, i, row);
+}
+
+/* ---- running */
+static int run_block(const AttentionRun *run, const Rows *r, int part) {
+    const Attention *a = run->a;
+    const int64_t group = r->h / (a->heads / a->groups);
+    void *const score[] = {r->scores, place(run, Q, r->b, r->h, r->first),
+                           place(run, PRESENT_KEY, r->b, group, 0)};
+    void *const mix[] = {place(run, Y, r->b, r->h, r->first), r->scores,
+                         place(run, PRESENT_VALUE, r->b, group, 0)};
+    const Kernel *product = a->product[part];
+    if (product[0].run(&product[0], score, run->work + a->work[part][0])) return -1;
+    for (int64_t i = 0; i < a->rows; i++) weigh_row(run, r, i);
+    return product[1].run(&product[1], mix, run->work + a->work[part][1]);
+}
+/* A product of floats cannot fail once it is built. */
+static void run_heads(void *job, int part) {
+    const AttentionRun *run = job;
+    const Attention *a = run->a;
+    const View *lengths = given(a, LENGTHS);
+    const int64_t all = a->batch * a->heads, end = all * (part + 1) / a->parts;
+    for (int64_t k = all * part / a->parts; k < end; k++) {
+        Rows r = {.b = k / a->heads,
+                  .h = k % a->heads,
+                  .length = a->total,
+                  .scores = (float *)(run->work + a->block[part]),
+                  .line = (float *)(run->work + a->line[part])};
+        if (lengths)
+            r.length = element_integer((DType)lengths->dtype, run->slot[lengths->slot],
+                                       lengths->offset + r.b * lengths->stride[0]);
+        for (int64_t at = 0; at < a->queries; at += a->rows) {
+            r.first = at + a->rows <= a->queries ? at : a->queries - a->rows;
+            (void)run_block(run, &r, part);
+        }
+    }
+}
+static bool lengths_fit(const AttentionRun *run) {
+    const Attention *a = run->a;
+    const View *v = given(a, LENGTHS);
+    for (int64_t b = 0; v && b < a->batch; b++) {
+        const int64_t n =
+            element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
+        if (n < 0 || n > a->total) return false;
+    }
+    return true;
+}
+static int attention_run(const Kernel *k, void *const slot[], void *work) {
+    const Attention *a = k->self;
+    AttentionRun run = {a, slot, work, k->device->simd};
+    if (!lengths_fit(&run)) return -1;
+    for (int j = 0; j < a->ncopy; j++) copy_run(a->copy[j], slot, work);
+    if (a->parts > 1) team_run(k->device->team, a->parts, run_heads, &run);
+    else run_heads(&run, 0);
+    return 0;
+}
+
+/* ---- making */
+/* [b, heads, places, n] of a view that may have its heads beside the numbers. */
+static View by_heads(const View *v, int64_t heads) {
+    if (v->rank != 3) return *v;
+    View w = *v;
+    w.rank = 4;
+    w.dim[1] = heads, w.dim[2] = v->dim[1], w.dim[3] = heads ? v->dim[2] / heads : 0;
+    w.stride[1] = w.dim[3] * v->stride[2], w.stride[2] = v->stride[1], w.stride[3] = v->stride[2];
+    return w;
+}
+static bool take_views(const Step *s, Attention *a) {
+    for (int k = 0; k < VIEWS; k++) {
+        const bool there = k < s->nview && s->view[k].rank >= 0;
+        a->view[k] = there ? s->view[k] : (View){.slot = -1, .rank = -1};
+        if (!there) {
+            if (k <= V) return false;
+            continue;
+        }
+        const View *v = &a->view[k];
+        if (view_count(v) == 0 && k != PAST_KEY && k != PAST_VALUE) return false;
+        if (k == MASK ? !dtype_numeric(v->dtype) || says_seen(v) != (v->dtype != DT_FLOAT)
+                      : k != LENGTHS && v->dtype != DT_FLOAT)
+            return false;
+    }
+    a->groups = a->view[PRESENT_KEY].dim[1], a->heads = a->view[SCORES].dim[1];
+    a->batch = a->view[SCORES].dim[0], a->queries = a->view[SCORES].dim[2];
+    a->total = a->view[SCORES].dim[3];
+    const View *past = given(a, PAST_KEY), *mask = given(a, MASK);
+    a->before = past ? past->dim[2] : 0;
+    for (int k = Y; k <= V; k++)
+        if (k == Y || k >= Q) a->view[k] = by_heads(&a->view[k], k <= Q ? a->heads : a->groups);
+    return a->groups > 0 && a->heads % a->groups == 0 &&
+           (!mask || mask->dim[mask->rank - 1] <= a->total);
+}
+/* Part of the present keys or values: what `from` says, from a place on. */
+static bool add_copy(Build *b, Attention *a, int present, int from, int64_t first) {
+    View to = a->view[present];
+    const View *x = given(a, from);
+    if (!x || view_count(x) == 0) return true;
+    to.offset += first * to.stride[2], to.dim[2] = x->dim[2];
+    a->copy[a->ncopy] = copy_new(b, &to, x);
+    return a->copy[a->ncopy++] != NULL;
+}
+/* Two axes of a view as the matrix in a slot of its own. */
+static View matrix(const View *v, int slot, int rows, int columns, int64_t n) {
+    View m = {.slot = slot, .dtype = DT_FLOAT, .rank = 2};
+    m.dim[0] = n, m.dim[1] = v->dim[columns];
+    m.stride[0] = v->stride[rows], m.stride[1] = v->stride[columns];
+    return m;
+}
+static bool add_product(Build *b, const Device *one, Attention *a, int part, int which,
+                        const View view[3], int ncode, const Scalar code[]) {
+    const Step step = {.kind = S_GEMM, .nview = 3, .view = view, .ncode = ncode, .code = code};
+    Kernel *product = &a->product[part][which];
+    Build own = *b;
+    product->device = (Device *)(uintptr_t)one, product->arena = b->arena;
+    own.device = product->device;
+    own.kernel = product, own.step = &step, own.weights = NULL, own.workspace = 0;
+    if (!gemm_maker.choices(own.device, &step) || !gemm_maker.build(&own, 0, product)) return false;
+    a->work[part][which] = build_bytes(b, own.workspace);
+    return true;
+}
+static bool add_part(Build *b, const Device *one, Attention *a, int part, float scale) {
+    const View *key = &a->view[PRESENT_KEY], *value = &a->view[PRESENT_VALUE];
+    const View scores = view_dense(0, DT_FLOAT, 2, (const int64_t[]){a->rows, a->total});
+    View in = scores;
+    in.slot = 1;
+    const View score[] = {scores, matrix(&a->view[Q], 1, 2, 3, a->rows),
+                          matrix(key, 2, 3, 2, key->dim[3])},
+               mix[] = {matrix(&a->view[Y], 0, 2, 3, a->rows), in,
+                        matrix(value, 2, 2, 3, a->total)};
+    const Scalar code[] = {
+        {.op = C_ACC}, {.op = C_CONST, .k = scale}, {.op = C_MUL, .a = 0, .b = 1}};
+    a->block[part] = build_bytes(b, (size_t)(a->rows * a->total) * sizeof(float));
+    a->line[part] = build_bytes(b, (size_t)a->total * sizeof(float));
+    return add_product(b, one, a, part, 0, score, 3, code) &&
+           add_product(b, one, a, part, 1, mix, 0, NULL);
+}
+static float real_param(const Step *s, int k) {
+    double x;
+    memcpy(&x, &s->param[k], sizeof x);
+    return (float)x;
+}
+static void attention_forget(Kernel *k) {
+    Attention *a = k->self;
+    for (int part = 0; part < a->parts; part++)
+        for (int which = 0; which < 2; which++)
+            if (a->product[part][which].run) kernel_forget(&a->product[part][which]);
+}
+bool attention_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    Attention *a = ARENA_NEW(b->arena, Attention, 1);
+    Device *one = ARENA_NEW(b->arena, Device, 1);
+    if (!take_views(s, a)) return build_fail(b, "attention is supported for float only");
+    const int64_t d = a->view[PRESENT_KEY].dim[3], fit = BLOCK_ELEMENTS / a->total,
+                  rows = fit < FEW_ROWS    ? FEW_ROWS
+                         : fit > MANY_ROWS ? MANY_ROWS
+                                           : fit;
+    float scale = real_param(s, P_SCALE);
+    if (scale == 0) scale = (float)(1 / sqrt((double)d));
+    a->rows = rows < a->queries ? rows : a->queries;
+    a->cap = real_param(s, P_CAP), a->causal = s->param[P_CAUSAL] != 0;
+    a->left = s->param[P_LEFT], a->right = s->param[P_RIGHT], a->shown = (int)s->param[P_SHOWN];
+    a->parts = count_parts(b, a->batch * a->heads, view_count(&a->view[SCORES]) * (d / 8 + 2));
+    *one = *b->device;
+    one->team = NULL, one->threads = 1; /* a product is run by the thread of its head */
+    k->self = a, k->run = attention_run;
+    bool ok =
+        add_copy(b, a, PRESENT_KEY, PAST_KEY, 0) && add_copy(b, a, PRESENT_KEY, K, a->before) &&
+        add_copy(b, a, PRESENT_VALUE, PAST_VALUE, 0) && add_copy(b, a, PRESENT_VALUE, V, a->before);
+    for (int part = 0; part < a->parts && ok; part++) ok = add_part(b, one, a, part, scale);
+    if (ok) k->forget = attention_forget;
+    else attention_forget(k);
+    return ok;
+}

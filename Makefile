@@ -49,7 +49,8 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c generator/discover_rules.c \
+    verifier/verify_rules.c
 # A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
 # virtual environment. CUDA=none: without it. Nothing of CUDA is linked.
 CUDA_HOME ?= /usr/local/cuda
@@ -67,7 +68,7 @@ sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
-GENERATOR := $(call objects,$(call sources,generator))
+GENERATOR := $(call objects,$(call sources,generator generator/discover))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(addprefix $(BUILD)/,$(subst _,-,$(basename $(notdir $(MAINS)))))
 # Where MPI is installed there is one more program.
@@ -118,6 +119,8 @@ $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerat
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
 $(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/compare-rules: $(BUILD)/libisomer.a
+$(BUILD)/discover-rules: $(BUILD)/generator/discover_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/discover-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):

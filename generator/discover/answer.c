@@ -18,6 +18,27 @@ static void grow_one(Search *s, Found t, bool first) {
     }
 }
 
+/* What the question's nodes with more inputs make of this term in place of one. */
+static void grow_like(Search *s, Found t) {
+    for (int k = 0; k < s->live.n && s->left > 0; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin < 3 || n.nout != 1) continue;
+        for (int j = 0; j < n.nin; j++) {
+            if (!n.in[j] || value_is_constant(s, n.in[j])) continue;
+            Value *in = ARENA_NEW(s->a, Value, n.nin);
+            Attr attr[ATTRS_MAX];
+            const char *why;
+            bool fresh;
+            memcpy(in, n.in, (size_t)n.nin * sizeof *in);
+            in[j] = t.v;
+            sig_attr(s->w, n.sig, attr);
+            Value v = node_make(s->w, n.op, attr, n.nin, in, 1, &why);
+            if (v && sig_fits(s, node_get(s->w, value_node(s->w, v)).sig))
+                term_put(s, v, t.depth + 1, 0, &fresh);
+        }
+    }
+}
+
 static void grow_two(Search *s, Found a, Found b, bool first) {
     for (int swap = 0; swap < 2; swap++) {
         const Value in[2] = {swap ? b.v : a.v, swap ? a.v : b.v};
@@ -39,6 +60,7 @@ static void grow(Search *s, int depth) {
         for (int k = 0; k < s->nterm && s->nterm < TERMS_MOST && s->left > 0; k++) {
             if (s->term[k].depth >= depth) continue;
             grow_one(s, s->term[k], first);
+            if (first) grow_like(s, s->term[k]);
             for (int j = 0; j <= k && s->left > 0; j++)
                 if (s->term[j].depth + (j == k ? 0 : s->term[k].depth) < depth)
                     grow_two(s, s->term[k], s->term[j], first);

@@ -14,7 +14,7 @@ enum {
     SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
     SEARCH_TYPES = 40,
     SEARCH_CONSTANTS = 1200,
-    SEARCH_GOALS = 120,
+    SEARCH_GOALS = 60,
     SEARCH_UNKNOWNS = 300
 };
 typedef struct Found {
@@ -37,9 +37,9 @@ typedef struct Goal {
     int n, axis; /* axis: of the concat of several outputs; -1: the one output itself */
     uint64_t key;
 } Goal;
-typedef struct SigFacts {  /* of a signature, found by evaluating it */
-    bool looked;           /* source is known */
-    signed char linear[3]; /* 1: yes, -1: no, 0: not known yet */
+typedef struct SigFacts {                       /* of a signature, found by evaluating it */
+    bool looked;                                /* source is known */
+    signed char linear[2 * PROGRAM_INPUTS + 1]; /* 1: yes, -1: no, 0: not known yet */
     const int *source;
 } SigFacts;
 typedef struct Search {
@@ -100,7 +100,8 @@ bool search_open(Search *, Error *);
 const Moves *moves_of(Search *, int nin, const TypeId in[]);
 /* Each output element is this element of the one input; NULL: it is no view. */
 const int *sig_source(Search *, Sig);
-/* Linear in input 0, in input 1, or (2) in all inputs together; of one or two inputs. */
+/* Linear in input k; in all inputs together; in all but input k, taken together. */
+enum { LINEAR_ALL = PROGRAM_INPUTS, LINEAR_BUT };
 bool sig_linear(Search *, Sig, int which);
 /* All signatures of this operator on such arguments, with attributes of the question and derived
    ones; it may need more of sizes than the question (sig_fits). */

@@ -290,8 +290,12 @@ static void put_padded_types(Search *s) {
         most = rank > most ? rank : most;
     }
     for (int k = 0; k < s->g.nin; k++) {
-        Type t = *value_type(s->w, s->g.in[k]);
+        Type x = *value_type(s->w, s->g.in[k]), t = x;
+        t.dim.n = 0;
+        for (int d = 0; d < x.dim.n; d++)
+            if (!poly_is(s->w, x.dim.v[d], 1)) t.dim.v[t.dim.n++] = x.dim.v[d];
         if (!value_is_constant(s, s->g.in[k]) || t.dim.n != 1) continue;
+        put_type(s, type_intern(s->w, &t));
         while (t.dim.n < most) {
             t.dim.v[t.dim.n++] = poly_int(s->w, 1);
             put_type(s, type_intern(s->w, &t));

@@ -25,7 +25,7 @@ static void grow_two(Search *s, Found a, Found b) {
     for (int k = 0; k < m->n; k++) {
         Sig sig = m->v[k];
         if (op_in_question(s, sig_info(s->w, sig)->op) || sig_linear(s, sig, 0) ||
-            sig_linear(s, sig, 1) || sig_linear(s, sig, 2))
+            sig_linear(s, sig, 1) || sig_linear(s, sig, LINEAR_ALL))
             put(s, m->v[k], in, a.size + b.size + 1);
     }
 }

@@ -6,11 +6,19 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { LAYERS = 64, HOLE_RANK = 4, SPARE = 6, HOLES = 4, SPREADS = 2 * RANK_MAX + 2, PAIRS = 12 };
-typedef struct Layer { /* an operator on a and an unknown */
+enum {
+    LAYERS = 64,
+    HOLE_RANK = 4,
+    SPARE = 6,
+    HOLES = 6,
+    SPREADS = 2 * RANK_MAX + 2,
+    PAIRS = 12,
+    FEW = 3
+};
+typedef struct Layer { /* an operator on a, all whose other inputs are unknown */
     Sig sig;
-    int at;        /* which input the unknown is */
-    TypeId spread; /* the unknown is broadcast to its type from this one; 0: it is not */
+    int data;      /* which input a is */
+    TypeId spread; /* the one unknown is broadcast to its type from this one; 0: it is not */
 } Layer;
 typedef struct Layers {
     int n;
@@ -71,24 +79,61 @@ static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly d
     return open;
 }
 
+static bool put_signature(Fit *f, const Op *op, const Attr attr[], int data, int nin,
+                          const TypeId in[], TypeId spread) {
+    Search *s = f->s;
+    Sig sig = sig_intern(s->w, op, attr, nin, in, 1);
+    if (!sig_fits(s, sig) || sig_info(s->w, sig)->out[0] != f->goal) return false;
+    for (int k = 0; k < nin; k++)
+        if (!in[k] || count_of(s, in[k]) < 0) return false;
+    if (!sig_linear(s, sig, LINEAR_BUT + data)) return false;
+    for (int k = 0; k < f->out->n; k++) {
+        const Layer *y = &f->out->v[k];
+        if (y->sig == sig && y->data == data && y->spread == spread) return true;
+    }
+    if (f->out->n < LAYERS) f->out->v[f->out->n++] = (Layer){sig, data, spread};
+    return true;
+}
+
+/* Also with the unknown broadcast from one axis, and with a further unknown that the operator
+   takes, of one axis. */
 static void put_layer(Fit *f, const SigInfo *i, TypeId hole) {
     Search *s = f->s;
     Attr attr[ATTRS_MAX];
-    TypeId in[2];
+    TypeId in[3];
+    const int data = 1 - f->at;
     attrs_get(s->w, i->op->attrs, i->attrs, attr);
     in[f->at] = hole;
-    in[1 - f->at] = f->a;
-    Sig sig = sig_intern(s->w, i->op, attr, 2, in, 1);
-    if (!sig_fits(s, sig) || sig_info(s->w, sig)->out[0] != f->goal) return;
-    if (count_of(s, hole) < 0 || !sig_linear(s, sig, f->at)) return;
-    for (int k = 0; k < f->out->n; k++)
-        if (f->out->v[k].sig == sig && f->out->v[k].at == f->at) return;
-    if (f->out->n < LAYERS) f->out->v[f->out->n++] = (Layer){sig, f->at, 0};
-    const Type *t = type_get(s->w, hole);
-    if (!(i->op->flags & OP_BROADCASTS) || t->dim.n < 2 || f->out->n == LAYERS) return;
-    Type channel = *t;
-    for (int d = 1; d < t->dim.n; d++) channel.dim.v[d] = poly_int(s->w, 1);
-    f->out->v[f->out->n++] = (Layer){sig, f->at, type_intern(s->w, &channel)};
+    in[data] = f->a;
+    if (!put_signature(f, i->op, attr, data, 2, in, 0)) return;
+    const Type *t = type_get(s->w, hole), *goal = type_get(s->w, f->goal);
+    if (i->op->flags & OP_BROADCASTS && t->dim.n >= 2) {
+        Type channel = *t;
+        for (int d = 1; d < t->dim.n; d++) channel.dim.v[d] = poly_int(s->w, 1);
+        put_signature(f, i->op, attr, data, 2, in, type_intern(s->w, &channel));
+    }
+    if (op_input_count(i->op) != 3) return;
+    for (int d = 0; d < goal->dim.n; d++) {
+        in[2] = unknown_type(s, goal->dtype, 1, (Poly[]){goal->dim.v[d]});
+        put_signature(f, i->op, attr, data, 3, in, 0);
+    }
+}
+
+/* The question's nodes with more inputs, on this type in place of one. */
+static void put_own(Fit *f) {
+    Search *s = f->s;
+    Attr attr[ATTRS_MAX];
+    TypeId in[PROGRAM_INPUTS];
+    for (int k = 0; k < s->live.n; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin < 3 || n.nin > HOLES || n.nout != 1 || !n.op->define) continue;
+        sig_attr(s->w, n.sig, attr);
+        for (int j = 0; j < n.nin; j++) {
+            for (int i = 0; i < n.nin; i++) in[i] = n.in[i] ? value_type_id(s->w, n.in[i]) : 0;
+            in[j] = f->a;
+            put_signature(f, n.op, attr, j, n.nin, in, 0);
+        }
+    }
 }
 
 /* Open sizes take those of the question's constants, and 1. */
@@ -125,9 +170,12 @@ static void fit_signature(void *user, Sig sig) {
     if (open >= 0) put_open(f, i, hole->dim.n, dim, open);
 }
 
-static bool may_be_layer(const Op *op) {
+/* Layers are of operators of the question, and of those that work element by element; a question
+   of few operators may also become another one. */
+static bool may_be_layer(const Search *s, const Op *op) {
     bool variadic, many;
     int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
+    if (!op_in_question(s, op) && !(op->flags & OP_BROADCASTS) && s->live.n > FEW) return false;
     return op->define && !(op->flags & (OP_RANDOM | OP_NO_COST | OP_ANY_TYPE)) && !variadic &&
            least == 2 && outputs == 1 && !many;
 }
@@ -136,7 +184,7 @@ static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
     Layers *out = ARENA_NEW(s->a, Layers, 1);
     DType dtype = type_get(s->w, goal)->dtype;
     for (int k = 0; k < op_count(); k++) {
-        if (!may_be_layer(op_number(k))) continue;
+        if (!may_be_layer(s, op_number(k))) continue;
         for (int at = 1; at >= 0; at--)
             for (int rank = 0; rank <= HOLE_RANK; rank++) {
                 Poly u[HOLE_RANK];
@@ -149,6 +197,8 @@ static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
                 each_signature(s, op_number(k), 2, in, fit_signature, &f);
             }
     }
+    Fit own = {s, out, a, goal, 0, 0};
+    put_own(&own);
     return out;
 }
 
@@ -168,12 +218,15 @@ static Value spread_to(Search *s, Value v, TypeId to) {
 
 static Value add_layer(Search *s, Sum *x, const Layer *y, Value a) {
     const SigInfo *i = sig_info(s->w, y->sig);
-    Value hole = hole_input(s, x, y->spread ? y->spread : i->in[y->at]), in[2];
-    if (y->spread) hole = spread_to(s, hole, i->in[y->at]);
-    in[y->at] = hole;
-    in[1 - y->at] = a;
+    Value in[PROGRAM_INPUTS] = {0};
+    if (x->nhole + i->nin > HOLES) return 0;
+    for (int k = 0; k < i->nin; k++) {
+        in[k] = k == y->data ? a : hole_input(s, x, y->spread ? y->spread : i->in[k]);
+        if (k != y->data && y->spread) in[k] = spread_to(s, in[k], i->in[k]);
+        if (!in[k]) return 0;
+    }
     x->leaf[x->nleaf++] = a;
-    return hole ? sig_node(s, y->sig, in) : 0;
+    return sig_node(s, y->sig, in);
 }
 
 /* Constants that may be added to a value of the type: of its last axes, and of one axis. */
@@ -195,6 +248,7 @@ static int spreads_of(Search *s, TypeId type, Spread out[]) {
 
 static bool add_spread(Search *s, Sum *x, const Spread *b) {
     const char *why;
+    if (x->nhole == HOLES) return false;
     Value hole = hole_input(s, x, b->type);
     if (b->to) hole = spread_to(s, hole, b->to);
     x->v = hole ? node_make(s->w, &op_add, NULL, 2, (Value[]){x->v, hole}, 1, &why) : 0;
@@ -443,7 +497,7 @@ static void try_pair(Search *s, const Goal *g, const Layers *p, const Layers *q,
     for (int k = 0; k < p->n; k++)
         for (int j = 0; j < q->n; j++) {
             const Op *op = sig_info(s->w, p->v[k].sig)->op;
-            if (op != sig_info(s->w, q->v[j].sig)->op || p->v[k].at != q->v[j].at) continue;
+            if (op != sig_info(s->w, q->v[j].sig)->op || p->v[k].data != q->v[j].data) continue;
             Sum x = {0};
             Value u = add_layer(s, &x, &p->v[k], a->v), v = add_layer(s, &x, &q->v[j], b->v);
             if (!u || !v) continue;

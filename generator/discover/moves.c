@@ -30,7 +30,7 @@ static void choose_list(Choices *c, int n, const Poly *v) {
 }
 
 static const Poly *numbers(Search *s, int n, const int v[]) {
-    Poly *p = ARENA_NEW(s->a, Poly, n);
+    Poly *p = ARENA_NEW(s->w->scratch, Poly, n);
     for (int k = 0; k < n; k++) p[k] = poly_int(s->w, v[k]);
     return p;
 }
@@ -67,7 +67,7 @@ static void choose_offsets(Search *s, Choices *c, const Type *x) {
         for (int d = 0; d < x->dim.n && t->dim.n == x->dim.n; d++)
             if (t->dim.v[d] != x->dim.v[d]) axis = d, differ++;
         if (differ != 1) continue;
-        Poly *v = ARENA_NEW(s->a, Poly, x->dim.n);
+        Poly *v = ARENA_NEW(s->w->scratch, Poly, x->dim.n);
         v[axis] = poly_sub(s->w, x->dim.v[axis], t->dim.v[axis]);
         choose_list(c, x->dim.n, v);
     }
@@ -127,6 +127,7 @@ static void combine(Tuples *t, Attr attr[], int k) {
 
 void each_signature(Search *s, const Op *op, int nin, const TypeId in[], SigFound *found,
                     void *user) {
+    ArenaMark mark = arena_mark(s->w->scratch);
     Tuples t = {.s = s, .op = op, .nin = nin, .in = in, .found = found, .user = user};
     Attr attr[ATTRS_MAX] = {0};
     for (int k = 0; k < s->live.n; k++) {
@@ -135,11 +136,12 @@ void each_signature(Search *s, const Op *op, int nin, const TypeId in[], SigFoun
         sig_attr(s->w, n.sig, attr);
         try_tuple(&t, attr);
     }
-    t.of = ARENA_NEW(s->a, Choices, attrs_count(op->attrs));
+    t.of = ARENA_NEW(s->w->scratch, Choices, attrs_count(op->attrs));
     for (int k = 0; k < attrs_count(op->attrs); k++)
         choose(s, &op->attrs[k], type_get(s->w, in[0]), &t.of[k]);
     memset(attr, 0, sizeof attr);
     combine(&t, attr, 0);
+    arena_reset(s->w->scratch, mark);
 }
 
 /* ---- facts by evaluation */
@@ -147,7 +149,7 @@ void each_signature(Search *s, const Op *op, int nin, const TypeId in[], SigFoun
 static const Lanes *drawn_at(Search *s, TypeId type, uint64_t seed) {
     int n = count_of(s, type);
     if (n < 0) return NULL;
-    Lanes *x = arena_alloc_raw(s->a, (size_t)n * sizeof *x);
+    Lanes *x = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *x);
     lanes_draw(x, n, random_at(seed, type));
     return x;
 }
@@ -159,8 +161,8 @@ static const Lanes *run_sig(Search *s, Sig sig, const Lanes *const in[]) {
     Program *p = n < 0 ? NULL : program_of_sig(s, sig, 0);
     if (!p) return NULL;
     memcpy(all, in, (size_t)i->nin * sizeof *in);
-    Lanes *x = arena_alloc_raw(s->a, (size_t)n * sizeof *x),
-          *temp = arena_alloc_raw(s->a, (size_t)p->ntemp * sizeof *x);
+    Lanes *x = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *x),
+          *temp = arena_alloc_raw(s->l->arena, (size_t)p->ntemp * sizeof *x);
     s->run.run(p, all, temp, x);
     return x;
 }
@@ -183,7 +185,7 @@ static const int *find_source(Search *s, Sig sig) {
 
 /* r x + z, element by element. */
 static const Lanes *mixed(Search *s, const Lanes *x, const Lanes *z, int n, uint32_t r) {
-    Lanes *y = arena_alloc_raw(s->a, (size_t)n * sizeof *y);
+    Lanes *y = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *y);
     for (int k = 0; k < n; k++)
         for (int l = 0; l < LANES; l++) {
             y[k].p[l] = (uint32_t)(((uint64_t)x[k].p[l] * r + z[k].p[l]) % RESIDUE_P);
@@ -193,15 +195,20 @@ static const Lanes *mixed(Search *s, const Lanes *x, const Lanes *z, int n, uint
     return y;
 }
 
-/* f(r x + z) = r f(x) + f(z) for input `which` (2: all inputs together). */
+static bool varies(int input, int which) {
+    return which < LINEAR_ALL ? input == which : which - LINEAR_BUT != input;
+}
+
+/* f(r x + z) = r f(x) + f(z) in the inputs that vary. */
 static bool is_linear(Search *s, Sig sig, int which) {
     enum { R = 3 };
     const SigInfo *i = sig_info(s->w, sig);
-    const Lanes *x[2], *z[2], *m[2];
+    const Lanes *x[PROGRAM_INPUTS] = {0}, *z[PROGRAM_INPUTS] = {0}, *m[PROGRAM_INPUTS] = {0};
     for (int k = 0; k < i->nin; k++) {
+        if (!i->in[k]) continue;
         int n = count_of(s, i->in[k]);
         x[k] = drawn_at(s, i->in[k], 5 + (uint64_t)k);
-        z[k] = which == 2 || which == k ? drawn_at(s, i->in[k], 8 + (uint64_t)k) : x[k];
+        z[k] = varies(k, which) ? drawn_at(s, i->in[k], 20 + (uint64_t)k) : x[k];
         if (!x[k] || !z[k]) return false;
         m[k] = x[k] == z[k] ? x[k] : mixed(s, x[k], z[k], n, R);
     }
@@ -232,7 +239,9 @@ const int *sig_source(Search *s, Sig sig) {
     if (!s->sig[sig].looked) {
         Ex define = i->nin == 1 && i->op->define ? sig_define(s->w, sig, 0) : 0;
         s->sig[sig].looked = true;
+        ArenaMark mark = arena_mark(s->l->arena);
         s->sig[sig].source = define && selects(s, define) ? find_source(s, sig) : NULL;
+        arena_reset(s->l->arena, mark);
     }
     return s->sig[sig].source;
 }
@@ -242,8 +251,12 @@ bool sig_linear(Search *s, Sig sig, int which) {
     const SigInfo *i = sig_info(s->w, sig);
     signed char *known = &s->sig[sig].linear[which];
     if (!*known) {
-        bool may = i->op->define && i->nin <= 2 && (which == 2 || which < i->nin);
+        int input = which > LINEAR_ALL ? which - LINEAR_BUT : which;
+        bool may =
+            i->op->define && i->nin <= PROGRAM_INPUTS && (which == LINEAR_ALL || input < i->nin);
+        ArenaMark mark = arena_mark(s->l->arena);
         *known = may && is_linear(s, sig, which) ? 1 : -1;
+        arena_reset(s->l->arena, mark);
     }
     return *known > 0;
 }

@@ -3,7 +3,8 @@
 #include "generator/discover/weigh.h"
 #include "graphs/rewrite.h"
 
-static const double call = 2e-6, byte = 1e-10, arithmetic = 1 / 4e10;
+static const double call = 2e-6, byte = 1e-10, arithmetic = 1 / 4e10,
+                    function = 20; /* operations of a root, an exponential, .. */
 
 int64_t type_elements(World *w, const Type *t, Sizes sizes) {
     int64_t n = 1, d;
@@ -16,9 +17,23 @@ int64_t type_elements(World *w, const Type *t, Sizes sizes) {
 }
 
 /* A composite's operations are those of its expansion. */
+/* Functions and powers in the definition, each counted where it stands. */
+static int calls_in(World *w, Ex e) {
+    ExNode x;
+    int n = 0;
+    if (!e) return 0;
+    ex_get(w, e, &x);
+    for (int k = 0; k < ex_children(x.kind); k++) n += calls_in(w, x.child[k]);
+    return n + (x.kind == EX_FN) + 4 * (x.kind == EX_POW);
+}
+
 static double operations(World *w, NodeId id, Sizes sizes) {
     Node n = node_get(w, id);
-    if (!n.op->expand) return sig_flops(w, n.sig, sizes);
+    if (!n.op->expand) {
+        int64_t elements = type_elements(w, value_type(w, n.out), sizes);
+        return sig_flops(w, n.sig, sizes) +
+               (double)elements * function * calls_in(w, sig_define(w, n.sig, 0));
+    }
     ArenaMark mark = arena_mark(w->scratch);
     Value *out = ARENA_NEW(w->scratch, Value, n.nout);
     Error ignored = {0};

@@ -12,7 +12,7 @@
 
 enum {
     SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
-    SEARCH_TYPES = 40,
+    SEARCH_TYPES = 24,
     SEARCH_CONSTANTS = 1200,
     SEARCH_GOALS = 60,
     SEARCH_UNKNOWNS = 300

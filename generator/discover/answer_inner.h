@@ -13,7 +13,7 @@
 enum {
     SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
     SEARCH_TYPES = 24,
-    SEARCH_CONSTANTS = 1200,
+    SEARCH_CONSTANTS = 600,
     SEARCH_GOALS = 60,
     SEARCH_UNKNOWNS = 300
 };
@@ -107,8 +107,10 @@ bool sig_linear(Search *, Sig, int which);
    ones; it may need more of sizes than the question (sig_fits). */
 typedef void SigFound(void *user, Sig);
 void each_signature(Search *, const Op *, int nin, const TypeId in[], SigFound *, void *user);
-/* The question has a node of it. */
+/* The question has a node of it; or it works element by element, or the question is so small that
+   it may become any other. */
 bool op_in_question(const Search *, const Op *);
+bool op_is_near(const Search *, const Op *);
 /* What it needs of sizes follows from what the question needs. */
 bool sig_fits(Search *, Sig);
 

@@ -4,7 +4,7 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { ROUNDS = 2 };
+enum { ROUNDS = 2, EVALUATIONS = 2500 };
 
 static void put(Search *s, Sig sig, const Value in[], int size) {
     bool fresh;
@@ -54,11 +54,12 @@ static void put_numbers(Search *s) {
 void constants_grow(Search *s) {
     put_numbers(s);
     int first = s->nconstant, from = 0;
+    s->left = EVALUATIONS;
     for (int round = 0; round < ROUNDS; round++) {
         int to = s->nconstant;
         for (int k = from; k < to; k++) grow_one(s, s->constant[k]);
-        for (int k = 0; k < to && s->nconstant < SEARCH_CONSTANTS; k++)
-            for (int j = 0; j < first && s->nconstant < SEARCH_CONSTANTS; j++) {
+        for (int k = 0; k < to && s->left > 0; k++)
+            for (int j = 0; j < first && s->left > 0; j++) {
                 if (k < from && j < from) continue;
                 grow_two(s, s->constant[k], s->constant[j]);
                 if (k >= first) grow_two(s, s->constant[j], s->constant[k]);

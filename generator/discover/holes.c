@@ -6,15 +6,7 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum {
-    LAYERS = 64,
-    HOLE_RANK = 4,
-    SPARE = 6,
-    HOLES = 6,
-    SPREADS = 2 * RANK_MAX + 2,
-    PAIRS = 12,
-    FEW = 3
-};
+enum { LAYERS = 64, HOLE_RANK = 4, SPARE = 6, HOLES = 6, SPREADS = 2 * RANK_MAX + 2, PAIRS = 12 };
 typedef struct Layer { /* an operator on a, all whose other inputs are unknown */
     Sig sig;
     int data;      /* which input a is */
@@ -170,12 +162,10 @@ static void fit_signature(void *user, Sig sig) {
     if (open >= 0) put_open(f, i, hole->dim.n, dim, open);
 }
 
-/* Layers are of operators of the question, and of those that work element by element; a question
-   of few operators may also become another one. */
 static bool may_be_layer(const Search *s, const Op *op) {
     bool variadic, many;
     int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
-    if (!op_in_question(s, op) && !(op->flags & OP_BROADCASTS) && s->live.n > FEW) return false;
+    if (!op_is_near(s, op)) return false;
     return op->define && !(op->flags & (OP_RANDOM | OP_NO_COST | OP_ANY_TYPE)) && !variadic &&
            least == 2 && outputs == 1 && !many;
 }

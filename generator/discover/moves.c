@@ -7,7 +7,7 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4 };
+enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
 typedef struct Choices {
     int n;
     Attr v[CHOICES];
@@ -97,9 +97,16 @@ static void choose(Search *s, const AttrDef *def, const Type *x, Choices *c) {
     }
 }
 
+static bool holds_at(Search *s, Lit need, Sizes sizes) {
+    int64_t v;
+    return poly_eval(s->w, need.p, sizes, &v) && (need.eq ? v == 0 : v >= 0);
+}
+
 bool sig_fits(Search *s, Sig sig) {
     const SigInfo *i = sig_info(s->w, sig);
     if (i->why) return false;
+    for (int k = 0; k < i->nneed; k++) /* cheaper than to show it */
+        if (!holds_at(s, i->need[k], s->small) || !holds_at(s, i->need[k], s->real)) return false;
     for (int k = 0; k < i->nneed; k++)
         if (!facts_entail(s->facts, i->need[k])) return false;
     return true;
@@ -283,11 +290,16 @@ bool op_in_question(const Search *s, const Op *op) {
     return false;
 }
 
+bool op_is_near(const Search *s, const Op *op) {
+    return op_in_question(s, op) || op->flags & OP_BROADCASTS || s->live.n <= FEW;
+}
+
 /* May stand in an answer with so many inputs. */
-static bool may_answer(const Op *op, int nin) {
+static bool may_answer(const Search *s, const Op *op, int nin) {
     bool variadic, many;
     int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
     if (!op_algebraic(op) || op->flags & (OP_RANDOM | OP_NO_COST | OP_ANY_TYPE)) return false;
+    if (nin > 1 && !variadic && !op_is_near(s, op)) return false;
     return outputs == 1 && !many && (variadic ? nin == 2 : least == nin);
 }
 
@@ -314,7 +326,7 @@ const Moves *moves_of(Search *s, int nin, const TypeId in[]) {
     Moves m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
-        if (may_answer(op_number(k), nin)) each_signature(s, op_number(k), nin, in, collect, &c);
+        if (may_answer(s, op_number(k), nin)) each_signature(s, op_number(k), nin, in, collect, &c);
     order_moves(s, &m);
     s->moves[id - 1] = m;
     return &s->moves[id - 1];

@@ -6,6 +6,7 @@
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
+#   make discover        asks the models and keeps in rules/discovered what pays
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
@@ -85,7 +86,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: discover fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -368,6 +369,11 @@ check-obligations: all
 # WITHOUT=--without-size-4 it takes minutes.
 rules: all
 	BUILD=$(BUILD) scripts/rules $(WITHOUT)
+# Asks the models of scripts/models.tsv, answers, proves, times on the target, and keeps in
+# rules/discovered what pays (scripts/discover.py). Steps whose results are in build/discover are
+# not repeated.
+discover: all
+	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an
 # operator's definition changed.
 prove: all
@@ -378,10 +384,11 @@ FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAM
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
+DISCOVERED := $(wildcard rules/discovered/*.rules)
 install: all
 	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) \
 	    $(addprefix $(SHARE)/,man/man1 bash-completion/completions zsh/site-functions \
-	    isomer/scripts isomer/rules/generated)
+	    isomer/scripts isomer/rules/generated isomer/rules/discovered)
 	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
@@ -396,6 +403,7 @@ install: all
 	install -m 644 search/isomer.h ops/backend/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
+	$(if $(DISCOVERED),install -m 644 $(DISCOVERED) $(SHARE)/isomer/rules/discovered)
 	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc
 	for f in isomer-config isomer-config-version; do \
 	    $(FILL) scripts/packaging/$$f.cmake.in > $(INSTALLED)/lib/cmake/isomer/$$f.cmake || exit; \

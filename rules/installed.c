@@ -7,13 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct Place {
-    const char *library, *generated;
-} places[] = {{"/../rules/library", "/../rules/generated/search"},
-              {"/../../rules/library", "/../../rules/generated/search"},
-              {"/../../../rules/library", "/../../../rules/generated/search"},
-              {"/../../../../rules/library", "/../../../../rules/generated/search"},
-              {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
+enum { FOLDERS = 3 };
+static const char *const places[][FOLDERS] = {
+    {"/../rules/library", "/../rules/generated/search", "/../rules/discovered"},
+    {"/../../rules/library", "/../../rules/generated/search", "/../../rules/discovered"},
+    {"/../../../rules/library", "/../../../rules/generated/search", "/../../../rules/discovered"},
+    {"/../../../../rules/library", "/../../../../rules/generated/search",
+     "/../../../../rules/discovered"},
+    {"/../share/isomer/rules", "/../share/isomer/rules/generated",
+     "/../share/isomer/rules/discovered"}};
 
 bool installed_folder(char *out) {
     Dl_info info;
@@ -50,15 +52,16 @@ static bool read_files(Arena *a, const char *pattern, RuleSet *set, int *files, 
 bool installed_rules(Arena *a, RuleSet *set, Error *e) {
     char folder[INSTALLED_PATH];
     int files = 0;
+    bool found = false;
     if (installed_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            int generated;
-            if (!read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
-                            &files, e))
-                return false;
-            if (files)
-                return read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
-                                  set, &generated, e);
+            for (int f = 0; f < FOLDERS; f++) {
+                const char *pattern = arena_format(a, "%s%s/*.rules", folder, places[k][f]);
+                if (!read_files(a, pattern, set, &files, e)) return false;
+                if (!f && !files) break;
+                found |= files > 0;
+            }
+            if (found) return true;
         }
     return error_set(e, E_ENVIRONMENT, "rules",
                      "no rule library found next to this program; name a file of rules");

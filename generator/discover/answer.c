@@ -22,7 +22,7 @@ static void grow_one(Search *s, Found t, bool first) {
 static void grow_like(Search *s, Found t) {
     for (int k = 0; k < s->live.n && s->left > 0; k++) {
         Node n = node_get(s->w, s->live.v[k]);
-        if (n.nin < 3 || n.nout != 1) continue;
+        if (n.nin < 3) continue;
         for (int j = 0; j < n.nin; j++) {
             if (!n.in[j] || value_is_constant(s, n.in[j])) continue;
             Value *in = ARENA_NEW(s->a, Value, n.nin);
@@ -32,7 +32,7 @@ static void grow_like(Search *s, Found t) {
             memcpy(in, n.in, (size_t)n.nin * sizeof *in);
             in[j] = t.v;
             sig_attr(s->w, n.sig, attr);
-            Value v = node_make(s->w, n.op, attr, n.nin, in, 1, &why);
+            Value v = node_make(s->w, n.op, attr, n.nin, in, n.nout, &why);
             if (v && sig_fits(s, node_get(s->w, value_node(s->w, v)).sig))
                 term_put(s, v, t.depth + 1, 0, &fresh);
         }

@@ -4,10 +4,10 @@
 #include "generator/discover/question.h"
 
 typedef struct AnswerOptions {
-    int depth;      /* operators on data since the last landmark, at most */
-    int steps;      /* evaluations, at most, of each depth */
-    uint64_t seed;  /* of the points */
-    bool any_price; /* equal graphs that cost more are answers, too */
+    int depth;     /* operators on data since the last landmark, at most */
+    int steps;     /* evaluations, at most, of each depth */
+    uint64_t seed; /* of the points */
+    double worse;  /* an answer may be estimated to cost so many times what the question does */
 } AnswerOptions;
 typedef struct AnswerStats {
     uint64_t typed, evaluated, solved;

@@ -73,8 +73,8 @@ typedef struct Search {
     Moves *moves;
     int move_room;
     Goal goal[SEARCH_GOALS];
-    int64_t left; /* evaluations */
-    double price, best;
+    int64_t left;       /* evaluations */
+    double price, best; /* of the question; what an answer must cost less than */
 } Search;
 
 /* ---- bank.c: values and terms */

@@ -7,8 +7,7 @@
 
 /* Every connected part of up to `most` operators that no path leaves and enters again; what depends
    on constants alone does not count as one. `sizes` are the graph's at the place that asks. from:
-   the model's name. A part is asked in up to three forms: its sizes, lists and numbers as general
-   as they type; small numbers among its constants kept; and all that stands in attributes and all
-   sizes of 1 kept too. */
+   the model's name. A part is asked in several forms (Keep, general.h), the most general ones
+   first. */
 void questions_ask(Questions *, World *, const Graph *, Sizes sizes, int most, const char *from);
 #endif

@@ -175,7 +175,7 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     double cost = constant ? 0 : graph_cost(s, 1, &v);
     *fresh = false;
     if (constant && s->nconstant == SEARCH_CONSTANTS) return -1;
-    if (!constant && depth && !s->o->any_price && cost >= s->price) return -1;
+    if (!constant && depth && cost >= s->price * s->o->worse) return -1;
     const Lanes *x = value_at(s, v);
     if (!x) return -1;
     TypeId type = value_type_id(s->w, v);
@@ -303,10 +303,25 @@ static void put_padded_types(Search *s) {
     }
 }
 
-static bool outputs_known(Search *s) {
-    for (int k = 0; k < s->g.nout; k++)
-        if (!value_at(s, s->g.out[k])) return false;
-    return true;
+/* How many elements of the results are known at all points; -1: one result is known at none. */
+static int known_elements(Search *s) {
+    int n = 0;
+    for (int k = 0; k < s->g.nout; k++) {
+        const Lanes *x = value_at(s, s->g.out[k]);
+        if (!x) return -1;
+        for (int e = 0; e < count_of(s, value_type_id(s->w, s->g.out[k])); e++) {
+            bool known = true;
+            for (int l = 0; l < LANES; l++) known &= x[e].p[l] != RESIDUE_NONE;
+            n += known;
+        }
+    }
+    return n;
+}
+
+static int drawn_again(Search *s, bool positive) {
+    s->positive = positive;
+    s->value_room = 0;
+    return known_elements(s);
 }
 
 bool search_open(Search *s, Error *e) {
@@ -327,12 +342,10 @@ bool search_open(Search *s, Error *e) {
         return error_set(e, E_INVALID, s->q->id,
                          "its sizes ('at') are incomplete, or no sizes of its graph");
     if (!draw_sizes(s, n, symbol, real, needs)) return false;
-    s->price = s->best = graph_cost(s, s->g.nout, s->g.out);
-    if (!outputs_known(s)) {
-        s->positive = true;
-        s->value_room = 0;
-        if (!outputs_known(s)) return false;
-    }
+    s->price = graph_cost(s, s->g.nout, s->g.out);
+    s->best = s->price * s->o->worse;
+    int any = drawn_again(s, false), positive = drawn_again(s, true);
+    if (positive <= any && drawn_again(s, false) < 0) return false;
     for (int k = 0; k < s->live.n; k++) {
         Node node = node_get(s->w, s->live.v[k]);
         for (Value v = node.out; v < node.out + (Value)node.nout; v++) {

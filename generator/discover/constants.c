@@ -51,8 +51,91 @@ static void put_numbers(Search *s) {
     }
 }
 
+/* ---- the question's nodes on numbers: what is affine in the data has its shift at 0, and its
+   scale at 1 less that */
+
+static Value number_of_type(Search *s, const Type *t, int64_t number) {
+    const AttrDef *defs = op_fill.attrs;
+    Attr attr[ATTRS_MAX] = {0};
+    const char *why;
+    attr[attrs_find(defs, "value")].real = ex_rational(s->w, number, 1);
+    attr[attrs_find(defs, "shape")].ints = (PolyList){t->dim.n, t->dim.v};
+    attr[attrs_find(defs, "dtype")].word = t->dtype;
+    return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
+}
+
+/* Every node of g that types where x is this number. */
+static void put_probe(Search *s, const Graph *g, Value x, const Type *t, int64_t number) {
+    ValueMap map = value_map_new(s->w, s->a);
+    NodeList live = graph_live(s->w, s->a, g);
+    Error ignored = {0};
+    bool fresh;
+    map.to[x] = number_of_type(s, t, number);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(s->w, live.v[k]);
+        bool moved = false;
+        for (int j = 0; j < n.nin; j++) moved |= n.in[j] && map_value(&map, n.in[j]) != n.in[j];
+        if (!moved) continue;
+        Value v = node_mapped(s->w, s->a, live.v[k], &map, &ignored);
+        ignored.kind = E_NONE;
+        if (!v || !sig_fits(s, node_get(s->w, value_node(s->w, v)).sig)) return;
+        for (int port = 0; port < n.nout; port++) {
+            map.to[n.out + (Value)port] = v + (Value)port;
+            if (value_is_constant(s, v)) term_put(s, v + (Value)port, 0, 1, &fresh);
+        }
+    }
+}
+
+/* The question with sizes of 1 on all axes of x but one, where no constant has them. */
+static bool resized(Search *s, Value x, int axis, Graph *g) {
+    const Type *t = value_type(s->w, x);
+    Symbol from[RANK_MAX];
+    Poly to[RANK_MAX];
+    int n = 0;
+    Error ignored = {0};
+    for (int d = 0; d < t->dim.n; d++) {
+        Symbol symbol = poly_is_symbol(s->w, t->dim.v[d]);
+        bool free = d != axis && symbol && t->dim.v[d] != t->dim.v[axis];
+        for (int k = 0; k < s->g.nin && free; k++) {
+            const Type *c = value_type(s->w, s->g.in[k]);
+            for (int j = 0; j < c->dim.n && s->g.in[k] != x; j++)
+                free &= !poly_mentions(s->w, c->dim.v[j], symbol);
+        }
+        if (!free) continue;
+        from[n] = symbol;
+        to[n++] = poly_int(s->w, 1);
+    }
+    return graph_resize(s->w, s->a, &s->g, n, from, to, g, &ignored);
+}
+
+static void put_probes(Search *s) {
+    Value x = 0;
+    int at = 0;
+    for (int k = 0; k < s->g.nin; k++) {
+        if (value_is_constant(s, s->g.in[k])) continue;
+        if (x) return;
+        x = s->g.in[k];
+        at = k;
+    }
+    const Type *t = x ? value_type(s->w, x) : NULL;
+    if (!t || dtype_class(t->dtype) != 'F') return;
+    for (int number = 0; number < 2; number++) {
+        for (int from = 0; from <= t->dim.n; from++) {
+            Type y = {.dtype = t->dtype, .known = true, .dim = {.n = t->dim.n - from}};
+            memcpy(y.dim.v, t->dim.v + from, (size_t)y.dim.n * sizeof *y.dim.v);
+            if (from) put_probe(s, &s->g, x, &y, number);
+        }
+        for (int axis = 0; axis < t->dim.n; axis++) {
+            Graph g;
+            if (resized(s, x, axis, &g))
+                put_probe(s, &g, g.in[at], value_type(s->w, g.in[at]), number);
+        }
+    }
+}
+
 void constants_grow(Search *s) {
     put_numbers(s);
+    put_probes(s);
     int first = s->nconstant, from = 0;
     s->left = EVALUATIONS;
     for (int round = 0; round < ROUNDS; round++) {

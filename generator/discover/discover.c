@@ -91,8 +91,8 @@ static const char *kept_path(const DiscoverOptions *o, Arena *a, const Question 
 static const char *kept_key(const DiscoverOptions *o, Arena *a, const Question *q) {
     char digest[33];
     hash_hex(q->at, strlen(q->at), digest);
-    return arena_format(a, "# answers depth=%d steps=%d seed=%llu any=%d at=%s version=%s",
-                        o->depth, o->steps, (unsigned long long)o->seed, o->any_price, digest,
+    return arena_format(a, "# answers depth=%d steps=%d seed=%llu worse=%g at=%s version=%s",
+                        o->depth, o->steps, (unsigned long long)o->seed, o->worse, digest,
                         ISOMER_VERSION);
 }
 
@@ -131,7 +131,7 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
     const DiscoverOptions *o = x->o;
     d->asked = true;
     if (o->folder && read_kept(o, a, q, d)) return d->resumed = true;
-    const AnswerOptions options = {o->depth, o->steps, o->seed, o->any_price};
+    const AnswerOptions options = {o->depth, o->steps, o->seed, o->worse};
     Answers all = {0};
     if (!question_answer(a, q, &options, &all, &d->stats, &d->error)) return false;
     Text out = text_new(a);

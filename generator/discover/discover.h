@@ -14,7 +14,7 @@ typedef struct DiscoverOptions {
     double seconds;    /* afterwards no question is begun; 0: no limit */
     uint64_t seed;
     const char *folder; /* finished questions are kept there; NULL: nowhere */
-    bool any_price;
+    double worse;       /* of answers (answer.h) */
     void (*progress)(void *user, int done, int total, double seconds);
     void *user;
 } DiscoverOptions;

@@ -9,7 +9,14 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { INPUTS = 24, ONES = 24, SYMBOLS = LIFT_SYMBOLS, NUMERATOR = 1024, DENOMINATOR = 64 };
+enum {
+    LISTS = 32,
+    INPUTS = 24,
+    ONES = 24,
+    SYMBOLS = LIFT_SYMBOLS,
+    NUMERATOR = 1024,
+    DENOMINATOR = 64
+};
 typedef struct General {
     World *w;
     Arena *a;
@@ -24,6 +31,12 @@ typedef struct General {
     bool one[ONES];   /* whether the sizes of 1, as they are met, are symbols */
     Symbol symbol[SYMBOLS];
     int64_t value[SYMBOLS]; /* of the symbols, at the place */
+    int nlist;
+    struct FreeList { /* of attributes that are symbols: equal ones are the same */
+        const Op *op;
+        int attr;
+        PolyList number, entry;
+    } list[LISTS];
 } General;
 
 /* ---- sizes */
@@ -39,9 +52,24 @@ static Poly fresh(General *g, int64_t value, bool attribute) {
     return p;
 }
 
-static bool input_dim(General *g, Poly old, Poly *out) {
+/* The size of an earlier constant of as many axes that is the same on this one; 0: there is none.
+ */
+static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
+    int64_t m;
+    for (int k = 0; k < g->nin && axis > 0 && g->keep >= KEEP_TIES; k++) {
+        const Type *t = value_type(g->w, g->in[k]);
+        if (*input_name(g->w, g->in[k]) != 'k' || t->dim.n != rank) continue;
+        const Type *old = value_type(g->w, g->old[k]);
+        if (real_of(g, old->dim.v[axis], &m) && m == n) return t->dim.v[axis];
+    }
+    return 0;
+}
+
+static bool input_dim(General *g, Value v, int axis, Poly *out) {
     int64_t n;
-    if (!real_of(g, old, &n)) return false;
+    const Type *t = value_type(g->w, v);
+    if (!real_of(g, t->dim.v[axis], &n)) return false;
+    if (constant_get(g->w, v, NULL, NULL) && (*out = tied_dim(g, t->dim.n, axis, n))) return true;
     bool number = n == 0 || (n == 1 && (g->none >= ONES || !g->one[g->none]));
     if (n == 1) g->none++;
     *out = number ? poly_int(g->w, n) : fresh(g, n, false);
@@ -90,7 +118,7 @@ static Value placeholder(General *g, Value v) {
     }
     if (g->nin == INPUTS || !t.known) return 0;
     for (int k = 0; k < t.dim.n; k++)
-        if (!input_dim(g, t.dim.v[k], &t.dim.v[k])) return 0;
+        if (!input_dim(g, v, k, &t.dim.v[k])) return 0;
     int rank = g->rank[g->nin];
     const char *name = arena_format(g->a, "%c%d", constant_get(g->w, v, NULL, NULL) ? 'k' : 'x',
                                     rank ? rank : 100 + g->nin);
@@ -132,6 +160,13 @@ static void tie_entries(const General *g, const Node *n, Value arg, PolyList num
 /* List k of the attributes as symbols where the operator accepts them. */
 static void free_list(General *g, const Node *n, const Value in[], Attr attr[], int k) {
     const PolyList number = attr[k].ints;
+    for (int j = 0; j < g->nlist; j++) {
+        const struct FreeList *old = &g->list[j];
+        if (old->op != n->op || old->attr != k || old->number.n != number.n) continue;
+        if (memcmp(old->number.v, number.v, (size_t)number.n * sizeof *number.v)) continue;
+        attr[k].ints = old->entry;
+        return;
+    }
     int symbols = g->nsymbol, attributes = g->l->nattribute;
     bool sizes = true;
     const char *why;
@@ -147,7 +182,11 @@ static void free_list(General *g, const Node *n, const Value in[], Attr attr[], 
         tie_entries(g, n, in[0], number, entry);
         y = node_make(g->w, n->op, attr, n->nin, in, n->nout, &why);
     }
-    if (y && (sizes || g->keep < KEEP_ATTRIBUTES)) return;
+    if (y && (sizes || g->keep < KEEP_ATTRIBUTES)) {
+        if (!sizes && g->nlist < LISTS)
+            g->list[g->nlist++] = (struct FreeList){n->op, k, number, attr[k].ints};
+        return;
+    }
     attr[k].ints = number;
     g->nsymbol = symbols;
     g->l->nattribute = attributes;
@@ -247,7 +286,7 @@ static bool build_part(General *g, Graph *y) {
     int n = 0;
     Error ignored = {0};
     Overflow overflow = overflow_begin(g->w);
-    g->nin = g->none = g->nsymbol = 0;
+    g->nin = g->none = g->nsymbol = g->nlist = 0;
     l->nfresh = l->nattribute = l->nsolved = 0;
     for (int k = 0; k < g->p->n; k++) {
         Node node = node_get(g->w, g->p->node[k]);

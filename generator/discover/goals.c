@@ -163,7 +163,7 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     if (!memcmp(out, out + s->g.nout, (size_t)s->g.nout * sizeof *out)) return;
     double cost = graph_cost(s, s->g.nout, out + s->g.nout);
     s->stats->equations++;
-    if (!s->o->any_price && cost > s->best * GAIN) return;
+    if (cost > s->best * GAIN) return;
     ArenaMark mark = arena_mark(s->l->arena);
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
@@ -226,7 +226,7 @@ void goals_look(Search *s, int depth) {
         for (int j = 0; j < s->nterm; j++) {
             const Goal *g = &s->goal[k];
             if (value_type_id(s->w, s->term[j].v) != g->type) continue;
-            if (!s->o->any_price && s->term[j].cost > s->best) continue;
+            if (s->term[j].cost > s->best) continue;
             ArenaMark mark = arena_mark(s->l->arena);
             meet(s, g, &s->term[j], depth);
             arena_reset(s->l->arena, mark);

@@ -445,9 +445,7 @@ static Value explained(Search *s, const Sum *x, const uint32_t *solution, const 
 }
 
 /* The price of the goal's value if the sum is it: constants cost nothing. */
-static bool too_dear(Search *s, const Sum *x) {
-    return !s->o->any_price && graph_cost(s, 1, &x->v) >= s->best;
-}
+static bool too_dear(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
 
 static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
     if (too_dear(s, x) || s->left <= 0) return false;
@@ -516,12 +514,12 @@ void holes_look(Search *s, int depth) {
         for (int j = 0; j < s->nterm && s->left > 0; j++) {
             const Goal *g = &s->goal[k];
             Found t = s->term[j];
-            if (!s->o->any_price && t.cost >= s->best) continue;
+            if (t.cost >= s->best) continue;
             const Layers *p = cached_layers(s, &c, value_type_id(s->w, t.v), g->type);
             try_terms(s, g, p, &t, depth);
             for (int i = 0; i < j && pairs < PAIRS && p->n && s->left > 0; i++) {
                 Found u = s->term[i];
-                if (u.depth || t.depth || (!s->o->any_price && u.cost >= s->best)) continue;
+                if (u.depth || t.depth || u.cost >= s->best) continue;
                 const Layers *q = cached_layers(s, &c, value_type_id(s->w, u.v), g->type);
                 if (q->n) pairs++, try_pair(s, g, p, q, &t, &u, depth);
             }

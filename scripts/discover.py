@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""Rules that models ask for, in one go: discover-rules takes questions from the models of
+scripts/models.tsv (or those named) and answers them, verify-rules proves the answers, optimize-model
+times them on the target with no other rules, and what pays at a place is kept in rules/discovered,
+with the question, the models, the places, the ratio, the date and the target as a comment. A step
+whose results are in BUILD/discover is not done again; an interrupted one continues.
+
+usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
+                   [--time SECONDS] [--effort quick|default|thorough] [--jobs N] [--least RATIO]"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+from onnx_tools import model_table, shape_options
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+WORK = os.path.join(BUILD, "discover")
+KEPT = os.path.join(ROOT, "rules/discovered")
+HEAD = "<!-- table -->"
+
+
+def run(program, *arguments, allowed=(0,)):
+    """Runs a program of the build folder; what it prints is printed."""
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
+    if done.returncode not in allowed:
+        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+    return done.returncode
+
+
+def load(path):
+    """A JSON file."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def prepared(row):
+    """The model's file: fetched, and with random weights if it has none."""
+    scripts = os.path.join(ROOT, "scripts")
+    path = subprocess.run(
+        [os.path.join(scripts, "fetch-models"), row["name"]],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    target = os.path.join(WORK, row["name"])
+    if row["name"].startswith("light_"):
+        if not os.path.exists(target):
+            subprocess.run(
+                [os.path.join(scripts, "randomize-weights"), path, target, "1"], check=True
+            )
+        return target
+    return path
+
+
+def questions(rows, operators):
+    """One file of questions for each model."""
+    files = []
+    for row in rows:
+        out = os.path.join(WORK, f"{row['name']}.{operators}.questions")
+        if not os.path.exists(out):
+            run(
+                "discover-rules",
+                prepared(row),
+                *shape_options(row),
+                "--list",
+                "--operators",
+                str(operators),
+                "-o",
+                out,
+            )
+        files.append(out)
+    return files
+
+
+def answers(files, options, stem):
+    """Candidate rules; their statistics."""
+    run(
+        "discover-rules",
+        *files,
+        "--depth",
+        str(options.depth),
+        "--steps",
+        str(options.steps),
+        "--time",
+        str(options.time),
+        "--jobs",
+        str(options.jobs),
+        "--resume",
+        os.path.join(WORK, "answers"),
+        "--json",
+        stem + ".json",
+        "-q",
+        "-o",
+        stem + ".candidates",
+    )
+    return load(stem + ".json")
+
+
+def prove(stem, jobs):
+    """The proved candidates, and a basis of them; counts of verdicts."""
+    run(
+        "verify-rules",
+        "-q",
+        "-j",
+        str(jobs),
+        "--resume",
+        stem + ".candidates",
+        "-o",
+        stem + ".verdicts",
+        allowed=(0, 1),
+    )
+    run(
+        "compare-rules",
+        "part",
+        stem + ".verdicts",
+        "-q",
+        "--all",
+        "-o",
+        stem + ".proved",
+        "--rest",
+        stem + ".unproved",
+        "--json",
+        stem + ".counts",
+    )
+    return load(stem + ".counts")
+
+
+def timed(row, rules, options, name):
+    """The report of optimize-model with these rules alone on the target; None: it failed."""
+    report = os.path.join(WORK, f"{row['name']}.{name}.json")
+    if not os.path.exists(report):
+        code = subprocess.run(
+            [os.path.join(BUILD, "optimize-model"), prepared(row), "--dry-run", "-q"]
+            + ["--rules", rules, "--effort", options.effort, "--report", report]
+            + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
+            + (["--measure-with", options.target] if options.target != "isomer" else [])
+            + shape_options(row),
+            cwd=ROOT,
+            check=False,
+        ).returncode
+        if code:
+            print(f"{row['name']}: optimize-model ended with {code}")
+            return None
+    return load(report)
+
+
+def paying(row, report, least):
+    """(rule, model, places, ratio): what gained at places, each rule alone or with others."""
+    model = row["name"][: -len(".onnx")]
+    for place in report["places"] or []:
+        before, after = place["seconds"]["before"], place["seconds"]["after"]
+        if not before or not after or not place["timed"] or before / after < least:
+            continue
+        for rule in place["rules"]:
+            yield rule, model, place["count"], before / after, len(place["rules"])
+
+
+def whole(report):
+    """How many times as fast the model is."""
+    pair = report["measured_seconds"]
+    if not pair or not pair["before"] or not pair["after"]:
+        return 1.0
+    return pair["before"] / pair["after"]
+
+
+def rule_texts(path):
+    """name -> (comment lines, text) of the rules of a file."""
+    rules, lines = {}, []
+    with open(path, encoding="utf-8") as file:
+        for part in re.split(r"\n(?=(?:#[^\n]*\n)*rule )", file.read()):
+            found = re.search(r"^rule (\S+)", part, re.M)
+            if found:
+                lines = [line for line in part.split("\n") if line.startswith("#")]
+                text = "\n".join(line for line in part.split("\n") if not line.startswith("#"))
+                rules[found[1]] = (lines, text.strip("\n"))
+    return rules
+
+
+def keep(found, proved, target):
+    """Writes the rules that pay, the best first."""
+    texts = rule_texts(proved)
+    best = sorted(found, key=lambda rule: -max(entry[1] for entry in found[rule]))
+    day = datetime.date.today().isoformat()
+    os.makedirs(KEPT, exist_ok=True)
+    path = os.path.join(KEPT, target + ".rules")
+    with open(path, "w", encoding="utf-8") as file:
+        for rule in best:
+            places = "; ".join(
+                f"{model} {count} x {ratio:.2f}" + (f" with {n - 1} more" if n > 1 else "")
+                for model, ratio, count, n in sorted(found[rule])
+            )
+            file.write(f"# {day}, {target}: {places}.\n")
+            file.write("\n".join(texts[rule][0] + [texts[rule][1]]) + "\n\n")
+    return path, len(best)
+
+
+def write_table(lines):
+    """Puts the table behind the mark in rules/discovered/README.md, which is written by hand."""
+    path = os.path.join(KEPT, "README.md")
+    text = "# Rules that models asked for\n\n"
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read().split(HEAD)[0]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text + HEAD + "\n" + "\n".join(lines) + "\n")
+
+
+def parse():
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", help="names, or the beginnings of names; default: all")
+    parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
+    parser.add_argument("--operators", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--time", type=float, default=3600)
+    parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
+    return parser.parse_args()
+
+
+def main():
+    """The whole chain."""
+    options = parse()
+    rows = [
+        row
+        for row in model_table()
+        if not options.models or any(row["name"].startswith(name) for name in options.models)
+    ]
+    os.makedirs(WORK, exist_ok=True)
+    stem = os.path.join(WORK, "discovered")
+    made = answers(questions(rows, options.operators), options, stem)
+    counts = prove(stem, options.jobs)
+    found, ratios = {}, []
+    for row in rows:
+        report = timed(row, stem + ".proved", options, options.target)
+        if not report:
+            continue
+        ratios.append((row["name"][: -len(".onnx")], whole(report)))
+        for rule, model, places, ratio, n in paying(row, report, options.least):
+            found.setdefault(rule, []).append((model, ratio, places, n))
+    path, kept = keep(found, stem + ".proved", options.target)
+    mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
+    lines = [
+        "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
+        " refuted | unknown | paying |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
+        f" {made['evaluated']:,} | {made['equations']:,} | {counts['rules']} |"
+        f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} | {kept} |",
+        "",
+        f"Models with these rules alone, on {options.target}, geometric mean {mean:.3f}:",
+        "",
+        "| model | times as fast |",
+        "|---|---|",
+        *(f"| {name} | {ratio:.2f} |" for name, ratio in sorted(ratios, key=lambda x: -x[1])),
+    ]
+    write_table(lines)
+    print("\n".join(lines) + f"\n{os.path.relpath(path, ROOT)}: {kept} rules")
+
+
+if __name__ == "__main__":
+    main()

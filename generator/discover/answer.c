@@ -94,7 +94,8 @@ bool question_answer(Arena *keep, const Question *q, const AnswerOptions *o, Ans
                   .stats = stats,
                   .keep = keep,
                   .answers = answers,
-                  .left = o->steps};
+                  .left = o->steps,
+                  .constants_most = SEARCH_CONSTANTS};
     s->run = program_runner(true);
     s->keys[0] = intern_new(a);
     s->keys[1] = intern_new(a);

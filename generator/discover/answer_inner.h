@@ -13,7 +13,7 @@
 enum {
     SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
     SEARCH_TYPES = 24,
-    SEARCH_CONSTANTS = 600,
+    SEARCH_CONSTANTS = 1200,
     SEARCH_GOALS = 60,
     SEARCH_UNKNOWNS = 300
 };
@@ -63,7 +63,7 @@ typedef struct Search {
     Program **program; /* by signature and port */
     SigFacts *sig;     /* by signature */
     double *cost;      /* by node: seconds; 0: not known yet */
-    int ntype, nterm, term_room, nconstant, ngoal;
+    int ntype, nterm, term_room, nconstant, constants_most, ngoal;
     TypeId type[SEARCH_TYPES];
     Found *term;     /* data */
     Found *constant; /* constants */

@@ -174,7 +174,7 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     bool constant = value_is_constant(s, v);
     double cost = constant ? 0 : graph_cost(s, 1, &v);
     *fresh = false;
-    if (constant && s->nconstant == SEARCH_CONSTANTS) return -1;
+    if (constant && s->nconstant >= s->constants_most) return -1;
     if (!constant && depth && cost >= s->price * s->o->worse) return -1;
     const Lanes *x = value_at(s, v);
     if (!x) return -1;

@@ -4,7 +4,7 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { ROUNDS = 2, EVALUATIONS = 2500 };
+enum { EVALUATIONS = 1500 };
 
 static void put(Search *s, Sig sig, const Value in[], int size) {
     bool fresh;
@@ -133,22 +133,42 @@ static void put_probes(Search *s) {
     }
 }
 
-void constants_grow(Search *s) {
-    put_numbers(s);
-    put_probes(s);
-    int first = s->nconstant, from = 0;
+/* Of each two that come before `to`, one of them from `from` on, the other before `other`. */
+static void grow_pairs(Search *s, int from, int to, int other) {
+    for (int k = from; k < to && s->left > 0; k++)
+        for (int j = 0; j < other && j <= k && s->left > 0; j++) {
+            grow_two(s, s->constant[k], s->constant[j]);
+            if (k != j) grow_two(s, s->constant[j], s->constant[k]);
+        }
+}
+
+static void grow_views(Search *s, int from, int to) {
+    for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->constant[k]);
+}
+
+/* Each of four stages has a part of the room and of the evaluations. */
+static void stage(Search *s, int n) {
     s->left = EVALUATIONS;
-    for (int round = 0; round < ROUNDS; round++) {
-        int to = s->nconstant;
-        for (int k = from; k < to; k++) grow_one(s, s->constant[k]);
-        for (int k = 0; k < to && s->left > 0; k++)
-            for (int j = 0; j < first && s->left > 0; j++) {
-                if (k < from && j < from) continue;
-                grow_two(s, s->constant[k], s->constant[j]);
-                if (k >= first) grow_two(s, s->constant[j], s->constant[k]);
-            }
-        from = to;
-    }
+    s->constants_most = SEARCH_CONSTANTS / 4 * n;
+}
+
+void constants_grow(Search *s) {
+    stage(s, 1);
+    put_numbers(s);
+    int given = s->nconstant;
+    put_probes(s);
+    int probes = s->nconstant;
+    grow_pairs(s, 0, given, given);
+    int one = s->nconstant;
+    stage(s, 2);
+    grow_pairs(s, probes, one, given);
+    stage(s, 3);
+    int joined = s->nconstant;
+    grow_views(s, 0, probes);
+    grow_views(s, joined, s->nconstant);
+    grow_views(s, probes, joined);
+    stage(s, 4);
+    grow_pairs(s, one, s->nconstant, given);
 }
 
 /* c = x + known, x - known, known - x, or known * x. */

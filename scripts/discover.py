@@ -172,14 +172,13 @@ def whole(report):
 
 def rule_texts(path):
     """name -> (comment lines, text) of the rules of a file."""
-    rules, lines = {}, []
+    rules = {}
     with open(path, encoding="utf-8") as file:
-        for part in re.split(r"\n(?=(?:#[^\n]*\n)*rule )", file.read()):
-            found = re.search(r"^rule (\S+)", part, re.M)
-            if found:
-                lines = [line for line in part.split("\n") if line.startswith("#")]
-                text = "\n".join(line for line in part.split("\n") if not line.startswith("#"))
-                rules[found[1]] = (lines, text.strip("\n"))
+        for part in re.findall(r"((?:^#.*\n)*^rule (?:.+\n)+)", file.read() + "\n", re.M):
+            lines = part.rstrip("\n").split("\n")
+            comments = [line for line in lines if line.startswith("#")]
+            text = [line for line in lines if not line.startswith("#")]
+            rules[text[0].split()[1]] = (comments, "\n".join(text))
     return rules
 
 

@@ -13,6 +13,7 @@ static void grow_one(Search *s, Found t, bool first) {
     const Moves *m = moves_of(s, 1, &type);
     bool fresh;
     for (int k = first ? 0 : m->first; k < (first ? m->first : m->n) && s->left > 0; k++) {
+        if (!s->moves_data && sig_source(s, m->v[k])) continue;
         Value v = sig_node(s, m->v[k], &t.v);
         if (v) term_put(s, v, t.depth + 1, 0, &fresh);
     }

@@ -58,6 +58,7 @@ typedef struct Search {
     Sizes small, real;
     ProgramRunner run;
     bool positive;       /* constants are */
+    bool moves_data;     /* the question has views of data: only then answers get more of them */
     const Lanes **value; /* by value; NULL: not computed yet */
     uint32_t value_room, program_room, facts_room, cost_room;
     Program **program; /* by signature and port */

@@ -87,8 +87,17 @@ static void put_views(Search *s, Found t) {
     }
 }
 
+static bool has_views(Search *s) {
+    for (int k = 0; k < s->live.n; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin == 1 && !value_is_constant(s, n.out) && sig_source(s, n.sig)) return true;
+    }
+    return false;
+}
+
 void goals_open(Search *s) {
-    for (int k = 0, n = s->nterm; k < n; k++) put_views(s, s->term[k]);
+    s->moves_data = has_views(s);
+    for (int k = 0, n = s->nterm; k < n && s->moves_data; k++) put_views(s, s->term[k]);
     if (s->g.nout == 1) {
         TypeId type = value_type_id(s->w, s->g.out[0]);
         put_goal(s, (Goal){.parent = -1,
@@ -100,7 +109,7 @@ void goals_open(Search *s) {
         int rank = value_type(s->w, s->g.out[0])->dim.n;
         for (int axis = 0; axis < rank; axis++) put_joined(s, axis);
     }
-    for (int depth = 0, from = 0; depth < GOAL_DEPTH; depth++) {
+    for (int depth = 0, from = 0; depth < GOAL_DEPTH && s->moves_data; depth++) {
         int to = s->ngoal;
         for (int k = from; k < to; k++) put_goals_before(s, k);
         from = to;

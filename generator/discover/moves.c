@@ -7,6 +7,8 @@
 #include "ops/base/random.h"
 #include <string.h>
 
+/* So many signatures cost as much as an evaluation. */
+enum { TYPED_STEP = 16 };
 enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
 typedef struct Choices {
     int n;
@@ -115,7 +117,7 @@ bool sig_fits(Search *s, Sig sig) {
 static void try_tuple(Tuples *t, const Attr attr[]) {
     Search *s = t->s;
     t->tried++;
-    s->stats->typed++;
+    if (s->stats->typed++ % TYPED_STEP == 0) s->left--;
     Sig sig = sig_intern(s->w, t->op, attr, t->nin, t->in, 1);
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }

@@ -74,8 +74,10 @@ typedef struct Search {
     Moves *moves;
     int move_room;
     Goal goal[SEARCH_GOALS];
-    int64_t left;       /* evaluations */
-    double price, best; /* of the question; what an answer must cost less than */
+    int rank, completed; /* the most axes of a constant of the question; terms that were completed
+                            by constants already */
+    int64_t left;        /* evaluations */
+    double price, best;  /* of the question; what an answer must cost less than */
 } Search;
 
 /* ---- bank.c: values and terms */

@@ -356,5 +356,9 @@ bool search_open(Search *s, Error *e) {
         }
     }
     put_padded_types(s);
+    for (int k = 0; k < s->live.n; k++) {
+        int rank = value_type(s->w, s->live.v[k])->dim.n;
+        if (value_is_constant(s, s->live.v[k]) && rank > s->rank) s->rank = rank;
+    }
     return true;
 }

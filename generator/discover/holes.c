@@ -97,8 +97,9 @@ static void put_layer(Fit *f, const SigInfo *i, TypeId hole) {
     attrs_get(s->w, i->op->attrs, i->attrs, attr);
     in[f->at] = hole;
     in[data] = f->a;
-    if (!put_signature(f, i->op, attr, data, 2, in, 0)) return;
     const Type *t = type_get(s->w, hole), *goal = type_get(s->w, f->goal);
+    bool wide = i->op->flags & OP_BROADCASTS && t->dim.n > s->rank;
+    if (!wide && !put_signature(f, i->op, attr, data, 2, in, 0)) return;
     if (i->op->flags & OP_BROADCASTS && t->dim.n >= 2) {
         Type channel = *t;
         for (int d = 1; d < t->dim.n; d++) channel.dim.v[d] = poly_int(s->w, 1);
@@ -231,7 +232,7 @@ static int spreads_of(Search *s, TypeId type, Spread out[]) {
             for (int k = 1; k < y.dim.n; k++) y.dim.v[k] = poly_int(s->w, 1);
             out[n++] = (Spread){type_intern(s->w, &y), whole};
         }
-        out[n++] = (Spread){whole, 0};
+        if (y.dim.n <= s->rank) out[n++] = (Spread){whole, 0};
     }
     return n;
 }
@@ -514,7 +515,7 @@ void holes_look(Search *s, int depth) {
         for (int j = 0; j < s->nterm && s->left > 0; j++) {
             const Goal *g = &s->goal[k];
             Found t = s->term[j];
-            if (t.cost >= s->best) continue;
+            if (j < s->completed || t.cost >= s->best) continue;
             const Layers *p = cached_layers(s, &c, value_type_id(s->w, t.v), g->type);
             try_terms(s, g, p, &t, depth);
             for (int i = 0; i < j && pairs < PAIRS && p->n && s->left > 0; i++) {
@@ -525,5 +526,6 @@ void holes_look(Search *s, int depth) {
             }
         }
     }
+    s->completed = s->nterm;
     intern_free(c.keys);
 }

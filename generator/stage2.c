@@ -128,7 +128,8 @@ static bool sample_node(Sample *s, NodeId id) {
     Lift *l = s->l;
     Node node = node_get(l->w, id);
     const Lanes *in[PROGRAM_INPUTS] = {0};
-    for (int k = 0; k < node.nin && k < PROGRAM_INPUTS; k++) in[k] = !node.in[k] ? NULL : s->tensor[node.in[k]];
+    for (int k = 0; k < node.nin && k < PROGRAM_INPUTS; k++)
+        in[k] = !node.in[k] ? NULL : s->tensor[node.in[k]];
     for (int p = 0; p < node.nout; p++) {
         Value v = node.out + (Value)p;
         s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));

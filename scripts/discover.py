@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Rules that models ask for, in one go: discover-rules takes questions from the models of
-scripts/models.tsv (or those named) and answers them, verify-rules proves the answers, optimize-model
-times them on the target with no other rules, and what pays at a place is kept in rules/discovered,
-with the question, the models, the places, the ratio, the date and the target as a comment. A step
+scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
+optimize-model times them on the target with no other rules, and what pays at a place is kept in
+rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
+comment. A step
 whose results are in BUILD/discover is not done again; an interrupted one continues.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
-                   [--time SECONDS] [--effort quick|default|thorough] [--jobs N] [--least RATIO]"""
+                   [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N] [--least RATIO]
+"""
 
 import argparse
 import datetime
@@ -88,6 +90,8 @@ def answers(files, options, stem):
         str(options.depth),
         "--steps",
         str(options.steps),
+        "--worse",
+        str(options.worse),
         "--time",
         str(options.time),
         "--jobs",
@@ -104,7 +108,8 @@ def answers(files, options, stem):
 
 
 def prove(stem, jobs):
-    """The proved candidates, and a basis of them; counts of verdicts."""
+    """A basis of the proved candidates: what an e-graph does not derive from the rest. Counts of
+    verdicts."""
     run(
         "verify-rules",
         "-q",
@@ -121,8 +126,7 @@ def prove(stem, jobs):
         "part",
         stem + ".verdicts",
         "-q",
-        "--all",
-        "-o",
+        "--basis",
         stem + ".proved",
         "--rest",
         stem + ".unproved",
@@ -158,8 +162,9 @@ def paying(row, report, least):
         before, after = place["seconds"]["before"], place["seconds"]["after"]
         if not before or not after or not place["timed"] or before / after < least:
             continue
-        for rule in place["rules"]:
-            yield rule, model, place["count"], before / after, len(place["rules"])
+        rules = place["rules"].split()
+        for rule in rules:
+            yield rule, model, place["count"], before / after, len(rules)
 
 
 def whole(report):
@@ -182,9 +187,9 @@ def rule_texts(path):
     return rules
 
 
-def keep(found, proved, target):
-    """Writes the rules that pay, the best first."""
-    texts = rule_texts(proved)
+def keep(found, stem, target):
+    """Writes the rules that pay, the best first, with how they were found."""
+    texts, asked = rule_texts(stem + ".proved"), rule_texts(stem + ".candidates")
     best = sorted(found, key=lambda rule: -max(entry[1] for entry in found[rule]))
     day = datetime.date.today().isoformat()
     os.makedirs(KEPT, exist_ok=True)
@@ -196,7 +201,7 @@ def keep(found, proved, target):
                 for model, ratio, count, n in sorted(found[rule])
             )
             file.write(f"# {day}, {target}: {places}.\n")
-            file.write("\n".join(texts[rule][0] + [texts[rule][1]]) + "\n\n")
+            file.write("\n".join(asked[rule][0] + [texts[rule][1]]) + "\n\n")
     return path, len(best)
 
 
@@ -219,6 +224,7 @@ def parse():
     parser.add_argument("--operators", type=int, default=3)
     parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--worse", type=float, default=1)
     parser.add_argument("--time", type=float, default=3600)
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
     parser.add_argument("--jobs", type=int, default=2)
@@ -246,7 +252,7 @@ def main():
         ratios.append((row["name"][: -len(".onnx")], whole(report)))
         for rule, model, places, ratio, n in paying(row, report, options.least):
             found.setdefault(rule, []).append((model, ratio, places, n))
-    path, kept = keep(found, stem + ".proved", options.target)
+    path, kept = keep(found, stem, options.target)
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"

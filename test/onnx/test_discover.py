@@ -280,7 +280,7 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
 
     def place(before, after, timed, *rules):
         seconds = {"before": before, "after": after}
-        return {"rules": list(rules), "count": 3, "seconds": seconds, "timed": timed}
+        return {"rules": " ".join(rules), "count": 3, "seconds": seconds, "timed": timed}
 
     report = {
         "places": [

@@ -7,8 +7,8 @@ comment. A step
 whose results are in BUILD/discover is not done again; an interrupted one continues.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
-                   [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N] [--least RATIO]
-"""
+                   [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
+                   [--least RATIO]"""
 
 import argparse
 import datetime

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Rules that models ask for, in one go: discover-rules takes questions from the models of
 scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
-optimize-model times them on the target with no other rules, and what pays at a place is kept in
-rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
-comment. A step
-whose results are in BUILD/discover is not done again; an interrupted one continues.
+optimize-model times them on the target with no other rules, and what pays at a place and does not
+follow from the library is kept in rules/discovered, with the question, the models, the places, the
+ratio, the date and the target as a comment. A step whose results are in BUILD/discover is not done
+again; an interrupted one continues.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
@@ -12,6 +12,7 @@ usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] 
 
 import argparse
 import datetime
+import glob
 import json
 import math
 import os
@@ -156,15 +157,13 @@ def timed(row, rules, options, name):
 
 
 def paying(row, report, least):
-    """(rule, model, places, ratio): what gained at places, each rule alone or with others."""
+    """(rule, model, places, ratio) of the places where this rule alone gained so much, timed."""
     model = row["name"][: -len(".onnx")]
     for place in report["places"] or []:
         before, after = place["seconds"]["before"], place["seconds"]["after"]
-        if not before or not after or not place["timed"] or before / after < least:
-            continue
         rules = place["rules"].split()
-        for rule in rules:
-            yield rule, model, place["count"], before / after, len(rules)
+        if before and after and place["timed"] and len(rules) == 1 and before / after >= least:
+            yield rules[0], model, place["count"], before / after
 
 
 def whole(report):
@@ -187,22 +186,41 @@ def rule_texts(path):
     return rules
 
 
-def keep(found, stem, target):
-    """Writes the rules that pay, the best first, with how they were found."""
+def regained(stem):
+    """By rule: the library's rules that it follows from."""
+    library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
+    done = subprocess.run(
+        [os.path.join(BUILD, "compare-rules"), "derive", stem + ".proved", *library],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(re.findall(r"^derived +(\S+): (.*)$", done.stdout, re.M))
+
+
+def where(places):
+    """'MODEL at 3 places, up to 1.2' for each model; places: (model, count, ratio)."""
+    models = sorted({model for model, _, _ in places})
+    return "; ".join(
+        f"{model} at {sum(n for m, n, _ in places if m == model)} places,"
+        f" up to {max(r for m, _, r in places if m == model):.2f}"
+        for model in models
+    )
+
+
+def keep(found, known, stem, target):
+    """Writes the rules that pay and do not follow from the library, the best first, with how they
+    were found and where they pay."""
     texts, asked = rule_texts(stem + ".proved"), rule_texts(stem + ".candidates")
-    best = sorted(found, key=lambda rule: -max(entry[1] for entry in found[rule]))
+    best = sorted(found, key=lambda rule: -max(entry[2] for entry in found[rule]))
     day = datetime.date.today().isoformat()
-    os.makedirs(KEPT, exist_ok=True)
     path = os.path.join(KEPT, target + ".rules")
+    kept = [rule for rule in best if rule not in known]
     with open(path, "w", encoding="utf-8") as file:
-        for rule in best:
-            places = "; ".join(
-                f"{model} {count} x {ratio:.2f}" + (f" with {n - 1} more" if n > 1 else "")
-                for model, ratio, count, n in sorted(found[rule])
-            )
-            file.write(f"# {day}, {target}: {places}.\n")
+        for rule in kept:
+            file.write(f"# {day}, {target}: {where(found[rule])}.\n")
             file.write("\n".join(asked[rule][0] + [texts[rule][1]]) + "\n\n")
-    return path, len(best)
+    return best, kept
 
 
 def write_table(lines):
@@ -250,17 +268,24 @@ def main():
         if not report:
             continue
         ratios.append((row["name"][: -len(".onnx")], whole(report)))
-        for rule, model, places, ratio, n in paying(row, report, options.least):
-            found.setdefault(rule, []).append((model, ratio, places, n))
-    path, kept = keep(found, stem, options.target)
+        for rule, model, places, ratio in paying(row, report, options.least):
+            found.setdefault(rule, []).append((model, places, ratio))
+    os.makedirs(KEPT, exist_ok=True)
+    known = regained(stem)
+    best, kept = keep(found, known, stem, options.target)
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
-        " refuted | unknown | paying |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        " refuted | unknown | basis | paying | of them new |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
         f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
         f" {made['evaluated']:,} | {made['equations']:,} | {counts['rules']} |"
-        f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} | {kept} |",
+        f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} |"
+        f" {counts['basis']} | {len(best)} | {len(kept)} |",
+        "",
+        "| rule that pays | follows from the library's | where |",
+        "|---|---|---|",
+        *(f"| {rule} | {known.get(rule, '-')} | {where(found[rule])} |" for rule in best),
         "",
         f"Models with these rules alone, on {options.target}, geometric mean {mean:.3f}:",
         "",
@@ -269,7 +294,7 @@ def main():
         *(f"| {name} | {ratio:.2f} |" for name, ratio in sorted(ratios, key=lambda x: -x[1])),
     ]
     write_table(lines)
-    print("\n".join(lines) + f"\n{os.path.relpath(path, ROOT)}: {kept} rules")
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include "graphs/world.h"
 #include <string.h>
 
-enum { CONSTANTS_USED = 40, TERMS_MOST = 6000 };
+enum { CONSTANTS_USED = 40, TERMS_MOST = 30000 };
 
 static void grow_one(Search *s, Found t, bool first) {
     TypeId type = value_type_id(s->w, t.v);

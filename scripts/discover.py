@@ -159,7 +159,7 @@ def timed(row, rules, options, name):
 def paying(row, report, least):
     """(rule, model, places, ratio) of the places where this rule alone gained so much, timed."""
     model = row["name"][: -len(".onnx")]
-    for place in report["places"] or []:
+    for place in report["gains"]:
         before, after = place["seconds"]["before"], place["seconds"]["after"]
         rules = place["rules"].split()
         if before and after and place["timed"] and len(rules) == 1 and before / after >= least:

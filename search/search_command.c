@@ -186,13 +186,13 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 
 static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
-/* Equal ones together, what gains most first. */
-static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
-    PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
-    int *price = ARENA_NEW(s->r->arena, int, c->nplace), n = 0;
-    for (int k = 0; k < c->nplace; k++) {
-        const Place *p = &s->places.place[c->place[k]];
-        const int at = s->prices.of[c->place[k]];
+/* What these places gain: equal ones together, what gains most first. Returns how many. */
+static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
+    PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, nplace), new;
+    int *price = ARENA_NEW(s->r->arena, int, nplace), n = 0;
+    for (int k = 0; k < nplace; k++) {
+        const Place *p = &s->places.place[place[k]];
+        const int at = s->prices.of[place[k]];
         const PartPrice *cost = &s->prices.v[at];
         int same = 0;
         for (; same < n && price[same] != at; same++) {}
@@ -208,8 +208,8 @@ static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
             list[to] = list[to - 1];
         list[to] = new;
     }
-    s->r->stats.nplace = n;
-    s->r->stats.place = list;
+    *out = list;
+    return n;
 }
 
 /* Why nothing gains. */
@@ -235,10 +235,11 @@ static bool confirm(CommandSearch *s, int best, Derivation *d) {
     if (best && !wholes_measure(s, 1, &best, true)) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
+    r->stats.ngain = gains_of(s, s->nranked, s->ranked, &r->stats.gain);
     keep_reason(s);
     if (!best || s->v[best].ratio > TIE || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
-    keep_gains(s, &s->v[best]);
+    r->stats.nplace = gains_of(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return wholes_apply(s, &s->v[best], r->arena, d);
 }
 

@@ -291,7 +291,7 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
         return {"rules": " ".join(rules), "count": 3, "seconds": seconds, "timed": timed}
 
     report = {
-        "places": [
+        "gains": [
             place(2.0, 1.0, True, "fast"),
             place(1.04, 1.0, True, "slow"),
             place(3.0, 1.0, False, "untimed"),

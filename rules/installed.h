@@ -1,5 +1,5 @@
-/* installed.h -- the rules that come with the programs: the library and the search set, beside the
-   program that was built or installed with it. */
+/* installed.h -- the rules that come with the programs: the library, the search set and what was
+   discovered, beside the program that was built or installed with it. */
 #ifndef ISOMER_RULES_INSTALLED_H
 #define ISOMER_RULES_INSTALLED_H
 #include "rules/rule.h"

@@ -186,6 +186,16 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 
 static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
+/* Two sets made the same change here. */
+static bool met_before(const CommandSearch *s, int k, const int place[]) {
+    const Place *p = &s->places.place[place[k]];
+    for (int j = 0; j < k; j++)
+        if (s->places.place[place[j]].node[0] == p->node[0] &&
+            s->prices.of[place[j]] == s->prices.of[place[k]])
+            return true;
+    return false;
+}
+
 /* What these places gain: equal ones together, what gains most first. Returns how many. */
 static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
     PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, nplace), new;
@@ -195,6 +205,7 @@ static int gains_of(CommandSearch *s, int nplace, const int place[], const Place
         const int at = s->prices.of[place[k]];
         const PartPrice *cost = &s->prices.v[at];
         int same = 0;
+        if (met_before(s, k, place)) continue;
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else

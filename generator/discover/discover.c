@@ -160,13 +160,12 @@ static void *answer_some(void *user) {
     return NULL;
 }
 
-static bool run_threads(Discovery *x, Arena *a) {
+static void run_threads(Discovery *x, Arena *a) {
     pthread_t *thread = ARENA_NEW(a, pthread_t, x->o->jobs);
     int n = 0;
     while (n + 1 < x->o->jobs && !pthread_create(&thread[n], NULL, answer_some, x)) n++;
     answer_some(x);
     for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
-    return true;
 }
 
 static bool collect(const Discovery *x, Text *rules, DiscoverReport *r, Error *e) {

@@ -2,6 +2,7 @@
    compute the same and cost less, and writes them as candidate rules. What it writes is not proved:
    verify-rules does that. */
 #include "generator/discover/discover.h"
+#include "graphs/onnx/onnx.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -132,7 +133,8 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
     };
     if (!options_parse(m->arena, table, argc, argv, rest, &m->error)) return false;
     if (m->version)
-        options_version(help, program.name), text_add(help, "  cJSON %s\n", cJSON_Version());
+        options_version(help, program.name), onnx_versions(help),
+            text_add(help, "  cJSON %s\n", cJSON_Version());
     return !m->help || options_document(help, &program, table, m->help, &m->error);
 }
 

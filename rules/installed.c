@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FOLDERS = 3 };
-static const char *const places[][FOLDERS] = {
+#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_" /* of the names of targets */
+static const struct Place {
+    const char *library, *generated, *discovered;
+} places[] = {
     {"/../rules/library", "/../rules/generated/search", "/../rules/discovered"},
     {"/../../rules/library", "/../../rules/generated/search", "/../../rules/discovered"},
     {"/../../../rules/library", "/../../../rules/generated/search", "/../../../rules/discovered"},
@@ -49,19 +51,21 @@ static bool read_files(Arena *a, const char *pattern, RuleSet *set, int *files, 
     return good;
 }
 
-bool installed_rules(Arena *a, RuleSet *set, Error *e) {
+bool installed_rules(Arena *a, const char *target, RuleSet *set, Error *e) {
     char folder[INSTALLED_PATH];
-    int files = 0;
-    bool found = false;
+    int files = 0, more;
     if (installed_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            for (int f = 0; f < FOLDERS; f++) {
-                const char *pattern = arena_format(a, "%s%s/*.rules", folder, places[k][f]);
-                if (!read_files(a, pattern, set, &files, e)) return false;
-                if (!f && !files) break;
-                found |= files > 0;
-            }
-            if (found) return true;
+            if (!read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
+                            &files, e))
+                return false;
+            if (!files) continue;
+            const char *generated = arena_format(a, "%s%s/*.rules", folder, places[k].generated);
+            if (!read_files(a, generated, set, &more, e)) return false;
+            return !target || target[strspn(target, LETTERS)] ||
+                   read_files(
+                       a, arena_format(a, "%s%s/%s.rules", folder, places[k].discovered, target),
+                       set, &more, e);
         }
     return error_set(e, E_ENVIRONMENT, "rules",
                      "no rule library found next to this program; name a file of rules");

@@ -7,6 +7,7 @@
 enum { INSTALLED_PATH = 4096 };
 /* INSTALLED_PATH bytes: the folder of the file that this code was loaded from. */
 bool installed_folder(char *out);
-/* Appends them in the order of the files' names. E_ENVIRONMENT: there are none. */
-bool installed_rules(Arena *, RuleSet *, Error *);
+/* Appends them in the order of the files' names; of the discovered ones those that paid on this
+   target (its name; NULL, or one without such rules: none). E_ENVIRONMENT: there are no rules. */
+bool installed_rules(Arena *, const char *target, RuleSet *, Error *);
 #endif

@@ -4,15 +4,16 @@
 #include "search/combine.h"
 #include "search/cost.h"
 #include "search/helper.h"
+#include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
 
-#define TIE 0.97   /* a gain below 3 % is none */
-#define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
+#define TIE 0.97   /* a gain below 3 % does not count */
+#define SHARE 1e-3 /* a place that can gain at most this share of the whole is skipped */
 #define PARTS 0.6  /* of the time that there is */
 #define EXTEND 0.03
-#define PATIENCE 0.1 /* of the time; where nothing is promised then, nothing gains */
+#define PATIENCE 0.1 /* of the time; if nothing is promised by then, the search ends */
 #define LOSES 0.01   /* of the time of the parts that a rule rewrites */
 #define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
 enum { FOLLOWERS = 8, GENERATIONS = 4 };
@@ -29,14 +30,14 @@ static double promise(CommandSearch *s, int set) {
     return sum;
 }
 
-/* A set, and with it everything that it makes possible. */
+/* Adds the set together with everything that it enables. */
 static bool extend_by_all(CommandSearch *s, int set, int *at) {
     const UseSet all = set_followed(&s->r->library, s->r->arena, &s->places.set[set], -1);
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* That, and of that each rule by itself. */
-static bool extend(CommandSearch *s, int set) {
+/* The same, and the set with each enabled rule by itself. */
+static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
     int at;
     if (!extend_by_all(s, set, &at)) return false;
@@ -50,7 +51,7 @@ static bool extend(CommandSearch *s, int set) {
     return true;
 }
 
-/* The sets of most promise from set number `from` on, that were not extended yet. */
+/* The set in from..to-1 that promises most; -1: none promises anything. */
 static int most_promising(CommandSearch *s, int from, int to) {
     int best = -1;
     double most = 0;
@@ -72,8 +73,8 @@ static double loss(const CommandSearch *s, int set) {
     return before > 0 ? after / before - 1 : 0;
 }
 
-/* All rules but those that lose where they are alone; and of these the ones that gain, with what
-   follows. */
+/* Adds two sets: all rules except those that lose by themselves; and those that gain by
+   themselves, with what they enable. */
 static bool add_winners(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
@@ -97,7 +98,7 @@ static bool add_winners(CommandSearch *s) {
     return true;
 }
 
-/* Each rule with all that follows it, as long as that takes little of the time. */
+/* Each rule with everything that it enables, as long as that takes little of the time. */
 static bool extend_seeds(CommandSearch *s) {
     const double until = run_seconds(s->r) + EXTEND * s->limit;
     int at;
@@ -106,8 +107,9 @@ static bool extend_seeds(CommandSearch *s) {
     return true;
 }
 
-/* Rules alone, each with what follows; then the best of what came last, with what follows it. */
-static bool price(CommandSearch *s) {
+/* Prices rules alone and with what they enable; then, a few times, the best new set with what
+   it enables. */
+static bool price_sets(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
     const double whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
@@ -127,9 +129,9 @@ static bool price(CommandSearch *s) {
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
-            if (s->places.set[k].seed >= 0 && !extend(s, k)) return false;
+            if (s->places.set[k].seed >= 0 && !extend_each(s, k)) return false;
         const int best = round ? most_promising(s, from, to) : -1;
-        if (best >= 0 && !extend(s, best)) return false;
+        if (best >= 0 && !extend_each(s, best)) return false;
         if (!price_places(&s->prices)) return false;
     }
     run_say(r, "%d places of %d sets of rules, %d of them different, %.1f s", s->places.n,
@@ -137,19 +139,20 @@ static bool price(CommandSearch *s) {
     return true;
 }
 
-/* "onnxruntime" is our own helper at the sizes of this run; anything else is a command. */
+/* A single word NAME for which there is a helper measure-NAME (helper.h) is that helper at the
+   sizes of this run; anything else is a command. */
 static bool name_target(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
     const int threads = r->o->threads;
-    if (strcmp(s->device, "onnxruntime")) {
+    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
+    if (!helper && !strcmp(s->device, "onnxruntime"))
+        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
+                         "the helper measure-onnxruntime is not beside this program");
+    if (!helper) {
         if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, threads);
         return true;
     }
-    char *helper = helper_find(r->arena, "measure-onnxruntime");
-    if (!helper)
-        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
-                         "the helper measure-onnxruntime is not beside this program");
     CommandLine w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, &r->inputs);
@@ -166,7 +169,7 @@ static bool name_target(CommandSearch *s) {
     return s->reads_inputs = true;
 }
 
-/* ---- what is said of it */
+/* ---- what is reported */
 
 static const char *node_name(const CommandSearch *s, int node) {
     const char *type, *name;
@@ -198,8 +201,10 @@ static bool met_before(const CommandSearch *s, int k, const int place[]) {
 
 /* What these places gain: equal ones together, what gains most first. Returns how many. */
 static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
-    PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, nplace), new;
-    int *price = ARENA_NEW(s->r->arena, int, nplace), n = 0;
+    Arena *a = s->r->arena;
+    PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);
+    int *price = ARENA_NEW(a, int, nplace), *order = ARENA_NEW(a, int, nplace), n = 0, m = 0;
+    double *gain = ARENA_NEW(a, double, nplace);
     for (int k = 0; k < nplace; k++) {
         const Place *p = &s->places.place[place[k]];
         const int at = s->prices.of[place[k]];
@@ -213,13 +218,9 @@ static int gains_of(CommandSearch *s, int nplace, const int place[], const Place
             list[n++] = (PlaceGain){node_name(s, p->node[0]), rule_names(s, p), 1,
                                     cost->seconds[0],         cost->seconds[1], cost->expected};
     }
-    for (int k = 1; k < n; k++) {
-        int to = k;
-        for (new = list[k]; to > 0 && total(&list[to - 1]) < total(&new); to--)
-            list[to] = list[to - 1];
-        list[to] = new;
-    }
-    *out = list;
+    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, total(&list[k]));
+    for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
+    *out = sorted;
     return n;
 }
 
@@ -241,7 +242,7 @@ static void keep_reason(CommandSearch *s) {
 }
 
 /* The winner once more, against the original alone. */
-static bool confirm(CommandSearch *s, int best, Derivation *d) {
+static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (best && !wholes_measure(s, 1, &best, true)) return false;
     r->stats.measured_before = s->base;
@@ -262,7 +263,7 @@ static double seconds_given(const IsomerOptions *o) {
                                          : 120;
 }
 
-static bool choose(CommandSearch *s, Derivation *d) {
+static bool choose_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
@@ -271,14 +272,14 @@ static bool choose(CommandSearch *s, Derivation *d) {
     if (!s->places.n) return keep_reason(s), true;
     if (!wholes_start(s)) return false;
     s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
-    return price(s) && combine(s, &best) && confirm(s, best, d);
+    return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
     s->r = r;
     s->folder = run_folder(r->source.model, r->arena, r->error);
-    bool good = s->folder && name_target(s) && choose(s, d);
+    bool good = s->folder && name_target(s) && choose_places(s, d);
     if (s->whole.target) cleanup_run(&s->whole.cleanup);
     if (s->part.target) cleanup_run(&s->part.cleanup);
     if (s->folder) cleanup_run(&s->folder->cleanup);

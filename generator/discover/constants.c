@@ -60,7 +60,7 @@ static Value number_of_type(Search *s, const Type *t, int64_t number) {
     const char *why;
     attr[attrs_find(defs, "value")].real = ex_rational(s->w, number, 1);
     attr[attrs_find(defs, "shape")].ints = (PolyList){t->dim.n, t->dim.v};
-    attr[attrs_find(defs, "dtype")].word = t->dtype;
+    attr[attrs_find(defs, "dtype")].word = (int)t->dtype;
     return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
 }
 

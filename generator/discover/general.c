@@ -106,7 +106,7 @@ static Value fill_of(General *g, Value v) {
         if (poly_constant(g->w, t.dim.v[k], &p) && p > 1 && !(t.dim.v[k] = fresh(g, p, true)))
             return 0;
     attr[attrs_find(defs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
-    attr[attrs_find(defs, "dtype")].word = t.dtype;
+    attr[attrs_find(defs, "dtype")].word = (int)t.dtype;
     return node_make(g->w, &op_fill, attr, 0, NULL, 1, &why);
 }
 

@@ -4,7 +4,7 @@ scripts/models.tsv (or those named) and answers them, verify-rules proves the an
 optimize-model times them on the target with no other rules, and what pays at a place and does not
 follow from the library is kept in rules/discovered, with the question, the models, the places, the
 ratio, the date and the target as a comment. A step whose results are in BUILD/discover is not done
-again; an interrupted one continues.
+again; an interrupted one continues. For some models alone the result goes to BUILD/discover.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
@@ -208,13 +208,13 @@ def where(places):
     )
 
 
-def keep(found, known, stem, target):
+def keep(found, known, stem, path):
     """Writes the rules that pay and do not follow from the library, the best first, with how they
     were found and where they pay."""
     texts, asked = rule_texts(stem + ".proved"), rule_texts(stem + ".candidates")
     best = sorted(found, key=lambda rule: -max(entry[2] for entry in found[rule]))
     day = datetime.date.today().isoformat()
-    path = os.path.join(KEPT, target + ".rules")
+    target = os.path.basename(path)[: -len(".rules")]
     kept = [rule for rule in best if rule not in known]
     with open(path, "w", encoding="utf-8") as file:
         for rule in kept:
@@ -272,7 +272,8 @@ def main():
             found.setdefault(rule, []).append((model, places, ratio))
     os.makedirs(KEPT, exist_ok=True)
     known = regained(stem)
-    best, kept = keep(found, known, stem, options.target)
+    folder = WORK if options.models else KEPT
+    best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
@@ -293,7 +294,8 @@ def main():
         "|---|---|",
         *(f"| {name} | {ratio:.2f} |" for name, ratio in sorted(ratios, key=lambda x: -x[1])),
     ]
-    write_table(lines)
+    if not options.models:
+        write_table(lines)
     print("\n".join(lines))
 
 

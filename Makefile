@@ -6,6 +6,7 @@
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
+#   make discover        asks the models and keeps in rules/discovered what pays
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
@@ -49,7 +50,8 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c generator/discover_rules.c \
+    verifier/verify_rules.c
 # A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
 # virtual environment. CUDA=none: without it. Nothing of CUDA is linked.
 CUDA_HOME ?= /usr/local/cuda
@@ -67,7 +69,7 @@ sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
-GENERATOR := $(call objects,$(call sources,generator))
+GENERATOR := $(call objects,$(call sources,generator generator/discover))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(addprefix $(BUILD)/,$(subst _,-,$(basename $(notdir $(MAINS)))))
 # Where MPI is installed there is one more program.
@@ -84,7 +86,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: discover fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -118,6 +120,8 @@ $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerat
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
 $(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/compare-rules: $(BUILD)/libisomer.a
+$(BUILD)/discover-rules: $(BUILD)/generator/discover_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/discover-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
@@ -366,6 +370,11 @@ check-obligations: all
 # WITHOUT=--without-size-4 it takes minutes.
 rules: all
 	BUILD=$(BUILD) scripts/rules $(WITHOUT)
+# Asks the models of scripts/models.tsv, answers, proves, times on the target, and keeps in
+# rules/discovered what pays (scripts/discover.py). Steps whose results are in build/discover are
+# not repeated.
+discover: all
+	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an
 # operator's definition changed.
 prove: all
@@ -376,10 +385,11 @@ FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAM
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
+DISCOVERED := $(wildcard rules/discovered/*.rules)
 install: all
 	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) \
 	    $(addprefix $(SHARE)/,man/man1 bash-completion/completions zsh/site-functions \
-	    isomer/scripts isomer/rules/generated)
+	    isomer/scripts isomer/rules/generated isomer/rules/discovered)
 	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
@@ -394,6 +404,7 @@ install: all
 	install -m 644 search/isomer.h ops/backend/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
+	$(if $(DISCOVERED),install -m 644 $(DISCOVERED) $(SHARE)/isomer/rules/discovered)
 	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc
 	for f in isomer-config isomer-config-version; do \
 	    $(FILL) scripts/packaging/$$f.cmake.in > $(INSTALLED)/lib/cmake/isomer/$$f.cmake || exit; \

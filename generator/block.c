@@ -127,8 +127,10 @@ static bool holds_at(Lift *l, const Rule *rule, int length) {
     Value *out = ARENA_NEW(l->arena, Value, 2 * i.from.nout);
     memcpy(out, i.from.out, (size_t)i.from.nout * sizeof *out);
     memcpy(out + i.from.nout, i.to.out, (size_t)i.to.nout * sizeof *out);
-    Graph g = {i.ninput, 2 * i.from.nout, i.input, out};
-    return lift_try(l, &g, SAMPLES_BLOCK) == LIFT_TRUE && !l->npositive;
+    Graph g = {i.ninput, 2 * i.from.nout, i.input, out}, expanded;
+    ValueMap map;
+    if (!graph_expand(l->w, l->arena, &g, &expanded, &map, &e)) return false;
+    return lift_try(l, &expanded, SAMPLES_BLOCK) == LIFT_TRUE && !l->npositive;
 }
 
 static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {

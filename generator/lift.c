@@ -31,16 +31,27 @@ Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
     l->mark = world_mark(w);
     return l;
 }
+Lift *lift_over(World *w, uint64_t seed) {
+    Lift *l = ARENA_NEW(w->arena, Lift, 1);
+    l->w = w;
+    l->seed = l->draw = seed;
+    l->arena = arena_new(arena_escape(w->arena), 0);
+    programs_open(l);
+    l->run = program_runner(true);
+    l->mode = LIFT_NUMBERS;
+    return l;
+}
 void lift_free(Lift *l) {
     if (!l) return;
+    World *w = l->s ? l->w : NULL;
     programs_close(l);
     arena_free(l->arena);
-    world_free(l->w);
+    world_free(w);
 }
 
 /* ---- fresh sizes */
 
-static Poly fresh_variable(Lift *l, bool attribute) {
+Poly lift_fresh(Lift *l, bool attribute) {
     Poly p = poly_named(l->w, arena_format(l->arena, attribute ? "_a%d" : "_s%d", l->nfresh++));
     if (attribute && l->nattribute < LIFT_SYMBOLS)
         l->attribute[l->nattribute++] = poly_is_symbol(l->w, p);
@@ -48,7 +59,7 @@ static Poly fresh_variable(Lift *l, bool attribute) {
 }
 
 static Poly fresh_dim(Lift *l, Poly uniform) {
-    Poly p = fresh_variable(l, false);
+    Poly p = lift_fresh(l, false);
     if (l->ndim == LIFT_SYMBOLS) return p;
     l->uniform[l->ndim] = uniform;
     return l->dim[l->ndim++] = p;
@@ -86,7 +97,7 @@ static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) 
     *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n,
                      value->v, NULL};
     Poly *v = ARENA_NEW(l->arena, Poly, value->n);
-    for (int k = 0; k < value->n; k++) v[k] = fresh_variable(l, true);
+    for (int k = 0; k < value->n; k++) v[k] = lift_fresh(l, true);
     return y->v = v;
 }
 
@@ -104,7 +115,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
                 used |= poly_mentions(l->w, v->general[j].ints.v[i], l->s->size[k]);
         if (!used || l->mode == LIFT_UNIFORM) continue;
         from[n] = l->s->size[k];
-        to[n++] = fresh_variable(l, true);
+        to[n++] = lift_fresh(l, true);
     }
     for (int k = 0; k < v->nfree; k++) {
         bool fixed =
@@ -112,7 +123,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
                              (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
         Poly tie = l->mode == LIFT_TIED && v->chosen[k] ? tied(l, v->choice[k]) : 0;
         from[n] = v->free[k];
-        to[n++] = fixed ? v->choice[k] : tie ? tie : fresh_variable(l, true);
+        to[n++] = fixed ? v->choice[k] : tie ? tie : lift_fresh(l, true);
     }
     for (int k = 0; k < attrs_count(v->op->attrs); k++) {
         PolyList *list = &attr[k].ints;
@@ -238,7 +249,7 @@ static bool eliminate_multiple(Lift *l, Poly p) {
     for (int k = 0; k < n; k++)
         for (int j = 0; j < n; j++) {
             if (j == k || is_attribute(l, s[k])) continue;
-            Poly x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh_variable(l, false));
+            Poly x = poly_mul(l->w, poly_symbol(l->w, s[j]), lift_fresh(l, false));
             if (!poly_subst(l->w, p, 1, &s[k], &x)) return add_solution(l, s[k], x), true;
         }
     return false;
@@ -284,6 +295,15 @@ static bool solve_equations(Lift *l, const Poly eq[], int n, bool *consistent) {
     return false;
 }
 
+bool lift_solve(Lift *l, int n, const Poly eq[]) {
+    bool consistent = true;
+    while (consistent && solve_equations(l, eq, n, &consistent)) continue;
+    /* All are solved. */
+    for (int k = 0; k < n && consistent; k++)
+        consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
+    return consistent;
+}
+
 static bool solve_graph(Lift *l, const Graph *g) {
     LitList needs = graph_needs(l->w, l->arena, g);
     Poly eq[LIFT_EQUATIONS];
@@ -296,12 +316,7 @@ static bool solve_graph(Lift *l, const Graph *g) {
         for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++)
             eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
     }
-    bool consistent = true;
-    while (consistent && solve_equations(l, eq, n, &consistent)) continue;
-    /* All are solved. */
-    for (int k = 0; k < n && consistent; k++)
-        consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
-    return consistent;
+    return lift_solve(l, n, eq);
 }
 
 static bool lift_at(Lift *l, const Candidate *c, Graph *g) {

@@ -33,6 +33,14 @@ struct Lift {
     int npositive;
     Poly positive[LIFT_POSITIVE]; /* sums of sizes: it is false where one of them is 0 */
 };
+/* Without a set of operators, over a World that stays its owner's: for graphs whose sizes are
+   symbols already. lift_free frees it. */
+Lift *lift_over(World *, uint64_t seed);
+/* A size, or an unknown of attributes, that nothing else mentions. */
+Poly lift_fresh(Lift *, bool attribute);
+/* Solves eq[k] = 0, n of them, for symbols, as from[] and to[]: unknowns of attributes first, sizes
+   where several are unknown. false: some equation is left, or contradicts the others. */
+bool lift_solve(Lift *, int n, const Poly eq[]);
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
 /* Outputs k and k + nout/2 agree at random sizes and points. */
 LiftResult lift_try(Lift *, const Graph *, int samples);

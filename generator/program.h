@@ -23,7 +23,15 @@ typedef enum ProgramStep {
     PROGRAM_POWER,
     PROGRAM_CALL
 } ProgramStep;
-enum { BANK_TEMP = 3, BANK_OUT, BANK_CONST, BANK_SHIFT = 28, PROGRAM_WORDS = 400000 };
+/* The first banks are the inputs. */
+enum {
+    PROGRAM_INPUTS = 8,
+    BANK_TEMP = PROGRAM_INPUTS,
+    BANK_OUT,
+    BANK_CONST,
+    BANK_SHIFT = 28,
+    PROGRAM_WORDS = 400000
+};
 typedef struct Program {
     int nword, ntemp, nout;
     const uint32_t *word;
@@ -33,11 +41,12 @@ typedef struct Program {
 
 /* Output `port` of a signature; names in its types, attributes and needs have the values in sizes;
    real variables are constants drawn from their names. NULL: it has no definition, or not at these
-   sizes, or is too large. */
+   sizes, has more than PROGRAM_INPUTS
+   inputs, or is too large. */
 Program *program_new(World *, Arena *, Sig, int port, Sizes);
-/* in[k]: the elements of input k; temp has room for ntemp. With exponents, what is not known (a
-   division by zero, a root of a negative number) is RESIDUE_NONE at that point, and so is what is
-   made of it. */
+/* in[k]: the elements of input k, PROGRAM_INPUTS of them, NULL where there is none; temp has room
+   for ntemp. With exponents, what is not known (a division by zero, a root of a negative number) is
+   RESIDUE_NONE at that point, and so is what is made of it. */
 typedef void (*ProgramRun)(const Program *, const Lanes *const in[], Lanes *temp, Lanes *out);
 /* y[lane] = sum of residue times coefficient modulo 2^64; 2 * LANES coefficients for each
    element. */

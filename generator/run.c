@@ -140,7 +140,11 @@ static void power(const Lanes *a, const Lanes *b, Lanes *y) {
 }
 
 INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
-    TermRun r = {{in[0], in[1], in[2], temp, out, p->constant}};
+    TermRun r;
+    memcpy(r.bank, in, PROGRAM_INPUTS * sizeof *in);
+    r.bank[BANK_TEMP] = temp;
+    r.bank[BANK_OUT] = out;
+    r.bank[BANK_CONST] = p->constant;
     for (const uint32_t *w = p->word, *end = w + p->nword; w < end; w += 3 + w[1]) {
         Lanes *y =
             (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));

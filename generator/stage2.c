@@ -127,8 +127,9 @@ static bool sizes_fit(Sample *s, NodeList live) {
 static bool sample_node(Sample *s, NodeId id) {
     Lift *l = s->l;
     Node node = node_get(l->w, id);
-    const Lanes *in[3] = {0};
-    for (int k = 0; k < node.nin && k < 3; k++) in[k] = !node.in[k] ? NULL : s->tensor[node.in[k]];
+    const Lanes *in[PROGRAM_INPUTS] = {0};
+    for (int k = 0; k < node.nin && k < PROGRAM_INPUTS; k++)
+        in[k] = !node.in[k] ? NULL : s->tensor[node.in[k]];
     for (int p = 0; p < node.nout; p++) {
         Value v = node.out + (Value)p;
         s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));

@@ -13,8 +13,8 @@ typedef struct Unroll {
     Arena *arena;
     Sizes sizes;    /* with indices and bound variables, as they are bound */
     int64_t *value; /* the same array */
-    int64_t in_dim[3][RANK_MAX];
-    int in_rank[3], nin;
+    int64_t in_dim[PROGRAM_INPUTS][RANK_MAX];
+    int in_rank[PROGRAM_INPUTS], nin;
     Intern *seen; /* step without destination -> number, whose destination is dst[number] */
     uint32_t *dst;
     int dst_room;
@@ -269,7 +269,7 @@ static uint32_t operand_of(Unroll *u, Ex e) {
 
 static bool bind_inputs(Unroll *u, const SigInfo *i) {
     u->nin = i->nin;
-    if (i->nin > 3) return false;
+    if (i->nin > PROGRAM_INPUTS) return false;
     for (int k = 0; k < i->nin; k++) {
         u->in_rank[k] = -1;
         if (!i->in[k]) continue;

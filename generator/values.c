@@ -143,7 +143,7 @@ static const Lanes *value_of(Values *, Ref);
 static bool compute_value(Values *v, Ref r, Lanes *out) {
     const Instr *in = &v->t.in[ref_instr(r)];
     Program *p = program_of(v, v->cone[ref_instr(r)].typing, ref_port(r));
-    const Lanes *arg[TERM_ARGS] = {0};
+    const Lanes *arg[PROGRAM_INPUTS] = {0};
     if (!p) return false;
     for (int k = 0; k < v->s->form[in->op].narg; k++)
         if (!(arg[k] = value_of(v, in->arg[k]))) return false;

@@ -119,7 +119,7 @@ static bool read_options(ExportProgram *p) {
 static bool read_rules(ExportProgram *p) {
     for (int k = 0; k < p->o.files.n; k++)
         if (!rules_read(p->arena, p->o.files.v[k], &p->set, &p->error)) return false;
-    return p->o.files.n || installed_rules(p->arena, &p->set, &p->error);
+    return p->o.files.n || installed_rules(p->arena, NULL, &p->set, &p->error);
 }
 
 /* ---- messages */

@@ -7,13 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_" /* of the names of targets */
 static const struct Place {
-    const char *library, *generated;
-} places[] = {{"/../rules/library", "/../rules/generated/search"},
-              {"/../../rules/library", "/../../rules/generated/search"},
-              {"/../../../rules/library", "/../../../rules/generated/search"},
-              {"/../../../../rules/library", "/../../../../rules/generated/search"},
-              {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
+    const char *library, *generated, *discovered;
+} places[] = {
+    {"/../rules/library", "/../rules/generated/search", "/../rules/discovered"},
+    {"/../../rules/library", "/../../rules/generated/search", "/../../rules/discovered"},
+    {"/../../../rules/library", "/../../../rules/generated/search", "/../../../rules/discovered"},
+    {"/../../../../rules/library", "/../../../../rules/generated/search",
+     "/../../../../rules/discovered"},
+    {"/../share/isomer/rules", "/../share/isomer/rules/generated",
+     "/../share/isomer/rules/discovered"}};
 
 bool installed_folder(char *out) {
     Dl_info info;
@@ -47,18 +51,21 @@ static bool read_files(Arena *a, const char *pattern, RuleSet *set, int *files, 
     return good;
 }
 
-bool installed_rules(Arena *a, RuleSet *set, Error *e) {
+bool installed_rules(Arena *a, const char *target, RuleSet *set, Error *e) {
     char folder[INSTALLED_PATH];
-    int files = 0;
+    int files = 0, more;
     if (installed_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            int generated;
             if (!read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
                             &files, e))
                 return false;
-            if (files)
-                return read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
-                                  set, &generated, e);
+            if (!files) continue;
+            const char *generated = arena_format(a, "%s%s/*.rules", folder, places[k].generated);
+            if (!read_files(a, generated, set, &more, e)) return false;
+            return !target || target[strspn(target, LETTERS)] ||
+                   read_files(
+                       a, arena_format(a, "%s%s/%s.rules", folder, places[k].discovered, target),
+                       set, &more, e);
         }
     return error_set(e, E_ENVIRONMENT, "rules",
                      "no rule library found next to this program; name a file of rules");

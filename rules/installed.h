@@ -1,5 +1,5 @@
-/* installed.h -- the rules that come with the programs: the library and the search set, beside the
-   program that was built or installed with it. */
+/* installed.h -- the rules that come with the programs: the library, the search set and what was
+   discovered, beside the program that was built or installed with it. */
 #ifndef ISOMER_RULES_INSTALLED_H
 #define ISOMER_RULES_INSTALLED_H
 #include "rules/rule.h"
@@ -7,6 +7,7 @@
 enum { INSTALLED_PATH = 4096 };
 /* INSTALLED_PATH bytes: the folder of the file that this code was loaded from. */
 bool installed_folder(char *out);
-/* Appends them in the order of the files' names. E_ENVIRONMENT: there are none. */
-bool installed_rules(Arena *, RuleSet *, Error *);
+/* Appends them in the order of the files' names; of the discovered ones those that paid on this
+   target (its name; NULL, or one without such rules: none). E_ENVIRONMENT: there are no rules. */
+bool installed_rules(Arena *, const char *target, RuleSet *, Error *);
 #endif

@@ -70,7 +70,7 @@ const Instance *library_instance(const Library *l, int rule, int nlength, const 
 
 bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
     *l = (Library){.set.arena = a};
-    if (!o->rules && !installed_rules(a, &l->set, e)) return false;
+    if (!o->rules && !installed_rules(a, o->target, &l->set, e)) return false;
     if (o->rules && strcmp(o->rules, "none") && !rules_read(a, o->rules, &l->set, e)) return false;
     l->n = l->set.n;
     l->rule = ARENA_NEW(a, LibraryRule, l->n);

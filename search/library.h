@@ -7,6 +7,7 @@
 typedef struct LibraryOptions {
     /* A file; "none"; NULL: the library beside the program or installed with it. */
     const char *rules;
+    const char *target; /* whose discovered rules are read, too; NULL: none are */
     int nenable, ndisable;
     const char *const *enable, *const *disable; /* rule names; enable: only these */
     unsigned allow;                             /* classes beyond the default ones */

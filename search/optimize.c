@@ -30,6 +30,7 @@ static bool open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
     LibraryOptions l = {.rules = r->o->rules,
+                        .target = r->o->measure_with ? r->o->measure_with : "isomer",
                         .allow = allow,
                         .nenable = r->o->enable.n,
                         .enable = r->o->enable.v,

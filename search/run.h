@@ -41,8 +41,10 @@ typedef struct RunStats {
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
     int nplace;
-    const PlaceGain *place; /* the largest gain first */
-    const char *reason;     /* why nothing gains; NULL: it is not known */
+    const PlaceGain *place; /* rewritten; the largest gain first */
+    int ngain;
+    const PlaceGain *gain; /* all that gain by themselves, also where they overlap */
+    const char *reason;    /* why nothing gains; NULL: it is not known */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */

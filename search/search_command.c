@@ -189,18 +189,28 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 
 static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
-/* Equal ones together, what gains most first. */
-static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
+/* Two sets made the same change here. */
+static bool met_before(const CommandSearch *s, int k, const int place[]) {
+    const Place *p = &s->places.place[place[k]];
+    for (int j = 0; j < k; j++)
+        if (s->places.place[place[j]].node[0] == p->node[0] &&
+            s->prices.of[place[j]] == s->prices.of[place[k]])
+            return true;
+    return false;
+}
+
+/* What these places gain: equal ones together, what gains most first. Returns how many. */
+static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
     Arena *a = s->r->arena;
-    PlaceGain *list = ARENA_NEW(a, PlaceGain, c->nplace),
-              *sorted = ARENA_NEW(a, PlaceGain, c->nplace);
-    int *price = ARENA_NEW(a, int, c->nplace), *order = ARENA_NEW(a, int, c->nplace), n = 0, m = 0;
-    double *gain = ARENA_NEW(a, double, c->nplace);
-    for (int k = 0; k < c->nplace; k++) {
-        const Place *p = &s->places.place[c->place[k]];
-        const int at = s->prices.of[c->place[k]];
+    PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);
+    int *price = ARENA_NEW(a, int, nplace), *order = ARENA_NEW(a, int, nplace), n = 0, m = 0;
+    double *gain = ARENA_NEW(a, double, nplace);
+    for (int k = 0; k < nplace; k++) {
+        const Place *p = &s->places.place[place[k]];
+        const int at = s->prices.of[place[k]];
         const PartPrice *cost = &s->prices.v[at];
         int same = 0;
+        if (met_before(s, k, place)) continue;
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else
@@ -210,8 +220,8 @@ static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
     }
     for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, total(&list[k]));
     for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
-    s->r->stats.nplace = n;
-    s->r->stats.place = sorted;
+    *out = sorted;
+    return n;
 }
 
 /* Why nothing gains. */
@@ -237,10 +247,11 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     if (best && !wholes_measure(s, 1, &best, true)) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
+    r->stats.ngain = gains_of(s, s->nranked, s->ranked, &r->stats.gain);
     keep_reason(s);
     if (!best || s->v[best].ratio > TIE || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
-    keep_gains(s, &s->v[best]);
+    r->stats.nplace = gains_of(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return wholes_apply(s, &s->v[best], r->arena, d);
 }
 

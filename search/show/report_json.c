@@ -84,10 +84,10 @@ static void add_numbers(const RunStats *s, double seconds, cJSON *o) {
     else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
-static void json_places(const RunStats *s, bool changed, cJSON *o) {
-    cJSON *list = cJSON_AddArrayToObject(o, "places");
-    for (int k = 0; k < s->nplace && changed; k++) {
-        const PlaceGain *p = &s->place[k];
+static void json_gains(cJSON *o, const char *name, int n, const PlaceGain *gain) {
+    cJSON *list = cJSON_AddArrayToObject(o, name);
+    for (int k = 0; k < n; k++) {
+        const PlaceGain *p = &gain[k];
         cJSON *x = cJSON_CreateObject();
         cJSON_AddItemToArray(list, x);
         cJSON_AddStringToObject(x, "node", p->node);
@@ -96,6 +96,11 @@ static void json_places(const RunStats *s, bool changed, cJSON *o) {
         cJSON_AddBoolToObject(x, "timed", !p->expected);
         json_pair(x, "seconds", p->before, p->after);
     }
+}
+
+static void json_places(const RunStats *s, bool changed, cJSON *o) {
+    json_gains(o, "places", changed ? s->nplace : 0, s->place);
+    json_gains(o, "gains", s->ngain, s->gain);
     if (!changed && s->reason) cJSON_AddStringToObject(o, "reason", s->reason);
     else cJSON_AddNullToObject(o, "reason");
 }

@@ -55,7 +55,8 @@ World *__wrap_graph_world_new(Escape *escape, size_t limit) {
 static bool same_rules(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 
 bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
-    if (!ready.is_child || w != ready.w || !same_rules(o->rules, ready.rules))
+    if (!ready.is_child || w != ready.w || !same_rules(o->rules, ready.rules) ||
+        !same_rules(o->target, "isomer"))
         return __real_library_open(w, a, o, l, e);
     *l = ready.library;
     return library_choose(l, o, e);
@@ -73,7 +74,7 @@ void __wrap_escape_raise(Escape *escape, ErrorKind kind, const char *format, ...
 static bool prepare(void) {
     Error e = {0};
     char reason[256] = "";
-    LibraryOptions options = {.rules = ready.rules};
+    LibraryOptions options = {.rules = ready.rules, .target = "isomer"};
     ready.w = __real_graph_world_new(&ready.escape, 0);
     Device *device = NULL;
     const Backend *cpu = backend_open("cpu", &e); /* and the libraries that it opens */

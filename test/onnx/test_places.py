@@ -90,6 +90,7 @@ def test_a_rule_is_used_where_it_pays_and_only_there(run, pricing, tmp_path):
     assert kinds.count("BatchNormalization") == 3, done.stdout
     assert said["rules"][0]["count"] == 1
     (place,) = said["places"]
+    assert place in said["gains"]
     assert place["rules"] == "conv-batchnorm" and place["count"] == 1 and place["timed"]
     assert place["seconds"]["after"] < place["seconds"]["before"]
     assert done.stdout.lstrip().startswith("place"), "what gained most comes first"

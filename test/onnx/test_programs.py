@@ -10,6 +10,7 @@ PROGRAMS = [
     name
     for name in (
         "compare-rules",
+        "discover-rules",
         "export-rules",
         "generate-rules",
         "optimize-model",

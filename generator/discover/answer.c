@@ -1,0 +1,114 @@
+/* answer.c -- the search for answers to one question: a bank of terms that begins with the
+   question's own nodes and grows, depth by depth, by all operators that fit; at each depth what it
+   holds is compared with the goals, joined with itself, and completed by constants. */
+#include "generator/discover/answer.h"
+#include "generator/discover/answer_inner.h"
+#include "graphs/world.h"
+#include <string.h>
+
+enum { CONSTANTS_USED = 40, TERMS_MOST = 30000 };
+
+static void grow_one(Search *s, Found t, bool first) {
+    TypeId type = value_type_id(s->w, t.v);
+    const Moves *m = moves_of(s, 1, &type);
+    bool fresh;
+    for (int k = first ? 0 : m->first; k < (first ? m->first : m->n) && s->left > 0; k++) {
+        if (!s->moves_data && sig_source(s, m->v[k])) continue;
+        Value v = sig_node(s, m->v[k], &t.v);
+        if (v) term_put(s, v, t.depth + 1, 0, &fresh);
+    }
+}
+
+/* What the question's nodes with more inputs make of this term in place of one. */
+static void grow_like(Search *s, Found t) {
+    for (int k = 0; k < s->live.n && s->left > 0; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin < 3) continue;
+        for (int j = 0; j < n.nin; j++) {
+            if (!n.in[j] || value_is_constant(s, n.in[j])) continue;
+            Value *in = ARENA_NEW(s->a, Value, n.nin);
+            Attr attr[ATTRS_MAX];
+            const char *why;
+            bool fresh;
+            memcpy(in, n.in, (size_t)n.nin * sizeof *in);
+            in[j] = t.v;
+            sig_attr(s->w, n.sig, attr);
+            Value v = node_make(s->w, n.op, attr, n.nin, in, n.nout, &why);
+            if (v && sig_fits(s, node_get(s->w, value_node(s->w, v)).sig))
+                term_put(s, v, t.depth + 1, 0, &fresh);
+        }
+    }
+}
+
+static void grow_two(Search *s, Found a, Found b, bool first) {
+    for (int swap = 0; swap < 2; swap++) {
+        const Value in[2] = {swap ? b.v : a.v, swap ? a.v : b.v};
+        const TypeId type[2] = {value_type_id(s->w, in[0]), value_type_id(s->w, in[1])};
+        const Moves *m = moves_of(s, 2, type);
+        int depth = 1 + a.depth + (a.v == b.v ? 0 : b.depth);
+        bool fresh;
+        for (int k = first ? 0 : m->first; k < (first ? m->first : m->n) && s->left > 0; k++) {
+            Value v = sig_node(s, m->v[k], in);
+            if (v) term_put(s, v, depth, 0, &fresh);
+        }
+        if (a.v == b.v) break;
+    }
+}
+
+/* All terms of the depth: those of the question's operators and of views before those of others. */
+static void grow(Search *s, int depth) {
+    for (int first = 1; first >= 0; first--)
+        for (int k = 0; k < s->nterm && s->nterm < TERMS_MOST && s->left > 0; k++) {
+            if (s->term[k].depth >= depth) continue;
+            grow_one(s, s->term[k], first);
+            if (first) grow_like(s, s->term[k]);
+            for (int j = 0; j <= k && s->left > 0; j++)
+                if (s->term[j].depth + (j == k ? 0 : s->term[k].depth) < depth)
+                    grow_two(s, s->term[k], s->term[j], first);
+            for (int j = 0; j < s->nconstant && j < CONSTANTS_USED && s->left > 0; j++)
+                if (s->constant[j].size <= 1) grow_two(s, s->term[k], s->constant[j], first);
+        }
+}
+
+static void search_run(Search *s) {
+    goals_open(s);
+    if (!s->ngoal) return;
+    constants_grow(s);
+    for (int depth = 0; depth <= s->o->depth; depth++) {
+        s->left = s->o->steps;
+        grow(s, depth);
+        goals_look(s, depth);
+        s->left = s->o->steps;
+        holes_look(s, depth);
+    }
+}
+
+bool question_answer(Arena *keep, const Question *q, const AnswerOptions *o, Answers *answers,
+                     AnswerStats *stats, Error *e) {
+    World *w = graph_world_new(arena_escape(keep), 0);
+    Arena *a = arena_new(arena_escape(keep), 0);
+    Search *s = ARENA_NEW(a, Search, 1);
+    *s = (Search){.w = w,
+                  .a = a,
+                  .q = q,
+                  .o = o,
+                  .stats = stats,
+                  .keep = keep,
+                  .answers = answers,
+                  .left = o->steps,
+                  .constants_most = SEARCH_CONSTANTS};
+    s->run = program_runner(true);
+    s->keys[0] = intern_new(a);
+    s->keys[1] = intern_new(a);
+    s->marks = intern_new(a);
+    s->move_keys = intern_new(a);
+    s->constant = ARENA_NEW(a, Found, SEARCH_CONSTANTS);
+    s->l = lift_over(w, o->seed);
+    if (search_open(s, e)) search_run(s);
+    lift_free(s->l);
+    Intern *const all[] = {s->keys[0], s->keys[1], s->marks, s->move_keys};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) intern_free(all[k]);
+    arena_free(a);
+    world_free(w);
+    return e->kind == E_NONE;
+}

@@ -1,0 +1,31 @@
+/* answer.h -- answers to one question: graphs that compute the same and cost less. */
+#ifndef ISOMER_ANSWER_H
+#define ISOMER_ANSWER_H
+#include "generator/discover/question.h"
+
+typedef struct AnswerOptions {
+    int depth;     /* operators on data since the last landmark, at most */
+    int steps;     /* evaluations, at most, of each depth */
+    uint64_t seed; /* of the points */
+    double worse;  /* an answer may be estimated to cost so many times what the question does */
+} AnswerOptions;
+typedef struct AnswerStats {
+    uint64_t typed, evaluated, solved;
+    uint64_t equations; /* what was equal at the small sizes */
+    uint64_t untrue;    /* of these, what was not at others, or not known */
+} AnswerStats;
+typedef struct Answer {
+    const char *body; /* of a rule: inputs, from, to, where */
+    double ratio;     /* estimated seconds of the question to those of the answer */
+    const char *how;
+    int depth;
+} Answer;
+typedef struct Answers {
+    int n;
+    Answer v[8];
+} Answers;
+/* The answers live in the arena, the cheapest last. E_INVALID: the question's graph cannot be read,
+   or has no values at any small sizes. Memory comes from the arena's Escape and is given back. */
+bool question_answer(Arena *, const Question *, const AnswerOptions *, Answers *, AnswerStats *,
+                     Error *);
+#endif

@@ -1,0 +1,133 @@
+/* answer_inner.h -- what the files of one question's search share. Values are kept at small sizes,
+   each element at LANES random points; constants of the question have one value at all points.
+   Types are over the question's symbols, so that an operator fits where what it needs of sizes
+   follows from what the question needs. Nothing here knows an operator but those named in meeting
+   (add, sub, mul) and in writing (broadcast, concat, split, fill). */
+#ifndef ISOMER_ANSWER_INNER_H
+#define ISOMER_ANSWER_INNER_H
+#include "generator/discover/answer.h"
+#include "generator/lift_inner.h"
+#include "graphs/constants.h"
+#include "ops/core/facts.h"
+
+enum {
+    SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
+    SEARCH_TYPES = 24,
+    SEARCH_CONSTANTS = 1200,
+    SEARCH_GOALS = 60,
+    SEARCH_UNKNOWNS = 300
+};
+typedef struct Found {
+    Value v;
+    uint64_t key;
+    double cost;
+    int depth; /* operators on data since the last landmark */
+    int size;  /* of a constant: operators */
+    bool constant;
+} Found;
+typedef struct Moves { /* operators that accept arguments of certain types */
+    int n, first;      /* the first ones are of the question, or views */
+    Sig *v;
+} Moves;
+typedef struct Goal {
+    int parent; /* -1: none; else sig applied to this goal's value gives the parent's */
+    Sig sig;
+    TypeId type;
+    const Lanes *x;
+    int n, axis; /* axis: of the concat of several outputs; -1: the one output itself */
+    uint64_t key;
+} Goal;
+typedef struct SigFacts {                       /* of a signature, found by evaluating it */
+    bool looked;                                /* source is known */
+    signed char linear[2 * PROGRAM_INPUTS + 1]; /* 1: yes, -1: no, 0: not known yet */
+    const int *source;
+} SigFacts;
+typedef struct Search {
+    World *w;
+    Arena *a;
+    Lift *l;
+    Facts *facts;
+    const Question *q;
+    const AnswerOptions *o;
+    AnswerStats *stats;
+    Arena *keep; /* of the answers */
+    Answers *answers;
+    Graph g;
+    NodeList live;
+    Constants constants;
+    Sizes small, real;
+    ProgramRunner run;
+    bool positive;       /* constants are */
+    bool moves_data;     /* the question has views of data: only then answers get more of them */
+    const Lanes **value; /* by value; NULL: not computed yet */
+    uint32_t value_room, program_room, facts_room, cost_room;
+    Program **program; /* by signature and port */
+    SigFacts *sig;     /* by signature */
+    double *cost;      /* by node: seconds; 0: not known yet */
+    int ntype, nterm, term_room, nconstant, constants_most, ngoal;
+    TypeId type[SEARCH_TYPES];
+    Found *term;     /* data */
+    Found *constant; /* constants */
+    Intern *keys[2]; /* of data terms, of constants: keys in the order of term and constant */
+    Intern *marks;
+    Intern *move_keys;
+    Moves *moves;
+    int move_room;
+    Goal goal[SEARCH_GOALS];
+    int rank, completed; /* the most axes of a constant of the question; terms that were completed
+                            by constants already */
+    int64_t left;        /* evaluations */
+    double price, best;  /* of the question; what an answer must cost less than */
+} Search;
+
+/* ---- bank.c: values and terms */
+int count_of(Search *, TypeId); /* elements at the small sizes; -1: too many, or none */
+/* The value at the small sizes; NULL: it has none. */
+const Lanes *value_at(Search *, Value);
+Program *program_of_sig(Search *, Sig, int port);
+uint64_t value_key(TypeId, const Lanes *, int n); /* by residues alone */
+bool value_is_constant(Search *, Value);
+uint32_t residue_inverse(uint64_t);                /* of a number that is not 0 */
+double graph_cost(Search *, int n, const Value[]); /* seconds of what they need, at real sizes */
+/* A node of this signature; 0: it does not type. */
+Value sig_node(Search *, Sig, const Value in[]);
+/* The term of a value: old, new, or -1 where it has no values or costs too much. *fresh: it is
+   new. */
+int term_put(Search *, Value, int depth, int size, bool *fresh);
+/* The term of this key; -1: none. */
+int term_find(const Search *, bool constant, uint64_t key);
+/* Draws the sizes and the inputs, and takes the question's nodes as the first terms. */
+bool search_open(Search *, Error *);
+
+/* ---- moves.c: which operators fit */
+const Moves *moves_of(Search *, int nin, const TypeId in[]);
+/* Each output element is this element of the one input; NULL: it is no view. */
+const int *sig_source(Search *, Sig);
+/* Linear in input k; in all inputs together; in all but input k, taken together. */
+enum { LINEAR_ALL = PROGRAM_INPUTS, LINEAR_BUT };
+bool sig_linear(Search *, Sig, int which);
+/* All signatures of this operator on such arguments, with attributes of the question and derived
+   ones; it may need more of sizes than the question (sig_fits). */
+typedef void SigFound(void *user, Sig);
+void each_signature(Search *, const Op *, int nin, const TypeId in[], SigFound *, void *user);
+/* The question has a node of it; or it works element by element, or the question is so small that
+   it may become any other. */
+bool op_in_question(const Search *, const Op *);
+bool op_is_near(const Search *, const Op *);
+/* What it needs of sizes follows from what the question needs. */
+bool sig_fits(Search *, Sig);
+
+/* ---- goals.c */
+void goals_open(Search *);
+/* A value that equals the goal: an answer, if its price is right and it holds at other sizes. */
+void goal_met(Search *, const Goal *, Value, const char *how, int depth);
+/* Terms that equal goals, or do so together with another term. */
+void goals_look(Search *, int depth);
+
+/* ---- holes.c: constants solved for */
+void holes_look(Search *, int depth);
+/* ---- constants.c: terms over constants, and those that have a given value */
+void constants_grow(Search *);
+/* A constant of this type and these residues (the same at all points); 0: not found. */
+Value constant_explain(Search *, TypeId, const Lanes *);
+#endif

@@ -1,0 +1,224 @@
+/* constants.c -- terms over the question's constants, which cost nothing: views of them, what
+   operators of the question make of them, and what operators make of two that are linear in one or
+   in both together. */
+#include "generator/discover/answer_inner.h"
+#include <string.h>
+
+enum { EVALUATIONS = 1500 };
+
+static void put(Search *s, Sig sig, const Value in[], int size) {
+    bool fresh;
+    Value v = sig_node(s, sig, in);
+    if (v) term_put(s, v, 0, size, &fresh);
+}
+
+static void grow_one(Search *s, Found t) {
+    TypeId type = value_type_id(s->w, t.v);
+    const Moves *m = moves_of(s, 1, &type);
+    for (int k = 0; k < m->first; k++) put(s, m->v[k], &t.v, t.size + 1);
+}
+
+static void grow_two(Search *s, Found a, Found b) {
+    const Value in[2] = {a.v, b.v};
+    const TypeId type[2] = {value_type_id(s->w, a.v), value_type_id(s->w, b.v)};
+    const Moves *m = moves_of(s, 2, type);
+    for (int k = 0; k < m->n; k++) {
+        Sig sig = m->v[k];
+        if (op_in_question(s, sig_info(s->w, sig)->op) || sig_linear(s, sig, 0) ||
+            sig_linear(s, sig, 1) || sig_linear(s, sig, LINEAR_ALL))
+            put(s, m->v[k], in, a.size + b.size + 1);
+    }
+}
+
+/* Numbers that stand in the question, and 0 and 1. */
+static void put_numbers(Search *s) {
+    Attr attr[ATTRS_MAX];
+    const char *why;
+    bool fresh;
+    for (int k = -2; k < s->live.n; k++) {
+        const AttrDef *fill = op_fill.attrs;
+        Node n = k < 0 ? (Node){.op = &op_fill} : node_get(s->w, s->live.v[k]);
+        if (k >= 0) sig_attr(s->w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
+            if (n.op->attrs[j].kind != A_REAL) continue;
+            Attr number[ATTRS_MAX] = {0};
+            number[attrs_find(fill, "value")].real =
+                k < 0 ? ex_rational(s->w, k + 2, 1) : attr[j].real;
+            number[attrs_find(fill, "dtype")].word = DT_FLOAT;
+            Value v = node_make(s->w, &op_fill, number, 0, NULL, 1, &why);
+            if (v) term_put(s, v, 0, 0, &fresh);
+        }
+    }
+}
+
+/* ---- the question's nodes on numbers: what is affine in the data has its shift at 0, and its
+   scale at 1 less that */
+
+static Value number_of_type(Search *s, const Type *t, int64_t number) {
+    const AttrDef *defs = op_fill.attrs;
+    Attr attr[ATTRS_MAX] = {0};
+    const char *why;
+    attr[attrs_find(defs, "value")].real = ex_rational(s->w, number, 1);
+    attr[attrs_find(defs, "shape")].ints = (PolyList){t->dim.n, t->dim.v};
+    attr[attrs_find(defs, "dtype")].word = (int)t->dtype;
+    return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
+}
+
+/* Every node of g that types where x is this number. */
+static void put_probe(Search *s, const Graph *g, Value x, const Type *t, int64_t number) {
+    ValueMap map = value_map_new(s->w, s->a);
+    NodeList live = graph_live(s->w, s->a, g);
+    Error ignored = {0};
+    bool fresh;
+    map.to[x] = number_of_type(s, t, number);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(s->w, live.v[k]);
+        bool moved = false;
+        for (int j = 0; j < n.nin; j++) moved |= n.in[j] && map_value(&map, n.in[j]) != n.in[j];
+        if (!moved) continue;
+        Value v = node_mapped(s->w, s->a, live.v[k], &map, &ignored);
+        ignored.kind = E_NONE;
+        if (!v || !sig_fits(s, node_get(s->w, value_node(s->w, v)).sig)) return;
+        for (int port = 0; port < n.nout; port++) {
+            map.to[n.out + (Value)port] = v + (Value)port;
+            if (value_is_constant(s, v)) term_put(s, v + (Value)port, 0, 1, &fresh);
+        }
+    }
+}
+
+/* The question with sizes of 1 on all axes of x but one, where no constant has them. */
+static bool resized(Search *s, Value x, int axis, Graph *g) {
+    const Type *t = value_type(s->w, x);
+    Symbol from[RANK_MAX];
+    Poly to[RANK_MAX];
+    int n = 0;
+    Error ignored = {0};
+    for (int d = 0; d < t->dim.n; d++) {
+        Symbol symbol = poly_is_symbol(s->w, t->dim.v[d]);
+        bool free = d != axis && symbol && t->dim.v[d] != t->dim.v[axis];
+        for (int k = 0; k < s->g.nin && free; k++) {
+            const Type *c = value_type(s->w, s->g.in[k]);
+            for (int j = 0; j < c->dim.n && s->g.in[k] != x; j++)
+                free &= !poly_mentions(s->w, c->dim.v[j], symbol);
+        }
+        if (!free) continue;
+        from[n] = symbol;
+        to[n++] = poly_int(s->w, 1);
+    }
+    return graph_resize(s->w, s->a, &s->g, n, from, to, g, &ignored);
+}
+
+static void put_probes(Search *s) {
+    Value x = 0;
+    int at = 0;
+    for (int k = 0; k < s->g.nin; k++) {
+        if (value_is_constant(s, s->g.in[k])) continue;
+        if (x) return;
+        x = s->g.in[k];
+        at = k;
+    }
+    const Type *t = x ? value_type(s->w, x) : NULL;
+    if (!t || dtype_class(t->dtype) != 'F') return;
+    for (int number = 0; number < 2; number++) {
+        for (int from = 0; from <= t->dim.n; from++) {
+            Type y = {.dtype = t->dtype, .known = true, .dim = {.n = t->dim.n - from}};
+            memcpy(y.dim.v, t->dim.v + from, (size_t)y.dim.n * sizeof *y.dim.v);
+            if (from) put_probe(s, &s->g, x, &y, number);
+        }
+        for (int axis = 0; axis < t->dim.n; axis++) {
+            Graph g;
+            if (resized(s, x, axis, &g))
+                put_probe(s, &g, g.in[at], value_type(s->w, g.in[at]), number);
+        }
+    }
+}
+
+/* Of each two that come before `to`, one of them from `from` on, the other before `other`. */
+static void grow_pairs(Search *s, int from, int to, int other) {
+    for (int k = from; k < to && s->left > 0; k++)
+        for (int j = 0; j < other && j <= k && s->left > 0; j++) {
+            grow_two(s, s->constant[k], s->constant[j]);
+            if (k != j) grow_two(s, s->constant[j], s->constant[k]);
+        }
+}
+
+static void grow_views(Search *s, int from, int to) {
+    for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->constant[k]);
+}
+
+/* Each of four stages has a part of the room and of the evaluations. */
+static void stage(Search *s, int n) {
+    s->left = EVALUATIONS;
+    s->constants_most = SEARCH_CONSTANTS / 4 * n;
+}
+
+void constants_grow(Search *s) {
+    stage(s, 1);
+    put_numbers(s);
+    int given = s->nconstant;
+    put_probes(s);
+    int probes = s->nconstant;
+    grow_pairs(s, 0, given, given);
+    int one = s->nconstant;
+    stage(s, 2);
+    grow_pairs(s, probes, one, given);
+    stage(s, 3);
+    int joined = s->nconstant;
+    grow_views(s, 0, probes);
+    grow_views(s, joined, s->nconstant);
+    grow_views(s, probes, joined);
+    stage(s, 4);
+    grow_pairs(s, one, s->nconstant, given);
+}
+
+/* c = x + known, x - known, known - x, or known * x. */
+static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth);
+
+static Value look_up(Search *s, TypeId type, const Lanes *c, int n, int depth) {
+    int k = term_find(s, true, value_key(type, c, n));
+    if (k >= 0) return s->constant[k].v;
+    return depth ? with_one(s, type, c, n, depth) : 0;
+}
+
+static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth) {
+    const uint64_t p = RESIDUE_P;
+    Lanes *y = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *y);
+    for (int k = 0; k < s->nconstant; k++) {
+        Value v = s->constant[k].v;
+        TypeId t = value_type_id(s->w, v);
+        int m = count_of(s, t);
+        const Lanes *x = value_at(s, v);
+        if (s->constant[k].size > (depth > 1 ? 1 : 2) || (t != type && m != 1) || !x) continue;
+        if (type_get(s->w, t)->dim.n && t != type) continue;
+        for (int by = 0; by < 4; by++) {
+            bool zero = false;
+            for (int j = 0; j < n; j++) {
+                uint64_t u = c[j].p[0], w = x[m == 1 ? 0 : j].p[0];
+                zero |= !w || w == RESIDUE_NONE;
+                uint32_t r = zero ? 0
+                                  : (uint32_t)(by == 0   ? (u + p - w) % p
+                                               : by == 1 ? (u + w) % p
+                                               : by == 2 ? (w + p - u) % p
+                                                         : u * residue_inverse(w) % p);
+                for (int l = 0; l < LANES; l++) y[j].p[l] = r;
+            }
+            Value rest = zero ? 0 : look_up(s, type, y, n, depth - 1);
+            if (!rest) continue;
+            const Op *op = by == 0 ? &op_add : by == 3 ? &op_mul : &op_sub;
+            const Value in[2] = {by == 2 ? v : rest, by == 2 ? rest : v};
+            const char *why;
+            Value found = node_make(s->w, op, NULL, 2, in, 1, &why);
+            if (found && value_type_id(s->w, found) == type) return found;
+        }
+    }
+    return 0;
+}
+
+Value constant_explain(Search *s, TypeId type, const Lanes *c) {
+    int n = count_of(s, type);
+    ArenaMark mark = arena_mark(s->l->arena);
+    Value v = 0;
+    for (int depth = 0; depth < 2 && !v; depth++) v = look_up(s, type, c, n, depth);
+    arena_reset(s->l->arena, mark);
+    return v;
+}

@@ -1,0 +1,34 @@
+/* discover.h -- a run of discover-rules: questions from models and files, answers to each, as
+   candidate rules. Nothing here is a proof. */
+#ifndef ISOMER_DISCOVER_H
+#define ISOMER_DISCOVER_H
+#include "generator/discover/question.h"
+#include "graphs/sizes.h"
+
+typedef struct DiscoverOptions {
+    StringList files;  /* models, and files of questions (*.questions) */
+    SizeOptions sizes; /* of the models */
+    int operators;     /* the largest part of a model */
+    int depth, steps;  /* of each question (answer.h) */
+    int jobs, most;    /* most: questions; 0: all */
+    double seconds;    /* afterwards no question is begun; 0: no limit */
+    uint64_t seed;
+    const char *folder; /* finished questions are kept there; NULL: nowhere */
+    double worse;       /* of answers (answer.h) */
+    void (*progress)(void *user, int done, int total, double seconds);
+    void *user;
+} DiscoverOptions;
+typedef struct DiscoverReport {
+    int questions, asked, answered; /* asked: until the time was over */
+    int resumed;                    /* of these, answers that were kept */
+    uint64_t typed, evaluated, solved, equations, untrue, rules;
+    double seconds;
+} DiscoverReport;
+/* All questions, the most expensive first. The names of models are those of their files without
+   folder and .onnx. */
+bool discover_questions(const DiscoverOptions *, Questions *, Error *);
+/* Answers them; appends the candidate rules, those of one question behind each other, in the order
+   of the questions. */
+bool discover_answers(const DiscoverOptions *, const Questions *, Text *rules, DiscoverReport *,
+                      Error *);
+#endif

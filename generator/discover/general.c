@@ -1,0 +1,436 @@
+/* general.c -- the part is built again over placeholders: every size of an input is a symbol, lists
+   that an operator lets be any are symbols too, and what shape() then needs is solved (lift.h). A
+   list that gives the sizes of a result keeps what it takes over from the input, so that a reshape
+   says which axes it splits. What the solution says of the sizes must be true at the place. */
+#include "generator/discover/general.h"
+#include "graphs/constants.h"
+#include "graphs/graph_text.h"
+#include "graphs/needs.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+enum {
+    LISTS = 32,
+    INPUTS = 24,
+    ONES = 24,
+    SYMBOLS = LIFT_SYMBOLS,
+    NUMERATOR = 1024,
+    DENOMINATOR = 64
+};
+typedef struct General {
+    World *w;
+    Arena *a;
+    Lift *l;
+    const Part *p;
+    Sizes real;
+    Keep keep;
+    Value *to; /* by value of the model: what it is here */
+    int nin, none, nsymbol;
+    Value old[INPUTS], in[INPUTS];
+    int rank[INPUTS]; /* the place of each input among the names, from 1; 0: not known yet */
+    bool one[ONES];   /* whether the sizes of 1, as they are met, are symbols */
+    Symbol symbol[SYMBOLS];
+    int64_t value[SYMBOLS]; /* of the symbols, at the place */
+    int nlist;
+    struct FreeList { /* of attributes that are symbols: equal ones are the same */
+        const Op *op;
+        int attr;
+        PolyList number, entry;
+    } list[LISTS];
+} General;
+
+/* ---- sizes */
+
+static bool real_of(const General *g, Poly p, int64_t *v) { return poly_eval(g->w, p, g->real, v); }
+
+/* A new symbol of this value; 0: there are too many. */
+static Poly fresh(General *g, int64_t value, bool attribute) {
+    if (g->nsymbol == SYMBOLS) return 0;
+    Poly p = lift_fresh(g->l, attribute);
+    g->symbol[g->nsymbol] = poly_is_symbol(g->w, p);
+    g->value[g->nsymbol++] = value;
+    return p;
+}
+
+/* The size of an earlier constant of as many axes that is the same on this one; 0: there is none.
+ */
+static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
+    int64_t m;
+    for (int k = 0; k < g->nin && axis > 0 && g->keep >= KEEP_TIES; k++) {
+        const Type *t = value_type(g->w, g->in[k]);
+        if (*input_name(g->w, g->in[k]) != 'k' || t->dim.n != rank) continue;
+        const Type *old = value_type(g->w, g->old[k]);
+        if (real_of(g, old->dim.v[axis], &m) && m == n) return t->dim.v[axis];
+    }
+    return 0;
+}
+
+static bool input_dim(General *g, Value v, int axis, Poly *out) {
+    int64_t n;
+    const Type *t = value_type(g->w, v);
+    if (!real_of(g, t->dim.v[axis], &n)) return false;
+    if (constant_get(g->w, v, NULL, NULL) && (*out = tied_dim(g, t->dim.n, axis, n))) return true;
+    bool number = n == 0 || (n == 1 && (g->none >= ONES || !g->one[g->none]));
+    if (n == 1) g->none++;
+    *out = number ? poly_int(g->w, n) : fresh(g, n, false);
+    return *out || n == 0;
+}
+
+/* ---- numbers */
+
+/* v = p/q for a small p and q. */
+static bool small_ratio(double v, int64_t *p, int64_t *q) {
+    for (*q = 1; *q <= DENOMINATOR; ++*q)
+        for (int side = 0; side < 2; side++) {
+            *p = (int64_t)(v * (double)*q + (v < 0 ? -0.5 : 0.5));
+            if (v * v > NUMERATOR * NUMERATOR || *p > NUMERATOR || *p < -NUMERATOR) return false;
+            double near = (double)*p / (double)*q;
+            if (near == v || (double)(float)near == v) return true;
+        }
+    return false;
+}
+
+/* A constant whose elements are all one small number, as `fill`; 0: it is none. */
+static Value fill_of(General *g, Value v) {
+    Type t;
+    const void *bytes;
+    int64_t p, q;
+    const char *why;
+    if (!constant_plain(g->w, v) || !constant_get(g->w, v, &t, &bytes)) return 0;
+    if (dtype_class(t.dtype) != 'F' || !small_ratio(element_real(t.dtype, bytes, 0), &p, &q))
+        return 0;
+    Attr attr[ATTRS_MAX] = {0};
+    const AttrDef *defs = op_fill.attrs;
+    attr[attrs_find(defs, "value")].real = ex_rational(g->w, p, q);
+    for (int k = 0; k < t.dim.n; k++)
+        if (poly_constant(g->w, t.dim.v[k], &p) && p > 1 && !(t.dim.v[k] = fresh(g, p, true)))
+            return 0;
+    attr[attrs_find(defs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
+    attr[attrs_find(defs, "dtype")].word = (int)t.dtype;
+    return node_make(g->w, &op_fill, attr, 0, NULL, 1, &why);
+}
+
+static Value placeholder(General *g, Value v) {
+    Type t = *value_type(g->w, v);
+    if (g->keep >= KEEP_CONSTANTS) {
+        Value number = fill_of(g, v);
+        if (number) return g->to[v] = number;
+    }
+    if (g->nin == INPUTS || !t.known) return 0;
+    for (int k = 0; k < t.dim.n; k++)
+        if (!input_dim(g, v, k, &t.dim.v[k])) return 0;
+    int rank = g->rank[g->nin];
+    const char *name = arena_format(g->a, "%c%d", constant_get(g->w, v, NULL, NULL) ? 'k' : 'x',
+                                    rank ? rank : 100 + g->nin);
+    g->old[g->nin] = v;
+    return g->to[v] = g->in[g->nin++] = graph_input(g->w, name, &t);
+}
+
+/* ---- attributes */
+
+static bool is_dim_of(const General *g, Value y, int nout, Poly p) {
+    for (int k = 0; k < nout; k++) {
+        const Type *t = value_type(g->w, y + (Value)k);
+        for (int d = 0; d < t->dim.n; d++)
+            if (t->dim.v[d] == p) return true;
+    }
+    return false;
+}
+
+/* Entries of a list of the result's sizes that the input has at the same place, from the front or
+   from the end, are the input's. */
+static void tie_entries(const General *g, const Node *n, Value arg, PolyList number, Poly *entry) {
+    const Type *old = value_type(g->w, n->in[0]), *now = value_type(g->w, arg);
+    int64_t size, mine;
+    int front = 0, rank = old->dim.n;
+    for (; front < number.n && front < rank; front++) {
+        if (!real_of(g, old->dim.v[front], &size) || !poly_constant(g->w, number.v[front], &mine) ||
+            size != mine)
+            break;
+        entry[front] = now->dim.v[front];
+    }
+    for (int k = 1; k <= number.n - front && k <= rank - front; k++) {
+        if (!real_of(g, old->dim.v[rank - k], &size) ||
+            !poly_constant(g->w, number.v[number.n - k], &mine) || size != mine)
+            break;
+        entry[number.n - k] = now->dim.v[rank - k];
+    }
+}
+
+/* List k of the attributes as symbols where the operator accepts them. */
+static void free_list(General *g, const Node *n, const Value in[], Attr attr[], int k) {
+    const PolyList number = attr[k].ints;
+    for (int j = 0; j < g->nlist; j++) {
+        const struct FreeList *old = &g->list[j];
+        if (old->op != n->op || old->attr != k || old->number.n != number.n) continue;
+        if (memcmp(old->number.v, number.v, (size_t)number.n * sizeof *number.v)) continue;
+        attr[k].ints = old->entry;
+        return;
+    }
+    int symbols = g->nsymbol, attributes = g->l->nattribute;
+    bool sizes = true;
+    const char *why;
+    Poly *entry = ARENA_NEW(g->a, Poly, number.n);
+    for (int j = 0; j < number.n; j++) {
+        int64_t v;
+        if (!poly_constant(g->w, number.v[j], &v) || !(entry[j] = fresh(g, v, true))) return;
+    }
+    attr[k].ints.v = entry;
+    Value y = node_make(g->w, n->op, attr, n->nin, in, n->nout, &why);
+    for (int j = 0; y && j < number.n; j++) sizes &= is_dim_of(g, y, n->nout, entry[j]);
+    if (y && sizes && n->nin && number.n == value_type(g->w, y)->dim.n) {
+        tie_entries(g, n, in[0], number, entry);
+        y = node_make(g->w, n->op, attr, n->nin, in, n->nout, &why);
+    }
+    if (y && (sizes || g->keep < KEEP_ATTRIBUTES)) {
+        if (!sizes && g->nlist < LISTS)
+            g->list[g->nlist++] = (struct FreeList){n->op, k, number, attr[k].ints};
+        return;
+    }
+    attr[k].ints = number;
+    g->nsymbol = symbols;
+    g->l->nattribute = attributes;
+}
+
+/* The numbers that stand in attributes, at the place. */
+static bool attributes_of(General *g, const Node *n, Attr attr[]) {
+    int64_t v;
+    sig_attr(g->w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++) {
+        Poly *list = ARENA_NEW(g->a, Poly, attr[k].ints.n);
+        for (int j = 0; j < attr[k].ints.n; j++) {
+            if (!real_of(g, attr[k].ints.v[j], &v)) return false;
+            list[j] = poly_int(g->w, v);
+        }
+        attr[k].ints.v = list;
+    }
+    return true;
+}
+
+static bool build_node(General *g, NodeId id) {
+    Node n = node_get(g->w, id);
+    Attr attr[ATTRS_MAX];
+    const char *why;
+    Value *in = ARENA_NEW(g->a, Value, n.nin);
+    for (int k = 0; k < n.nin; k++) {
+        if (!n.in[k]) continue;
+        in[k] = g->to[n.in[k]] ? g->to[n.in[k]] : placeholder(g, n.in[k]);
+        if (!in[k]) return false;
+    }
+    if (!attributes_of(g, &n, attr)) return false;
+    for (int k = 0; k < attrs_count(n.op->attrs); k++) {
+        AttrKind kind = n.op->attrs[k].kind;
+        if ((kind == A_INT || kind == A_INTS) && !n.op->attrs[k].axes && attr[k].ints.n)
+            free_list(g, &n, in, attr, k);
+    }
+    Value y = node_make(g->w, n.op, attr, n.nin, in, n.nout, &why);
+    for (int k = 0; y && k < n.nout; k++) g->to[n.out + (Value)k] = y + (Value)k;
+    return y != 0;
+}
+
+/* ---- what the solution says */
+
+static Sizes values_now(General *g) {
+    uint32_t n = intern_count(g->w->table[TABLE_SYMBOL]) + 1;
+    int64_t *v = ARENA_NEW(g->a, int64_t, n);
+    for (uint32_t k = 0; k < n; k++) v[k] = SIZE_UNKNOWN;
+    for (int k = 0; k < g->nsymbol; k++) v[g->symbol[k]] = g->value[k];
+    return (Sizes){n, v};
+}
+
+/* Values of symbols that solving made: x = s * new. */
+static bool value_made(General *g) {
+    for (int k = 0; k < g->l->nsolved; k++) {
+        Sizes s = values_now(g);
+        Monomial m;
+        Symbol unknown = 0;
+        int64_t x, at_one;
+        for (PolyScan scan = poly_scan(g->w, g->l->to[k]); poly_next(&scan, &m);)
+            for (uint32_t j = 0; j < m.degree; j++)
+                if (s.value[m.symbol[j]] == SIZE_UNKNOWN &&
+                    symbol_def(g->w, m.symbol[j]).kind == SYM_NAMED)
+                    unknown = m.symbol[j];
+        if (!unknown) continue;
+        int64_t *v = (int64_t *)(uintptr_t)s.value;
+        v[unknown] = 1;
+        if (!poly_eval(g->w, poly_symbol(g->w, g->l->from[k]), s, &x) ||
+            !poly_eval(g->w, g->l->to[k], s, &at_one) || at_one <= 0 || x % at_one ||
+            g->nsymbol == SYMBOLS)
+            return false;
+        g->symbol[g->nsymbol] = unknown;
+        g->value[g->nsymbol++] = x / at_one;
+    }
+    return true;
+}
+
+static bool true_here(General *g, const Graph *y) {
+    Sizes s = values_now(g);
+    LitList needs = graph_needs(g->w, g->a, y);
+    int64_t v, old;
+    for (int k = 0; k < needs.n; k++)
+        if (!poly_eval(g->w, needs.v[k].p, s, &v) || (needs.v[k].eq ? v != 0 : v < 0)) return false;
+    for (int k = 0; k < y->nin; k++) {
+        const Type *t = value_type(g->w, y->in[k]), *was = value_type(g->w, g->old[k]);
+        for (int d = 0; d < t->dim.n; d++)
+            if (!poly_eval(g->w, t->dim.v[d], s, &v) || !real_of(g, was->dim.v[d], &old) ||
+                v != old)
+                return false;
+    }
+    return true;
+}
+
+/* The part at these choices, in the arena. */
+static bool build_part(General *g, Graph *y) {
+    Lift *l = g->l;
+    Poly eq[LIFT_EQUATIONS];
+    int n = 0;
+    Error ignored = {0};
+    Overflow overflow = overflow_begin(g->w);
+    g->nin = g->none = g->nsymbol = g->nlist = 0;
+    l->nfresh = l->nattribute = l->nsolved = 0;
+    for (int k = 0; k < g->p->n; k++) {
+        Node node = node_get(g->w, g->p->node[k]);
+        for (int j = 0; j < node.nin; j++) g->to[node.in[j]] = 0;
+    }
+    bool good = true;
+    for (int k = 0; k < g->p->n && good; k++) good = build_node(g, g->p->node[k]);
+    if (good) {
+        Value *out = ARENA_NEW(g->a, Value, g->p->nout), *in = ARENA_NEW(g->a, Value, g->nin);
+        for (int k = 0; k < g->p->nout; k++) out[k] = g->to[g->p->out[k]];
+        memcpy(in, g->in, (size_t)g->nin * sizeof *in);
+        Graph built = {g->nin, g->p->nout, in, out};
+        LitList needs = graph_needs(g->w, g->a, &built);
+        for (int k = 0; k < needs.n && n < LIFT_EQUATIONS; k++)
+            if (needs.v[k].eq) eq[n++] = needs.v[k].p;
+        good = lift_solve(l, n, eq) && value_made(g) &&
+               graph_resize(g->w, g->a, &built, l->nsolved, l->from, l->to, y, &ignored) &&
+               true_here(g, y);
+    }
+    return !overflow_end(g->w, overflow) && good;
+}
+
+/* Each size of 1 becomes a symbol unless the part then is another one. */
+static void free_ones(General *g, WorldMark mark) {
+    Graph y;
+    int n = g->none < ONES ? g->none : ONES;
+    for (int k = 0; k < n; k++) g->one[k] = true;
+    bool all = build_part(g, &y);
+    world_reset(g->w, mark);
+    for (int k = 0; k < n && !all; k++) g->one[k] = false;
+    for (int k = 0; k < n && !all; k++) {
+        g->one[k] = true;
+        g->one[k] = build_part(g, &y);
+        world_reset(g->w, mark);
+    }
+}
+
+/* ---- names */
+
+typedef struct Walk {
+    World *w;
+    int n;
+    NodeId met[64];
+} Walk;
+static void walk(Walk *x, Value v) {
+    NodeId id = value_node(x->w, v);
+    Node n = node_get(x->w, id);
+    for (int k = 0; k < x->n; k++)
+        if (x->met[k] == id) return;
+    for (int k = 0; k < n.nin && !input_name(x->w, n.out); k++)
+        if (n.in[k]) walk(x, n.in[k]);
+    if (x->n < 64) x->met[x->n++] = id;
+}
+
+typedef struct LetterNaming {
+    General *g;
+    int n;
+    Symbol from[SYMBOLS];
+    Poly to[SYMBOLS];
+    Text *at;
+    Sizes values;
+} LetterNaming;
+static void name_sizes(LetterNaming *x, Poly p) {
+    World *w = x->g->w;
+    Monomial m;
+    for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(w, m.symbol[k]);
+            for (uint32_t j = 0; j < d.narg; j++) name_sizes(x, d.arg[j]);
+            int j = 0;
+            while (j < x->n && x->from[j] != m.symbol[k]) j++;
+            if (j < x->n || d.kind != SYM_NAMED || x->n == SYMBOLS) continue;
+            const char *name = x->n < 26
+                                   ? arena_format(x->g->a, "%c", 'a' + x->n)
+                                   : arena_format(x->g->a, "%c%d", 'a' + x->n % 26, x->n / 26);
+            text_add(x->at, "%s%s=%lld", x->n ? " " : "", name,
+                     (long long)x->values.value[m.symbol[k]]);
+            x->from[x->n] = m.symbol[k];
+            x->to[x->n++] = poly_named(w, name);
+        }
+}
+
+/* Inputs in the order in which a walk from the outputs meets them; sizes by their letters. */
+static bool print_part(General *g, const Graph *y, Text *graph, Text *at) {
+    Walk x = {.w = g->w};
+    LetterNaming names = {.g = g, .at = at, .values = values_now(g)};
+    Attr attr[ATTRS_MAX];
+    Value *in = ARENA_NEW(g->a, Value, y->nin);
+    Graph named, ordered = {y->nin, y->nout, in, y->out};
+    int n = 0;
+    Error ignored = {0};
+    for (int k = 0; k < y->nout; k++) walk(&x, y->out[k]);
+    for (int k = 0; k < x.n; k++)
+        for (int j = 0; j < y->nin; j++)
+            if (y->in[j] == x.met[k]) in[n++] = y->in[j];
+    if (n != y->nin) return false;
+    for (int k = 0; k < n; k++)
+        for (int d = 0; d < value_type(g->w, in[k])->dim.n; d++)
+            name_sizes(&names, value_type(g->w, in[k])->dim.v[d]);
+    for (int k = 0; k < x.n; k++) {
+        Node node = node_get(g->w, x.met[k]);
+        if (input_name(g->w, node.out)) continue;
+        sig_attr(g->w, node.sig, attr);
+        for (int j = 0; j < attrs_count(node.op->attrs); j++)
+            for (int i = 0; i < attr[j].ints.n; i++) name_sizes(&names, attr[j].ints.v[i]);
+    }
+    if (!graph_resize(g->w, g->a, &ordered, names.n, names.from, names.to, &named, &ignored))
+        return false;
+    graph_print(g->w, "q", &named, graph);
+    return true;
+}
+
+/* The places of the inputs among their names. */
+static bool order_inputs(General *g, const Graph *y) {
+    Walk x = {.w = g->w};
+    int n = 0;
+    for (int k = 0; k < y->nout; k++) walk(&x, y->out[k]);
+    for (int k = 0; k < x.n; k++)
+        for (int j = 0; j < y->nin; j++)
+            if (y->in[j] == x.met[k]) g->rank[j] = ++n;
+    return n == y->nin;
+}
+
+bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph, Text *at) {
+    WorldMark start = world_mark(w);
+    Lift *l = lift_over(w, 1);
+    WorldMark mark = world_mark(w);
+    Value most = 0;
+    for (int k = 0; k < p->n; k++) {
+        Node n = node_get(w, p->node[k]);
+        most = n.out + (Value)n.nout > most ? n.out + (Value)n.nout : most;
+    }
+    General *g = ARENA_NEW(l->arena, General, 1);
+    *g = (General){.w = w, .a = l->arena, .l = l, .p = p, .real = real, .keep = keep};
+    g->to = ARENA_NEW(l->arena, Value, most + 1);
+    Graph y;
+    bool good = build_part(g, &y);
+    world_reset(w, mark);
+    if (good && keep < KEEP_ATTRIBUTES) free_ones(g, mark);
+    good = good && build_part(g, &y) && order_inputs(g, &y);
+    world_reset(w, mark);
+    good = good && build_part(g, &y) && print_part(g, &y, graph, at);
+    world_reset(w, mark);
+    lift_free(l);
+    world_reset(w, start);
+    return good;
+}

@@ -1,0 +1,243 @@
+/* goals.c -- what is to be reached: the question's result, and what gives it through one or two
+   views; what counts as a landmark; answers. */
+#include "generator/discover/answer_inner.h"
+#include "generator/discover/weigh.h"
+#include "graphs/needs.h"
+#include <string.h>
+
+enum { GOAL_DEPTH = 2, TRY_SAMPLES = 16 };
+#define GAIN 0.97 /* an answer's price to the question's, or to that of the last answer */
+
+/* ---- goals */
+
+static void put_goal(Search *s, Goal g) {
+    g.key = value_key(g.type, g.x, g.n);
+    for (int k = 0; k < s->ngoal; k++)
+        if (s->goal[k].key == g.key) return;
+    if (s->ngoal < SEARCH_GOALS) s->goal[s->ngoal++] = g;
+}
+
+static bool same_lanes(const Lanes *a, const Lanes *b) { return !memcmp(a->p, b->p, sizeof a->p); }
+
+/* What must stand before the view for its result to be the goal; NULL: nothing can. */
+static const Lanes *before_view(Search *s, const Goal *g, Sig sig) {
+    const SigInfo *i = sig_info(s->w, sig);
+    const int *source = sig_source(s, sig);
+    int n = count_of(s, i->in[0]);
+    if (!source || n < 0) return NULL;
+    Lanes *x = arena_alloc_raw(s->a, (size_t)n * sizeof *x);
+    bool *set = ARENA_NEW(s->a, bool, n);
+    for (int k = 0; k < g->n; k++) {
+        int at = source[k];
+        if (set[at] && !same_lanes(&x[at], &g->x[k])) return NULL;
+        set[at] = true;
+        x[at] = g->x[k];
+    }
+    for (int k = 0; k < n; k++)
+        if (!set[k]) return NULL;
+    return x;
+}
+
+static void put_goals_before(Search *s, int at) {
+    for (int k = 0; k < s->ntype; k++) {
+        const Moves *m = moves_of(s, 1, &s->type[k]);
+        for (int j = 0; j < m->n; j++) {
+            const SigInfo *i = sig_info(s->w, m->v[j]);
+            if (i->out[0] != s->goal[at].type) continue;
+            const Lanes *x = before_view(s, &s->goal[at], m->v[j]);
+            if (x)
+                put_goal(s, (Goal){.parent = at,
+                                   .sig = m->v[j],
+                                   .type = s->type[k],
+                                   .x = x,
+                                   .n = count_of(s, s->type[k]),
+                                   .axis = s->goal[at].axis});
+        }
+    }
+}
+
+/* All results side by side. */
+static void put_joined(Search *s, int axis) {
+    Attr attr = {.ints = {1, (Poly[]){poly_int(s->w, axis)}}};
+    const char *why;
+    Value v = node_make(s->w, &op_concat, &attr, s->g.nout, s->g.out, 1, &why);
+    const Lanes *x = v && sig_fits(s, node_get(s->w, v).sig) ? value_at(s, v) : NULL;
+    if (x)
+        put_goal(s, (Goal){.parent = -1,
+                           .type = value_type_id(s->w, v),
+                           .x = x,
+                           .n = count_of(s, value_type_id(s->w, v)),
+                           .axis = axis});
+}
+
+static void put_views(Search *s, Found t) {
+    TypeId type = value_type_id(s->w, t.v);
+    const Moves *m = moves_of(s, 1, &type);
+    for (int k = 0; k < m->first; k++) {
+        if (!sig_source(s, m->v[k])) continue;
+        Value v = sig_node(s, m->v[k], &t.v);
+        const Lanes *x = v ? value_at(s, v) : NULL;
+        if (!x) continue;
+        TypeId y = value_type_id(s->w, v);
+        uint64_t key = value_key(y, x, count_of(s, y));
+        intern_put(s->marks, &key, sizeof key);
+        bool known = false;
+        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == y;
+        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = y;
+    }
+}
+
+static bool has_views(Search *s) {
+    for (int k = 0; k < s->live.n; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin == 1 && !value_is_constant(s, n.out) && sig_source(s, n.sig)) return true;
+    }
+    return false;
+}
+
+void goals_open(Search *s) {
+    s->moves_data = has_views(s);
+    for (int k = 0, n = s->nterm; k < n && s->moves_data; k++) put_views(s, s->term[k]);
+    if (s->g.nout == 1) {
+        TypeId type = value_type_id(s->w, s->g.out[0]);
+        put_goal(s, (Goal){.parent = -1,
+                           .type = type,
+                           .x = value_at(s, s->g.out[0]),
+                           .n = count_of(s, type),
+                           .axis = -1});
+    } else {
+        int rank = value_type(s->w, s->g.out[0])->dim.n;
+        for (int axis = 0; axis < rank; axis++) put_joined(s, axis);
+    }
+    for (int depth = 0, from = 0; depth < GOAL_DEPTH && s->moves_data; depth++) {
+        int to = s->ngoal;
+        for (int k = from; k < to; k++) put_goals_before(s, k);
+        from = to;
+    }
+}
+
+/* ---- answers */
+
+/* The values of the results; false: they cannot be made. */
+static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
+    for (; g->parent >= 0; g = &s->goal[g->parent])
+        if (!(v = sig_node(s, g->sig, &v))) return false;
+    out[0] = v;
+    if (g->axis < 0) return true;
+    Attr attr[2] = {{.ints = {1, (Poly[]){poly_int(s->w, g->axis)}}}};
+    Poly *size = ARENA_NEW(s->a, Poly, s->g.nout);
+    const char *why;
+    for (int k = 0; k < s->g.nout; k++) size[k] = value_type(s->w, s->g.out[k])->dim.v[g->axis];
+    attr[1].ints = (PolyList){s->g.nout, size};
+    Value y = node_make(s->w, &op_split, attr, 1, &v, s->g.nout, &why);
+    if (!y || !sig_fits(s, node_get(s->w, y).sig)) return false;
+    for (int k = 0; k < s->g.nout; k++) out[k] = y + (Value)k;
+    return true;
+}
+
+/* The same question and answer with composites written out: what is tried has definitions. */
+static LiftResult try_expanded(Search *s, const Graph *g) {
+    Graph y;
+    ValueMap map;
+    Error ignored = {0};
+    if (!graph_expand(s->w, s->l->arena, g, &y, &map, &ignored)) return LIFT_UNTRIED;
+    s->l->npositive = 0;
+    return lift_try(s->l, &y, TRY_SAMPLES);
+}
+
+static void keep_answer(Search *s, const Graph *g, double cost, const char *how, int depth) {
+    Answers *all = s->answers;
+    Text t = text_new(s->l->arena);
+    enum { MOST = sizeof all->v / sizeof *all->v };
+    int npositive = s->l->npositive;
+    Poly positive[LIFT_POSITIVE];
+    memcpy(positive, s->l->positive, sizeof positive);
+    if (npositive || !lift_print_blocks(s->l, g, &t)) {
+        t = text_new(s->l->arena);
+        s->l->npositive = npositive;
+        memcpy(s->l->positive, positive, sizeof positive);
+        lift_print(s->l, g, &t);
+    }
+    if (all->n == MOST) {
+        memmove(all->v, all->v + 1, (MOST - 1) * sizeof *all->v);
+        all->n--;
+    }
+    all->v[all->n++] = (Answer){arena_string(s->keep, t.data, t.size), s->price / cost, how, depth};
+}
+
+void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) {
+    Value *out = ARENA_NEW(s->a, Value, 2 * s->g.nout);
+    memcpy(out, s->g.out, (size_t)s->g.nout * sizeof *out);
+    if (!results_of(s, goal, v, out + s->g.nout)) return;
+    if (!memcmp(out, out + s->g.nout, (size_t)s->g.nout * sizeof *out)) return;
+    double cost = graph_cost(s, s->g.nout, out + s->g.nout);
+    s->stats->equations++;
+    if (cost > s->best * GAIN) return;
+    ArenaMark mark = arena_mark(s->l->arena);
+    Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
+    if (try_expanded(s, &both) == LIFT_TRUE) {
+        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth);
+        if (cost < s->best) s->best = cost;
+    } else {
+        s->stats->untrue++;
+    }
+    arena_reset(s->l->arena, mark);
+}
+
+/* ---- meeting */
+
+/* What is missing for the goal to be a joined with it: by addition (0), as the one from which a is
+   taken (1), which is taken from a (2), by multiplication (3). false: not known. */
+static bool missing(const Goal *g, const Lanes *a, int by, Lanes *y) {
+    const uint64_t p = RESIDUE_P;
+    for (int k = 0; k < g->n; k++)
+        for (int l = 0; l < LANES; l++) {
+            uint64_t u = g->x[k].p[l], v = a[k].p[l];
+            if (u == RESIDUE_NONE || v == RESIDUE_NONE || (by == 3 && !v)) return false;
+            y[k].p[l] = (uint32_t)(by == 0   ? (u + p - v) % p
+                                   : by == 1 ? (u + v) % p
+                                   : by == 2 ? (v + p - u) % p
+                                             : u * residue_inverse(v) % p);
+        }
+    return true;
+}
+
+static Value joined(Search *s, Value a, Value b, int by) {
+    const Op *op = by == 0 ? &op_add : by == 3 ? &op_mul : &op_sub;
+    const Value in[2] = {by == 1 ? b : a, by == 1 ? a : b};
+    const char *why;
+    return node_make(s->w, op, NULL, 2, in, 1, &why);
+}
+
+static void meet(Search *s, const Goal *g, const Found *t, int depth) {
+    Lanes *y = arena_alloc_raw(s->l->arena, (size_t)g->n * sizeof *y);
+    const Lanes *x = value_at(s, t->v);
+    for (int by = 0; by < 4; by++) {
+        if (!missing(g, x, by, y)) continue;
+        uint64_t key = value_key(g->type, y, g->n);
+        for (int constant = 0; constant < 2; constant++) {
+            int k = term_find(s, constant, key);
+            if (k < 0) continue;
+            Value v = joined(s, t->v, constant ? s->constant[k].v : s->term[k].v, by);
+            if (v) goal_met(s, g, v, "meet", depth);
+        }
+    }
+}
+
+void goals_look(Search *s, int depth) {
+    for (int k = 0; k < s->ngoal; k++) {
+        const Goal *g = &s->goal[k];
+        int at = term_find(s, false, g->key), c = term_find(s, true, g->key);
+        if (at >= 0) goal_met(s, g, s->term[at].v, "equal", depth);
+        if (c >= 0) goal_met(s, g, s->constant[c].v, "constant", depth);
+    }
+    for (int k = 0; k < s->ngoal; k++)
+        for (int j = 0; j < s->nterm; j++) {
+            const Goal *g = &s->goal[k];
+            if (value_type_id(s->w, s->term[j].v) != g->type) continue;
+            if (s->term[j].cost > s->best) continue;
+            ArenaMark mark = arena_mark(s->l->arena);
+            meet(s, g, &s->term[j], depth);
+            arena_reset(s->l->arena, mark);
+        }
+}

@@ -1,0 +1,531 @@
+/* holes.c -- goal = f(a, ?), perhaps + f(b, ?), perhaps + ?, for an f that is linear in the unknown
+   constant. The coefficients come from f itself, evaluated with unit constants, eight of them at a
+   time, at each point of the data; one elimination modulo p solves for them. More equations than
+   unknowns agree only if f can express the goal for all data. The solution must be a term over the
+   question's constants. */
+#include "generator/discover/answer_inner.h"
+#include <string.h>
+
+enum { LAYERS = 64, HOLE_RANK = 4, SPARE = 6, HOLES = 6, SPREADS = 2 * RANK_MAX + 2, PAIRS = 12 };
+typedef struct Layer { /* an operator on a, all whose other inputs are unknown */
+    Sig sig;
+    int data;      /* which input a is */
+    TypeId spread; /* the one unknown is broadcast to its type from this one; 0: it is not */
+} Layer;
+typedef struct Layers {
+    int n;
+    Layer v[LAYERS];
+} Layers;
+typedef struct Spread { /* a constant that is added to a value of some type */
+    TypeId type, to;    /* to: what it is broadcast to; 0: it is not */
+} Spread;
+typedef struct Sum {
+    Value v;
+    int nhole, nleaf;
+    Value hole[HOLES], leaf[2]; /* leaf: the terms on data */
+} Sum;
+
+/* ---- layers: the types of unknowns */
+
+typedef struct Fit {
+    Search *s;
+    Layers *out;
+    TypeId a, goal;
+    int at, rank;
+} Fit;
+
+static TypeId unknown_type(Search *s, DType dtype, int rank, Poly dim[]) {
+    Type t = {.dtype = dtype, .known = true, .dim = {.n = rank}};
+    for (int k = 0; k < rank; k++) t.dim.v[k] = dim[k];
+    return type_intern(s->w, &t);
+}
+
+/* What sizes the operator's needs and the goal's type give an unknown's; those that remain open
+   are tried. false: they contradict each other. */
+static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly dim[]) {
+    Search *s = f->s;
+    Poly eq[LIFT_EQUATIONS];
+    const Type *y = type_get(s->w, i->out[0]), *goal = type_get(s->w, f->goal);
+    int n = 0, open = 0;
+    if (y->dim.n != goal->dim.n || y->dtype != goal->dtype) return -1;
+    for (int k = 0; k < i->nneed && n < LIFT_EQUATIONS / 2; k++)
+        if (i->need[k].eq) eq[n++] = i->need[k].p;
+    for (int d = 0; d < y->dim.n; d++) eq[n++] = poly_sub(s->w, y->dim.v[d], goal->dim.v[d]);
+    /* Only the unknown's sizes are solved for. */
+    Poly mine[LIFT_EQUATIONS];
+    int nmine = 0;
+    for (int k = 0; k < n; k++) {
+        bool has = false;
+        for (int j = 0; j < rank; j++)
+            has |= poly_mentions(s->w, eq[k], poly_is_symbol(s->w, u[j]));
+        if (has) mine[nmine++] = eq[k];
+    }
+    lift_solve(s->l, nmine, mine);
+    for (int j = 0; j < rank; j++) {
+        dim[j] = poly_subst(s->w, u[j], s->l->nsolved, s->l->from, s->l->to);
+        bool has = false;
+        for (int k = 0; k < rank; k++)
+            has |= poly_mentions(s->w, dim[j], poly_is_symbol(s->w, u[k]));
+        if (has) open |= 1 << j;
+    }
+    return open;
+}
+
+static bool put_signature(Fit *f, const Op *op, const Attr attr[], int data, int nin,
+                          const TypeId in[], TypeId spread) {
+    Search *s = f->s;
+    Sig sig = sig_intern(s->w, op, attr, nin, in, 1);
+    if (!sig_fits(s, sig) || sig_info(s->w, sig)->out[0] != f->goal) return false;
+    for (int k = 0; k < nin; k++)
+        if (!in[k] || count_of(s, in[k]) < 0) return false;
+    if (!sig_linear(s, sig, LINEAR_BUT + data)) return false;
+    for (int k = 0; k < f->out->n; k++) {
+        const Layer *y = &f->out->v[k];
+        if (y->sig == sig && y->data == data && y->spread == spread) return true;
+    }
+    if (f->out->n < LAYERS) f->out->v[f->out->n++] = (Layer){sig, data, spread};
+    return true;
+}
+
+/* Also with the unknown broadcast from one axis, and with a further unknown that the operator
+   takes, of one axis. */
+static void put_layer(Fit *f, const SigInfo *i, TypeId hole) {
+    Search *s = f->s;
+    Attr attr[ATTRS_MAX];
+    TypeId in[3];
+    const int data = 1 - f->at;
+    attrs_get(s->w, i->op->attrs, i->attrs, attr);
+    in[f->at] = hole;
+    in[data] = f->a;
+    const Type *t = type_get(s->w, hole), *goal = type_get(s->w, f->goal);
+    bool wide = i->op->flags & OP_BROADCASTS && t->dim.n > s->rank;
+    if (!wide && !put_signature(f, i->op, attr, data, 2, in, 0)) return;
+    if (i->op->flags & OP_BROADCASTS && t->dim.n >= 2) {
+        Type channel = *t;
+        for (int d = 1; d < t->dim.n; d++) channel.dim.v[d] = poly_int(s->w, 1);
+        put_signature(f, i->op, attr, data, 2, in, type_intern(s->w, &channel));
+    }
+    if (op_input_count(i->op) != 3) return;
+    for (int d = 0; d < goal->dim.n; d++) {
+        in[2] = unknown_type(s, goal->dtype, 1, (Poly[]){goal->dim.v[d]});
+        put_signature(f, i->op, attr, data, 3, in, 0);
+    }
+}
+
+/* The question's nodes with more inputs, on this type in place of one. */
+static void put_own(Fit *f) {
+    Search *s = f->s;
+    Attr attr[ATTRS_MAX];
+    TypeId in[PROGRAM_INPUTS];
+    for (int k = 0; k < s->live.n; k++) {
+        Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin < 3 || n.nin > HOLES || n.nout != 1 || !n.op->define) continue;
+        sig_attr(s->w, n.sig, attr);
+        for (int j = 0; j < n.nin; j++) {
+            for (int i = 0; i < n.nin; i++) in[i] = n.in[i] ? value_type_id(s->w, n.in[i]) : 0;
+            in[j] = f->a;
+            put_signature(f, n.op, attr, j, n.nin, in, 0);
+        }
+    }
+}
+
+/* Open sizes take those of the question's constants, and 1. */
+static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
+    Search *s = f->s;
+    DType dtype = type_get(s->w, f->goal)->dtype;
+    int j = 0;
+    while (j < rank && !(open >> j & 1)) j++;
+    if (j == rank) {
+        put_layer(f, i, unknown_type(s, dtype, rank, dim));
+        return;
+    }
+    dim[j] = poly_int(s->w, 1);
+    put_open(f, i, rank, dim, open & ~(1 << j));
+    for (int k = 0; k < s->g.nin; k++) {
+        const Type *t = value_type(s->w, s->g.in[k]);
+        if (!value_is_constant(s, s->g.in[k]) || t->dim.n != rank || poly_is(s->w, t->dim.v[j], 1))
+            continue;
+        dim[j] = t->dim.v[j];
+        put_open(f, i, rank, dim, open & ~(1 << j));
+    }
+}
+
+static void fit_signature(void *user, Sig sig) {
+    Fit *f = user;
+    Search *s = f->s;
+    const SigInfo *i = sig_info(s->w, sig);
+    const Type *hole = type_get(s->w, i->in[f->at]);
+    Poly dim[RANK_MAX];
+    s->l->nsolved = s->l->nattribute = 0;
+    for (int k = 0; k < hole->dim.n; k++)
+        s->l->attribute[s->l->nattribute++] = poly_is_symbol(s->w, hole->dim.v[k]);
+    int open = solve_dims(f, i, hole->dim.n, hole->dim.v, dim);
+    if (open >= 0) put_open(f, i, hole->dim.n, dim, open);
+}
+
+static bool may_be_layer(const Search *s, const Op *op) {
+    bool variadic, many;
+    int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
+    if (!op_is_near(s, op)) return false;
+    return op->define && !(op->flags & (OP_RANDOM | OP_NO_COST | OP_ANY_TYPE)) && !variadic &&
+           least == 2 && outputs == 1 && !many;
+}
+
+static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
+    Layers *out = ARENA_NEW(s->a, Layers, 1);
+    DType dtype = type_get(s->w, goal)->dtype;
+    for (int k = 0; k < op_count(); k++) {
+        if (!may_be_layer(s, op_number(k))) continue;
+        for (int at = 1; at >= 0; at--)
+            for (int rank = 0; rank <= HOLE_RANK; rank++) {
+                Poly u[HOLE_RANK];
+                s->l->nfresh = 10000; /* unlike those of the question */
+                for (int d = 0; d < rank; d++) u[d] = lift_fresh(s->l, true);
+                Fit f = {s, out, a, goal, at, rank};
+                TypeId in[2];
+                in[at] = unknown_type(s, dtype, rank, u);
+                in[1 - at] = a;
+                each_signature(s, op_number(k), 2, in, fit_signature, &f);
+            }
+    }
+    Fit own = {s, out, a, goal, 0, 0};
+    put_own(&own);
+    return out;
+}
+
+/* ---- sums of layers */
+
+static Value hole_input(Search *s, Sum *x, TypeId type) {
+    Value v = graph_input(s->w, arena_format(s->a, "k?%d", x->nhole), type_get(s->w, type));
+    return x->hole[x->nhole++] = v;
+}
+
+static Value spread_to(Search *s, Value v, TypeId to) {
+    const char *why;
+    const Type *t = type_get(s->w, to);
+    Attr attr = {.ints = {t->dim.n, t->dim.v}};
+    return node_make(s->w, &op_broadcast, &attr, 1, &v, 1, &why);
+}
+
+static Value add_layer(Search *s, Sum *x, const Layer *y, Value a) {
+    const SigInfo *i = sig_info(s->w, y->sig);
+    Value in[PROGRAM_INPUTS] = {0};
+    if (x->nhole + i->nin > HOLES) return 0;
+    for (int k = 0; k < i->nin; k++) {
+        in[k] = k == y->data ? a : hole_input(s, x, y->spread ? y->spread : i->in[k]);
+        if (k != y->data && y->spread) in[k] = spread_to(s, in[k], i->in[k]);
+        if (!in[k]) return 0;
+    }
+    x->leaf[x->nleaf++] = a;
+    return sig_node(s, y->sig, in);
+}
+
+/* Constants that may be added to a value of the type: of its last axes, and of one axis. */
+static int spreads_of(Search *s, TypeId type, Spread out[]) {
+    const Type *t = type_get(s->w, type);
+    int n = 0;
+    for (int from = t->dim.n; from >= 0; from--) {
+        Type y = {.dtype = t->dtype, .known = true, .dim = {.n = t->dim.n - from}};
+        for (int k = from; k < t->dim.n; k++) y.dim.v[k - from] = t->dim.v[k];
+        TypeId whole = type_intern(s->w, &y);
+        if (y.dim.n > 1) {
+            for (int k = 1; k < y.dim.n; k++) y.dim.v[k] = poly_int(s->w, 1);
+            out[n++] = (Spread){type_intern(s->w, &y), whole};
+        }
+        if (y.dim.n <= s->rank) out[n++] = (Spread){whole, 0};
+    }
+    return n;
+}
+
+static bool add_spread(Search *s, Sum *x, const Spread *b) {
+    const char *why;
+    if (x->nhole == HOLES) return false;
+    Value hole = hole_input(s, x, b->type);
+    if (b->to) hole = spread_to(s, hole, b->to);
+    x->v = hole ? node_make(s->w, &op_add, NULL, 2, (Value[]){x->v, hole}, 1, &why) : 0;
+    return x->v != 0;
+}
+
+/* ---- solving */
+
+typedef struct System {
+    Search *s;
+    Arena *a;
+    const Sum *x;
+    int n, rows, room; /* unknowns, equations */
+    int first[HOLES + 1];
+    uint32_t *m;    /* rows of n + 1 numbers: coefficients, goal */
+    int *component; /* by unknown: one of the same component */
+    uint32_t *solution;
+} System;
+
+/* The value with what it stands on given. */
+static const Lanes *run_over(System *y, Value v, int n, const Value leaf[],
+                             const Lanes *const value[]) {
+    Search *s = y->s;
+    for (int k = 0; k < n; k++)
+        if (leaf[k] == v) return value[k];
+    Node node = node_get(s->w, value_node(s->w, v));
+    const Lanes *in[PROGRAM_INPUTS] = {0};
+    Program *p = program_of_sig(s, node.sig, value_port(s->w, v));
+    int count = count_of(s, value_type_id(s->w, v));
+    if (!p || node.nin > PROGRAM_INPUTS || count < 0) return NULL;
+    for (int k = 0; k < node.nin; k++)
+        if (node.in[k] && !(in[k] = run_over(y, node.in[k], n, leaf, value))) return NULL;
+    Lanes *out = arena_alloc_raw(y->a, (size_t)count * sizeof *out),
+          *temp = arena_alloc_raw(y->a, (size_t)p->ntemp * sizeof *out);
+    s->run.run(p, in, temp, out);
+    return out;
+}
+
+static int component_of(System *y, int k) {
+    while (y->component[k] != k) k = y->component[k] = y->component[y->component[k]];
+    return k;
+}
+
+/* The coefficients of eight unknowns at one point of the data. */
+static bool put_columns(System *y, const Goal *g, const Lanes *const data[], int at, int lane) {
+    const Sum *x = y->x;
+    Value leaf[HOLES + 2];
+    const Lanes *value[HOLES + 2];
+    ArenaMark mark = arena_mark(y->a);
+    int n = 0;
+    for (int k = 0; k < x->nleaf; k++) leaf[n] = x->leaf[k], value[n++] = data[k];
+    for (int k = 0; k < x->nhole; k++) {
+        int count = y->first[k + 1] - y->first[k];
+        Lanes *unit = arena_alloc(y->a, (size_t)count * sizeof *unit);
+        for (int l = 0; l < LANES && at + l < y->n; l++)
+            if (at + l >= y->first[k] && at + l < y->first[k + 1])
+                unit[at + l - y->first[k]].p[l] = 1;
+        leaf[n] = x->hole[k];
+        value[n++] = unit;
+    }
+    const Lanes *out = run_over(y, x->v, n, leaf, value);
+    for (int e = 0; out && e < g->n; e++)
+        for (int l = 0; l < LANES && at + l < y->n; l++)
+            y->m[((size_t)lane * (size_t)g->n + (size_t)e) * (size_t)(y->n + 1) +
+                 (size_t)(at + l)] = out[e].p[l];
+    arena_reset(y->a, mark);
+    return out != NULL;
+}
+
+static bool put_rows(System *y, const Goal *g, int lane) {
+    const Lanes *data[2] = {0};
+    for (int k = 0; k < y->x->nleaf; k++) {
+        const Lanes *v = value_at(y->s, y->x->leaf[k]);
+        int n = count_of(y->s, value_type_id(y->s->w, y->x->leaf[k]));
+        Lanes *flat = arena_alloc(y->a, (size_t)n * sizeof *flat);
+        for (int e = 0; e < n; e++)
+            for (int l = 0; l < LANES; l++) {
+                if (v[e].p[lane] == RESIDUE_NONE) return false;
+                flat[e].p[l] = v[e].p[lane];
+            }
+        data[k] = flat;
+    }
+    for (int at = 0; at < y->n; at += LANES)
+        if (!put_columns(y, g, data, at, lane)) return false;
+    for (int e = 0; e < g->n; e++) {
+        if (g->x[e].p[lane] == RESIDUE_NONE) return false;
+        y->m[((size_t)lane * (size_t)g->n + (size_t)e) * (size_t)(y->n + 1) + (size_t)y->n] =
+            g->x[e].p[lane];
+    }
+    return true;
+}
+
+static void reduce_row(uint32_t *row, const uint32_t *by, int pivot, int n) {
+    const uint64_t p = RESIDUE_P;
+    uint64_t f = row[pivot] ? p - row[pivot] : 0;
+    for (int k = pivot; k <= n && f; k++) row[k] = (uint32_t)((row[k] + f * by[k]) % p);
+}
+
+/* Gaussian elimination of the rows that touch one component; false: no solution, or several. */
+static bool eliminate(System *y, int component) {
+    uint32_t **basis = ARENA_NEW(y->a, uint32_t *, y->n);
+    int w = y->n + 1;
+    for (int r = 0; r < y->rows; r++) {
+        uint32_t *row = y->m + (size_t)r * (size_t)w;
+        int pivot = -1;
+        for (int k = 0; k < y->n; k++) {
+            if (!row[k]) continue;
+            if (component_of(y, k) != component) break;
+            if (basis[k]) {
+                reduce_row(row, basis[k], k, y->n);
+                continue;
+            }
+            pivot = k;
+            break;
+        }
+        if (pivot >= 0) {
+            uint64_t f = residue_inverse(row[pivot]);
+            for (int k = pivot; k < w; k++) row[k] = (uint32_t)(row[k] * f % RESIDUE_P);
+            basis[pivot] = row;
+        }
+    }
+    for (int k = y->n - 1; k >= 0; k--) {
+        if (component_of(y, k) != component) continue;
+        if (!basis[k]) return false;
+        uint64_t v = basis[k][y->n];
+        for (int j = k + 1; j < y->n; j++)
+            if (basis[k][j])
+                v = (v + (RESIDUE_P - (uint64_t)basis[k][j]) * y->solution[j]) % RESIDUE_P;
+        y->solution[k] = (uint32_t)v;
+    }
+    return true;
+}
+
+/* Rows without unknowns left must say 0 = 0. */
+static bool consistent(const System *y) {
+    int w = y->n + 1;
+    for (int r = 0; r < y->rows; r++) {
+        const uint32_t *row = y->m + (size_t)r * (size_t)w;
+        int k = 0;
+        while (k < y->n && !row[k]) k++;
+        if (k == y->n && row[k]) return false;
+    }
+    return true;
+}
+
+static void find_components(System *y) {
+    for (int k = 0; k < y->n; k++) y->component[k] = k;
+    for (int r = 0; r < y->rows; r++) {
+        const uint32_t *row = y->m + (size_t)r * (size_t)(y->n + 1);
+        int first = -1;
+        for (int k = 0; k < y->n; k++) {
+            if (!row[k]) continue;
+            if (first < 0) first = component_of(y, k);
+            else y->component[component_of(y, k)] = first;
+        }
+    }
+}
+
+/* The residues of the unknowns; NULL: there is no solution, or not one alone. */
+static const uint32_t *solve(Search *s, Arena *a, const Sum *x, const Goal *g, int first[]) {
+    System y = {.s = s, .a = a, .x = x};
+    for (int k = 0; k < x->nhole; k++) {
+        int n = count_of(s, value_type_id(s->w, x->hole[k]));
+        if (n < 0) return NULL;
+        y.first[k + 1] = y.first[k] + n;
+    }
+    y.n = y.first[x->nhole];
+    if (y.n > SEARCH_UNKNOWNS) return NULL;
+    int lanes = (y.n + SPARE + g->n - 1) / g->n + 1;
+    if (lanes > LANES) lanes = LANES;
+    y.rows = lanes * g->n;
+    if (y.rows < y.n + SPARE) return NULL;
+    s->stats->solved++;
+    s->left -= y.n / LANES + 1;
+    y.m = arena_alloc(a, (size_t)y.rows * (size_t)(y.n + 1) * sizeof *y.m);
+    y.component = ARENA_NEW(a, int, y.n);
+    y.solution = ARENA_NEW(a, uint32_t, y.n);
+    for (int l = 0; l < lanes; l++)
+        if (!put_rows(&y, g, l)) return NULL;
+    find_components(&y);
+    if (!consistent(&y)) return NULL;
+    for (int k = 0; k < y.n; k++)
+        if (component_of(&y, k) == k && !eliminate(&y, k)) return NULL;
+    if (!consistent(&y)) return NULL;
+    memcpy(first, y.first, sizeof y.first);
+    return y.solution;
+}
+
+/* The sum with its unknowns explained; 0: one is no constant that is known. */
+static Value explained(Search *s, const Sum *x, const uint32_t *solution, const int first[]) {
+    Value known[HOLES];
+    for (int k = 0; k < x->nhole; k++) {
+        int n = first[k + 1] - first[k];
+        Lanes *c = arena_alloc(s->a, (size_t)n * sizeof *c);
+        for (int e = 0; e < n; e++)
+            for (int l = 0; l < LANES; l++) c[e].p[l] = solution[first[k] + e];
+        known[k] = constant_explain(s, value_type_id(s->w, x->hole[k]), c);
+        if (!known[k]) return 0;
+    }
+    Graph g = {s->g.nin, 1, s->g.in, &x->v}, y;
+    Error ignored = {0};
+    return graph_substitute(s->w, s->a, &g, x->nhole, x->hole, known, &y, NULL, &ignored) ? y.out[0]
+                                                                                          : 0;
+}
+
+/* The price of the goal's value if the sum is it: constants cost nothing. */
+static bool too_dear(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
+
+static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
+    if (too_dear(s, x) || s->left <= 0) return false;
+    Arena *a = arena_new(arena_escape(s->a), 0);
+    int first[HOLES + 1];
+    const uint32_t *solution = solve(s, a, x, g, first);
+    Value v = solution ? explained(s, x, solution, first) : 0;
+    arena_free(a);
+    if (v) goal_met(s, g, v, "hole", depth);
+    return solution != NULL;
+}
+
+/* The sum alone, then with each constant that may be added. */
+static bool try_with_constants(Search *s, const Sum *x, const Goal *g, int depth) {
+    Spread b[SPREADS];
+    if (too_dear(s, x)) return false;
+    if (try_sum(s, x, g, depth)) return true;
+    int n = spreads_of(s, g->type, b);
+    for (int k = 0; k < n; k++) {
+        Sum y = *x;
+        if (add_spread(s, &y, &b[k]) && try_sum(s, &y, g, depth)) return true;
+    }
+    return false;
+}
+
+static void try_terms(Search *s, const Goal *g, const Layers *layers, const Found *t, int depth) {
+    for (int k = 0; k < layers->n; k++) {
+        Sum x = {0};
+        x.v = add_layer(s, &x, &layers->v[k], t->v);
+        if (x.v) try_with_constants(s, &x, g, depth);
+    }
+}
+
+static void try_pair(Search *s, const Goal *g, const Layers *p, const Layers *q, const Found *a,
+                     const Found *b, int depth) {
+    const char *why;
+    for (int k = 0; k < p->n; k++)
+        for (int j = 0; j < q->n; j++) {
+            const Op *op = sig_info(s->w, p->v[k].sig)->op;
+            if (op != sig_info(s->w, q->v[j].sig)->op || p->v[k].data != q->v[j].data) continue;
+            Sum x = {0};
+            Value u = add_layer(s, &x, &p->v[k], a->v), v = add_layer(s, &x, &q->v[j], b->v);
+            if (!u || !v) continue;
+            x.v = node_make(s->w, &op_add, NULL, 2, (Value[]){u, v}, 1, &why);
+            if (x.v) try_with_constants(s, &x, g, depth);
+        }
+}
+
+typedef struct LayerCache {
+    Intern *keys;
+    int n, room;
+    const Layers **v;
+} LayerCache;
+static const Layers *cached_layers(Search *s, LayerCache *c, TypeId a, TypeId goal) {
+    TypeId key[2] = {a, goal};
+    uint32_t old = intern_count(c->keys), id = intern_put(c->keys, key, sizeof key);
+    ARENA_GROW(s->a, c->v, c->room, (int)id);
+    if (id > old) c->v[id - 1] = layers_of(s, a, goal);
+    return c->v[id - 1];
+}
+
+void holes_look(Search *s, int depth) {
+    LayerCache c = {.keys = intern_new(s->a)};
+    for (int k = 0; k < s->ngoal && s->nconstant; k++) {
+        int pairs = 0;
+        for (int j = 0; j < s->nterm && s->left > 0; j++) {
+            const Goal *g = &s->goal[k];
+            Found t = s->term[j];
+            if (j < s->completed || t.cost >= s->best) continue;
+            const Layers *p = cached_layers(s, &c, value_type_id(s->w, t.v), g->type);
+            try_terms(s, g, p, &t, depth);
+            for (int i = 0; i < j && pairs < PAIRS && p->n && s->left > 0; i++) {
+                Found u = s->term[i];
+                if (u.depth || t.depth || u.cost >= s->best) continue;
+                const Layers *q = cached_layers(s, &c, value_type_id(s->w, u.v), g->type);
+                if (q->n) pairs++, try_pair(s, g, p, q, &t, &u, depth);
+            }
+        }
+    }
+    s->completed = s->nterm;
+    intern_free(c.keys);
+}

@@ -1,0 +1,42 @@
+/* question.h -- what models ask: small graphs over symbolic sizes, each with the sizes at the place
+   that asked, how often it occurs and how long it takes there. In a file of questions each one is
+
+     question ID count=12 seconds=0.0034 from=light_resnet50
+     at a=1 b=64
+     graph q
+       %x1 : F [a, b]   %k2 : F [b]
+     body
+       %1 = mul %x1 %k2
+       out %1
+
+   Inputs named k.. are constants of the model. ID is the hash of the graph's text: questions from
+   several models are one if their texts are equal. */
+#ifndef ISOMER_QUESTION_H
+#define ISOMER_QUESTION_H
+#include "ops/base/text.h"
+
+enum { QUESTION_ID = 17 };
+typedef struct Question {
+    char id[QUESTION_ID];
+    int64_t count;    /* how many places ask it */
+    double seconds;   /* estimated, of all places together */
+    double most;      /* seconds of the place that `at` is from: the most expensive one */
+    const char *from; /* the models, joined by commas */
+    const char *at;   /* "a=1 b=64" */
+    const char *graph;
+} Question;
+typedef struct Questions {
+    int n, room;
+    Question *v;
+    Arena *arena;
+    struct Intern *ids;
+} Questions;
+Questions questions_new(Arena *);
+/* Strings are copied. An equal question becomes one with it. */
+void questions_add(Questions *, const Question *);
+/* Decreasing seconds, then by identifier. */
+void questions_sort(Questions *);
+/* Adds what a file holds. E_ENVIRONMENT, E_INVALID with the line. */
+bool questions_read(Questions *, const char *path, Error *);
+void question_print(const Question *, Text *);
+#endif

@@ -1,0 +1,68 @@
+/* weigh.c -- a call, the bytes that are moved, the arithmetic. A broadcast is part of the operators
+   that read it, and a reshape moves nothing. */
+#include "generator/discover/weigh.h"
+#include "graphs/rewrite.h"
+
+static const double call = 2e-6, byte = 1e-10, arithmetic = 1 / 4e10,
+                    function = 20; /* operations of a root, an exponential, .. */
+
+int64_t type_elements(World *w, const Type *t, Sizes sizes) {
+    int64_t n = 1, d;
+    for (int k = 0; k < t->dim.n; k++) {
+        if (!poly_eval(w, t->dim.v[k], sizes, &d) || d < 0 || (d && n > INT64_MAX / 8 / d))
+            return -1;
+        n *= d;
+    }
+    return n;
+}
+
+/* A composite's operations are those of its expansion. */
+/* Functions and powers in the definition, each counted where it stands. */
+static int calls_in(World *w, Ex e) {
+    ExNode x;
+    int n = 0;
+    if (!e) return 0;
+    ex_get(w, e, &x);
+    for (int k = 0; k < ex_children(x.kind); k++) n += calls_in(w, x.child[k]);
+    return n + (x.kind == EX_FN) + 4 * (x.kind == EX_POW);
+}
+
+static double operations(World *w, NodeId id, Sizes sizes) {
+    Node n = node_get(w, id);
+    if (!n.op->expand) {
+        int64_t elements = type_elements(w, value_type(w, n.out), sizes);
+        return sig_flops(w, n.sig, sizes) +
+               (double)elements * function * calls_in(w, sig_define(w, n.sig, 0));
+    }
+    ArenaMark mark = arena_mark(w->scratch);
+    Value *out = ARENA_NEW(w->scratch, Value, n.nout);
+    Error ignored = {0};
+    double total = 0;
+    if (node_expand(w, w->scratch, id, out, &ignored)) {
+        Graph g = {n.nin, n.nout, n.in, out};
+        NodeList live = graph_live(w, w->scratch, &g);
+        for (int k = 0; k < live.n && total >= 0; k++) {
+            bool outside = input_name(w, live.v[k]) || live.v[k] <= id;
+            double one = outside ? 0 : operations(w, live.v[k], sizes);
+            total = one < 0 ? one : total + one;
+        }
+    }
+    arena_reset(w->scratch, mark);
+    return total;
+}
+
+double node_seconds(World *w, NodeId id, Sizes sizes) {
+    Node n = node_get(w, id);
+    if (n.op->flags & OP_NO_COST || n.op == &op_broadcast || n.op == &op_fill) return 0;
+    if (sig_shape(w, n.sig, 0) == SIG_RESHAPE) return call / 4;
+    double bytes = 0, work = operations(w, id, sizes);
+    for (int k = 0; k < n.nin + n.nout; k++) {
+        Value v = k < n.nin ? n.in[k] : n.out + (Value)(k - n.nin);
+        if (!v) continue;
+        const Type *t = value_type(w, v);
+        int64_t elements = type_elements(w, t, sizes);
+        if (elements < 0) return -1;
+        bytes += (double)elements * dtype_bits(t->dtype) / 8;
+    }
+    return work < 0 ? work : call + bytes * byte + work * arithmetic;
+}

@@ -1,0 +1,11 @@
+/* weigh.h -- how long a node may take: a rough model of a processor, only to say which questions
+   come first and which answers are worth a measurement. */
+#ifndef ISOMER_WEIGH_H
+#define ISOMER_WEIGH_H
+#include "graphs/graph.h"
+
+/* Seconds at these sizes; < 0: some size has no value. */
+double node_seconds(World *, NodeId, Sizes);
+/* Elements of the type at these sizes; < 0: some size has no value. */
+int64_t type_elements(World *, const Type *, Sizes);
+#endif

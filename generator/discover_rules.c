@@ -1,0 +1,232 @@
+/* discover_rules.c -- the program discover-rules: takes questions from models, finds graphs that
+   compute the same and cost less, and writes them as candidate rules. What it writes is not proved:
+   verify-rules does that. */
+#include "generator/discover/discover.h"
+#include "graphs/onnx/onnx.h"
+#include "ops/base/main.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct DiscoverProgram {
+    Arena *arena;
+    DiscoverOptions d;
+    const char *out, *json, *help;
+    int64_t operators, depth, steps, jobs, most, seed;
+    bool list, quiet, version, terminal;
+    Error error;
+} DiscoverProgram;
+
+static const ProgramText program = {
+    .name = "discover-rules",
+    .usage = "discover-rules FILE.. [options]",
+    .summary =
+        "Finds candidate rules that models ask for: what equals a part of them and costs less.",
+    .more = "FILE is a model (.onnx) or a file of questions (.questions), which --list writes. A "
+            "question is a connected part of a few operators of a model, with sizes turned into "
+            "symbols. The candidates are not proved; verify-rules does that. The same questions "
+            "and seed give the same rules, whatever the number of threads.\n\nWhat a model asks, "
+            "and the rules that answer it:\n  discover-rules model.onnx --list -o "
+            "model.questions\n  discover-rules model.questions -o candidates.rules\n  verify-rules "
+            "candidates.rules -o verdicts.rules",
+};
+
+static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList *rest, Text *help) {
+    const OptionDef table[] = {
+        {.name = "list",
+         .kind = OPT_FLAG,
+         .into = &m->list,
+         .help = "Writes the questions, the most expensive first, instead of answering them."},
+        {.name = "out",
+         .letter = 'o',
+         .kind = OPT_TEXT,
+         .into = &m->out,
+         .value = "FILE",
+         .help =
+             "Writes the candidate rules, or the questions, to FILE. Default: standard output."},
+        {.name = "input-shape",
+         .kind = OPT_LIST,
+         .into = &m->d.sizes.shapes,
+         .value = "NAME:1,3,..",
+         .help = "Sizes of an input of the models. May be repeated."},
+        {.name = "dim",
+         .kind = OPT_LIST,
+         .into = &m->d.sizes.dims,
+         .value = "NAME=N",
+         .help = "The value of a size that the models name, likewise. May be repeated."},
+        {.name = "operators",
+         .kind = OPT_INT,
+         .into = &m->operators,
+         .usual = 5,
+         .value = "N",
+         .help = "Operators in a question, at most 8; those on constants alone do not count. "
+                 "Default: 5.",
+         .least = 1,
+         .most = 8},
+        {.name = "depth",
+         .kind = OPT_INT,
+         .into = &m->depth,
+         .usual = 1,
+         .value = "N",
+         .help = "Operators on data between landmarks of an answer, at most. Default: 1.",
+         .least = 0,
+         .most = 4},
+        {.name = "steps",
+         .kind = OPT_INT,
+         .into = &m->steps,
+         .usual = 4000,
+         .value = "N",
+         .help = "Terms evaluated for a question, at most. Default: 4000.",
+         .least = 1,
+         .most = 1e8},
+        {.name = "most",
+         .kind = OPT_INT,
+         .into = &m->most,
+         .value = "N",
+         .help = "Takes only the N most expensive questions. Default: all.",
+         .least = 0,
+         .most = 1e9},
+        {.name = "worse",
+         .kind = OPT_REAL,
+         .into = &m->d.worse,
+         .usual = 1,
+         .value = "RATIO",
+         .help = "An answer may be estimated to cost RATIO times what the question costs: the "
+                 "target decides in the end. Default: 1.",
+         .least = 0.1,
+         .most = 1000},
+        {.name = "time",
+         .kind = OPT_REAL,
+         .into = &m->d.seconds,
+         .value = "SECONDS",
+         .help = "Begins no question after this time. Default: no limit.",
+         .least = 0,
+         .most = 1e9},
+        {.name = "resume",
+         .kind = OPT_TEXT,
+         .into = &m->d.folder,
+         .value = "DIR",
+         .help = "Keeps finished questions in DIR and continues from what DIR already holds."},
+        {.name = "seed",
+         .kind = OPT_INT,
+         .into = &m->seed,
+         .usual = 1,
+         .value = "S",
+         .help = "Seed of the random sample points. Default: 1.",
+         .least = 0,
+         .most = 4e18},
+        OPTION_JOBS(&m->jobs, "Threads. Default: 1."),
+        {.name = "json",
+         .kind = OPT_TEXT,
+         .into = &m->json,
+         .value = "FILE",
+         .help = "Writes the statistics of the run to FILE as JSON."},
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = OPT_FLAG,
+         .into = &m->quiet,
+         .help = "Suppresses the progress display and the table."},
+        OPTION_VERSION(&m->version),
+        OPTION_HELP(&m->help),
+        {0},
+    };
+    if (!options_parse(m->arena, table, argc, argv, rest, &m->error)) return false;
+    if (m->version)
+        options_version(help, program.name), onnx_versions(help),
+            text_add(help, "  cJSON %s\n", cJSON_Version());
+    return !m->help || options_document(help, &program, table, m->help, &m->error);
+}
+
+static void progress(void *user, int done, int total, double seconds) {
+    const DiscoverProgram *m = user;
+    if (m->terminal && !m->quiet)
+        fprintf(stderr, "\r\033[K%d of %d questions, %.0f s", done, total, seconds);
+}
+
+static bool write_out(DiscoverProgram *m, const Text *t) {
+    const char *text = t->data ? t->data : "";
+    if (m->out) return file_write(m->out, text, t->size, &m->error);
+    return fwrite(text, 1, t->size, stdout) == t->size;
+}
+
+static bool list_questions(DiscoverProgram *m, const Questions *q) {
+    Text out = text_new(m->arena);
+    for (int k = 0; k < q->n; k++) question_print(&q->v[k], &out);
+    return write_out(m, &out);
+}
+
+static void print_table(const DiscoverReport *r) {
+    printf("questions %d, asked %d, resumed %d, answered %d\n", r->questions, r->asked, r->resumed,
+           r->answered);
+    printf("terms typed %llu, evaluated %llu, holes solved %llu\n", (unsigned long long)r->typed,
+           (unsigned long long)r->evaluated, (unsigned long long)r->solved);
+    printf("equations %llu, untrue at other sizes %llu, rules %llu\n",
+           (unsigned long long)r->equations, (unsigned long long)r->untrue,
+           (unsigned long long)r->rules);
+    printf("%.2f s\n", r->seconds);
+}
+
+static bool write_json(DiscoverProgram *m, const DiscoverReport *r) {
+    cJSON *x = cJSON_CreateObject();
+    const struct {
+        const char *name;
+        double v;
+    } totals[] = {{"questions", r->questions},   {"asked", r->asked},
+                  {"resumed", r->resumed},       {"answered", r->answered},
+                  {"typed", (double)r->typed},   {"evaluated", (double)r->evaluated},
+                  {"solved", (double)r->solved}, {"equations", (double)r->equations},
+                  {"untrue", (double)r->untrue}, {"rules", (double)r->rules},
+                  {"seconds", r->seconds}};
+    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++)
+        cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
+    char *text = cJSON_Print(x);
+    bool ok = text && file_write(m->json, text, strlen(text), &m->error);
+    cJSON_free(text);
+    cJSON_Delete(x);
+    return ok;
+}
+
+static bool command_run(DiscoverProgram *m) {
+    Questions q = questions_new(m->arena);
+    DiscoverReport r;
+    Text out = text_new(m->arena);
+    if (!discover_questions(&m->d, &q, &m->error)) return false;
+    if (m->most && q.n > m->most) q.n = (int)m->most;
+    if (m->list) return list_questions(m, &q);
+    bool ok = discover_answers(&m->d, &q, &out, &r, &m->error);
+    if (m->terminal && !m->quiet) fprintf(stderr, "\r\033[K");
+    if (!ok || !write_out(m, &out)) return false;
+    if (m->out && !m->quiet) print_table(&r);
+    return !m->json || write_json(m, &r);
+}
+
+static void program_act(void *user, Arena *a, int argc, char **argv) {
+    DiscoverProgram *m = user;
+    m->arena = a;
+    StringList rest = {0};
+    Text help = text_new(a);
+    if (!parse_options(m, argc, argv, &rest, &help)) return;
+    if (m->help || m->version) {
+        fputs(help.data, stdout);
+        return;
+    }
+    if (!rest.n) {
+        error_set(&m->error, E_USAGE, "FILE", "missing: a model (.onnx) or a file of questions");
+        return;
+    }
+    m->d.files = rest;
+    m->d.operators = (int)m->operators;
+    m->d.depth = (int)m->depth;
+    m->d.steps = (int)m->steps;
+    m->d.jobs = (int)m->jobs;
+    m->d.seed = (uint64_t)m->seed;
+    m->d.progress = progress;
+    m->d.user = m;
+    command_run(m);
+}
+
+int main(int argc, char **argv) {
+    DiscoverProgram m = {.terminal = isatty(2)};
+    return program_main(&program, argc, argv, program_act, &m, &m.error);
+}

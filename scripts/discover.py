@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Rules that models ask for, in one go: discover-rules takes questions from the models of
+scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
+optimize-model times them on the target with no other rules, and what pays at a place and does not
+follow from the library is kept in rules/discovered, with the question, the models, the places, the
+ratio, the date and the target as a comment. A step whose results are in BUILD/discover is not done
+again; an interrupted one continues. For some models alone the result goes to BUILD/discover.
+
+usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
+                   [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
+                   [--least RATIO]"""
+
+import argparse
+import datetime
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+from onnx_tools import model_table, shape_options
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+WORK = os.path.join(BUILD, "discover")
+KEPT = os.path.join(ROOT, "rules/discovered")
+HEAD = "<!-- table -->"
+
+
+def run(program, *arguments, allowed=(0,)):
+    """Runs a program of the build folder; what it prints is printed."""
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
+    if done.returncode not in allowed:
+        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+    return done.returncode
+
+
+def load(path):
+    """A JSON file."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def prepared(row):
+    """The model's file: fetched, and with random weights if it has none."""
+    scripts = os.path.join(ROOT, "scripts")
+    path = subprocess.run(
+        [os.path.join(scripts, "fetch-models"), row["name"]],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    target = os.path.join(WORK, row["name"])
+    if row["name"].startswith("light_"):
+        if not os.path.exists(target):
+            subprocess.run(
+                [os.path.join(scripts, "randomize-weights"), path, target, "1"], check=True
+            )
+        return target
+    return path
+
+
+def questions(rows, operators):
+    """One file of questions for each model."""
+    files = []
+    for row in rows:
+        out = os.path.join(WORK, f"{row['name']}.{operators}.questions")
+        if not os.path.exists(out):
+            run(
+                "discover-rules",
+                prepared(row),
+                *shape_options(row),
+                "--list",
+                "--operators",
+                str(operators),
+                "-o",
+                out,
+            )
+        files.append(out)
+    return files
+
+
+def answers(files, options, stem):
+    """Candidate rules; their statistics."""
+    run(
+        "discover-rules",
+        *files,
+        "--depth",
+        str(options.depth),
+        "--steps",
+        str(options.steps),
+        "--worse",
+        str(options.worse),
+        "--time",
+        str(options.time),
+        "--jobs",
+        str(options.jobs),
+        "--resume",
+        os.path.join(WORK, "answers"),
+        "--json",
+        stem + ".json",
+        "-q",
+        "-o",
+        stem + ".candidates",
+    )
+    return load(stem + ".json")
+
+
+def prove(stem, jobs):
+    """A basis of the proved candidates: what an e-graph does not derive from the rest. Counts of
+    verdicts."""
+    run(
+        "verify-rules",
+        "-q",
+        "-j",
+        str(jobs),
+        "--resume",
+        stem + ".candidates",
+        "-o",
+        stem + ".verdicts",
+        allowed=(0, 1),
+    )
+    run(
+        "compare-rules",
+        "part",
+        stem + ".verdicts",
+        "-q",
+        "--basis",
+        stem + ".proved",
+        "--rest",
+        stem + ".unproved",
+        "--json",
+        stem + ".counts",
+    )
+    return load(stem + ".counts")
+
+
+def timed(row, rules, options, name):
+    """The report of optimize-model with these rules alone on the target; None: it failed."""
+    report = os.path.join(WORK, f"{row['name']}.{name}.json")
+    if not os.path.exists(report):
+        code = subprocess.run(
+            [os.path.join(BUILD, "optimize-model"), prepared(row), "--dry-run", "-q"]
+            + ["--rules", rules, "--effort", options.effort, "--report", report]
+            + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
+            + (["--measure-with", options.target] if options.target != "isomer" else [])
+            + shape_options(row),
+            cwd=ROOT,
+            check=False,
+        ).returncode
+        if code:
+            print(f"{row['name']}: optimize-model ended with {code}")
+            return None
+    return load(report)
+
+
+def paying(row, report, least):
+    """(rule, model, places, ratio) of the places where this rule alone gained so much, timed."""
+    model = row["name"][: -len(".onnx")]
+    for place in report["gains"]:
+        before, after = place["seconds"]["before"], place["seconds"]["after"]
+        rules = place["rules"].split()
+        if before and after and place["timed"] and len(rules) == 1 and before / after >= least:
+            yield rules[0], model, place["count"], before / after
+
+
+def whole(report):
+    """How many times as fast the model is."""
+    pair = report["measured_seconds"]
+    if not pair or not pair["before"] or not pair["after"]:
+        return 1.0
+    return pair["before"] / pair["after"]
+
+
+def rule_texts(path):
+    """name -> (comment lines, text) of the rules of a file."""
+    rules = {}
+    with open(path, encoding="utf-8") as file:
+        for part in re.findall(r"((?:^#.*\n)*^rule (?:.+\n)+)", file.read() + "\n", re.M):
+            lines = part.rstrip("\n").split("\n")
+            comments = [line for line in lines if line.startswith("#")]
+            text = [line for line in lines if not line.startswith("#")]
+            rules[text[0].split()[1]] = (comments, "\n".join(text))
+    return rules
+
+
+def regained(stem):
+    """By rule: the library's rules that it follows from."""
+    library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
+    done = subprocess.run(
+        [os.path.join(BUILD, "compare-rules"), "derive", stem + ".proved", *library],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(re.findall(r"^derived +(\S+): (.*)$", done.stdout, re.M))
+
+
+def where(places):
+    """'MODEL at 3 places, up to 1.2' for each model; places: (model, count, ratio)."""
+    models = sorted({model for model, _, _ in places})
+    return "; ".join(
+        f"{model} at {sum(n for m, n, _ in places if m == model)} places,"
+        f" up to {max(r for m, _, r in places if m == model):.2f}"
+        for model in models
+    )
+
+
+def keep(found, known, stem, path):
+    """Writes the rules that pay and do not follow from the library, the best first, with how they
+    were found and where they pay."""
+    texts, asked = rule_texts(stem + ".proved"), rule_texts(stem + ".candidates")
+    best = sorted(found, key=lambda rule: -max(entry[2] for entry in found[rule]))
+    day = datetime.date.today().isoformat()
+    target = os.path.basename(path)[: -len(".rules")]
+    kept = [rule for rule in best if rule not in known]
+    with open(path, "w", encoding="utf-8") as file:
+        for rule in kept:
+            file.write(f"# {day}, {target}: {where(found[rule])}.\n")
+            file.write("\n".join(asked[rule][0] + [texts[rule][1]]) + "\n\n")
+    return best, kept
+
+
+def write_table(lines):
+    """Puts the table behind the mark in rules/discovered/README.md, which is written by hand."""
+    path = os.path.join(KEPT, "README.md")
+    text = "# Rules that models asked for\n\n"
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read().split(HEAD)[0]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text + HEAD + "\n" + "\n".join(lines) + "\n")
+
+
+def parse():
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", help="names, or the beginnings of names; default: all")
+    parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
+    parser.add_argument("--operators", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--worse", type=float, default=1)
+    parser.add_argument("--time", type=float, default=3600)
+    parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
+    return parser.parse_args()
+
+
+def main():
+    """The whole chain."""
+    options = parse()
+    rows = [
+        row
+        for row in model_table()
+        if not options.models or any(row["name"].startswith(name) for name in options.models)
+    ]
+    os.makedirs(WORK, exist_ok=True)
+    stem = os.path.join(WORK, "discovered")
+    made = answers(questions(rows, options.operators), options, stem)
+    counts = prove(stem, options.jobs)
+    found, ratios = {}, []
+    for row in rows:
+        report = timed(row, stem + ".proved", options, options.target)
+        if not report:
+            continue
+        ratios.append((row["name"][: -len(".onnx")], whole(report)))
+        for rule, model, places, ratio in paying(row, report, options.least):
+            found.setdefault(rule, []).append((model, places, ratio))
+    os.makedirs(KEPT, exist_ok=True)
+    known = regained(stem)
+    folder = WORK if options.models else KEPT
+    best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
+    mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
+    lines = [
+        "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
+        " refuted | unknown | basis | paying | of them new |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
+        f" {made['evaluated']:,} | {made['equations']:,} | {counts['rules']} |"
+        f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} |"
+        f" {counts['basis']} | {len(best)} | {len(kept)} |",
+        "",
+        "| rule that pays | follows from the library's | where |",
+        "|---|---|---|",
+        *(f"| {rule} | {known.get(rule, '-')} | {where(found[rule])} |" for rule in best),
+        "",
+        f"Models with these rules alone, on {options.target}, geometric mean {mean:.3f}:",
+        "",
+        "| model | times as fast |",
+        "|---|---|",
+        *(f"| {name} | {ratio:.2f} |" for name, ratio in sorted(ratios, key=lambda x: -x[1])),
+    ]
+    if not options.models:
+        write_table(lines)
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""The program discover-rules: what models ask, what it answers, and that nothing false is kept."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
+CORPUS = os.path.join(ROOT, "test/cases/discover/prototype.questions")
+# What each question of the corpus needs beside --depth 1; None: it is not answered.
+ANSWERED = {
+    "affine": [],
+    "scale": [],
+    "affine6": [],
+    "hardswish": [],
+    "power": [],
+    "heads": [],
+    "parallel": [],
+    "chain": [],
+    "three": [],
+    "cross": ["--depth", "2", "--steps", "100000"],
+    "segformer": None,
+    "softmax": ["--depth", "2", "--steps", "20000"],
+    "row": [],
+    "batchnorm": ["--worse", "3", "--depth", "0"],
+    "shifted": ["--depth", "0"],
+}
+FALSE = ["dropped"]  # what looks like an answer and is none
+
+
+def run(program, *arguments, **options):
+    """A program of the build folder, finished."""
+    return subprocess.run(
+        [os.path.join(BUILD, program), *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        **options,
+    )
+
+
+def read(path):
+    """A file's text."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def corpus():
+    """The corpus's questions by the names of their graphs."""
+    parts = re.split(r"(?m)^(?=question )", re.sub(r"(?m)^#.*\n", "", read(CORPUS)))[1:]
+    found = {re.search(r"^graph (\w+)", part, re.M)[1]: part.strip("\n") for part in parts}
+    assert set(found) == set(ANSWERED) | set(FALSE)
+    return found
+
+
+def answered(tmp_path, name, *options):
+    """The candidate rules for one question of the corpus, as text."""
+    source, out = tmp_path / f"{name}.questions", tmp_path / f"{name}.rules"
+    source.write_text(corpus()[name] + "\n", encoding="utf-8")
+    done = run("discover-rules", source, "-q", "-o", out, *options)
+    assert done.returncode == 0, done.stderr
+    return read(out)
+
+
+def verdicts(tmp_path, text):
+    """The verdict of each rule of a text, by its name."""
+    source, report = tmp_path / "candidates.rules", tmp_path / "report.json"
+    source.write_text(text, encoding="utf-8")
+    done = run("verify-rules", "-q", source, "--json", report)
+    assert done.returncode in (0, 1), done.stderr
+    with open(report, encoding="utf-8") as file:
+        return {rule["name"]: rule["verdict"] for rule in json.load(file)}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_question_of_the_corpus_is_answered_by_proved_rules(tmp_path, name):
+    """Constants are solved for, landmarks and views of the goal are used, and what is found holds
+    for all sizes."""
+    if ANSWERED[name] is None:
+        assert "rule " not in answered(tmp_path, name)
+        return
+    text = answered(tmp_path, name, *ANSWERED[name])
+    assert "\nrule found-" in text
+    assert set(verdicts(tmp_path, text).values()) == {"proved"}
+
+
+def test_answers_are_the_expected_graphs(tmp_path):
+    """One product instead of two; one hard swish; the row is taken before the layers."""
+    assert re.search(
+        r"to\n  %1 = add %k[23] %k[23]\n  %2 = matmul %x1 %1\n", answered(tmp_path, "parallel")
+    )
+    assert "to\n  %1 = hardswish %x1\n" in answered(tmp_path, "hardswish")
+    row = answered(tmp_path, "row").split("to\n")[1]
+    assert "%1 = slice %x1" in row and "%2 = matmul %1 %k2" in row
+
+
+def test_what_only_looks_equal_is_refuted(tmp_path):
+    """The maximum of many numbers is positive at every random point that is tried."""
+    text = answered(tmp_path, FALSE[0], "--depth", "0")
+    assert "\nrule found-" in text
+    assert set(verdicts(tmp_path, text).values()) == {"refuted"}
+
+
+def test_a_false_answer_is_refuted_and_dropped(tmp_path):
+    """A candidate with an operator changed by hand does not get past the prover."""
+    good = answered(tmp_path, "parallel")
+    bad = re.sub(r"add (%k. %k.)", r"sub \1", good).replace("rule found-", "rule planted-")
+    assert bad != good
+    said = verdicts(tmp_path, good + bad)
+    assert sorted(said.values()) == ["proved", "refuted"]
+    out, kept = tmp_path / "verdicts.rules", tmp_path / "kept.rules"
+    run("verify-rules", "-q", tmp_path / "candidates.rules", "-o", out)
+    assert run("compare-rules", "part", out, "--all", "-q", "-o", kept).returncode == 0
+    assert "rule found-" in read(kept) and "planted" not in read(kept)
+
+
+def test_the_same_rules_on_any_number_of_threads(tmp_path):
+    """Questions are independent."""
+    outs = [tmp_path / "one.rules", tmp_path / "two.rules"]
+    for jobs, out in zip((1, 2), outs):
+        done = run("discover-rules", CORPUS, "--depth", "0", "-q", "-j", jobs, "-o", out)
+        assert done.returncode == 0, done.stderr
+    assert read(outs[0]) == read(outs[1]) != ""
+
+
+def test_a_killed_run_continues(tmp_path):
+    """Answers are kept question by question: after SIGKILL the rest is done, with the same
+    result."""
+    whole, out, report = tmp_path / "whole.rules", tmp_path / "out.rules", tmp_path / "r.json"
+    command = ["discover-rules", CORPUS, "--depth", "0", "-q"]
+    assert run(*command, "-o", whole).returncode == 0
+    kept = tmp_path / "kept"
+    process = subprocess.Popen(
+        [os.path.join(BUILD, command[0]), *command[1:], "--resume", str(kept), "-o", str(out)],
+        cwd=ROOT,
+    )
+    while process.poll() is None and (not kept.exists() or len(os.listdir(kept)) < 3):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    again = run(*command, "--resume", kept, "-o", out, "--json", report)
+    assert again.returncode == 0, again.stderr
+    with open(report, encoding="utf-8") as file:
+        assert json.load(file)["resumed"] >= 1
+    assert read(out) == read(whole)
+
+
+def test_answers_of_other_options_are_not_taken(tmp_path):
+    """What is kept names the options that it depends on."""
+    kept, report = tmp_path / "kept", tmp_path / "r.json"
+    source = tmp_path / "q.questions"
+    source.write_text(corpus()["affine"] + "\n", encoding="utf-8")
+    for seed, resumed in ((1, 0), (2, 0), (2, 1)):
+        done = run(
+            *("discover-rules", source, "-q", "--depth", "0", "--resume", kept),
+            *("--seed", seed, "--json", report, "-o", tmp_path / "out.rules"),
+        )
+        assert done.returncode == 0, done.stderr
+        with open(report, encoding="utf-8") as file:
+            assert json.load(file)["resumed"] == resumed
+
+
+@pytest.fixture(name="model")
+def small_model(tmp_path):
+    """A convolution, a scale of one number, a shift of one; twice, of other sizes."""
+    nodes, weights, last = [], [], "x"
+    random = numpy.random.default_rng(3)
+    for k, (inputs, outputs) in enumerate(((3, 8), (8, 5))):
+        weights += [
+            numpy_helper.from_array(
+                random.standard_normal((outputs, inputs, 3, 3)).astype("float32"), f"w{k}"
+            ),
+            numpy_helper.from_array(random.standard_normal(outputs).astype("float32"), f"b{k}"),
+            numpy_helper.from_array(numpy.float32([0.31 + k]), f"s{k}"),
+            numpy_helper.from_array(numpy.float32([0.77 + k]), f"t{k}"),
+        ]
+        nodes += [
+            helper.make_node("Conv", [last, f"w{k}", f"b{k}"], [f"c{k}"], pads=[1, 1, 1, 1]),
+            helper.make_node("Mul", [f"c{k}", f"s{k}"], [f"m{k}"]),
+            helper.make_node("Add", [f"m{k}", f"t{k}"], [f"y{k}"]),
+        ]
+        last = f"y{k}"
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16, 16])],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, [1, 5, 16, 16])],
+        weights,
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(
+        helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+        ).SerializeToString()
+    )
+    return path
+
+
+def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
+    """Two places of different sizes ask one question; the rule that answers it applies to both."""
+    listed = run("discover-rules", model, "--list", "--operators", "3")
+    assert listed.returncode == 0, listed.stderr
+    triples = [
+        part
+        for part in re.split(r"(?m)^(?=question )", listed.stdout)
+        if all(f"= {op} " in part for op in ("conv", "mul", "add")) and part.count(" = ") == 3
+    ]
+    most = max(int(re.search(r"count=(\d+)", part)[1]) for part in triples)
+    assert most == 2
+    source, out = tmp_path / "m.questions", tmp_path / "m.rules"
+    source.write_text(next(part for part in triples if "count=2 " in part), encoding="utf-8")
+    assert run("discover-rules", source, "-q", "--depth", "0", "-o", out).returncode == 0
+    proved = tmp_path / "proved.rules"
+    assert run("verify-rules", "-q", out, "-o", proved).returncode == 0
+    done = run(
+        *("optimize-model", model, tmp_path / "o.onnx", "--rules", proved, "--cost", "nodes", "-q"),
+        *("--report", tmp_path / "o.json", "--cost-db", tmp_path / "costs.sqlite"),
+    )
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "o.json", encoding="utf-8") as file:
+        report = json.load(file)
+    assert sum(rule["count"] for rule in report["rules"]) == 2
+    assert "mul" not in report["operators"] or report["operators"]["mul"]["after"] == 0
+
+
+def test_optimize_model_uses_the_discovered_rules():
+    """Those of the target are part of what comes with the program, with valid verdicts; a command
+    of one's own, and another target, has none."""
+    folder = os.path.join(ROOT, "rules/discovered")
+    names = re.findall(r"^rule (\S+)$", read(os.path.join(folder, "onnxruntime.rules")), re.M)
+    assert names
+    for target, used in (("onnxruntime", True), (None, False), ("./time *", False)):
+        words = ["--measure-with", target] if target else []
+        listed = run("optimize-model", "--list-rules", *words)
+        assert listed.returncode == 0, listed.stderr
+        assert all((name in listed.stdout) == used for name in names)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("question 1 count=1\n", "bad.questions:1"),
+        ("question 1 count=1 seconds=1 most=1 from=-\nsizes a=1\n", "bad.questions:2"),
+        ("question 1 count=1 seconds=1 most=1 from=-\nat a=1\nbody\n", "the question's graph"),
+        (
+            "question 1 count=1 seconds=1 most=1 from=-\nat a=1\ngraph q\n  %x1 : F [a]\nbody\n"
+            "  %1 = nosuch %x1\n  out %1\n",
+            "nosuch",
+        ),
+        (
+            "question 1 count=1 seconds=1 most=1 from=-\nat a=2 b=3\ngraph q\n  %x1 : F [a, a]\n"
+            "  %x2 : F [b, a]\nbody\n  %1 = matmul %x1 %x2\n  out %1\n",
+            "no sizes of its graph",
+        ),
+    ],
+)
+def test_a_bad_question_is_named(tmp_path, text, said):
+    """Exit status 3, with the place."""
+    path = tmp_path / "bad.questions"
+    path.write_text(text, encoding="utf-8")
+    done = run("discover-rules", path)
+    assert done.returncode == 3 and said in done.stderr
+
+
+def test_usage():
+    """Exit status 2: without files; 5: a file that is not there."""
+    assert run("discover-rules").returncode == 2
+    assert run("discover-rules", "nosuch.questions").returncode == 5
+    assert run("discover-rules", "nosuch.onnx").returncode == 5
+
+
+def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
+    """A place that gains too little, was not timed, or needed other rules too keeps no rule."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import discover
+
+    def place(before, after, timed, *rules):
+        seconds = {"before": before, "after": after}
+        return {"rules": " ".join(rules), "count": 3, "seconds": seconds, "timed": timed}
+
+    report = {
+        "gains": [
+            place(2.0, 1.0, True, "fast"),
+            place(1.04, 1.0, True, "slow"),
+            place(3.0, 1.0, False, "untimed"),
+            place(3.0, 2.0, True, "both", "fast"),
+        ]
+    }
+    found = list(discover.paying({"name": "m.onnx"}, report, 1.05))
+    assert found == [("fast", "m", 3, 2.0)]
+    places = [("m", 3, 2.0), ("n", 1, 1.1), ("m", 2, 1.5)]
+    assert discover.where(places) == "m at 5 places, up to 2.00; n at 1 places, up to 1.10"
+    rules = tmp_path / "all.rules"
+    rules.write_text("# how\nrule a\n  text a\n\n# how\nrule b\n  text b\n", encoding="utf-8")
+    assert discover.rule_texts(rules) == {
+        "a": (["# how"], "rule a\n  text a"),
+        "b": (["# how"], "rule b\n  text b"),
+    }

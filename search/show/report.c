@@ -96,7 +96,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->model);
     if (changed) table_places(&r->stats, t);
-    text_add(t, "  %-22s %14s %14s\n", "operator", "ms before", "ms after");
+    text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
             text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);

@@ -57,8 +57,9 @@ typedef struct Sampled {
     const CheckOptions *o;
     const Graph *a, *b;
     const void **in;
-    void **out_a, **out_b, **wide_a, **wide_b; /* by the executor; by the definitions in double */
-    void **spare;                              /* for results that are only looked at */
+    void **out_a, **out_b, **wide_a,
+        **wide_b;   /* by the built-in runtime; by the definitions in double */
+    void **spare;   /* for results that are only looked at */
     double **moved; /* by output: how far roundings move each element; NOISE_MARGIN times that is
                        no difference */
     bool small;     /* the definitions are computed too */
@@ -289,8 +290,8 @@ static Tolerance run_tolerance(const Sampled *s, DType t) {
     return classes_tolerance(s->o->classes, t);
 }
 
-/* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
-   every node say how well the result is determined at all. */
+/* By the built-in runtime: where they differ, roundings of inputs and constants and, in small
+   graphs, of every node say how well the result is determined at all. */
 static void compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
@@ -359,8 +360,8 @@ static bool may_choose(const Sampled *s, const Graph *g) {
     return false;
 }
 
-/* What the executor gave, as doubles, against the definitions. Where floats overflow, or only the
-   definition has no number, nothing is compared. */
+/* What the built-in runtime gave, as doubles, against the definitions. Where floats overflow, or
+   only the definition has no number, nothing is compared. */
 static void compare_kernels(Sampled *s, const Graph *g, void *const run[], void *const wide[],
                             Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);

@@ -29,7 +29,8 @@ typedef struct CheckOptions {
                             been taken for those of which they are the nearest floats */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions
                             in double; 0: 2e6, < 0: never */
-    /* NULL, or one for each output, to be added to: what the executor's results differ by. */
+    /* NULL, or one for each output, to be added to: what the built-in runtime's results differ by.
+     */
     Difference *each;
     CheckGiven *given; /* NULL: none is */
     const void *given_user;
@@ -39,12 +40,12 @@ void check_input(const CheckOptions *, const char *input, DType, int index, int 
                  void *out);
 typedef struct CheckResult {
     bool agrees;
-    Difference run;     /* of b from a, by the executor */
+    Difference run;     /* of b from a, by the built-in runtime */
     Difference oracle;  /* of b from a, by their definitions in double (count 0: too large, or not
                            all operators have one) */
     Difference extreme; /* as run, on SAMPLE_EXTREME, where both are finite */
     Difference range;   /* the first element there that is finite in one of them only */
-    Difference kernel;  /* of the executor from the definitions, over both; floats only, 1e-2 of the
+    Difference kernel;  /* of that runtime from the definitions, over both; floats only, 1e-2 of the
                            greatest element at least */
 } CheckResult;
 /* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run:

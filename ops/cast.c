@@ -65,7 +65,7 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 /* A copy converts numbers, and to truth what is not zero. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
     if (to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype))
         return 0;
@@ -90,7 +90,7 @@ const Op op_cast = {"cast",
                     attrs,
                     shape,
                     .value = value,
-                    .lower = lower,
+                    .steps = write_steps,
                     .kernel = kernel,
                     .params = params,
                     .onnx = onnx,

@@ -35,7 +35,7 @@ static Ex define(Call *c, Dims i) {
 }
 
 /* A copy into each part of y. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, out[0].rank);
     int64_t start = 0;
     for (int j = 0; j < c->nin; start += in[j++].dim[a]) {
@@ -49,4 +49,5 @@ static const OnnxMap onnx[] = {{"", "Concat", 4, 0, "axis"},
                                {"", "Concat", 1, 3, "axis"},
                                {"", "Concat", 1, 3, "axis=1!"},
                                {0}};
-const Op op_concat = {"concat", "xs..", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_concat = {"concat",    "xs..", "y", attrs, shape, define, .steps = write_steps,
+                      .onnx = onnx};

@@ -71,7 +71,7 @@ static void add_window(Call *c, StepBuf *b, Step *s) {
     step_sizes(b, s, ints(c, DILATIONS).n, ints(c, DILATIONS).v);
 }
 /* The bias is added as each element is written. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { CHANNEL = 1 };
     View v[4] = {out[0], in[0], in[1]};
     if (in[0].rank > 2 + STEP_SPATIAL) return 0;
@@ -92,7 +92,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 
 #define WINDOWS "rank:kernel group strides dilations pads:auto_pad kernel_shape:check"
 static const OnnxMap onnx[] = {{"", "Conv", 1, 0, WINDOWS}, {0}};
-const Op op_conv = {"conv", "x w b?", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_conv = {"conv",      "x w b?", "y", attrs, shape, define, .steps = write_steps,
+                    .onnx = onnx};
 
 static const Parts integer = {1, -1, 2, 3};
 static const char *shape_integer(Call *c) {
@@ -135,7 +136,7 @@ static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const Vie
     if (n > most) *sums = *y;
     return true;
 }
-static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_integer(Call *c, const View in[], const View out[], StepBuf *b) {
     View sums;
     if (!add_windows(c, b, in, integer, &out[0], &sums)) return 0;
     if (sums.slot != out[0].slot) step_copy(b, &out[0], &sums);
@@ -144,7 +145,7 @@ static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b)
 static const OnnxMap onnx_integer[] = {{"", "ConvInteger", 10, 0, WINDOWS}, {0}};
 const Op op_convinteger = {
     "convinteger",          "x w x_zero? w_zero?", "y", attrs, shape_integer, define_integer,
-    .lower = lower_integer, .onnx = onnx_integer};
+    .steps = steps_integer, .onnx = onnx_integer};
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
 static const Parts qlinear = {W, BIAS, X_ZERO, W_ZERO};
@@ -164,7 +165,7 @@ static Ex define_qlinear(Call *c, Dims i) {
     Ex y = mul(c, define_windows(c, i, qlinear), divide(c, scale, at_place(c, Y_SCALE, 0)));
     return whole_near(c, y, at_place(c, Y_ZERO, 0));
 }
-static int lower_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
     View whole, sums,
         scale[3] = {place_view(&in[X_SCALE], y, -1), place_view(&in[W_SCALE], y, 1),
@@ -190,5 +191,5 @@ const Op op_qlinearconv = {"qlinearconv",
                            attrs,
                            shape_qlinear,
                            define_qlinear,
-                           .lower = lower_qlinear,
+                           .steps = steps_qlinear,
                            .onnx = onnx_qlinear};

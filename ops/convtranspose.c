@@ -169,7 +169,7 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
             (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
     return true;
 }
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { MOST = 64 };
     static const int exchanged[STEP_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
     const int ns = in[0].rank - 2;
@@ -207,5 +207,5 @@ static const OnnxMap onnx[] = {
     {0},
 };
 const Op op_convtranspose = {
-    "convtranspose",  "x w b?",         "y",         attrs, shape, define, .lower = lower,
+    "convtranspose",  "x w b?",         "y",         attrs, shape, define, .steps = write_steps,
     .kernel = kernel, .params = params, .onnx = onnx};

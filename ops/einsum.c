@@ -219,7 +219,7 @@ static int join_summed(Axes *t) {
     }
     return k;
 }
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     Operand o[3];
     Axes t = {.n = 0};
     int last[2] = {-1, -1}, rank = 0, from = 0;
@@ -252,5 +252,6 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation"}, {0}};
-const Op op_einsum = {"einsum",         "xs..",         "y",          attrs,         shape,
-                      .define = define, .lower = lower, .onnx = onnx, .items = items};
+const Op op_einsum = {
+    "einsum",     "xs..",        "y", attrs, shape, .define = define, .steps = write_steps,
+    .onnx = onnx, .items = items};

@@ -53,7 +53,7 @@ static uint8_t put_scaled(Scalar code[], uint8_t *n, uint8_t value, double by) {
     return put(code, n, (Scalar){.op = C_MUL, .a = value, .b = k});
 }
 /* alpha and beta * c as each element is written. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)),
                  turned_view(&in[1], word(c, TRANS_B))};
     double alpha, beta;
@@ -77,4 +77,5 @@ static const OnnxMap onnx[] = {
     {"", "Gemm", 1, 6, "alpha beta transA transB broadcast:ignore c:stretch"},
     {0},
 };
-const Op op_gemm = {"gemm", "a b c?", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_gemm = {"gemm",      "a b c?", "y", attrs, shape, define, .steps = write_steps,
+                    .onnx = onnx};

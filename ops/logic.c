@@ -66,7 +66,7 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
 static bool computed(const Type *t) {
     return dtype_bits(t->dtype) >= (dtype_class(t->dtype) == 'F' ? 16 : 8);
 }
-static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op,
+static int steps_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op,
                        bool swapped) {
     if (!computed(c->in[0])) return 0;
     View v[3] = {out[0]};
@@ -93,8 +93,8 @@ static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, S
         kernel_pairs(s, slot, real_##NAME, whole_##NAME);                             \
         return 0;                                                                     \
     }                                                                                 \
-    static int lower_##NAME(Call *c, const View in[], const View out[], StepBuf *b) { \
-        return lower_truth(c, in, out, b, OP, SWAPPED);                               \
+    static int steps_##NAME(Call *c, const View in[], const View out[], StepBuf *b) { \
+        return steps_truth(c, in, out, b, OP, SWAPPED);                               \
     }                                                                                 \
     static const OnnxMap onnx_##NAME[] = {                                            \
         {"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}}; \
@@ -104,7 +104,7 @@ static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, S
         "y",                                                                          \
         .shape = SHAPE,                                                               \
         .value = value_##NAME,                                                        \
-        .lower = lower_##NAME,                                                        \
+        .steps = steps_##NAME,                                                        \
         .kernel = kernel_##NAME,                                                      \
         .onnx = onnx_##NAME,                                                          \
         .flags = FLAGS,                                                               \
@@ -132,8 +132,8 @@ static int kernel_not(const Step *s, void *const slot[]) {
         kernel_set_integer(y, slot, kernel_at(y, i), !kernel_integer(x, slot, kernel_at(x, i)));
     return 0;
 }
-static int lower_not(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_truth(c, in, out, b, C_NOT, false);
+static int steps_not(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_truth(c, in, out, b, C_NOT, false);
 }
 static const OnnxMap onnx_not[] = {{"", "Not", 1, 0, ""}, {0}};
 const Op op_not = {"not",
@@ -142,7 +142,7 @@ const Op op_not = {"not",
                    .shape = logic_shape,
                    .define = not_define,
                    .value = value_not,
-                   .lower = lower_not,
+                   .steps = steps_not,
                    .kernel = kernel_not,
                    .onnx = onnx_not};
 
@@ -173,7 +173,7 @@ static int kernel_where(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static int lower_where(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_where(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = {out[0]};
     if (!computed(c->in[1]) || dtype_class(c->in[1]->dtype) == 'C') return 0;
     for (int k = 0; k < 3; k++) v[1 + k] = view_spread(&in[k], out[0].rank, out[0].dim);
@@ -192,7 +192,7 @@ const Op op_where = {
     .shape = where_shape,
     .define = where_define,
     .value = value_where,
-    .lower = lower_where,
+    .steps = steps_where,
     .kernel = kernel_where,
     .onnx = onnx_where,
     .flags = OP_BROADCASTS | OP_BY_DATA,

@@ -62,7 +62,7 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
 }
 /* Element-wise steps over runs of channels that see equally many others: the inner ones, and each
    near the ends. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int64_t size = step_size(b, intof(c, SIZE)), channels = out[0].dim[1],
                   before = (size - 1) / 2, behind = size - 1 - before;
     if (size > WIDEST || dtype_class(c->in[0]->dtype) != 'F' || dtype_bits(c->in[0]->dtype) < 16)
@@ -82,4 +82,4 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 static const OnnxMap onnx[] = {{"", "LRN", 1, 0, "alpha beta bias size"}, {0}};
-const Op op_lrn = {"lrn", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_lrn = {"lrn", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx};

@@ -37,7 +37,7 @@ static View factor_like(const View *y, const View *x) {
     for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = x->dim[x->rank - j];
     return view_spread(x, like.rank, like.dim);
 }
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     if (!is_float(c->in[0])) return 0;
     step_add(b, S_GEMM, 3,
              (const View[]){out[0], factor_like(&out[0], &in[0]), factor_like(&out[0], &in[1])});
@@ -45,8 +45,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 static const OnnxMap onnx[] = {{"", "MatMul", 1, 0, "inputs:stretch"}, {0}};
-const Op op_matmul = {"matmul",         "a b",          "y",         .shape = shape,
-                      .define = define, .lower = lower, .onnx = onnx};
+const Op op_matmul = {
+    "matmul", "a b", "y", .shape = shape, .define = define, .steps = write_steps, .onnx = onnx};
 
 static const char *fit_sides(Call *c, int second, int first_a, int first_b, int n) {
     Dims a = c->in[0]->dim, b = c->in[second]->dim;
@@ -89,7 +89,7 @@ static bool add_products(StepBuf *b, const View *a, const View *w, const View *z
 static const View *given(Call *c, const View in[], int k) {
     return k < c->nin && c->in[k] ? &in[k] : NULL;
 }
-static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_integer(Call *c, const View in[], const View out[], StepBuf *b) {
     View sums;
     if (!add_products(b, &in[0], &in[1], given(c, in, 2), given(c, in, 3), &out[0], &sums))
         return 0;
@@ -99,7 +99,7 @@ static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b)
 static const OnnxMap onnx_integer[] = {{"", "MatMulInteger", 10, 0, "factors:stretch"}, {0}};
 const Op op_matmulinteger = {
     "matmulinteger",        "a b a_zero? b_zero?", "y", NULL, shape_integer, define_integer,
-    .lower = lower_integer, .onnx = onnx_integer};
+    .steps = steps_integer, .onnx = onnx_integer};
 
 enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
 static const char *shape_qlinear(Call *c) {
@@ -117,7 +117,7 @@ static Ex define_qlinear(Call *c, Dims i) {
         mul(c, define_product(c, i, B, A_ZERO, B_ZERO), divide(c, scale, at_place(c, Y_SCALE, 0)));
     return whole_near(c, y, at_place(c, Y_ZERO, 0));
 }
-static int lower_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
     const int r = y->rank;
     View whole, sums,
@@ -137,5 +137,5 @@ const Op op_qlinearmatmul = {"qlinearmatmul",
                              NULL,
                              shape_qlinear,
                              define_qlinear,
-                             .lower = lower_qlinear,
+                             .steps = steps_qlinear,
                              .onnx = onnx_qlinear};

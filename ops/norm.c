@@ -85,7 +85,7 @@ static void shift_and_scale(Call *c, const View in[], const View out[], StepBuf 
     }
     step_code(b, step_add(b, S_EWISE, nview, v), n, code);
 }
-static int lower_layernorm(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *b) {
     double epsilon;
     int a = axis(c, AXIS, in[X].rank);
     if (!ex_number(c->w, real(c, EPSILON), &epsilon) || in[X].dtype != DT_FLOAT) return 0;
@@ -117,7 +117,7 @@ static const OnnxMap onnx_layernorm[] = {
     {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"}, {0}};
 const Op op_layernorm = {
     "layernorm",     "x scale? bias?", "y mean factor",          attrs,
-    shape_layernorm, define_layernorm, .lower = lower_layernorm, .onnx = onnx_layernorm,
+    shape_layernorm, define_layernorm, .steps = steps_layernorm, .onnx = onnx_layernorm,
 };
 
 /* rmsnorm: without the mean. */

@@ -47,7 +47,7 @@ static void copy_inner(Call *c, const View in[], const View out[], StepBuf *b) {
     }
     step_copy(b, &y, &x);
 }
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     double value;
     if (!ex_number(c->w, real(c, VALUE), &value)) return 0;
     step_fill(b, &out[0], value);
@@ -62,7 +62,7 @@ static const OnnxMap onnx[] = {
     {"", "CenterCropPad", 18, 0, "pads:center"},
     {0},
 };
-const Op op_pad = {"pad", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_pad = {"pad", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx};
 
 /* padwith: `value` is an input: a number that is not known before, or no finite one. */
 static const AttrDef with_attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, {0}};
@@ -73,7 +73,7 @@ static const char *shape_with(Call *c) {
 static Ex define_with(Call *c, Dims i) {
     return padded(c, i, at(c, 1, (Dims){.n = c->in[1]->dim.n}));
 }
-static int lower_with(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_with(Call *c, const View in[], const View out[], StepBuf *b) {
     View value = view_spread(&in[1], out[0].rank ? out[0].rank : in[1].rank, out[0].dim);
     step_copy(b, &out[0], &value);
     copy_inner(c, in, out, b);
@@ -82,4 +82,4 @@ static int lower_with(Call *c, const View in[], const View out[], StepBuf *b) {
 static const OnnxMap onnx_with[] = {{"", "Pad", 11, 0, "mode==constant pads:axes"}, {0}};
 const Op op_padwith = {"padwith",           "x value",        "y",
                        with_attrs,          shape_with,       define_with,
-                       .lower = lower_with, .onnx = onnx_with};
+                       .steps = steps_with, .onnx = onnx_with};

@@ -58,7 +58,7 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 /* Each place on a padded axis takes one element. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
     const PolyList p = ints(c, PADS);
     const double one = 1;
@@ -87,5 +87,5 @@ static const OnnxMap onnx[] = {
     {0},
 };
 const Op op_padmirror = {
-    "padmirror",      "x",         "y", attrs, shape, .lower = lower, .kernel = kernel,
+    "padmirror",      "x",         "y", attrs, shape, .steps = write_steps, .kernel = kernel,
     .params = params, .onnx = onnx};

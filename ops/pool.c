@@ -71,7 +71,7 @@ static Ex define_average(Call *c, Dims i) {
     return divide(c, sum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x)), counted(c, i));
 }
 
-static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[],
+static int steps_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[],
                       const View out[], StepBuf *b) {
     if (in[0].rank > 2 + STEP_SPATIAL) return 0;
     Step *s = step_add(b, S_POOL, 2, (const View[]){out[0], in[0]});
@@ -80,11 +80,11 @@ static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in
     step_param(b, s, 1, &counts_pads);
     return 1;
 }
-static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_kind(c, POOL_MAX, 0, in, out, b);
+static int steps_max(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_kind(c, POOL_MAX, 0, in, out, b);
 }
-static int lower_average(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_kind(c, POOL_MEAN, word(c, COUNT_PADS), in, out, b);
+static int steps_average(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_kind(c, POOL_MEAN, word(c, COUNT_PADS), in, out, b);
 }
 
 static const OnnxMap onnx_max[] = {
@@ -109,10 +109,10 @@ static const OnnxMap onnx_average[] = {
      "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=no! pads:auto_pad"},
     {0},
 };
-const Op op_maxpool = {"maxpool",       "x", "y", max_attrs, shape, define_max, .lower = lower_max,
+const Op op_maxpool = {"maxpool",       "x", "y", max_attrs, shape, define_max, .steps = steps_max,
                        .onnx = onnx_max};
 const Op op_averagepool = {
-    "averagepool",       "x", "y", average_attrs, shape, define_average, .lower = lower_average,
+    "averagepool",       "x", "y", average_attrs, shape, define_average, .steps = steps_average,
     .onnx = onnx_average};
 
 /* ---- lppool */

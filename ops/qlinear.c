@@ -169,7 +169,7 @@ static int kernel_concat(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static int lower_concat(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_concat(Call *c, const View in[], const View out[], StepBuf *b) {
     static const Scalar code[] = {{.op = C_VIEW, .a = 1},        {.op = C_VIEW, .a = 3},
                                   {.op = C_SUB, .a = 0, .b = 1}, {.op = C_VIEW, .a = 2},
                                   {.op = C_MUL, .a = 2, .b = 3}, {.op = C_VIEW, .a = 4},
@@ -193,5 +193,5 @@ const Op op_qlinearconcat = {"qlinearconcat",
                              shape_concat,
                              .kernel = kernel_concat,
                              .params = params_concat,
-                             .lower = lower_concat,
+                             .steps = steps_concat,
                              .onnx = onnx_concat};

@@ -121,8 +121,8 @@ static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, con
     return 1;
 }
 
-/* What is no number becomes the least integer, as in ONNX Runtime; storing saturates. */
-static int lower_quantize(Call *c, const View in[], const View out[], StepBuf *b) {
+/* What is not a number becomes the least integer, as in ONNX Runtime; storing saturates. */
+static int steps_quantize(Call *c, const View in[], const View out[], StepBuf *b) {
     const DType to = c->out[0].dtype, from = c->in[X]->dtype;
     Scalar code[10] = {{.op = C_VIEW, .a = 1},
                        {.op = C_VIEW, .a = 2},
@@ -145,7 +145,7 @@ static int lower_quantize(Call *c, const View in[], const View out[], StepBuf *b
     }
     return add_programs(c, in, &out[0], b, code, n);
 }
-static int lower_dequantize(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_dequantize(Call *c, const View in[], const View out[], StepBuf *b) {
     const bool shifted = c->nin > ZERO && c->in[ZERO];
     static const Scalar plain[] = {{.op = C_VIEW, .a = 1},
                                    {.op = C_VIEW, .a = 2},
@@ -210,7 +210,7 @@ const Op op_quantize = {"quantize",
                         "y",
                         quantize_attrs,
                         shape_of,
-                        .lower = lower_quantize,
+                        .steps = steps_quantize,
                         .kernel = kernel_quantize,
                         .params = params,
                         .onnx = onnx_quantize};
@@ -219,7 +219,7 @@ const Op op_dequantize = {"dequantize",
                           "y",
                           dequantize_attrs,
                           shape_of,
-                          .lower = lower_dequantize,
+                          .steps = steps_dequantize,
                           .kernel = kernel_dequantize,
                           .params = params,
                           .onnx = onnx_dequantize};
@@ -261,7 +261,7 @@ static void reduce_all(StepBuf *b, ReduceKind kind, const View *to, const View *
 }
 /* The least number, in a room of its own; zero, then the scale, from that and the
    greatest one; y. */
-static int lower_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *scale = &out[1];
     View v[4] = { out[0], in[X], out[1], out[2] };
     static const Scalar least[] = {{.op = C_ACC}, {.op = C_CONST}, {.op = C_MIN, .a = 0, .b = 1}};
@@ -297,5 +297,5 @@ static int lower_dynamic(Call *c, const View in[], const View out[], StepBuf *b)
 static const OnnxMap onnx_dynamic[] = {{"", "DynamicQuantizeLinear", 11, 0, ""}, {0}};
 const Op op_dynamicquantize = {"dynamicquantize",      "x",
                                "y scale zero",         .shape = shape_dynamic,
-                               .lower = lower_dynamic, .kernel = kernel_dynamic,
+                               .steps = steps_dynamic, .kernel = kernel_dynamic,
                                .onnx = onnx_dynamic};

@@ -86,7 +86,7 @@ static Ex define_logsumexp(Call *c, Dims i) {
 }
 
 /* The reduced axes go last. */
-static int lower(Call *c, ReduceKind kind, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, ReduceKind kind, const View in[], const View out[], StepBuf *b) {
     int order[STEP_RANK], n = 0;
     if (c->in[0]->dtype == DT_BOOL) return 0;
     for (int turn = 0; turn < 2; turn++)
@@ -96,42 +96,42 @@ static int lower(Call *c, ReduceKind kind, const View in[], const View out[], St
     step_param(b, s, 1, &(int64_t){kind});
     return 1;
 }
-static int lower_sum(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower(c, REDUCE_SUM, in, out, b);
+static int steps_sum(Call *c, const View in[], const View out[], StepBuf *b) {
+    return write_steps(c, REDUCE_SUM, in, out, b);
 }
-static int lower_mean(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower(c, REDUCE_MEAN, in, out, b);
+static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
+    return write_steps(c, REDUCE_MEAN, in, out, b);
 }
-static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower(c, REDUCE_MAX, in, out, b);
+static int steps_max(Call *c, const View in[], const View out[], StepBuf *b) {
+    return write_steps(c, REDUCE_MAX, in, out, b);
 }
-static int lower_min(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower(c, REDUCE_MIN, in, out, b);
+static int steps_min(Call *c, const View in[], const View out[], StepBuf *b) {
+    return write_steps(c, REDUCE_MIN, in, out, b);
 }
-static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower(c, REDUCE_PROD, in, out, b);
+static int steps_prod(Call *c, const View in[], const View out[], StepBuf *b) {
+    return write_steps(c, REDUCE_PROD, in, out, b);
 }
 
 /* Of each element a function, in a buffer of floats, and the sum of that with another behind it. */
-static int lower_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
+static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
                         const Scalar before[], int after) {
     const Scalar behind[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
     View wide = in[0];
     if (!step_room(b, DT_FLOAT, in[0].rank, in[0].dim, &wide)) return 0;
     step_code(b, step_add(b, S_EWISE, 2, (const View[]){wide, in[0]}), ncode, before);
-    const int done = lower(c, REDUCE_SUM, &wide, out, b);
+    const int done = write_steps(c, REDUCE_SUM, &wide, out, b);
     if (done && after) step_code(b, &b->v[b->n - 1], 2, behind);
     return done;
 }
 static const Scalar square_code[] = {{.op = C_VIEW, .a = 1}, {.op = C_MUL, .a = 0, .b = 0}};
-static int lower_squares(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_halves(c, in, out, b, 2, square_code, 0);
+static int steps_squares(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_halves(c, in, out, b, 2, square_code, 0);
 }
-static int lower_l2(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_halves(c, in, out, b, 2, square_code, C_SQRT);
+static int steps_l2(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_halves(c, in, out, b, 2, square_code, C_SQRT);
 }
-static int lower_logsum(Call *c, const View in[], const View out[], StepBuf *b) {
-    return lower_halves(c, in, out, b, 1, square_code, C_LOG);
+static int steps_logsum(Call *c, const View in[], const View out[], StepBuf *b) {
+    return steps_halves(c, in, out, b, 1, square_code, C_LOG);
 }
 
 /* The axes became an input with opset 18, for ReduceSum with 13. */
@@ -168,24 +168,24 @@ static const char *shape_signed(Call *c) { return shape_of(c, "FI"); }
 const Op op_reduce_l1 = {"reduce_l1",    "x", "y", attrs, shape_signed, .expand = expand_l1,
                          .onnx = onnx_l1};
 const Op op_reduce_l2 = {
-    "reduce_l2",    "x", "y", attrs, shape_mean, .lower = lower_l2, .expand = expand_l2,
+    "reduce_l2",    "x", "y", attrs, shape_mean, .steps = steps_l2, .expand = expand_l2,
     .onnx = onnx_l2};
 const Op op_reduce_squares = {
-    "reduce_squares",    "x", "y", attrs, shape, .lower = lower_squares, .expand = expand_squares,
+    "reduce_squares",    "x", "y", attrs, shape, .steps = steps_squares, .expand = expand_squares,
     .onnx = onnx_squares};
 const Op op_reduce_logsum = {
-    "reduce_logsum",    "x", "y", attrs, shape_mean, .lower = lower_logsum, .expand = expand_logsum,
+    "reduce_logsum",    "x", "y", attrs, shape_mean, .steps = steps_logsum, .expand = expand_logsum,
     .onnx = onnx_logsum};
 const Op op_reduce_logsumexp = {
     "reduce_logsumexp", "x", "y", attrs, shape_mean, define_logsumexp, .onnx = onnx_logsumexp};
-const Op op_reduce_sum = {"reduce_sum",    "x", "y", attrs, shape, define_sum, .lower = lower_sum,
+const Op op_reduce_sum = {"reduce_sum",    "x", "y", attrs, shape, define_sum, .steps = steps_sum,
                           .onnx = onnx_sum};
 const Op op_reduce_mean = {
-    "reduce_mean",    "x", "y", attrs, shape_mean, define_mean, .lower = lower_mean,
+    "reduce_mean",    "x", "y", attrs, shape_mean, define_mean, .steps = steps_mean,
     .onnx = onnx_mean};
 const Op op_reduce_max = {
-    "reduce_max", "x", "y", attrs, shape_extreme, define_max, .lower = lower_max, .onnx = onnx_max};
+    "reduce_max", "x", "y", attrs, shape_extreme, define_max, .steps = steps_max, .onnx = onnx_max};
 const Op op_reduce_min = {
-    "reduce_min", "x", "y", attrs, shape_extreme, define_min, .lower = lower_min, .onnx = onnx_min};
+    "reduce_min", "x", "y", attrs, shape_extreme, define_min, .steps = steps_min, .onnx = onnx_min};
 const Op op_reduce_prod = {
-    "reduce_prod", "x", "y", attrs, shape, define_prod, .lower = lower_prod, .onnx = onnx_prod};
+    "reduce_prod", "x", "y", attrs, shape, define_prod, .steps = steps_prod, .onnx = onnx_prod};

@@ -130,7 +130,7 @@ static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1
 
 /* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that
    grows, along which x repeats. */
-static int lower_factors(Call *c, const View in[], const View out[], StepBuf *b) {
+static int steps_factors(Call *c, const View in[], const View out[], StepBuf *b) {
     View y = out[0], x = in[0];
     Poly factor;
     if (!takes_floors(c)) return 0;
@@ -165,10 +165,10 @@ static void take_taps(Call *c, int64_t i, int64_t n, int64_t m, int64_t pair[]) 
     for (int k = 0; k < 2 - nearest; k++) memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
 }
 /* The same of all axes, of floats if they are interpolated. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
     const int taps = word(c, MODE) == NEAREST ? 1 : 2, bits = dtype_bits(c->in[0]->dtype);
-    if (lower_factors(c, in, out, b)) return 1;
+    if (steps_factors(c, in, out, b)) return 1;
     if (y->rank < 1 || bits < 8 || (taps > 1 && (!is_float(c->in[0]) || bits < 16))) return 0;
     for (int a = 0; a < y->rank; a++)
         if (x->dim[a] == 0) return 0;
@@ -231,6 +231,13 @@ static const OnnxMap onnx[] = {
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},
 };
-const Op op_resize = {
-    "resize",         "x",         "y", attrs, shape, define, .lower = lower, .kernel = kernel,
-    .params = params, .onnx = onnx};
+const Op op_resize = {"resize",
+                      "x",
+                      "y",
+                      attrs,
+                      shape,
+                      define,
+                      .steps = write_steps,
+                      .kernel = kernel,
+                      .params = params,
+                      .onnx = onnx};

@@ -24,7 +24,7 @@ static Ex define(Call *c, Dims i) {
 }
 
 /* One softmax step, the axis brought last by the views. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, in[0].rank), order[STEP_RANK];
     for (int k = 0; k < in[0].rank; k++) order[k] = k == in[0].rank - 1 ? a : k + (k >= a);
     step_add(b, S_SOFTMAX, 2,
@@ -35,7 +35,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 
 static const OnnxMap onnx[] = {
     {"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
-const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+const Op op_softmax = {"softmax",   "x", "y", attrs, shape, define, .steps = write_steps,
+                       .onnx = onnx};
 
 /* logsoftmax: its logarithm. */
 static Ex define_log(Call *c, Dims i) {

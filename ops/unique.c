@@ -1,5 +1,5 @@
 /* unique: the different slices of x along an axis, in ascending order (slices compare element by
-   element, what is no number is equal to itself and comes last), or in the order in which they
+   element, what is not a number is equal to itself and comes last), or in the order in which they
    first appear; where each first is, for each slice of x which it is, how often each is there. How
    many there are depends on data: `n` is a size of its own, and those left over are there 0
    times. */

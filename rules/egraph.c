@@ -4,6 +4,7 @@
    in the same classes. Invariant after egraph_rebuild: nodes that are not outdated have only
    standing inputs, and every user of a class is in its standing value's list. */
 #include "rules/egraph.h"
+#include "rules/apply.h"
 #include <string.h>
 
 enum {

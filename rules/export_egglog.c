@@ -71,7 +71,7 @@ static void put_poly(Writer *o, Poly p, Text *t) {
     text_add(t, "%s", n ? sum.data : "0");
 }
 
-/* In a query what is no number and no variable is named, and its value is an equation. */
+/* In a query what is not a number and no variable is named, and its value is an equation. */
 static void put_entry(Writer *o, Poly p, Text *t) {
     int64_t n;
     Symbol s = poly_is_symbol(o->w, p);

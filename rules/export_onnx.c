@@ -52,7 +52,7 @@ static void put_inputs(Writer *o, const Graph *g) {
     }
 }
 
-static void put_entry(Writer *o, const Instance *i, const Sample *s, const char *stem) {
+static void put_entry(Writer *o, const Instance *i, const RuleSample *s, const char *stem) {
     Text *t = &o->index;
     text_add(t, "%s\n{\"rule\":\"%s\",\"id\":\"%s\",\"class\":\"%s\",\"variables\":{",
              t->size ? "," : "", i->rule->name, i->rule->id,
@@ -75,7 +75,7 @@ static const char *stem_of(Writer *o, const Instance *i) {
 }
 
 static bool write_pair(Writer *o, const Instance *i, const char **why, Error *e) {
-    Sample s;
+    RuleSample s;
     Error none = {0};
     const char *stem = stem_of(o, i);
     if (!sample_make(o->w, o->arena, i, &s, &none)) {

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, VALUES = 256 };
-
 struct Matcher {
     World *w;
     Arena *arena;
@@ -27,27 +25,34 @@ typedef struct Bound { /* a value of the rule and what it is in the graph */
 typedef struct Goal { /* the same, still to be matched */
     Value pattern, value;
 } Goal;
-typedef struct Equation { /* a size of the rule and what it is in the graph */
+typedef struct SizeEquation { /* a size of the rule and what it is in the graph */
     Poly pattern, value;
-} Equation;
+    bool solved;
+} SizeEquation;
 typedef struct MatchState {
     Matcher *m;
     const Instance *i;
     MatchFound found;
     void *user;
     const Value *at; /* by root: the only value to try; NULL: all */
-    int nbound, ngoal, nequation;
+    Arena *arena;    /* the lists below grow in it while matching goes on */
+    int nbound, ngoal, nequation, bound_room, goal_room, equation_room;
     int root; /* how many roots are matched, or being matched */
-    Bound bound[VALUES];
-    Goal goal[GOALS];
-    Equation equation[EQUATIONS];
+    Bound *bound;
+    Goal *goal;
+    SizeEquation *equation;
     Poly *symbol; /* what each symbol is bound to, where is_bound */
     bool *is_bound;
     Ex *real;
     int ntrail;
-    int trail[TRAIL]; /* k >= 0: symbol k was bound; ~k: real k */
-    int rounds;       /* floats that matched rationals (Match.rounds) */
+    int *trail; /* k >= 0: symbol k was bound; ~k: real k */
+    int rounds; /* floats that matched rationals (Match.rounds) */
     bool stop;
+    /* Room for what is asked or reported: the symbols that are bound and what to; the inputs and
+       the roots of a match. */
+    Symbol *from;
+    Poly *to;
+    Value *input, *output;
 } MatchState;
 
 static void index_nodes(Matcher *m) {
@@ -129,7 +134,6 @@ static bool sizes_same(const MatchState *s, Poly a, Poly b) {
 
 static bool bind_symbol(MatchState *s, int k, Poly p) {
     if (s->is_bound[k]) return sizes_same(s, s->symbol[k], p);
-    if (s->ntrail == TRAIL) return false;
     s->symbol[k] = p;
     s->is_bound[k] = true;
     s->trail[s->ntrail++] = k;
@@ -142,8 +146,8 @@ static bool equate_sizes(MatchState *s, Poly pattern, Poly value) {
     int k = symbol ? symbol_at(s, symbol) : -1;
     if (k >= 0) return bind_symbol(s, k, value);
     if (poly_constant(s->m->w, pattern, &c)) return sizes_same(s, pattern, value);
-    if (s->nequation == EQUATIONS) return false;
-    s->equation[s->nequation++] = (Equation){pattern, value};
+    ARENA_GROW(s->arena, s->equation, s->equation_room, s->nequation + 1);
+    s->equation[s->nequation++] = (SizeEquation){pattern, value, false};
     return true;
 }
 
@@ -166,7 +170,6 @@ static bool bind_real(MatchState *s, Ex pattern, Ex value, bool is_float) {
     for (int k = 0; k < s->i->nreal; k++) {
         if (strcmp(s->i->real[k], world_text(s->m->w, n.word))) continue;
         if (s->real[k]) return s->real[k] == value;
-        if (s->ntrail == TRAIL) return false;
         s->real[k] = value;
         s->trail[s->ntrail++] = ~k;
         return true;
@@ -222,15 +225,14 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
            bind_real(s, p[a].real, ex_real(s->m->w, (double)x), true);
 }
 
-static bool bind_value(MatchState *s, Value pattern, Value value) {
-    if (s->nbound == VALUES) return false;
+static void bind_value(MatchState *s, Value pattern, Value value) {
+    ARENA_GROW(s->arena, s->bound, s->bound_room, s->nbound + 1);
     s->bound[s->nbound++] = (Bound){pattern, value_class(s->m, value)};
-    return true;
 }
 
 static bool add_goal(MatchState *s, Value pattern, Value value) {
     if (!pattern || !value) return pattern == value;
-    if (s->ngoal == GOALS) return false;
+    ARENA_GROW(s->arena, s->goal, s->goal_room, s->ngoal + 1);
     s->goal[s->ngoal++] = (Goal){pattern, value_class(s->m, value)};
     return true;
 }
@@ -250,15 +252,15 @@ static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
     if (p.op != v.op) {
-        if (p.op == &op_fill && match_fill(s, &p, value) && bind_value(s, pattern, value))
-            solve_goals(s);
+        if (p.op != &op_fill || !match_fill(s, &p, value)) return;
+        bind_value(s, pattern, value);
+        solve_goals(s);
         return;
     }
     if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out ||
         !match_attrs(s, &p, &v))
         return;
-    for (int k = 0; k < p.nout; k++)
-        if (!bind_value(s, p.out + (Value)k, v.out + (Value)k)) return;
+    for (int k = 0; k < p.nout; k++) bind_value(s, p.out + (Value)k, v.out + (Value)k);
     if (!p.nin && !match_type(s, value_type(w, pattern), value_type(w, value))) return;
     try_inputs(s, &p, &v, false);
     if (p.op->flags & OP_COMMUTATIVE && p.nin == 2 && v.in[0] != v.in[1] && !s->stop)
@@ -268,9 +270,9 @@ static void match_member(MatchState *s, Value pattern, Value value) {
 static void match_node(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     if (input_name(w, value_node(w, pattern))) {
-        if (match_type(s, value_type(w, pattern), value_type(w, value)) &&
-            bind_value(s, pattern, value))
-            solve_goals(s);
+        if (!match_type(s, value_type(w, pattern), value_type(w, value))) return;
+        bind_value(s, pattern, value);
+        solve_goals(s);
         return;
     }
     Value u = value;
@@ -285,15 +287,13 @@ static void match_node(MatchState *s, Value pattern, Value value) {
 /* ---- equations that wait */
 
 static Poly substituted(const MatchState *s, Poly p) {
-    Symbol from[VALUES];
-    Poly to[VALUES];
     int n = 0;
-    for (int k = 0; k < s->i->nsymbol && n < VALUES; k++) {
+    for (int k = 0; k < s->i->nsymbol; k++) {
         if (!s->is_bound[k]) continue;
-        from[n] = s->i->symbol[k];
-        to[n++] = s->symbol[k];
+        s->from[n] = s->i->symbol[k];
+        s->to[n++] = s->symbol[k];
     }
-    return poly_subst(s->m->w, p, n, from, to);
+    return poly_subst(s->m->w, p, n, s->from, s->to);
 }
 
 static bool mentions_unbound(const MatchState *s, Poly p) {
@@ -323,21 +323,22 @@ static int solve_linear(MatchState *s, Poly p, Poly value) {
 }
 
 static bool solve_equations(MatchState *s) {
-    bool done[EQUATIONS] = {false};
+    for (int k = 0; k < s->nequation; k++) s->equation[k].solved = false;
     for (bool again = true; again;) {
         again = false;
         for (int k = 0; k < s->nequation; k++) {
-            if (done[k]) continue;
-            Poly p = substituted(s, s->equation[k].pattern);
-            int solved = mentions_unbound(s, p) ? solve_linear(s, p, s->equation[k].value)
-                         : sizes_same(s, p, s->equation[k].value) ? 1
-                                                                  : -1;
+            SizeEquation *x = &s->equation[k];
+            if (x->solved) continue;
+            Poly p = substituted(s, x->pattern);
+            int solved = mentions_unbound(s, p)       ? solve_linear(s, p, x->value)
+                         : sizes_same(s, p, x->value) ? 1
+                                                      : -1;
             if (solved < 0) return false;
-            again |= done[k] = solved > 0;
+            again |= x->solved = solved > 0;
         }
     }
     for (int k = 0; k < s->nequation; k++)
-        if (!done[k]) return false;
+        if (!s->equation[k].solved) return false;
     for (int k = 0; k < s->i->nsymbol; k++)
         if (!s->is_bound[k]) return false;
     for (int k = 0; k < s->i->nreal; k++)
@@ -348,8 +349,8 @@ static bool solve_equations(MatchState *s) {
 static void report_match(MatchState *s) {
     Save before = state_save(s);
     const Graph *from = &s->i->from;
-    Value input[VALUES], root[VALUES];
-    bool whole = solve_equations(s) && s->i->ninput <= VALUES && from->nout <= VALUES;
+    Value *input = s->input, *root = s->output;
+    bool whole = solve_equations(s);
     for (int k = 0; whole && k < s->i->ninput; k++)
         whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
     for (int k = 0; whole && k < from->nout; k++) {
@@ -420,18 +421,19 @@ static void solve_goals(MatchState *s) {
 
 void matcher_run_at(Matcher *m, const Instance *i, const Value root[], MatchFound found,
                     void *user) {
-    ArenaMark mark = arena_mark(m->w->scratch);
-    MatchState *s = ARENA_NEW(m->w->scratch, MatchState, 1);
-    s->m = m;
-    s->i = i;
-    s->found = found;
-    s->user = user;
-    s->at = root;
-    s->symbol = ARENA_NEW(m->w->scratch, Poly, i->nsymbol);
-    s->is_bound = ARENA_NEW(m->w->scratch, bool, i->nsymbol);
-    s->real = ARENA_NEW(m->w->scratch, Ex, i->nreal);
-    solve_goals(s);
-    arena_reset(m->w->scratch, mark);
+    Arena *a = m->w->scratch;
+    ArenaMark mark = arena_mark(a);
+    MatchState s = {.m = m, .i = i, .found = found, .user = user, .at = root, .arena = a};
+    s.symbol = ARENA_NEW(a, Poly, i->nsymbol);
+    s.is_bound = ARENA_NEW(a, bool, i->nsymbol);
+    s.real = ARENA_NEW(a, Ex, i->nreal);
+    s.trail = ARENA_NEW(a, int, i->nsymbol + i->nreal);
+    s.from = ARENA_NEW(a, Symbol, i->nsymbol);
+    s.to = ARENA_NEW(a, Poly, i->nsymbol);
+    s.input = ARENA_NEW(a, Value, i->ninput);
+    s.output = ARENA_NEW(a, Value, i->from.nout);
+    solve_goals(&s);
+    arena_reset(a, mark);
 }
 
 void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {

@@ -1,5 +1,5 @@
 /* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart,
-   facts from graph_facts), and what its right side is there (apply.c). A root is an output of the
+   facts from graph_facts). A root is an output of the
    left side. The first root is matched downward from the nodes of its operator; further roots are
    searched for among the users of values bound so far, else among all nodes of their operator, and
    must agree with the bindings so far. A match binds every input, size and real variable of the
@@ -37,8 +37,4 @@ void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
 void matcher_run_at(Matcher *, const Instance *, const Value root[], MatchFound, void *user);
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
-/* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the
-   reason: it does not type there, or a condition, a need or an equality of types is not
-   entailed. */
-bool match_apply(World *, Arena *, Facts *, const Match *, Value to[], Error *);
 #endif

@@ -37,6 +37,6 @@ typedef struct Outline {
     OutlineList condition; /* of the verdict */
     OutlineList all;       /* blocks for which it is proved at all ranks: "b", "h" */
 } Outline;
-/* In the arena. E_INVALID with the line: this is no rule's text, or a constant stands in it. */
+/* In the arena. E_INVALID with the line: this is not a rule's text, or a constant stands in it. */
 bool outline_read(Arena *, const Rule *, Outline *, Error *);
 #endif

@@ -2,6 +2,7 @@
    one of its symbols; what then satisfies every condition is built by match_apply, both sides,
    which checks the conditions and the types once more. */
 #include "rules/sample.h"
+#include "rules/apply.h"
 #include "ops/base/random.h"
 #include <string.h>
 
@@ -121,7 +122,7 @@ static Value placeholder(const Draw *d, const char *name, Value like) {
     return graph_input(d->w, name, &t);
 }
 
-static bool build_sample(const Draw *d, Sample *out, Error *e) {
+static bool build_sample(const Draw *d, RuleSample *out, Error *e) {
     const Instance *i = d->i;
     Instance mirror = *i;
     mirror.to = i->from;
@@ -147,7 +148,7 @@ static bool build_sample(const Draw *d, Sample *out, Error *e) {
     return true;
 }
 
-bool sample_make(World *w, Arena *a, const Instance *i, Sample *out, Error *e) {
+bool sample_make(World *w, Arena *a, const Instance *i, RuleSample *out, Error *e) {
     Draw d = {.w = w, .arena = a, .i = i, .random = {1, 0}, .n = 1};
     for (int k = 0; k < i->nsymbol; k++) d.n = i->symbol[k] >= d.n ? i->symbol[k] + 1 : d.n;
     d.value = ARENA_NEW(a, int64_t, d.n);

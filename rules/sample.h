@@ -4,10 +4,10 @@
 #define ISOMER_RULES_SAMPLE_H
 #include "rules/match.h"
 
-typedef struct Sample {
+typedef struct RuleSample {
     const int64_t *value; /* by the instance's symbols */
     Graph from, to;       /* over the same inputs, which have the rule's names */
-} Sample;
+} RuleSample;
 /* The same sample for the same instance. E_CHECK: none was found within so many draws. */
-bool sample_make(World *, Arena *, const Instance *, Sample *, Error *);
+bool sample_make(World *, Arena *, const Instance *, RuleSample *, Error *);
 #endif

@@ -28,7 +28,7 @@ static const Attr *attr_of(const Node *n, const Attr attr[], const char *name) {
     return k < 0 ? NULL : &attr[k];
 }
 
-/* Entry k of a list; `open` where it is no number. */
+/* Entry k of a list; `open` where it is not a number. */
 static int list_entry(const Maker *m, const Attr *a, int k, int open) {
     int64_t v;
     bool small = a && k < a->ints.n && poly_constant(m->w, a->ints.v[k], &v) && v >= 0 && v < 1000;

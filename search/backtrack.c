@@ -150,20 +150,20 @@ static int choose_graph(const Search *s) {
     return best;
 }
 
-static void trace(const Search *s, int at, Solution *out) {
-    *out = (Solution){.steps = s->steps,
-                      .graphs = s->graphs,
-                      .graph = s->state[at].graph,
-                      .before = s->state[0].price,
-                      .after = s->state[at].price};
+static void trace(const Search *s, int at, RegionSolution *out) {
+    *out = (RegionSolution){.steps = s->steps,
+                            .graphs = s->graphs,
+                            .graph = s->state[at].graph,
+                            .before = s->state[0].price,
+                            .after = s->state[at].price};
     for (int k = at; k; k = s->state[k].parent) out->n++;
-    out->round = ARENA_NEW(s->b->arena, SolutionRound, out->n);
+    out->round = ARENA_NEW(s->b->arena, RegionRound, out->n);
     for (int k = at, r = out->n; k; k = s->state[k].parent)
         out->round[--r] =
-            (SolutionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
+            (RegionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
 }
 
-void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
+void backtrack(const Backtrack *b, const Graph *start, RegionSolution *out) {
     Search s = {.b = b, .seen = intern_new(b->arena)};
     s.waiting = (Heap){.arena = b->arena, .before = cheaper, .user = &s};
     int idle = 0;
@@ -183,7 +183,7 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
     const int best = choose_graph(&s);
     trace(&s, best, out);
     if (best != s.best) {
-        Solution *cheapest = ARENA_NEW(b->arena, Solution, 1);
+        RegionSolution *cheapest = ARENA_NEW(b->arena, RegionSolution, 1);
         trace(&s, s.best, cheapest);
         out->cheapest = cheapest;
     }

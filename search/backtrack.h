@@ -22,20 +22,20 @@ typedef struct Backtrack {
     int patience;  /* the search ends after this many expansions without a better graph */
 } Backtrack;
 
-typedef struct SolutionRound { /* matches applied together to one graph */
+typedef struct RegionRound { /* matches applied together to one graph */
     int n;
     const Match *match;
     Graph graph; /* before them */
-} SolutionRound;
-typedef struct Solution {
+} RegionRound;
+typedef struct RegionSolution {
     int n, steps, graphs; /* rounds; graphs expanded and priced */
-    SolutionRound *round;
+    RegionRound *round;
     Graph graph; /* the best */
     Price before, after;
-    const struct Solution *cheapest; /* the graph of least cost, if that is a different one */
-} Solution;
+    const struct RegionSolution *cheapest; /* the graph of least cost, if that is a different one */
+} RegionSolution;
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of
    fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the
    World; rejected graphs are freed at once. */
-void backtrack(const Backtrack *, const Graph *start, Solution *);
+void backtrack(const Backtrack *, const Graph *start, RegionSolution *);
 #endif

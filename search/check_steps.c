@@ -13,19 +13,20 @@
 
 enum { ELEMENTS = 1 << 22 }; /* of a constant that is looked at */
 
-bool run_check_rules(Run *r, const Derivation *d) {
+bool run_check_rules(const Run *r, const Derivation *d) {
     const CheckOptions o = {.samples = r->o->check,
                             .seed = r->o->seed,
                             .classes = d->classes,
-                            .given = run_given_data,
-                            .given_user = r};
+                            .given = inputs_data,
+                            .given_user = &r->inputs};
     const Difference *x;
     CheckResult c;
-    if (!graphs_check_definitions(r->w, &r->original, &d->unfolded, r->sizes, &o, &c)) return true;
+    if (!graphs_check_definitions(r->w, &r->source.original, &d->unfolded, r->source.sizes, &o, &c))
+        return true;
     x = &c.oracle;
     return c.agrees ||
            error_set(
-               r->error, E_CHECK, model_output_name(r->model, x->output),
+               r->error, E_CHECK, model_output_name(r->source.model, x->output),
                "the rules changed the result: evaluated by definition, in double, element %" PRId64
                " is %.17g, but was %.17g; the difference is %.3g, at most %.3g is allowed",
                x->first, x->b, x->a, fabs(x->b - x->a), x->limit);
@@ -34,7 +35,8 @@ bool run_check_rules(Run *r, const Derivation *d) {
 /* ---- constants */
 
 typedef struct Folded {
-    Run *r;
+    World *w;
+    uint64_t seed; /* of disturbances */
     const Derivation *d;
     Arena *arena;
     Value expression, constant;
@@ -48,14 +50,14 @@ static bool evaluate(const Folded *f, Value v, const OracleNoise *noise, double 
     const Graph g = {0, 1, NULL, &v};
     void *into = out;
     Error ignored = {0};
-    return noise ? oracle_run_disturbed(f->r->w, &g, (Sizes){0}, noise, NULL, &into, &ignored)
-                 : oracle_run(f->r->w, &g, (Sizes){0}, true, NULL, &into, &ignored);
+    return noise ? oracle_run_disturbed(f->w, &g, (Sizes){0}, noise, NULL, &into, &ignored)
+                 : oracle_run(f->w, &g, (Sizes){0}, true, NULL, &into, &ignored);
 }
 
 static bool find_moves(Folded *f) {
     double *x = ARENA_NEW(f->arena, double, f->n);
     for (int k = 0; k < DISTURBANCES; k++) {
-        const OracleNoise noise = {.seed = random_at(f->r->o->seed, (uint64_t)k), .own_type = true};
+        const OracleNoise noise = {.seed = random_at(f->seed, (uint64_t)k), .own_type = true};
         if (!evaluate(f, f->expression, &noise, x)) return false;
         moves_add(DT_DOUBLE, f->wide, x, f->n, f->moved);
     }
@@ -81,17 +83,17 @@ static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit
     return -1;
 }
 
-static bool wrong_constant(const Folded *f, int64_t at, double limit) {
+static bool wrong_constant(const Folded *f, int64_t at, double limit, Error *e) {
     const int step = derivation_step(f->d, f->expression);
     return error_set(
-        f->r->error, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
+        e, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
         "computing a constant of %" PRId64 " elements failed: element %" PRId64
         " is %.9g, but %.17g by definition in double; a difference of at most %.3g is allowed",
         f->n, at, f->is[at], f->wide[at], limit);
 }
 
-static bool check_constant(Folded *f) {
-    World *w = f->r->w;
+static bool check_constant(Folded *f, Error *e) {
+    World *w = f->w;
     const Type *t = value_type(w, f->expression);
     int64_t dim[RANK_MAX];
     double limit = 0;
@@ -106,18 +108,19 @@ static bool check_constant(Folded *f) {
     const int nodes = graph_live(w, f->arena, &(Graph){0, 1, NULL, &f->expression}).n;
     int64_t at = first_wrong(f, nodes, false, &limit);
     if (at >= 0 && find_moves(f)) at = first_wrong(f, nodes, true, &limit);
-    return at < 0 || wrong_constant(f, at, limit);
+    return at < 0 || wrong_constant(f, at, limit, e);
 }
 
-bool run_check_constants(Run *r, const Derivation *d) {
+bool derivation_check_constants(const Derivation *d, uint64_t seed, Error *e) {
     bool good = true;
     for (int k = 0; k < d->nfolded && good; k++) {
-        Folded f = {.r = r,
+        Folded f = {.w = d->w,
+                    .seed = seed,
                     .d = d,
-                    .arena = arena_new(r->escape, 0),
+                    .arena = arena_new(arena_escape(d->arena), 0),
                     .expression = d->folded[k],
                     .constant = d->constant[k]};
-        good = check_constant(&f);
+        good = check_constant(&f, e);
         arena_free(f.arena);
     }
     return good;

@@ -5,6 +5,6 @@
 
 /* For a finished derivation. E_CHECK: a value that rules made, or a computed constant, differs from
    what it was made from. Values that are too large to be computed by definitions pass. */
-bool run_check_rules(Run *, const Derivation *);
-bool run_check_constants(Run *, const Derivation *);
+bool run_check_rules(const Run *, const Derivation *);
+bool derivation_check_constants(const Derivation *, uint64_t seed, Error *);
 #endif

@@ -10,7 +10,7 @@
 #define SESSION 0.2     /* seconds to make one ready */
 enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
-static int file_nodes(const CommandSearch *s) { return model_stats(s->r->model).nodes; }
+static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
 /* ---- choosing places */
 
@@ -42,9 +42,9 @@ static int rank_places(CommandSearch *s) {
 
 /* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
    they promise together, in seconds. */
-static Candidate of_sets(CommandSearch *s, const bool on[], double *sum) {
+static ModelCandidate of_sets(CommandSearch *s, const bool on[], double *sum) {
     const uint8_t **at = ARENA_NEW(s->r->arena, const uint8_t *, file_nodes(s));
-    Candidate c = {.at = at};
+    ModelCandidate c = {.at = at};
     c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)s->places.nset);
     c.place = ARENA_NEW(s->r->arena, int, s->nranked);
     *sum = 0;
@@ -89,14 +89,14 @@ static int affordable(const CommandSearch *s) {
 static int best_of(const CommandSearch *s) {
     int best = 0;
     for (int k = 1; k < s->n; k++) {
-        const Candidate *c = &s->v[k], *b = &s->v[best];
+        const ModelCandidate *c = &s->v[k], *b = &s->v[best];
         const bool simpler = best && c->applied < b->applied;
         if (c->ratio > 0 && c->ratio < (simpler ? HURTS : STEP) * b->ratio) best = k;
     }
     return best;
 }
 
-static bool make_listed(CommandSearch *s, Candidate c, int list[], int *n) {
+static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n) {
     if (!wholes_make(s, c, &list[*n])) return false;
     *n += list[*n] > 0;
     return true;
@@ -112,7 +112,8 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
         if (!open[k] && (hopeless || !s->places.set[k].whole)) continue;
         m += !s->places.set[k].whole;
-        if (!make_listed(s, (Candidate){.everywhere = s->places.set[k].use}, list, n)) return false;
+        if (!make_listed(s, (ModelCandidate){.everywhere = s->places.set[k].use}, list, n))
+            return false;
     }
     return true;
 }
@@ -123,7 +124,7 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
     double sum;
     for (int k = 0; k < s->places.nset; k++) all[k] = true;
-    const Candidate together = of_sets(s, all, &sum);
+    const ModelCandidate together = of_sets(s, all, &sum);
     s->promised = sum;
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, sum * 1e3, s->base * 1e3);
     const bool hopeless = sum < HOPELESS * s->base;
@@ -142,7 +143,7 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
  * k-th.
  */
 static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], int k,
-                        Candidate *out) {
+                        ModelCandidate *out) {
     double sum;
     if (k >= nset) return false;
     bool *on = arena_copy(s->r->arena, s->v[best].sets, sizeof *on * (size_t)s->places.nset);
@@ -152,13 +153,13 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
 }
 
 /* Of rules used everywhere: without the k-th of those that fire. */
-static bool without_rule(CommandSearch *s, int best, int k, Candidate *out) {
+static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out) {
     const int n = s->r->library.n;
     uint8_t *use = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *use * (size_t)n);
     for (int r = 0; r < n; r++) {
         if (!s->v[best].fired[r] || k--) continue;
         use[r] = USE_NOT;
-        *out = (Candidate){.everywhere = use};
+        *out = (ModelCandidate){.everywhere = use};
         return true;
     }
     return false;
@@ -169,7 +170,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     const int from = *best, most = affordable(s);
     int list[WHOLES + 1], n = 0;
     for (int k = 0; n < most; k++) {
-        Candidate c;
+        ModelCandidate c;
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
                             : !without_rule(s, from, k, &c))
             break;
@@ -177,7 +178,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     }
     if (n && !wholes_measure(s, n, list, false)) return false;
     for (int k = 0; k < n; k++) {
-        const Candidate *c = &s->v[list[k]], *b = &s->v[*best];
+        const ModelCandidate *c = &s->v[list[k]], *b = &s->v[*best];
         const double limit = c->applied < s->v[from].applied ? HURTS : STEP;
         if (c->ratio > 0 && c->ratio < (*best == from ? limit : 1) * b->ratio) *best = list[k];
     }

@@ -4,6 +4,7 @@
    first root; a match for which that does not hold (merging rules whose second operand is computed
    later) gets a round of its own, over the old values. */
 #include "search/derive.h"
+#include "rules/apply.h"
 #include <limits.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ Value derivation_origin(const Derivation *d, Value v) {
         const Value before = derivation_before(d, v);
         if (step >= 0 && step < bound) bound = step, v = d->step[step].match.root[0];
         else if (before) v = before;
-        else return v <= d->known ? v : 0;
+        else return v <= d->model_nodes ? v : 0;
     }
 }
 
@@ -140,7 +141,7 @@ bool value_among(Value v, int n, const Value list[]) {
 /* Marks the nodes between a new value and the match's inputs that are not the model's own as made
    with it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
-    if (d->bare || !v || v <= d->known || made_get(d, v) ||
+    if (d->bare || !v || v <= d->model_nodes || made_get(d, v) ||
         value_among(v, m->instance->ninput, m->input))
         return;
     Node n = node_get(d->w, v);

@@ -18,9 +18,9 @@ typedef struct Derivation {
     Facts *facts;
     const Library *library;
     Graph graph;
-    NodeId known; /* nodes up to this one are the model's own */
-    bool bare;    /* only the graph is needed: nothing below is kept */
-    ValueMap map; /* from the values of the graph it began with */
+    NodeId model_nodes; /* nodes up to this one were made before any rule was applied */
+    bool bare;          /* only the graph is needed: nothing below is kept */
+    ValueMap map;       /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational

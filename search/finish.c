@@ -10,7 +10,9 @@
 #include <string.h>
 
 typedef struct Finish {
-    Run *r;
+    const RunSource *source;
+    const FinishLimits *limits;
+    World *w;
     Derivation *d;
     Constants constants; /* of the derivation's graph */
     bool *needed;        /* by value - least of the constants: a node that is kept reads it */
@@ -23,16 +25,16 @@ static void mark_needed(Finish *f, Value v) {
 }
 
 static bool too_large(const Finish *f, Value v) {
-    int64_t n, limit = f->r->o->fold_limit;
-    const Type *t = value_type(f->r->w, v);
-    return limit >= 0 && poly_constant(f->r->w, type_count(f->r->w, t), &n) &&
+    int64_t n, limit = f->limits->constant;
+    const Type *t = value_type(f->w, v);
+    return limit >= 0 && poly_constant(f->w, type_count(f->w, t), &n) &&
            (int64_t)element_bytes(t->dtype, n) > limit;
 }
 
 /* What is computed for a constant that is needed: for a broadcast, its input; nothing if no rule
    made it. */
 static void want_value(Finish *f, const Node *n, Value v) {
-    if (constant_get(f->r->w, v, NULL, NULL) || n->op == &op_fill) return;
+    if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
     else if (too_large(f, v))
         for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
@@ -44,7 +46,7 @@ static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
     for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
     for (int k = c->live.n; k-- > 0;) {
-        Node n = node_get(f->r->w, c->live.v[k]);
+        Node n = node_get(f->w, c->live.v[k]);
         for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) mark_needed(f, n.in[j]);
         for (int port = 0; port < n.nout; port++)
             if (f->needed[n.out + (Value)port - c->least]) want_value(f, &n, n.out + (Value)port);
@@ -73,62 +75,60 @@ static bool replace_values(Finish *f, Error *e) {
     Graph next;
     ValueMap map;
     if (!f->n) return true;
-    if (!graph_substitute(f->r->w, f->r->arena, &f->d->graph, f->n, f->from, f->to, &next, &map, e))
+    if (!graph_substitute(f->w, f->d->arena, &f->d->graph, f->n, f->from, f->to, &next, &map, e))
         return false;
     derive_mapped(f->d, &next, &map);
     return true;
 }
 
 /* Rules that double something, applied wherever they match, soon make constants too large for any
-   memory: more than LARGE bytes beyond the file and its allowed growth. */
+   memory. */
 static bool computable(Finish *f, const Graph *part, Error *e) {
-    enum { LARGE = 1 << 28 };
-    const Run *r = f->r;
-    const double most = (double)LARGE + (double)r->stats.bytes_before + (double)r->growth;
-    const NodeList live = graph_live(r->w, r->w->scratch, part);
+    const NodeList live = graph_live(f->w, f->w->scratch, part);
     double sum = 0;
     for (int k = 0; k < live.n; k++) {
-        const Node node = node_get(r->w, live.v[k]);
+        const Node node = node_get(f->w, live.v[k]);
         for (int port = 0; port < node.nout; port++) {
             int64_t n;
-            const Type *t = value_type(r->w, node.out + (Value)port);
-            if (!poly_constant(r->w, type_count(r->w, t), &n)) continue;
+            const Type *t = value_type(f->w, node.out + (Value)port);
+            if (!poly_constant(f->w, type_count(f->w, t), &n)) continue;
             sum += (double)n * (double)element_bytes(t->dtype, 8) / 8;
         }
     }
-    return sum <= most ||
-           error_set(e, E_LIMIT, r->in, "constants of %.3g bytes would have to be computed", sum);
+    return sum <= f->limits->all ||
+           error_set(e, E_LIMIT, f->limits->file,
+                     "constants of %.3g bytes would have to be computed", sum);
 }
 
 static bool compute_wanted(Finish *f, Error *e) {
-    World *w = f->r->w;
+    World *w = f->w;
     Graph part = {0, f->n, NULL, f->from}, folded;
     ValueMap map;
     if (!f->n) return true;
     if (!computable(f, &part, e)) return false;
-    if (!graph_fold(w, f->r->arena, &part, INT64_MAX / 4, &folded, &map, e)) return false;
+    if (!graph_fold(w, f->d->arena, &part, INT64_MAX / 4, &folded, &map, e)) return false;
     for (int k = 0; k < f->n; k++) {
         Value fill = as_fill(w, folded.out[k]);
         f->to[k] = fill ? fill : folded.out[k];
     }
     f->d->nfolded = f->n;
-    f->d->folded = arena_copy(f->r->arena, f->from, sizeof *f->from * (size_t)f->n);
-    f->d->constant = arena_copy(f->r->arena, f->to, sizeof *f->to * (size_t)f->n);
+    f->d->folded = arena_copy(f->d->arena, f->from, sizeof *f->from * (size_t)f->n);
+    f->d->constant = arena_copy(f->d->arena, f->to, sizeof *f->to * (size_t)f->n);
     return replace_values(f, e);
 }
 
 /* Constants that replaced a computed value of the file. */
 static bool restore_constants(Finish *f, Error *e) {
-    Run *r = f->r;
-    Arena *a = r->w->scratch;
-    NodeList live = graph_live(r->w, a, &f->d->graph), old = graph_live(r->w, a, &r->original);
-    bool *open = ARENA_NEW(a, bool, node_count(r->w) + 1); /* a live constant, not yet replaced */
-    for (int k = 0; k < live.n; k++) open[live.v[k]] = constant_get(r->w, live.v[k], NULL, NULL);
+    World *w = f->w;
+    Arena *a = w->scratch;
+    NodeList live = graph_live(w, a, &f->d->graph), old = graph_live(w, a, &f->source->original);
+    bool *open = ARENA_NEW(a, bool, node_count(w) + 1); /* a live constant, not yet replaced */
+    for (int k = 0; k < live.n; k++) open[live.v[k]] = constant_get(w, live.v[k], NULL, NULL);
     f->from = ARENA_NEW(a, Value, live.n);
     f->to = ARENA_NEW(a, Value, live.n);
     f->n = 0;
     for (int k = 0; k < old.n; k++) {
-        const Value now = map_value(&r->prefold, old.v[k]);
+        const Value now = map_value(&f->source->prefold, old.v[k]);
         if (now == old.v[k] || !open[now]) continue;
         open[now] = false;
         f->from[f->n] = now;
@@ -137,23 +137,23 @@ static bool restore_constants(Finish *f, Error *e) {
     return replace_values(f, e);
 }
 
-int64_t run_constant_bytes(Run *r, const Graph *g) {
-    NodeList live = graph_live(r->w, r->w->scratch, g);
+int64_t graph_constant_bytes(World *w, const Graph *g) {
+    NodeList live = graph_live(w, w->scratch, g);
     int64_t sum = 0, n;
     for (int k = 0; k < live.n; k++) {
         Type t;
-        if (!constant_get(r->w, live.v[k], &t, NULL) ||
-            !poly_constant(r->w, type_count(r->w, &t), &n))
+        if (!constant_get(w, live.v[k], &t, NULL) || !poly_constant(w, type_count(w, &t), &n))
             continue;
         sum += (int64_t)element_bytes(t.dtype, n);
     }
     return sum;
 }
 
-bool run_finish(Run *r, Derivation *d, Error *e) {
-    Arena *a = r->w->scratch;
+bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *limits, Error *e) {
+    Arena *a = d->w->scratch;
     ArenaMark mark = arena_mark(a);
-    Finish f = {.r = r, .d = d, .constants = constants_find(r->w, a, &d->graph, NULL, NULL)};
+    Finish f = {.source = s, .limits = limits, .w = d->w, .d = d};
+    f.constants = constants_find(d->w, a, &d->graph, NULL, NULL);
     const uint32_t room = f.constants.past - f.constants.least;
     f.needed = ARENA_NEW(a, bool, room);
     f.from = ARENA_NEW(a, Value, room);
@@ -166,10 +166,21 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
     return good;
 }
 
+FinishLimits run_limits(const Run *r) {
+    enum { LARGE = 1 << 28 };
+    const double file = (double)r->stats.bytes_before + (double)r->growth;
+    return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = LARGE + file};
+}
+
+bool run_finish(const Run *r, Derivation *d, Error *e) {
+    const FinishLimits limits = run_limits(r);
+    return derivation_finish(d, &r->source, &limits, e);
+}
+
 bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
     const ModelWrite x = {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
-    if (!model_pieces(r->model, &x, a, file, e)) return false;
+    if (!model_pieces(r->source.model, &x, a, file, e)) return false;
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
     return r->stats.growth <= r->growth ||
            error_set(e, E_LIMIT, r->in,

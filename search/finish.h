@@ -3,12 +3,20 @@
 #define ISOMER_FINISH_H
 #include "search/run.h"
 
+typedef struct FinishLimits {
+    const char *file; /* the place of an error */
+    int64_t constant; /* bytes of one constant that is computed; < 0: any */
+    double all;       /* of all together: E_LIMIT where they would have more */
+} FinishLimits;
+/* --fold-limit, and for all together 256 MiB more than the file may have. */
+FinishLimits run_limits(const Run *);
 /* The graph as it is written: values that rules left to be computed from constants are computed;
    constants that were computed only for rules to see are again as in the file. */
-bool run_finish(Run *, Derivation *, Error *);
+bool derivation_finish(Derivation *, const RunSource *, const FinishLimits *, Error *);
+bool run_finish(const Run *, Derivation *, Error *); /* with the run's source and limits */
 /* The bytes to be written. E_LIMIT: the file would grow by more than --max-growth; stats.growth
    receives its growth. */
 bool run_pieces(Run *, const Derivation *, Arena *, Pieces *, Error *);
-bool run_fits(Run *, const Derivation *, Error *); /* run_pieces without them */
-int64_t run_constant_bytes(Run *, const Graph *);
+bool run_fits(Run *, const Derivation *, Error *);    /* run_pieces without them */
+int64_t graph_constant_bytes(World *, const Graph *); /* of its live constants */
 #endif

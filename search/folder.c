@@ -12,7 +12,7 @@
 static void remove_all(void *folder) {
     const RunFolder *f = folder;
     char path[PATH_MAX];
-    model_remove_external(f->r->model, f->path);
+    model_remove_external(f->model, f->path);
     DIR *d = opendir(f->path);
     for (struct dirent *x; d && (x = readdir(d));)
         if (snprintf(path, sizeof path, "%s/%s", f->path, x->d_name) < (int)sizeof path)
@@ -21,15 +21,14 @@ static void remove_all(void *folder) {
     rmdir(f->path);
 }
 
-RunFolder *run_folder(Run *r) {
+RunFolder *run_folder(const Model *model, Arena *a, Error *e) {
     const char *tmp = getenv("TMPDIR");
-    RunFolder *f = ARENA_NEW(r->arena, RunFolder, 1);
-    f->r = r;
-    f->path = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    RunFolder *f = ARENA_NEW(a, RunFolder, 1);
+    f->model = model;
+    f->path = arena_format(a, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(f->path))
-        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot create a folder: %s",
-                         strerror(errno)),
+        return error_set(e, E_ENVIRONMENT, f->path, "cannot create a folder: %s", strerror(errno)),
                NULL;
-    cleanup_add(r->escape, &f->cleanup, remove_all, f);
+    cleanup_add(arena_escape(a), &f->cleanup, remove_all, f);
     return f;
 }

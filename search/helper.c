@@ -21,18 +21,19 @@ char *helper_find(Arena *a, const char *name) {
     return NULL;
 }
 
-void words_add(Words *w, const char *text) {
+void words_add(CommandLine *w, const char *text) {
     ARENA_GROW(w->arena, w->v, w->room, w->n + 2);
     w->v[w->n++] = arena_string(w->arena, text, strlen(text));
 }
 
-static void add_shape(Words *w, Run *r, int k) {
-    const Type *t = value_type(r->w, r->original.in[k]);
+static void add_shape(CommandLine *w, const RunInputs *in, int k) {
+    const RunSource *s = in->source;
+    const Type *t = value_type(in->w, s->original.in[k]);
     Text sizes = text_new(w->arena);
-    text_add(&sizes, "%s:", model_input_name(r->model, k));
+    text_add(&sizes, "%s:", model_input_name(s->model, k));
     for (int axis = 0; t->known && axis < t->dim.n; axis++) {
         int64_t n;
-        if (!poly_eval(r->w, t->dim.v[axis], r->sizes, &n)) return;
+        if (!poly_eval(in->w, t->dim.v[axis], s->sizes, &n)) return;
         text_add(&sizes, axis ? ",%" PRId64 : "%" PRId64, n);
     }
     if (!t->known || !t->dim.n) return;
@@ -40,54 +41,56 @@ static void add_shape(Words *w, Run *r, int k) {
     words_add(w, sizes.data);
 }
 
-void words_add_shapes(Words *w, Run *r) {
-    for (int k = 0; k < r->original.nin; k++) add_shape(w, r, k);
+void words_add_shapes(CommandLine *w, const RunInputs *in) {
+    for (int k = 0; k < in->source->original.nin; k++) add_shape(w, in, k);
 }
 
 /* Whether the other runtime draws this input itself: floats that no option gives. */
 static bool drawn_there(const FeedInput *x) { return dtype_class(x->dtype) == 'F' && !x->option; }
 
-/* As a tensor, in the run's arena; false: its sizes are not known, or the error is set. */
-static bool input_tensor(Run *r, int k, int sample, Npy *out) {
-    const Type *t = value_type(r->w, r->original.in[k]);
+/* As a tensor, in the arena of the inputs; false: its sizes are not known, or the error is set. */
+static bool input_tensor(const RunInputs *in, int k, int sample, Npy *out, Error *e) {
+    const RunSource *s = in->source;
+    const Type *t = value_type(in->w, s->original.in[k]);
     int64_t n;
     *out = (Npy){.dtype = t->dtype, .rank = t->dim.n};
-    if (drawn_there(&r->inputs.feed.input[k]) || !element_readable(t->dtype) ||
-        !oracle_dims(r->w, t, r->sizes, out->dim, &n))
+    if (drawn_there(&in->feed.input[k]) || !element_readable(t->dtype) ||
+        !oracle_dims(in->w, t, s->sizes, out->dim, &n))
         return false;
-    void *data = arena_alloc(r->arena, element_bytes(t->dtype, n) + 8);
+    void *data = arena_alloc(in->arena, element_bytes(t->dtype, n) + 8);
     out->data = data, out->bytes = element_bytes(t->dtype, n);
-    return feed_data(&r->inputs.feed, k, sample, model_input_default(r->model, k, t->dtype, n), n,
-                     data, r->error);
+    return feed_data(&in->feed, k, sample, model_input_default(s->model, k, t->dtype, n), n, data,
+                     e);
 }
 
-bool words_add_inputs(Words *w, Run *r, const char *folder, int samples) {
+bool words_add_inputs(CommandLine *w, const RunInputs *in, const char *folder, int samples,
+                      Error *e) {
     Npy x;
-    for (int k = 0; k < r->inputs.feed.n; k++)
-        for (int sample = 0; sample < samples && input_tensor(r, k, sample, &x); sample++) {
+    for (int k = 0; k < in->feed.n; k++)
+        for (int sample = 0; sample < samples && input_tensor(in, k, sample, &x, e); sample++) {
             const char *path = arena_format(w->arena, "%s/input-%d-%d.npy", folder, k, sample);
-            if (!npy_write(r->arena, path, &x, r->error)) return false;
+            if (!npy_write(in->arena, path, &x, e)) return false;
             words_add(w, "--input");
-            words_add(w, arena_format(w->arena, "%s=%s", r->inputs.feed.input[k].name, path));
+            words_add(w, arena_format(w->arena, "%s=%s", in->feed.input[k].name, path));
         }
-    return r->error->kind == E_NONE;
+    return e->kind == E_NONE;
 }
 
-const char *inputs_digest(Run *r) {
-    Text t = text_new(r->arena);
+const char *inputs_digest(const RunInputs *in, Error *e) {
+    Text t = text_new(in->arena);
     char hash[33];
     Npy x;
-    for (int k = 0; k < r->inputs.feed.n; k++) {
-        if (!input_tensor(r, k, 0, &x)) continue;
+    for (int k = 0; k < in->feed.n; k++) {
+        if (!input_tensor(in, k, 0, &x, e)) continue;
         hash_hex(x.data, x.bytes, hash);
         text_add(&t, "%s ", hash);
     }
     hash_hex(t.data ? t.data : "", t.size, hash);
-    return t.size ? arena_format(r->arena, " with inputs %.12s", hash) : "";
+    return t.size ? arena_format(in->arena, " with inputs %.12s", hash) : "";
 }
 
 /* Each word in single quotes; a quote within a word becomes '\''. */
-char *words_command(const Words *w) {
+char *words_command(const CommandLine *w) {
     Text t = text_new(w->arena);
     for (int k = 0; k < w->n; k++) {
         text_add(&t, k ? " '" : "'");

@@ -4,22 +4,22 @@
 #define ISOMER_HELPER_H
 #include "search/run.h"
 
-typedef struct Words { /* start with {.arena = ..}; v ends with NULL */
+typedef struct CommandLine { /* start with {.arena = ..}; v ends with NULL */
     Arena *arena;
     int n, room;
     char **v;
-} Words;
+} CommandLine;
 
-void words_add(Words *, const char *);
+void words_add(CommandLine *, const char *);
 /* Adds --input-shape for each input, with the sizes that the check uses; an input whose sizes are
    unknown is left out. */
-void words_add_shapes(Words *, Run *);
+void words_add_shapes(CommandLine *, const RunInputs *);
 /* Adds --input for each sample of each input that holds integers or was given; the data is written
    to files in the folder. */
-bool words_add_inputs(Words *, Run *, const char *folder, int samples);
-/* " with inputs DIGEST" of their first sample; "": there are none. */
-const char *inputs_digest(Run *);
-char *words_command(const Words *); /* as a line for the shell */
+bool words_add_inputs(CommandLine *, const RunInputs *, const char *folder, int samples, Error *);
+/* " with inputs DIGEST" of their first sample; "": there are none, or the error is set. */
+const char *inputs_digest(const RunInputs *, Error *);
+char *words_command(const CommandLine *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
    not there. */
 char *helper_find(Arena *, const char *name);

@@ -27,34 +27,35 @@ bool run_read_inputs(Run *r) {
     return true;
 }
 
-static const void *usual_data(const Run *r, int k) {
-    const Type *t = value_type(r->w, r->original.in[k]);
+static const void *usual_data(const RunInputs *in, int k) {
+    const RunSource *s = in->source;
+    const Type *t = value_type(in->w, s->original.in[k]);
     int64_t dim[RANK_MAX], n;
-    return oracle_dims(r->w, t, r->sizes, dim, &n) ? model_input_default(r->model, k, t->dtype, n)
-                                                   : NULL;
+    return oracle_dims(in->w, t, s->sizes, dim, &n) ? model_input_default(s->model, k, t->dtype, n)
+                                                    : NULL;
 }
 
-bool run_set_feed(Run *r) {
-    const Graph *g = &r->original;
-    const char **name = ARENA_NEW(r->arena, const char *, g->nin);
-    DType *dtype = ARENA_NEW(r->arena, DType, g->nin);
-    bool *known = ARENA_NEW(r->arena, bool, g->nin);
+bool inputs_feed(RunInputs *in, uint64_t seed, Error *e) {
+    const RunSource *s = in->source;
+    const Graph *g = &s->original;
+    const char **name = ARENA_NEW(in->arena, const char *, g->nin);
+    DType *dtype = ARENA_NEW(in->arena, DType, g->nin);
+    bool *known = ARENA_NEW(in->arena, bool, g->nin);
     for (int k = 0; k < g->nin; k++) {
-        name[k] = model_input_name(r->model, k);
-        dtype[k] = value_type(r->w, g->in[k])->dtype;
-        known[k] = usual_data(r, k) != NULL;
+        name[k] = model_input_name(s->model, k);
+        dtype[k] = value_type(in->w, g->in[k])->dtype;
+        known[k] = usual_data(in, k) != NULL;
     }
-    return feed_new(r->arena, &r->inputs.given, g->nin, name, dtype,
-                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->inputs.feed,
-                    r->error);
+    const Domain *domains = graph_domains(in->w, in->arena, g, s->sizes);
+    return feed_new(in->arena, &in->given, g->nin, name, dtype, domains, known, seed, &in->feed, e);
 }
 
-bool run_given_data(const void *run, const char *input, int sample, DType t, int64_t n, void *out) {
-    const Run *r = run;
-    const int k = feed_find(&r->inputs.feed, input);
+bool inputs_data(const void *inputs, const char *name, int sample, DType t, int64_t n, void *out) {
+    const RunInputs *in = inputs;
+    const int k = feed_find(&in->feed, name);
     Error ignored = {0};
-    return k >= 0 && r->inputs.feed.input[k].dtype == t &&
-           feed_data(&r->inputs.feed, k, sample, model_input_default(r->model, k, t, n), n, out,
+    return k >= 0 && in->feed.input[k].dtype == t &&
+           feed_data(&in->feed, k, sample, model_input_default(in->source->model, k, t, n), n, out,
                      &ignored);
 }
 

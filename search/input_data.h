@@ -4,9 +4,10 @@
 #include "search/run.h"
 
 bool run_read_inputs(Run *); /* reads --input, before the model is read */
-bool run_set_feed(Run *);    /* decides what inputs hold; false: --input does not fit the model */
+/* Decides what inputs hold, once their source is open; false: --input does not fit the model. */
+bool inputs_feed(RunInputs *, uint64_t seed, Error *);
 /* A CheckGiven: what the feed gives for an input of the model. */
-bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);
+bool inputs_data(const void *inputs, const char *name, int sample, DType, int64_t n, void *out);
 /* The model did not run: from now on its inputs hold other integers. False: all were tried; nothing
    has changed, and *why says so. */
 bool run_other_inputs(Run *, Error *why);

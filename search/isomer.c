@@ -13,8 +13,8 @@
 
 static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
-    run_versions(r, &t);
-    out->table = run_text(r, &t);
+    versions_print(r->o, true, &t);
+    out->table = run_text(r->escape, &t);
     return true;
 }
 

@@ -40,12 +40,12 @@ static bool open_library(Run *r) {
 
 /* Can the nodes of the right side be written in the model's operator set? Those without inputs
    become constants. */
-static bool writable(Run *r, const Instance *i) {
-    NodeList live = graph_live(r->w, r->arena, &i->to);
+static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i) {
+    NodeList live = graph_live(w, a, &i->to);
     const char *why;
     for (int k = 0; k < live.n; k++) {
-        Node node = node_get(r->w, live.v[k]);
-        if (node.nin && !model_exportable(r->model, node.op, &why)) return false;
+        Node node = node_get(w, live.v[k]);
+        if (node.nin && !model_exportable(m, node.op, &why)) return false;
     }
     return true;
 }
@@ -53,7 +53,10 @@ static bool writable(Run *r, const Instance *i) {
 static void drop_unwritable(Run *r) {
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
-        if (!rule->on || !rule->count || writable(r, &r->library.instance[rule->first])) continue;
+        const Instance *first = &r->library.instance[rule->first];
+        if (!rule->on || !rule->count ||
+            instance_exportable(r->source.model, r->w, r->arena, first))
+            continue;
         rule->on = false;
         run_say(r, "rule %s is left out: the model's operator set has no such operator",
                 rule->rule->name);
@@ -62,7 +65,7 @@ static void drop_unwritable(Run *r) {
 
 static bool open_costs(Run *r) {
     char *path = NULL;
-    bool needed = r->o->measure_with || run_measures(r);
+    bool needed = r->o->measure_with || run_measures(r->o);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
     r->db = costdb_open(r->escape, r->o->cost_db ? r->o->cost_db : path, r->error);
@@ -72,21 +75,23 @@ static bool open_costs(Run *r) {
 /* Digest, size and allowed growth of the file. */
 static bool measure_original(Run *r) {
     Pieces file;
-    ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
-    hash_pieces(&file, r->digest);
+    ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
+    if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
+    hash_pieces(&file, r->source.digest);
     r->stats.bytes_before = (int64_t)file.size;
     r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)file.size / 10;
     return true;
 }
 
 static bool read_model(Run *r) {
-    r->model = model_open_values(r->w, r->source.path, &(OpenValues){.beside = r->in}, r->error);
-    if (!r->model) return false;
-    r->original = *model_graph(r->model);
+    r->source.model =
+        model_open_values(r->w, r->source.path, &(OpenValues){.beside = r->in}, r->error);
+    if (!r->source.model) return false;
+    r->source.original = *model_graph(r->source.model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
                                                                               : PREFOLD_BYTES;
-    return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
+    return graph_fold(r->w, r->arena, &r->source.original, limit, &r->source.start,
+                      &r->source.prefold, r->error);
 }
 
 /* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them, which gives
@@ -95,7 +100,7 @@ static bool inline_bodies(Run *r, bool *inlined) {
     char path[64];
     Pieces file;
     *inlined = (!r->o->rules || strcmp(r->o->rules, "none")) &&
-               model_inline(r->model, &r->prefold, r->arena, &file);
+               model_inline(r->source.model, &r->source.prefold, r->arena, &file);
     if (!*inlined) return true;
     int fd = file_in_memory(file.n, file.v);
     if (fd < 0)
@@ -104,9 +109,9 @@ static bool inline_bodies(Run *r, bool *inlined) {
     file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     r->source.path = arena_string(r->arena, path, strlen(path));
-    model_close(r->model);
+    model_close(r->source.model);
     world_free(r->w);
-    r->model = NULL, r->w = NULL;
+    r->source.model = NULL, r->w = NULL;
     r->w = graph_world_new(r->escape, 0);
     return true;
 }
@@ -114,8 +119,8 @@ static bool inline_bodies(Run *r, bool *inlined) {
 /* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
    different rules, and the meaning of later ones is not known: such a model is copied. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
-static bool known_version(const Run *r) {
-    int64_t version = model_version(r->model);
+static bool known_version(const Model *m) {
+    int64_t version = model_version(m);
     return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
@@ -123,13 +128,13 @@ static bool open_model(Run *r) {
     bool inlined = true;
     for (r->source.path = r->in; inlined;) {
         if (!read_model(r)) return false;
-        if (!known_version(r)) break;
+        if (!known_version(r->source.model)) break;
         if (!inline_bodies(r, &inlined)) return false;
     }
-    r->facts = graph_facts(r->w, r->arena, &r->original);
+    r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
     if (!measure_original(r) || !run_sizes(r)) return false;
-    r->known = node_count(r->w);
-    model_release_pages(r->model);
+    r->source.model_nodes = node_count(r->w);
+    model_release_pages(r->source.model);
     return true;
 }
 
@@ -142,7 +147,7 @@ static bool follow_log(Run *r, Derivation *d) {
     if (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
         !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
         return false;
-    if (strcmp(log.model, r->digest))
+    if (strcmp(log.model, r->source.digest))
         return error_set(r->error, E_CHECK, r->o->replay, "the proof log belongs to another model");
     if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
     if (strcmp(rules, log.rules))
@@ -163,7 +168,7 @@ static bool search_rules(Run *r, Derivation *d) {
 static bool write_log(Run *r, Derivation *d) {
     if (!r->o->proof_log) return true;
     Text t = text_new(r->arena);
-    memcpy(d->log.model, r->digest, sizeof d->log.model);
+    memcpy(d->log.model, r->source.digest, sizeof d->log.model);
     d->log.growth = r->growth;
     if (!prooflog_rules(r->arena, &d->log, &r->library.set, d->log.rules, r->error)) return false;
     prooflog_print(&d->log, &t);
@@ -171,19 +176,17 @@ static bool write_log(Run *r, Derivation *d) {
 }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
-    ModelWrite x = {.graph = changed ? &d->graph : &r->original,
+    ModelWrite x = {.graph = changed ? &d->graph : &r->source.original,
                     .map = &d->map,
                     .tag = derivation_tag,
                     .user = d};
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
-    return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
+    return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
 }
 
 /* A result that cannot be checked numerically is not written: the original is kept. */
 static void keep_original(Run *r, Derivation *d) {
-    *d = run_derivation(r);
-    r->stats.predicted_after = r->stats.predicted_before;
-    r->stats.measured_after = r->stats.measured_before;
+    run_keep_original(r, d);
     r->stats.growth = 0;
 }
 
@@ -197,7 +200,7 @@ static bool check_result(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    if (run_check_constants(r, d) && run_check_rules(r, d)) {
+    if (derivation_check_constants(d, r->o->seed, r->error) && run_check_rules(r, d)) {
         Trial *t = trial_open(r, d);
         verdict = t ? trial_check(t) : TRIAL_FAILED;
         trial_close(t);
@@ -227,11 +230,11 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     Text table = text_new(r->arena), json = text_new(r->arena);
     measure_files(r, changed);
-    run_operators(r, changed ? &d->graph : &r->original);
+    run_operators(r, changed ? &d->graph : &r->source.original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
-    out->table = run_text(r, &table);
-    out->report = run_text(r, &json);
+    out->table = run_text(r->escape, &table);
+    out->report = run_text(r->escape, &json);
     out->changed = changed;
 }
 
@@ -247,25 +250,30 @@ static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult
 }
 
 static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
-    if (known_version(r)) return false;
+    if (known_version(r->source.model)) return false;
     snprintf(out->warning, sizeof out->warning,
              "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
-             (long long)model_version(r->model), OPSET_OLDEST, OPSET_NEWEST);
+             (long long)model_version(r->source.model), OPSET_OLDEST, OPSET_NEWEST);
     return true;
+}
+
+static bool open_inputs(Run *r) {
+    r->inputs.w = r->w, r->inputs.arena = r->arena, r->inputs.source = &r->source;
+    return inputs_feed(&r->inputs, r->o->seed, r->error);
 }
 
 /* Whatever can fail because of the options or the environment alone fails here, before the search.
  */
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
-           open_model(r) && run_set_feed(r) && run_can_show(r) && run_can_check_with(r) &&
-           open_library(r) && open_costs(r);
+           open_model(r) && open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
+           run_can_check_with(r) && open_library(r) && open_costs(r);
 }
 
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!open_run(r)) return false;
     drop_unwritable(r);
-    Derivation d = run_derivation(r);
+    Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
     /* Where functions or Ifs were inlined (r->source.memory), the file without them is checked even
@@ -279,6 +287,7 @@ bool optimize_run(Run *r, IsomerResult *out) {
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {
-    return optimize_options_valid(r->arena, r->o, r->error) && open_library(r) &&
-           run_list_rules(r, out);
+    if (!optimize_options_valid(r->arena, r->o, r->error) || !open_library(r)) return false;
+    run_list_rules(&r->library, r->arena, out);
+    return true;
 }

@@ -6,14 +6,14 @@
 
 enum { INNER = 64 };
 
-Origins origins_find(const Run *r, Arena *a) {
-    Origins o = {.n = r->known + 1};
-    const Constants c = constants_find(r->w, a, &r->start, NULL, NULL);
+Origins origins_find(const RunSource *s, World *w, Arena *a) {
+    Origins o = {.n = s->model_nodes + 1};
+    const Constants c = constants_find(w, a, &s->start, NULL, NULL);
     o.node = ARENA_NEW(a, int, o.n);
     o.neutral = ARENA_NEW(a, bool, o.n);
     for (Value v = 1; v < o.n; v++) {
-        const int at = model_node_index(r->model, value_node(r->w, v));
-        const Value now = map_value(&r->prefold, v);
+        const int at = model_node_index(s->model, value_node(w, v));
+        const Value now = map_value(&s->prefold, v);
         if (at < 0) continue;
         o.node[v] = at + 1;
         if (now < o.n && !o.node[now]) o.node[now] = at + 1;
@@ -131,26 +131,25 @@ static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d,
 }
 
 bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *given, int *at) {
-    Arena *kept = r->arena;
+    const Library *l = &r->library;
     UseSet set = *given;
     const Choice everywhere = {.everywhere = set.use};
     *set.digest = 0;
     if (run_cancelled(r)) return false;
-    *at = find_set(p, &set, r->library.n);
+    *at = find_set(p, &set, l->n);
     if (*at >= 0) return true;
-    bool *on = ARENA_NEW(a, bool, r->library.n);
-    uses_add(&r->library, set.use, on);
+    bool *on = ARENA_NEW(a, bool, l->n);
+    uses_add(l, set.use, on);
     const WorldMark mark = world_mark(r->w);
-    r->arena = arena_new(r->escape, 0);
-    Derivation d = run_derivation(r);
+    Arena *own = arena_new(r->escape, 0);
+    Derivation d = run_derivation(&r->source, l, r->w, own);
     const bool good = derive_fixpoint(&d, on, &everywhere, APPLICATIONS, r->error);
     if (good && d.applied) {
         digest_log(&d, set.digest);
-        *at = find_set(p, &set, r->library.n);
-        if (*at < 0) *at = p->nset, keep_set(p, a, o, &d, model_stats(r->model).nodes, set);
+        *at = find_set(p, &set, l->n);
+        if (*at < 0) *at = p->nset, keep_set(p, a, o, &d, model_stats(r->source.model).nodes, set);
     }
-    arena_free(r->arena);
-    r->arena = kept;
+    arena_free(own);
     world_reset(r->w, mark);
     r->stats.candidates++;
     return good;
@@ -162,8 +161,7 @@ static bool merges(const Library *l, int rule) {
 
 static bool usable(const Library *l, int rule) { return l->rule[rule].on && l->rule[rule].count; }
 
-UseSet set_followed(const Run *r, Arena *a, const UseSet *set, int rule) {
-    const Library *l = &r->library;
+UseSet set_followed(const Library *l, Arena *a, const UseSet *set, int rule) {
     uint8_t *use = arena_copy(a, set->use, sizeof *use * (size_t)l->n);
     for (int k = 0; k < l->n; k++)
         if (!use[k] && usable(l, k) && (rule < 0 || rule == k)) use[k] = USE_FOLLOW;

@@ -34,7 +34,7 @@ typedef struct Origins {
     int *node;     /* by value: 1 + the position of its node in the file; 0: it has none */
     bool *neutral; /* by value: it has none, or depends only on constants */
 } Origins;
-Origins origins_find(const Run *, Arena *);
+Origins origins_find(const RunSource *, World *, Arena *);
 /* The choice of one set at these nodes of the file: at[k] is the uses by rule at node k, or NULL.
    Lives as long as both. */
 Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
@@ -49,5 +49,5 @@ bool places_find(Run *, const Origins *, Arena *, Places *);
    set; -1: no rule applies. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const UseSet *, int *at);
 /* The set extended by its followers: all of them, or one rule. */
-UseSet set_followed(const Run *, Arena *, const UseSet *, int rule);
+UseSet set_followed(const Library *, Arena *, const UseSet *, int rule);
 #endif

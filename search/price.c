@@ -20,91 +20,91 @@
 #define MARGIN 0.93 /* what gains less is timed twice: the best of many noisy times deceives */
 enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
 
-/* A place as a model of its own, and its rewriting: a run of its own in the World of the run. */
-typedef struct Part {
-    Run run;
+/* A place as a model of its own, and its rewriting, in the World of the run. */
+typedef struct CutPart {
+    RunSource source;
+    World *w;
+    Arena *arena;
     Error error;
     WorldMark mark;
     Pieces file;
     Derivation d;
-} Part;
+} CutPart;
 
 /* ---- cutting */
 
-static bool read_part(Part *p, int *nnode, int **node, const bool core[], const char **why) {
-    Run *r = &p->run;
-    Model *whole = r->model;
-    r->model = NULL;
-    *nnode = model_part(whole, r->arena, r->sizes, core, &p->file, node, why);
+/* The part around the nodes `core` of the whole. */
+static bool read_part(CutPart *p, const Run *whole, const bool core[], int *nnode, int **node,
+                      const char **why) {
+    RunSource *s = &p->source;
+    s->sizes = whole->source.sizes;
+    *nnode = model_part(whole->source.model, p->arena, s->sizes, core, &p->file, node, why);
     if (!*nnode) return false;
     const OpenValues open = {
-        .bytes = pieces_join(&p->file, r->arena), .nbytes = p->file.size, .beside = r->in};
-    r->model = model_open_values(r->w, "part", &open, r->error);
-    if (!r->model) return *why = arena_format(r->arena, "%s", p->error.reason), false;
-    r->original = *model_graph(r->model);
-    if (!graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error))
+        .bytes = pieces_join(&p->file, p->arena), .nbytes = p->file.size, .beside = whole->in};
+    s->model = model_open_values(p->w, "part", &open, &p->error);
+    if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
+    s->original = *model_graph(s->model);
+    if (!graph_fold(p->w, p->arena, &s->original, VISIBLE, &s->start, &s->prefold, &p->error))
         return *why = "its constants cannot be computed", false;
-    r->known = node_count(r->w);
-    r->facts = graph_facts(r->w, r->arena, &r->original);
+    s->model_nodes = node_count(p->w);
+    s->facts = graph_facts(p->w, p->arena, &s->original);
     return true;
 }
 
-static bool rewrite_part(Part *p, int nnode, const int node[], const bool core[],
-                         const UseSet *set) {
-    Run *r = &p->run;
-    const uint8_t **at = ARENA_NEW(r->arena, const uint8_t *, nnode);
-    bool *on = ARENA_NEW(r->arena, bool, r->library.n);
+static bool rewrite_part(CutPart *p, const Library *l, int nnode, const int node[],
+                         const bool core[], const UseSet *set) {
+    const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, nnode);
+    bool *on = ARENA_NEW(p->arena, bool, l->n);
     for (int k = 0; k < nnode; k++)
         if (core[node[k]]) at[k] = set->use;
-    uses_add(&r->library, set->use, on);
-    const Origins o = origins_find(r, r->arena);
-    const Choice choice = origins_choice(&o, r->arena, at);
-    p->d = run_derivation(r);
-    return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, r->error);
+    uses_add(l, set->use, on);
+    const Origins o = origins_find(&p->source, p->w, p->arena);
+    const Choice choice = origins_choice(&o, p->arena, at);
+    p->d = run_derivation(&p->source, l, p->w, p->arena);
+    return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, &p->error);
 }
 
 /* False: *why, in the arena of the part. close_part in any case. */
-static bool open_part(Part *p, const Pricing *x, int place, const char **why) {
-    Run *r = &p->run;
+static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
+    const Run *whole = x->r;
     const Place *at = &x->places->place[place];
     int nnode, *node;
-    *p = (Part){.run = *x->r, .mark = world_mark(x->r->w)};
-    r->error = &p->error;
-    r->arena = arena_new(x->r->escape, 0);
-    bool *core = ARENA_NEW(r->arena, bool, model_stats(x->r->model).nodes);
+    *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w)};
+    p->arena = arena_new(whole->escape, 0);
+    bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;
-    if (!read_part(p, &nnode, &node, core, why)) return false;
-    return rewrite_part(p, nnode, node, core, &x->places->set[at->set]) ||
+    if (!read_part(p, whole, core, &nnode, &node, why)) return false;
+    return rewrite_part(p, &whole->library, nnode, node, core, &x->places->set[at->set]) ||
            (*why = p->error.reason, false);
 }
 
-static void close_part(Part *p) {
-    model_close(p->run.model);
-    arena_free(p->run.arena);
-    world_reset(p->run.w, p->mark);
+static void close_part(CutPart *p) {
+    model_close(p->source.model);
+    arena_free(p->arena);
+    world_reset(p->w, p->mark);
 }
 
 /* ---- what is alike */
 
 /* Inputs and constants that could be any give way to numbered inputs, the same in both graphs. */
-static void print_alike(Part *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
-    Run *r = &p->run;
-    World *w = r->w;
+static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
+    World *w = p->w;
     Error ignored = {0};
-    NodeList live = graph_live(w, r->arena, g), rest = {0, ARENA_NEW(r->arena, NodeId, live.n)};
-    Value *out = ARENA_NEW(r->arena, Value, g->nout);
+    NodeList live = graph_live(w, p->arena, g), rest = {0, ARENA_NEW(p->arena, NodeId, live.n)};
+    Value *out = ARENA_NEW(p->arena, Value, g->nout);
     for (int k = 0; k < live.n; k++) {
         const NodeId v = live.v[k];
         const bool constant = constant_get(w, v, NULL, NULL) && !constant_plain(w, v);
         if (v < map->n && map->to[v]) continue;
         if (input_name(w, v) || constant)
             map->to[v] =
-                graph_input(w, arena_format(r->arena, "%c%d", constant ? 'k' : 'r', ++*serial),
+                graph_input(w, arena_format(p->arena, "%c%d", constant ? 'k' : 'r', ++*serial),
                             value_type(w, v));
         else rest.v[rest.n++] = v;
     }
-    if (!nodes_substitute(w, r->arena, rest, map, &ignored)) text_add(t, "%s", ignored.reason);
+    if (!nodes_substitute(w, p->arena, rest, map, &ignored)) text_add(t, "%s", ignored.reason);
     for (int k = 0; k < g->nout; k++) out[k] = map_value(map, g->out[k]);
     graph_print(w, "part", &(Graph){0, g->nout, NULL, out}, t);
 }
@@ -114,12 +114,12 @@ typedef struct Spelling {
     const char **type; /* of each node of the file */
 } Spelling;
 
-static Spelling spelling_of(const Part *p) {
-    const NodeList live = graph_live(p->run.w, p->run.arena, &p->run.original);
-    Spelling s = {0, ARENA_NEW(p->run.arena, const char *, live.n)};
+static Spelling spelling_of(const CutPart *p) {
+    const NodeList live = graph_live(p->w, p->arena, &p->source.original);
+    Spelling s = {0, ARENA_NEW(p->arena, const char *, live.n)};
     for (int k = 0, last = -1; k < live.n; k++) {
-        const int at = model_node_index(p->run.model, live.v[k]);
-        model_node_name(p->run.model, live.v[k], &s.type[s.n]);
+        const int at = model_node_index(p->source.model, live.v[k]);
+        model_node_name(p->source.model, live.v[k], &s.type[s.n]);
         s.n += at != last && s.type[s.n];
         last = at;
     }
@@ -130,8 +130,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void digest_kind(Part *p, Spelling s, char out[33]) {
-    Text t = text_new(p->run.arena);
+static void digest_kind(CutPart *p, Spelling s, char out[33]) {
+    Text t = text_new(p->arena);
     qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
     for (int k = 0; k < s.n; k++)
         if (!k || strcmp(s.type[k], s.type[k - 1])) text_add(&t, "%s ", s.type[k]);
@@ -139,23 +139,23 @@ static void digest_kind(Part *p, Spelling s, char out[33]) {
 }
 
 /* How the file spells it decides, too, what a runtime makes of it. */
-static void digest_part(Part *p, PartPrice *out) {
-    Arena *a = p->run.arena;
+static void digest_part(CutPart *p, PartPrice *out) {
+    Arena *a = p->arena;
     Text before = text_new(a), after = text_new(a);
-    ValueMap map = value_map_new(p->run.w, a);
+    ValueMap map = value_map_new(p->w, a);
     int serial = 0;
     const Spelling s = spelling_of(p);
     for (int k = 0; k < s.n; k++) text_add(&before, "%s ", s.type[k]);
     digest_kind(p, s, out->kind);
-    print_alike(p, &p->run.start, &map, &serial, &before);
+    print_alike(p, &p->source.start, &map, &serial, &before);
     print_alike(p, &p->d.graph, &map, &serial, &after);
     hash_hex(before.data, before.size, out->before);
     hash_hex(after.data, after.size, out->after);
 }
 
-static double estimate(Part *p) {
-    return cost_model(p->run.w, &p->run.start, p->run.sizes, NULL) +
-           CALL * model_stats(p->run.model).nodes;
+static double estimate(CutPart *p) {
+    return cost_model(p->w, &p->source.start, p->source.sizes, NULL) +
+           CALL * model_stats(p->source.model).nodes;
 }
 
 static int add_price(Pricing *x, const PartPrice *price) {
@@ -172,7 +172,7 @@ static int add_price(Pricing *x, const PartPrice *price) {
 }
 
 static bool compare_part(Pricing *x, int place) {
-    Part p;
+    CutPart p;
     const char *why;
     PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
     x->of[place] = -1;
@@ -222,8 +222,9 @@ static bool remember(const Pricing *x, const PartPrice *p) {
 
 /* Writes it as it was, unless path[0] stands, and rewritten; NULL: that cannot be written. */
 static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) {
-    Part p;
+    CutPart p;
     Error *e = x->r->error;
+    const FinishLimits limits = run_limits(x->r);
     const char *why;
     bool good = open_part(&p, x, price->place, &why);
     const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),
@@ -233,13 +234,13 @@ static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) 
         path[0] = before;
         if (!file_write_pieces(before, p.file.n, p.file.v, e)) return close_part(&p), false;
     }
-    if (good && run_finish(&p.run, &p.d, &p.error)) {
+    if (good && derivation_finish(&p.d, &p.source, &limits, &p.error)) {
         const ModelWrite w = {
             .graph = &p.d.graph, .map = &p.d.map, .tag = derivation_tag, .user = &p.d};
         const char *after = arena_format(x->r->arena, "%s.onnx", name);
-        if (model_writable(p.run.model, &w, &why)) {
+        if (model_writable(p.source.model, &w, &why)) {
             path[1] = after;
-            if (!model_write(p.run.model, &w, after, e)) return close_part(&p), false;
+            if (!model_write(p.source.model, &w, after, e)) return close_part(&p), false;
         }
     }
     close_part(&p);
@@ -390,7 +391,7 @@ static void expect(const Pricing *x, int set, const char *kind, double *gain) {
 static double promise(const Pricing *x) {
     Arena *a = arena_new(x->r->escape, 0);
     const Places *p = x->places;
-    const int nnode = model_stats(x->r->model).nodes;
+    const int nnode = model_stats(x->r->source.model).nodes;
     double *share = ARENA_NEW(a, double, nnode), *gain = ARENA_NEW(a, double, p->n), sum = 0;
     int *kind = ARENA_NEW(a, int, p->n);
     for (int set = 0; set < x->nset; set++) {
@@ -408,7 +409,7 @@ static double promise(const Pricing *x) {
 }
 
 static const char *end_key(const Pricing *x) {
-    return arena_format(x->r->arena, "%s gave up", x->r->digest);
+    return arena_format(x->r->arena, "%s gave up", x->r->source.digest);
 }
 
 /* A frozen run misses nothing that the run which filled the cost file left out. */
@@ -467,7 +468,7 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
         }
 }
 
-/* What grows from a gain before all else, cheap questions before dear ones. */
+/* What grows from a gain before all else, cheap questions before expensive ones. */
 static bool time_cheap_first(Pricing *x, int n, int list[]) {
     bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);

@@ -54,7 +54,7 @@ static bool is_live(NodeList live, Value v, const World *w) {
 
 static void find_pairs(Pairs *p) {
     World *w = p->r->w;
-    NodeList old = graph_live(w, p->arena, &p->r->original),
+    NodeList old = graph_live(w, p->arena, &p->r->source.original),
              now = graph_live(w, p->arena, &p->d->graph);
     p->old = ARENA_NEW(p->arena, Value, old.n), p->now = ARENA_NEW(p->arena, Value, old.n);
     for (int k = 0; k < old.n; k++) {
@@ -71,8 +71,9 @@ static void find_pairs(Pairs *p) {
 /* What the original's input is on a sample. */
 static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_t n) {
     void *data = arena_alloc(p->arena, element_bytes(t, n) + 8);
-    const CheckOptions o = {.seed = p->options.seed, .given = run_given_data, .given_user = p->r};
-    check_input(&o, input_name(p->r->w, p->r->original.in[k]), t, k, sample, n, data);
+    const CheckOptions o = {
+        .seed = p->options.seed, .given = inputs_data, .given_user = &p->r->inputs};
+    check_input(&o, input_name(p->r->w, p->r->source.original.in[k]), t, k, sample, n, data);
     return data;
 }
 
@@ -80,7 +81,8 @@ static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_
 static bool compute_boundaries(Pairs *p, int sample) {
     World *w = p->r->w;
     Error ignored = {0};
-    const Graph g = {p->r->original.nin, p->nboundary, p->r->original.in, p->boundary};
+    const Graph g = {p->r->source.original.nin, p->nboundary, p->r->source.original.in,
+                     p->boundary};
     int64_t dim[RANK_MAX], n;
     if (p->computed_on == sample) return true;
     const void **in = ARENA_NEW(p->arena, const void *, g.nin);
@@ -114,7 +116,7 @@ static bool region_data(const void *pairs, const char *input, int sample, DType 
             memcpy(out, p->computed[k], element_bytes(t, n));
             return true;
         }
-    return run_given_data(p->r, input, sample, t, n, out);
+    return inputs_data(&p->r->inputs, input, sample, t, n, out);
 }
 
 static bool in_either(const Pairs *p, const NodeList live[2], Value v) {
@@ -133,8 +135,8 @@ static void set_boundaries(Pairs *p, int n) {
 /* The graphs of the last pair over the pairs before it (near) and the model's inputs. */
 static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     int n = near ? last : 0;
-    Graph side[2] = {{p->r->original.nin, 1, p->r->original.in, &p->old[last]},
-                     {p->r->original.nin, 1, p->r->original.in, &p->now[last]}};
+    Graph side[2] = {{p->r->source.original.nin, 1, p->r->source.original.in, &p->old[last]},
+                     {p->r->source.original.nin, 1, p->r->source.original.in, &p->now[last]}};
     Value *in = ARENA_NEW(p->arena, Value, n);
     for (int k = 0; k < n; k++)
         in[k] = graph_input(p->r->w, arena_format(p->arena, "boundary %d", k),
@@ -144,10 +146,11 @@ static bool region(Pairs *p, int last, bool near, Graph out[2]) {
         return false;
     NodeList live[2] = {graph_live(p->r->w, p->arena, &out[0]),
                         graph_live(p->r->w, p->arena, &out[1])};
-    Value *used = ARENA_NEW(p->arena, Value, n + p->r->original.nin);
+    Value *used = ARENA_NEW(p->arena, Value, n + p->r->source.original.nin);
     int m = 0;
-    for (int k = 0; k < p->r->original.nin; k++)
-        if (in_either(p, live, p->r->original.in[k])) used[m++] = p->r->original.in[k];
+    for (int k = 0; k < p->r->source.original.nin; k++)
+        if (in_either(p, live, p->r->source.original.in[k]))
+            used[m++] = p->r->source.original.in[k];
     set_boundaries(p, n);
     for (int k = 0; k < n; k++) {
         if (!in_either(p, live, in[k])) continue;
@@ -168,8 +171,8 @@ static bool graphs_differ(Pairs *p, const Graph g[2], int samples, CheckResult *
 /* The first pair that differs on the data of the check; -1: none, or it cannot be run. */
 static int find_last(Pairs *p) {
     CheckResult result;
-    const Graph all[2] = {{p->r->original.nin, p->n, p->r->original.in, p->old},
-                          {p->r->original.nin, p->n, p->r->original.in, p->now}};
+    const Graph all[2] = {{p->r->source.original.nin, p->n, p->r->source.original.in, p->old},
+                          {p->r->source.original.nin, p->n, p->r->source.original.in, p->now}};
     if (!p->n || !graphs_differ(p, all, p->r->o->check, &result)) return -1;
     return result.run.first >= 0      ? result.run.output
            : result.oracle.first >= 0 ? result.oracle.output
@@ -230,14 +233,14 @@ static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
 
 static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
                          const CheckResult *result, Text *t) {
-    const char *name = model_value_name(p->r->model, p->old[last]);
+    const char *name = model_value_name(p->r->source.model, p->old[last]);
     text_add(t,
              "# the smallest part found that differs: the value %s from what comes before it; "
              "sizes that are open are those of this run\n",
              name ? name : "without a name");
-    add_numbers(&result->run, "by the executor", t);
+    add_numbers(&result->run, "by the built-in runtime", t);
     add_numbers(&result->oracle, "by the definitions, in double", t);
-    add_numbers(&result->kernel, "the executor from the definitions", t);
+    add_numbers(&result->kernel, "the built-in runtime from the definitions", t);
     if (!write_inputs(p, &g[0], sample, t)) return false;
     text_add(t, "\n# the rules that made it\n\n");
     list_rules(p, &g[1], t);
@@ -256,7 +259,8 @@ static bool write_all(Pairs *p, const Error *found) {
         &t,
         "# optimize-model %s: original and result disagree\n# model %s, digest %s, seed %" PRIu64
         "\n# %s: %s\n",
-        isomer_version(), p->r->in, p->r->digest, p->options.seed, found->place, found->reason);
+        isomer_version(), p->r->in, p->r->source.digest, p->options.seed, found->place,
+        found->reason);
     for (int near = 1; near >= 0 && last >= 0 && sample < 0; near--)
         if (region(p, last, near, g)) sample = first_sample(p, g, &result);
     if (sample >= 0) {
@@ -275,7 +279,7 @@ void run_reproduce(Run *r, const Derivation *d) {
     Error found = *r->error;
     OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
-    Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->sizes, .computed_on = -1};
+    Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->source.sizes, .computed_on = -1};
     p.options = (CheckOptions){
         .seed = r->o->seed, .classes = d->classes, .given = region_data, .given_user = &p};
     *r->error = (Error){0};

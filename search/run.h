@@ -47,26 +47,38 @@ typedef struct RunStats {
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */
     double check_absolute, check_relative; /* the greatest, over all outputs */
-    const char *second;                    /* what --check-with says; NULL: it was not asked */
+    const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
     int noperator;                         /* run_operators */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
-/* What the inputs hold, whoever runs the model (input_data.h). */
+/* The model that rules are applied to: of a run the whole one, or a part of it (price.c). */
+typedef struct RunSource {
+    /* The bytes that are read: those of the file, or of one in memory in which functions and Ifs
+       were inlined. */
+    const char *path;
+    int memory; /* its descriptor; 0: the file itself is read */
+    Cleanup cleanup;
+    char digest[33]; /* of the bytes of the file as it would be written unchanged */
+
+    Model *model;
+    Graph original, start; /* as imported; with small constants computed, as rules see it */
+    ValueMap prefold;      /* from original to start */
+    NodeId model_nodes;    /* nodes up to this one were made before any rule was applied */
+    Facts *facts;
+    Sizes sizes; /* every named size that an option gives, or a guess: for costing only */
+} RunSource;
+/* The inputs of a source, and what they hold, whoever runs the model (input_data.h). */
 typedef struct RunInputs {
+    World *w;
+    Arena *arena;
+    const RunSource *source;
     FeedOptions given; /* --input */
     Feed feed;
     const char *refused;   /* why the model did not run on what was drawn, if feed.attempt */
     IsomerOptions options; /* the run's, and as input shapes the sizes of what is given */
 } RunInputs;
-/* The bytes that are read: those of the file, or of one in memory in which functions and Ifs were
-   inlined. */
-typedef struct RunSource {
-    const char *path;
-    int memory; /* its descriptor; 0: the file itself is read */
-    Cleanup cleanup;
-} RunSource;
 typedef struct Run {
     /* What it is told and what it works with. */
     const IsomerOptions *o;
@@ -78,14 +90,7 @@ typedef struct Run {
 
     /* What is opened before the search and stays. */
     RunSource source;
-    Model *model;
-    Graph original, start; /* as imported; with small constants computed, as rules see it */
-    NodeId known;          /* the last node made before any rule was applied */
-    ValueMap prefold;      /* from original to start */
-    Facts *facts;
-    Sizes sizes;     /* every named size that an option gives, or a guess: for costing only */
-    char digest[33]; /* of the file's bytes */
-    int64_t growth;  /* bytes that the file may grow by */
+    int64_t growth; /* bytes that the file may grow by */
     Library library;
     CostDb *db;
     RunInputs inputs;
@@ -101,14 +106,18 @@ bool run_signalled(const Run *); /* by the caller */
 bool run_time_over(const Run *, double limit);
 /* Cancelled by the caller, who does not want the best so far: the error is set. */
 bool run_cancelled(Run *);
-void run_say(Run *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* progress */
+void run_say(const Run *, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* progress */
 /* A copy for the caller of the library, freed by isomer_result_free. */
-char *run_text(const Run *, const Text *);
+char *run_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
-bool run_measures(const Run *);
+bool run_measures(const IsomerOptions *);
 /* From --input-shape and --dim; the rest is guessed. */
 bool run_sizes(Run *);
-Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
+/* At the start graph, with the map from the original's values. */
+Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
+/* Nothing gains, or may be written: the derivation is the original again, and so are the times. */
+void run_keep_original(Run *, Derivation *);
 /* Whether a finished derivation can be written; false: check_note says why the original is kept. */
 bool run_writable(Run *, const Derivation *);
 #endif

@@ -101,7 +101,7 @@ static bool cheaper(Price a, Price b) {
 
 /* One more application; only the rounds up to the cheapest graph count. */
 static bool follow_application(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
-                               Solution *out) {
+                               RegionSolution *out) {
     const Backtrack *b = s->b;
     Match match;
     Graph next;
@@ -113,7 +113,7 @@ static bool follow_application(Saturation *s, const EGraphApplication *a, Graph 
                       &ignored) ||
         !applied)
         return false;
-    out->round[(*nround)++] = (SolutionRound){1, kept, *g};
+    out->round[(*nround)++] = (RegionRound){1, kept, *g};
     *g = next;
     Price price = b->price(b->user, g);
     out->graphs++;
@@ -124,23 +124,23 @@ static bool follow_application(Saturation *s, const EGraphApplication *a, Graph 
     return true;
 }
 
-static void derive_there(Saturation *s, const Value to[], const Graph *start, Solution *out) {
+static void derive_there(Saturation *s, const Value to[], const Graph *start, RegionSolution *out) {
     int n, nround = 0;
     const bool *wanted = needed_uses(s, start, to, &n);
     const EGraphApplication *a = egraph_applications(s->g, &n);
     bool *done = ARENA_NEW(s->arena, bool, n);
     Graph g = *start;
-    out->round = ARENA_NEW(s->b->arena, SolutionRound, n);
+    out->round = ARENA_NEW(s->b->arena, RegionRound, n);
     for (int pass = 0; pass < PASSES; pass++)
         for (int k = 0; k < n && nround < s->b->steps && !stopped((void *)s->b, s->g); k++)
             if (wanted[k] && !done[k]) done[k] = follow_application(s, &a[k], &g, &nround, out);
     out->steps = nround;
 }
 
-void saturate(const Backtrack *b, const Saturate *how, const Graph *start, Solution *out) {
+void saturate(const Backtrack *b, const Saturate *how, const Graph *start, RegionSolution *out) {
     Saturation s = {.b = b, .arena = arena_new(arena_escape(b->arena), 0)};
     Price price = b->price(b->user, start);
-    *out = (Solution){.graph = *start, .before = price, .after = price, .graphs = 1};
+    *out = (RegionSolution){.graph = *start, .before = price, .after = price, .graphs = 1};
     s.g = egraph_new(b->w, s.arena, b->facts);
     for (int k = 0; k < start->nout; k++) egraph_add(s.g, start->out[k]);
     egraph_record(s.g);

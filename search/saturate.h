@@ -14,5 +14,5 @@ typedef struct Saturate {
 /* As backtrack() with its World, rules, prices, `stop` and budget of steps (here: applications in
    the derivation); the extracted graph is only the goal: the cheapest graph on the way to it is
    taken. */
-void saturate(const Backtrack *, const Saturate *, const Graph *start, Solution *out);
+void saturate(const Backtrack *, const Saturate *, const Graph *start, RegionSolution *out);
 #endif

@@ -31,7 +31,7 @@ static double promise(CommandSearch *s, int set) {
 
 /* A set, and with it everything that it makes possible. */
 static bool extend_by_all(CommandSearch *s, int set, int *at) {
-    const UseSet all = set_followed(s->r, s->r->arena, &s->places.set[set], -1);
+    const UseSet all = set_followed(&s->r->library, s->r->arena, &s->places.set[set], -1);
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
@@ -43,7 +43,7 @@ static bool extend(CommandSearch *s, int set) {
     const bool *fired = at < 0 ? NULL : s->places.set[at].fired;
     for (int k = 0, n = 0; fired && k < r->library.n && n < FOLLOWERS; k++) {
         if (!fired[k] || s->places.set[set].use[k]) continue;
-        const UseSet one = set_followed(r, r->arena, &s->places.set[set], k);
+        const UseSet one = set_followed(&r->library, r->arena, &s->places.set[set], k);
         if (!places_add(r, &s->origins, r->arena, &s->places, &one, &at)) return false;
         n++;
     }
@@ -110,7 +110,7 @@ static bool extend_seeds(CommandSearch *s) {
 static bool price(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
-    const double whole = cost_model(r->w, &r->original, r->sizes, NULL);
+    const double whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
     s->prices =
         (Pricing){.r = r,
                   .places = &s->places,
@@ -150,14 +150,15 @@ static bool name_target(CommandSearch *s) {
     if (!helper)
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
                          "the helper measure-onnxruntime is not beside this program");
-    Words w = {.arena = r->arena};
+    CommandLine w = {.arena = r->arena};
     words_add(&w, s->device);
-    words_add_shapes(&w, r);
+    words_add_shapes(&w, &r->inputs);
     if (threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", threads));
-    s->device = arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(r));
+    s->device =
+        arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(&r->inputs, r->error));
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
-    if (!words_add_inputs(&w, r, s->folder->path, 1)) return false;
+    if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
     s->whole.command = words_command(&w);
     words_add(&w, "--rounds=11");
     words_add(&w, "--few=3");
@@ -171,7 +172,7 @@ static const char *node_name(const CommandSearch *s, int node) {
     const char *type, *name;
     for (Value v = 1; v < s->origins.n; v++) {
         if (s->origins.node[v] != node + 1) continue;
-        name = model_node_name(s->r->model, value_node(s->r->w, v), &type);
+        name = model_node_name(s->r->source.model, value_node(s->r->w, v), &type);
         return name && *name ? name : type ? type : "";
     }
     return "";
@@ -186,7 +187,7 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
 /* Equal ones together, what gains most first. */
-static void keep_gains(CommandSearch *s, const Candidate *c) {
+static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
     PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
     int *price = ARENA_NEW(s->r->arena, int, c->nplace), n = 0;
     for (int k = 0; k < c->nplace; k++) {
@@ -238,12 +239,12 @@ static bool confirm(CommandSearch *s, int best, Derivation *d) {
     if (!best || s->v[best].ratio > TIE || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
     keep_gains(s, &s->v[best]);
-    return wholes_apply(s, &s->v[best], d);
+    return wholes_apply(s, &s->v[best], r->arena, d);
 }
 
-static double seconds_given(const Run *r) {
-    const char *effort = r->o->effort ? r->o->effort : "default";
-    return r->o->time_limit > 0          ? r->o->time_limit
+static double seconds_given(const IsomerOptions *o) {
+    const char *effort = o->effort ? o->effort : "default";
+    return o->time_limit > 0             ? o->time_limit
            : !strcmp(effort, "quick")    ? 30
            : !strcmp(effort, "thorough") ? 600
                                          : 120;
@@ -252,8 +253,8 @@ static double seconds_given(const Run *r) {
 static bool choose(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
-    s->origins = origins_find(r, r->arena);
-    s->limit = seconds_given(r);
+    s->origins = origins_find(&r->source, r->w, r->arena);
+    s->limit = seconds_given(r->o);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
     if (!s->places.n) return keep_reason(s), true;
     if (!wholes_start(s)) return false;
@@ -264,7 +265,7 @@ static bool choose(CommandSearch *s, Derivation *d) {
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
     s->r = r;
-    s->folder = run_folder(r);
+    s->folder = run_folder(r->source.model, r->arena, r->error);
     bool good = s->folder && name_target(s) && choose(s, d);
     if (s->whole.target) cleanup_run(&s->whole.cleanup);
     if (s->part.target) cleanup_run(&s->part.cleanup);

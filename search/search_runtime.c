@@ -34,7 +34,7 @@ typedef struct RuntimeSearch {
     int *at;           /* by region: its number among the solved ones */
     const char **hash; /* digest of what is solved, and how */
     Graph *start;
-    Solution *solution;
+    RegionSolution *solution;
     double *gain; /* predicted, over all occurrences */
 } RuntimeSearch;
 
@@ -44,19 +44,19 @@ typedef struct RegionCandidate {
     Trial *trial; /* of the finished derivation */
 } RegionCandidate;
 
-static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
+static bool counts_nodes(const IsomerOptions *o) { return o->cost && !strcmp(o->cost, "nodes"); }
 
 static Price region_price(void *user, const Graph *g) {
     RuntimeSearch *o = user;
     Price p = {0};
     p.seconds = cost_graph(o->cost, g, &o->part, &p.nodes);
-    if (counts_nodes(o->r)) p.seconds = p.nodes;
+    if (counts_nodes(o->r->o)) p.seconds = p.nodes;
     return p;
 }
 
 static double node_price(void *user, const Node *n) {
     const RuntimeSearch *o = user;
-    return counts_nodes(o->r) ? 1 : cost_node(o->r->w, n, o->r->sizes);
+    return counts_nodes(o->r->o) ? 1 : cost_node(o->r->w, n, o->r->source.sizes);
 }
 
 static bool must_stop(void *user) {
@@ -70,14 +70,14 @@ static int solution_index(const RuntimeSearch *o, const char *hash) {
     return -1;
 }
 
-static const Solution *solution_of(const RuntimeSearch *o, int k, Take take) {
-    const Solution *s = &o->solution[k];
+static const RegionSolution *solution_of(const RuntimeSearch *o, int k, Take take) {
+    const RegionSolution *s = &o->solution[k];
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
 
-static void count_work(Run *r, const Solution *s) {
-    r->stats.steps += s->steps;
-    r->stats.candidates += s->graphs;
+static void count_work(RunStats *stats, const RegionSolution *s) {
+    stats->steps += s->steps;
+    stats->candidates += s->graphs;
 }
 
 /* By the algorithms that --search names. With `both`, the cheaper result counts; where whole models
@@ -85,18 +85,18 @@ static void count_work(Run *r, const Solution *s) {
 static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
-    Solution other;
+    RegionSolution other;
     Saturate s = {{SATURATE_ROUNDS, SATURATE_NODES, SATURATE_MATCHES}, node_price};
     if (strcmp(how, "egraph") != 0) backtrack(&b, &o->start[k], &o->solution[k]);
-    count_work(o->r, &o->solution[k]);
+    count_work(&o->r->stats, &o->solution[k]);
     if (!strcmp(how, "backtrack")) return;
     b.steps -= o->solution[k].steps;
     saturate(&b, &s, &o->start[k], &other);
-    count_work(o->r, &other);
+    count_work(&o->r->stats, &other);
     run_say(o->r, "e-graph: %.3f -> %.3f ms, %d rule applications", other.before.seconds * 1e3,
             other.after.seconds * 1e3, other.steps);
     const bool cheaper = other.after.seconds < solution_of(o, k, TAKE_CHEAPEST)->after.seconds;
-    if (!both || (cheaper && !run_measures(o->r))) o->solution[k] = other;
+    if (!both || (cheaper && !run_measures(o->r->o))) o->solution[k] = other;
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
@@ -111,7 +111,7 @@ static bool solve_region(RuntimeSearch *o, const Region *region) {
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
     const Backtrack b = {.w = r->w,
                          .arena = r->arena,
-                         .facts = r->facts,
+                         .facts = r->source.facts,
                          .library = &r->library,
                          .price = region_price,
                          .stop = must_stop,
@@ -173,7 +173,7 @@ static void translate_match(Repeated *x, const Match *m) {
 }
 
 /* Appends the matches of a region's round. */
-static bool gather_matches(Repeated *x, const Region *region, const SolutionRound *round) {
+static bool gather_matches(Repeated *x, const Region *region, const RegionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
     Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
@@ -195,7 +195,7 @@ static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
     *more = false;
     for (int j = 0; good && j < o->nregion; j++) {
-        const Solution *s = solution_of(o, o->at[j], take[o->at[j]]);
+        const RegionSolution *s = solution_of(o, o->at[j], take[o->at[j]]);
         if (!s || k >= s->n) continue;
         const int before = x.n;
         *more = true;
@@ -230,7 +230,7 @@ static bool solve_all(RuntimeSearch *o) {
     Run *r = o->r;
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
-    o->solution = ARENA_NEW(r->arena, Solution, o->nregion);
+    o->solution = ARENA_NEW(r->arena, RegionSolution, o->nregion);
     o->at = ARENA_NEW(r->arena, int, o->nregion);
     for (int k = 0; k < o->nregion; k++) {
         o->at[k] = solution_index(o, o->region[k].hash);
@@ -252,10 +252,11 @@ static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
     Run *r = o->r;
     Error why = {0};
     *usable = false;
-    Derivation from_start = derivation_new(r->w, r->arena, r->facts, &r->library, &r->start);
+    Derivation from_start =
+        derivation_new(r->w, r->arena, r->source.facts, &r->library, &r->source.start);
     if (!replay_regions(o, &from_start, take)) return false;
     if (!from_start.applied) return true;
-    *made = run_derivation(r);
+    *made = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!derive_replay(made, &from_start.log, r->error)) return false;
     *finished = *made;
     *usable =
@@ -289,7 +290,7 @@ static int most_gain(const RuntimeSearch *o, const bool named[]) {
 /* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
    worth. */
 static Take likely(const RuntimeSearch *o, int k) {
-    const Solution *s = &o->solution[k];
+    const RegionSolution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                : TAKE_BEST;
 }
@@ -320,7 +321,7 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
 static void promises(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        const Solution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
+        const RegionSolution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
         o->gain[o->at[k]] += s->before.seconds - s->after.seconds;
     }
 }
@@ -331,11 +332,11 @@ static void promises(RuntimeSearch *o) {
 static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
-    const double before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]),
+    const double before = cost_graph(o->cost, &o->r->source.original, NULL, &nodes[0]),
                  after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
-    *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : after < GAIN * before;
+    *better = counts_nodes(o->r->o) ? nodes[1] < nodes[0] : after < GAIN * before;
     /* An estimate for the whole model is not a sum of measured prices. */
-    if (run_measures(o->r) && !cost_kinds(o->cost, &o->r->original, NULL, NULL)) return;
+    if (run_measures(o->r->o) && !cost_kinds(o->cost, &o->r->source.original, NULL, NULL)) return;
     s->predicted_before = before;
     s->predicted_after = after;
 }
@@ -373,12 +374,6 @@ static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *bes
     return true;
 }
 
-static void leave_measured(Run *r, Derivation *d) {
-    *d = run_derivation(r);
-    r->stats.predicted_after = r->stats.predicted_before;
-    r->stats.measured_after = r->stats.measured_before;
-}
-
 /* Only one candidate if whole models cannot be timed: not all of the model runs, or not on random
    data. */
 static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Derivation *finished,
@@ -386,7 +381,7 @@ static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Deri
     bool better = false;
     choose_by_price(o, finished, &better);
     if (better) *d = v->made;
-    else leave_measured(o->r, d);
+    else run_keep_original(o->r, d);
 }
 
 static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], RegionCandidate *v,
@@ -398,7 +393,7 @@ static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], R
         bool usable;
         if (!derive_taken(o, take[k], &v[n].made, &finished[n], &usable)) return false;
         if (!usable) continue;
-        if (run_measures(r) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
+        if (run_measures(r->o) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
         *nv = n + 1;
         if (!v[n].trial || !trial_runs(v[n].trial)) {
             take_by_price(o, &v[n], &finished[n], d);
@@ -415,7 +410,7 @@ static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], R
         return true;
     }
     if (best >= 0) *d = v[best].made;
-    else leave_measured(r, d);
+    else run_keep_original(r, d);
     return true;
 }
 
@@ -424,11 +419,11 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
     Take *take[CANDIDATES + 1];
     RegionCandidate *v = ARENA_NEW(r->arena, RegionCandidate, CANDIDATES);
     int n = 0;
-    o->nregion = regions_find(r->w, r->arena, &r->start, REGION, &o->region);
+    o->nregion = regions_find(r->w, r->arena, &r->source.start, REGION, &o->region);
     if (!solve_all(o)) return false;
     promises(o);
     int proposed = proposals(o, take);
-    int64_t fit = 1 + CONSTANTS / (run_constant_bytes(r, &r->original) + 1);
+    int64_t fit = 1 + CONSTANTS / (graph_constant_bytes(r->w, &r->source.original) + 1);
     if (proposed > fit) proposed = (int)fit;
     bool good = pick_measured(o, proposed, take, v, &n, d);
     for (int k = 0; k < n; k++) trial_close(v[k].trial);
@@ -436,13 +431,14 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
 }
 
 bool search_runtime(Run *r, Derivation *d) {
-    CostOptions o = {.measured = run_measures(r),
+    CostOptions o = {.measured = run_measures(r->o),
                      .frozen = r->o->frozen,
                      .backend = r->o->backend,
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->o->seed};
-    RuntimeSearch own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
+    RuntimeSearch own = {.r = r,
+                         .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
     bool good = search_regions(&own, d);
     r->stats.frozen_missing += cost_missing(own.cost);

@@ -47,7 +47,7 @@ bool run_can_check_with(Run *r) {
 /* NULL: the error is set. */
 static char **make_command(Run *r, const char *folder, const char *result) {
     const int draws = r->o->check > 0 ? r->o->check : 1;
-    Words w = {.arena = r->arena};
+    CommandLine w = {.arena = r->arena};
     words_add(&w, r->helper);
     words_add(&w, r->in);
     words_add(&w, result);
@@ -57,8 +57,8 @@ static char **make_command(Run *r, const char *folder, const char *result) {
     words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
     if (r->o->rtol >= 0)
         words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
-    words_add_shapes(&w, r);
-    return words_add_inputs(&w, r, folder, draws) ? w.v : NULL;
+    words_add_shapes(&w, &r->inputs);
+    return words_add_inputs(&w, &r->inputs, folder, draws, r->error) ? w.v : NULL;
 }
 
 /* ---- asking */
@@ -66,7 +66,7 @@ static char **make_command(Run *r, const char *folder, const char *result) {
 static bool read_verdict(Run *r, int status, char *said) {
     if (run_cancelled(r)) return false;
     if (status == AGREES) {
-        r->stats.second = line_of(r->arena, said, "agrees");
+        r->stats.opinion = line_of(r->arena, said, "agrees");
         return true;
     }
     if (status == DISAGREES)
@@ -98,10 +98,11 @@ bool run_check_with(Run *r, const Derivation *d) {
     ModelWrite x = {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (!r->o->check_with || !d->applied) return true;
-    RunFolder *folder = run_folder(r);
+    RunFolder *folder = run_folder(r->source.model, r->arena, r->error);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
-    bool good = model_write(r->model, &x, path, r->error) && ask_runtime(r, folder->path, path);
+    bool good =
+        model_write(r->source.model, &x, path, r->error) && ask_runtime(r, folder->path, path);
     cleanup_run(&folder->cleanup);
     return good;
 }

@@ -182,7 +182,7 @@ static bool cut_opaque(Trial *c, const char **why) {
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(c->w, live.v[k]);
         if (input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
-        if ((op_algebraic(n.op) || n.op->kernel || n.op->lower) && all_comparable(c->w, &n))
+        if ((op_algebraic(n.op) || n.op->kernel || n.op->steps) && all_comparable(c->w, &n))
             continue;
         if (!cut_node(c, 0, n.out))
             return *why =
@@ -302,10 +302,10 @@ static void compare_files(Trial *c, CheckResult *result) {
 
 static void keep_outputs(Trial *c) {
     Run *r = c->r;
-    double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->original.nout);
-    for (int k = 0; k < r->original.nout; k++) output[k][0] = output[k][1] = -1;
+    double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->source.original.nout);
+    for (int k = 0; k < r->source.original.nout; k++) output[k][0] = output[k][1] = -1;
     for (int k = 0; k < c->ncompared; k++)
-        if (c->index[k] < r->original.nout)
+        if (c->index[k] < r->source.original.nout)
             output[c->index[k]][0] = c->options.each[k].max_abs,
             output[c->index[k]][1] = c->options.each[k].max_rel;
     r->stats.output = (const double(*)[2])output;
@@ -313,8 +313,9 @@ static void keep_outputs(Trial *c) {
 
 static const char *compared_name(const Trial *t, const Difference *x) {
     const int output = x->output >= 0 ? t->index[x->output] : -1;
-    return output >= 0 && output < t->r->original.nout ? model_output_name(t->r->model, output)
-                                                       : "a value inside";
+    return output >= 0 && output < t->r->source.original.nout
+               ? model_output_name(t->r->source.model, output)
+               : "a value inside";
 }
 
 /* By the tolerance that options give. */
@@ -367,8 +368,8 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .extreme = true,
                                 .seed = r->o->seed,
                                 .classes = d->classes,
-                                .given = run_given_data,
-                                .given_user = r};
+                                .given = inputs_data,
+                                .given_user = &r->inputs};
     if (open_original(c) && open_result(c, d)) {
         sizes_guess(c->w, c->arena, &c->side[0].graph, &c->sizes);
         return c;

@@ -14,7 +14,7 @@
 
 /* ---- candidates */
 
-static Candidate *candidate_add(CommandSearch *s, Candidate c) {
+static ModelCandidate *candidate_add(CommandSearch *s, ModelCandidate c) {
     ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = c;
     return &s->v[s->n++];
@@ -26,61 +26,61 @@ static int find_digest(const CommandSearch *s, const char *digest) {
     return -1;
 }
 
-bool wholes_apply(CommandSearch *s, const Candidate *c, Derivation *d) {
+bool wholes_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d) {
     Run *r = s->r;
-    bool *on = ARENA_NEW(r->arena, bool, r->library.n);
+    bool *on = ARENA_NEW(a, bool, r->library.n);
     Choice choice = {.everywhere = c->everywhere};
     uses_add(&r->library, c->everywhere, on);
-    for (int k = 0; c->at && k < model_stats(s->r->model).nodes; k++)
+    for (int k = 0; c->at && k < model_stats(s->r->source.model).nodes; k++)
         uses_add(&r->library, c->at[k], on);
-    if (c->at) choice = origins_choice(&s->origins, r->arena, c->at);
-    *d = run_derivation(r);
+    if (c->at) choice = origins_choice(&s->origins, a, c->at);
+    *d = run_derivation(&r->source, &r->library, r->w, a);
     return derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
 }
 
 /* *usable: it differs from the model and can be used (does not grow too much, can be written). */
-static bool derive(CommandSearch *s, const Candidate *c, Derivation *d, bool *usable) {
+static bool derive(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d,
+                   bool *usable) {
     Run *r = s->r;
     Error why = {0};
-    if (!wholes_apply(s, c, d)) return false;
+    if (!wholes_apply(s, c, a, d)) return false;
     *usable = d->applied && run_finish(r, d, &why);
     if (d->applied && why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
     return true;
 }
 
-static bool build(CommandSearch *s, Candidate *c, bool *usable, Arena *kept) {
+/* The candidate's file and what is kept of it live as long as the run; all else is in the arena. */
+static bool build(CommandSearch *s, ModelCandidate *c, Arena *a, bool *usable) {
     Run *r = s->r;
     Derivation d;
     Error why = {0};
     Pieces file;
-    if (!derive(s, c, &d, usable)) return false;
-    bool *fired = ARENA_NEW(kept, bool, r->library.n);
+    if (!derive(s, c, a, &d, usable)) return false;
+    bool *fired = ARENA_NEW(r->arena, bool, r->library.n);
     for (int k = 0; k < r->library.n; k++) fired[k] = d.fired[k] > 0;
     c->applied = d.applied, c->fired = fired;
     if (!*usable) return true;
     ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
-    *usable = run_pieces(r, &d, r->arena, &file, &why);
+    *usable = run_pieces(r, &d, a, &file, &why);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
         return true;
     }
     hash_pieces(&file, c->digest);
-    c->path = arena_format(kept, "%s/%s.onnx", s->folder->path, c->digest);
-    return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
+    c->path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c->digest);
+    return access(c->path, F_OK) == 0 || model_write(r->source.model, &x, c->path, r->error);
 }
 
-bool wholes_make(CommandSearch *s, Candidate c, int *index) {
+bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
     Run *r = s->r;
-    Arena *kept = r->arena;
     bool usable;
     c.ratio = -1;
     *index = -1;
     if (run_cancelled(r)) return false;
     WorldMark mark = world_mark(r->w);
-    r->arena = arena_new(r->escape, 0);
-    bool good = build(s, &c, &usable, kept);
-    arena_free(r->arena);
-    r->arena = kept;
+    Arena *own = arena_new(r->escape, 0);
+    bool good = build(s, &c, own, &usable);
+    arena_free(own);
     world_reset(r->w, mark);
     r->stats.candidates++;
     if (!good || !usable) return good;
@@ -92,11 +92,12 @@ bool wholes_make(CommandSearch *s, Candidate c, int *index) {
 /* ---- times */
 
 /* A confirming time stands beside the first one, which --frozen needs to choose the same again. */
-static const char *time_key(CommandSearch *s, const Candidate *c, bool again) {
-    return arena_format(s->r->arena, "%s %s%s", s->r->digest, c->digest, again ? " again" : "");
+static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool again) {
+    return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
+                        again ? " again" : "");
 }
 
-static bool candidate_look_up(CommandSearch *s, Candidate *c, bool again) {
+static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, again), &seconds)) return false;
     if (c == s->v) s->base = seconds;
@@ -105,7 +106,7 @@ static bool candidate_look_up(CommandSearch *s, Candidate *c, bool again) {
 }
 
 /* A confirming time takes the place of the former one, also of a better one. */
-static bool remember(CommandSearch *s, const Candidate *c, bool again) {
+static bool remember(CommandSearch *s, const ModelCandidate *c, bool again) {
     if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;
     return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
@@ -113,13 +114,13 @@ static bool remember(CommandSearch *s, const Candidate *c, bool again) {
 }
 
 /* Nothing may be timed: the model's estimate of how the costs are to each other. */
-static bool estimate(CommandSearch *s, Candidate *c) {
+static bool estimate(CommandSearch *s, ModelCandidate *c) {
     Derivation d;
     bool usable;
     WorldMark mark = world_mark(s->r->w);
-    if (!derive(s, c, &d, &usable)) return false;
-    double before = cost_model(s->r->w, &s->r->original, s->r->sizes, NULL),
-           after = cost_model(s->r->w, &d.graph, s->r->sizes, NULL);
+    if (!derive(s, c, s->r->arena, &d, &usable)) return false;
+    double before = cost_model(s->r->w, &s->r->source.original, s->r->source.sizes, NULL),
+           after = cost_model(s->r->w, &d.graph, s->r->source.sizes, NULL);
     world_reset(s->r->w, mark);
     c->ratio = before > 0 ? after / before : 1;
     s->r->stats.frozen_missing++;
@@ -144,13 +145,13 @@ static bool start_process(CommandSearch *s, Process *p) {
 static bool time_batch(CommandSearch *s, int n, Timing t[]) {
     for (;;) {
         Error why = {0};
-        Words again = {.arena = s->r->arena};
+        CommandLine again = {.arena = s->r->arena};
         if (!target_measure(s->whole.target, n, t, PATIENCE, s->r->error)) return false;
         if (t[0].seconds > 0) return true;
         error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
                   t[0].reason);
         if (!s->reads_inputs || !run_other_inputs(s->r, &why)) return *s->r->error = why, false;
-        if (!words_add_inputs(&again, s->r, s->folder->path, 1)) return false;
+        if (!words_add_inputs(&again, &s->r->inputs, s->folder->path, 1, s->r->error)) return false;
     }
 }
 
@@ -180,7 +181,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     t[0].path = s->v[0].path;
     candidate_look_up(s, &s->v[0], false);
     for (int k = 0; k < n; k++) {
-        Candidate *c = &s->v[list[k]];
+        ModelCandidate *c = &s->v[list[k]];
         const bool confirm = again && list[k], frozen = s->r->o->frozen;
         if (listed(k, list, list[k])) continue;
         if (confirm ? frozen && candidate_look_up(s, c, true)
@@ -201,7 +202,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     s->v[0].ratio = 1;
     if (!remember(s, &s->v[0], false)) return false;
     for (int k = 1; k < m; k++) {
-        Candidate *c = &s->v[which[k]];
+        ModelCandidate *c = &s->v[which[k]];
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
         run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
@@ -213,12 +214,12 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
 static bool write_original(CommandSearch *s) {
     Run *r = s->r;
     Pieces file;
-    ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    Candidate c = {.ratio = 1};
-    if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
+    ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
+    ModelCandidate c = {.ratio = 1};
+    if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
     hash_pieces(&file, c.digest);
     c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);
-    if (!model_write(r->model, &same, c.path, r->error)) return false;
+    if (!model_write(r->source.model, &same, c.path, r->error)) return false;
     candidate_add(s, c);
     return true;
 }

@@ -9,7 +9,7 @@
 #define HOPELESS 0.015 /* what all places promise, of the whole: the whole is not tried */
 #define CALLS 30       /* of a whole model, for a candidate in a batch */
 
-typedef struct Candidate {
+typedef struct ModelCandidate {
     const uint8_t *everywhere; /* the uses by rule; NULL: by place: */
     const uint8_t **at;        /* by node of the file */
     const bool *sets;          /* whose places they are; NULL: not by place */
@@ -19,7 +19,7 @@ typedef struct Candidate {
     char digest[33];
     char *path;   /* of the file; NULL: not kept */
     double ratio; /* to the original; < 0: not known, or failed */
-} Candidate;
+} ModelCandidate;
 
 typedef struct Process {
     const char *command;
@@ -40,15 +40,16 @@ typedef struct CommandSearch {
     int nranked, *ranked; /* places that gain, best first */
     double promised;      /* seconds that they gain together */
     int n, room;
-    Candidate *v; /* v[0] is the original */
-    double base;  /* seconds of the original, as first measured */
+    ModelCandidate *v; /* v[0] is the original */
+    double base;       /* seconds of the original, as first measured */
 } CommandSearch;
 
-/* The candidate applied to the model. False: the run's error is set, here and below. */
-bool wholes_apply(CommandSearch *, const Candidate *, Derivation *);
+/* The candidate applied to the model, in the arena. False: the run's error is set, here and below.
+ */
+bool wholes_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
    an earlier one with the same bytes, -1: not usable. */
-bool wholes_make(CommandSearch *, Candidate, int *index);
+bool wholes_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original, times it alone: whether it runs at all, and what gains are compared with. */
 bool wholes_start(CommandSearch *);
 /* Times candidates `list` beside the original; again: also those whose time is known. */

@@ -125,7 +125,7 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
                        CLASS_EXACT, &r));
     assert_int_equal(r.run.output, 0);
     assert_true(r.run.first >= 0 && r.oracle.first >= 0);
-    /* 1e-6 too much: the executor's tolerance lets it pass, the definitions in double do not */
+    /* 1e-6 too much: the runtime's tolerance lets it pass, the definitions in double do not */
     assert_false(agree(
         "graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
         "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n",

@@ -2,6 +2,7 @@
    field. */
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/import/import.h"
+#include "graphs/onnx/item_text.h"
 #include "graphs/world.h"
 #include <stdio.h>
 
@@ -161,30 +162,62 @@ static void missing_files_are_the_environment(void **state) {
 
 /* One item of the ONNX spelling of an operator (ops/operator/operator.h): its special is one that
    the importer knows, and the attribute that it fills is one of the operator's. */
-static bool item_right(const Op *op, char *item) {
-    char *colon = strchr(item, ':'), *equal = strchr(item, '=');
-    if (equal && equal[1] == '=') return true; /* about an attribute of ONNX */
-    if (colon && !equal) {
-        *colon = 0;
-        return !strcmp(colon + 1, "ignore") || item_known(op, item, colon + 1);
-    }
-    if (equal) *equal = 0;
-    item[strcspn(item, "|^")] = 0;
-    return op->attrs && attrs_find(op->attrs, item) >= 0;
+static bool item_right(const Op *op, const Item *item) {
+    if (item->kind == ITEM_EQUALS || item->kind == ITEM_IGNORED) return true;
+    if (item->kind == ITEM_SPECIAL) return item_known(op, item->ours, item->value);
+    return op->attrs && attrs_find(op->attrs, item->ours) >= 0;
 }
 
 static int unknown_items(const Op *op, const OnnxMap *map) {
-    char text[500], *rest = NULL;
+    Arena *a = arena_new(NULL, 0);
+    Item item;
     int unknown = 0;
-    if (!map->attrs) return 0;
-    assert_true((size_t)snprintf(text, sizeof text, "%s", map->attrs) < sizeof text);
-    for (char *item = strtok_r(text, " ", &rest); item; item = strtok_r(NULL, " ", &rest)) {
-        if (item_right(op, item)) continue;
-        print_message("%s: %s since opset %d: unknown item %s\n", op->name, map->type, map->since,
-                      item);
+    for (const char *at = map->attrs; item_next(a, &at, &item);) {
+        if (item_right(op, &item)) continue;
+        print_message("%s: %s since opset %d: unknown item about %s\n", op->name, map->type,
+                      map->since, item.ours);
         unknown++;
     }
+    arena_free(a);
     return unknown;
+}
+
+/* Each mark of the grammar in ops/operator/operator.h. */
+static void items_are_read(void **state) {
+    (void)state;
+    static const Item want[] = {{ITEM_ATTR, "alpha", "alpha", NULL, -1, false, false, false},
+                                {ITEM_ATTR, "a", "b", NULL, -1, false, false, false},
+                                {ITEM_ATTR, "a", "b", NULL, 2, false, false, false},
+                                {ITEM_INPUT, "a", NULL, NULL, 1, false, false, false},
+                                {ITEM_INPUT, "a", NULL, NULL, 10, true, false, false},
+                                {ITEM_ATTR, "mode", "mode", NULL, -1, false, true, false},
+                                {ITEM_FIXED, "axes", NULL, "[0,1]", -1, false, false, false},
+                                {ITEM_EQUALS, NULL, "mode", "linear", -1, false, false, false},
+                                {ITEM_EQUALS, NULL, "group", "-1", -1, false, false, true},
+                                {ITEM_IGNORED, NULL, "cells", NULL, -1, false, false, false},
+                                {ITEM_SPECIAL, "axes", NULL, "spatial", -1, false, false, false}};
+    const char *at = " alpha a=b  a=b|input:2 a=input:1 a=input:10[] mode=mode^ axes=[0,1]! "
+                     "mode==linear +group==-1 cells:ignore axes:spatial ";
+    Arena *a = arena_new(NULL, 0);
+    assert_true(items_have_special(a, at, "axes", NULL));
+    assert_true(items_have_special(a, at, "axes", "spatial"));
+    assert_false(items_have_special(a, at, "axes", "other"));
+    assert_false(items_have_special(a, NULL, "axes", NULL));
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        const Item *x = &want[k];
+        Item item;
+        assert_true(item_next(a, &at, &item));
+        assert_int_equal(item.kind, x->kind);
+        assert_string_equal(item.ours ? item.ours : "", x->ours ? x->ours : "");
+        assert_string_equal(item.theirs ? item.theirs : "", x->theirs ? x->theirs : "");
+        assert_string_equal(item.value ? item.value : "", x->value ? x->value : "");
+        assert_int_equal(item.input, x->input);
+        assert_true(item.list == x->list && item.capitals == x->capitals);
+        assert_true(item.written == x->written);
+    }
+    Item none;
+    assert_false(item_next(a, &at, &none));
+    arena_free(a);
 }
 
 /* An unknown item makes every node of that version opaque, which nothing else notices. */
@@ -211,6 +244,7 @@ int main(void) {
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),
         cmocka_unit_test(lengths_are_not_believed),
+        cmocka_unit_test(items_are_read),
         cmocka_unit_test(every_spelling_is_known),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);

@@ -6,7 +6,7 @@
 
 /* ---- quantized numbers */
 static const DType narrow[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
-/* Halves of the scale's steps, so that ties are met; far numbers; what is no number. */
+/* Halves of the scale's steps, so that ties are met; far numbers; what is not a number. */
 static double tie(Drawn *t, double low, double high) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0, -0.0};
     if (!draw(t, 0, 9)) return odd[draw(t, 0, 6)];
@@ -284,6 +284,27 @@ static void draw_integer_conv(Drawn *t) {
     maybe_zero(t, w, out);
 }
 
+/* Windows that may be wider than the image, with taps that lie in the padding alone. */
+static void draw_conv(Drawn *t) {
+    const int64_t group = draw(t, 1, 3), in = group * draw(t, 1, 5), out = group * draw(t, 1, 9);
+    int64_t size[2], kernel[2], begin[2], end[2], dilation[2];
+    for (int a = 0; a < 2; a++) {
+        kernel[a] = draw(t, 1, 4), dilation[a] = draw(t, 1, 7), size[a] = draw(t, 1, 12);
+        begin[a] = draw(t, 0, 2) ? draw(t, 0, 14) : 0, end[a] = draw(t, 0, 14);
+        const int64_t window = (kernel[a] - 1) * dilation[a] + 1,
+                      lacking = window - size[a] - begin[a] - end[a];
+        if (lacking > 0) end[a] += lacking;
+    }
+    attribute(t, "group", "%d", (int)group);
+    attribute(t, "strides", "[%d, %d]", (int)draw(t, 1, 3), (int)draw(t, 1, 2));
+    attribute(t, "pads", "[%d, %d, %d, %d]", (int)begin[0], (int)begin[1], (int)end[0],
+              (int)end[1]);
+    attribute(t, "dilations", "[%d, %d]", (int)dilation[0], (int)dilation[1]);
+    t->tolerance = 1e-5;
+    reals(t, DT_FLOAT, 4, (int64_t[]){draw(t, 1, 2), in, size[0], size[1]}, -1, 1);
+    reals(t, DT_FLOAT, 4, (int64_t[]){out, in / group, kernel[0], kernel[1]}, -1, 1);
+}
+
 /* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
 static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
                        int64_t dim[], const int64_t size[], int *count) {
@@ -320,6 +341,7 @@ static const Family families[] = {
     {"einsum", draw_einsum, true},
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
+    {"conv", draw_conv, true},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
     {"topk", draw_topk, false},

@@ -296,7 +296,7 @@ static void steps_do_what_the_kernel_does(void **state) {
         const Op *op = op_number(k);
         bool variadic;
         Tally tally = {0};
-        if ((op->define && op != op_find("convtranspose")) || !op->lower || !op->kernel ||
+        if ((op->define && op != op_find("convtranspose")) || !op->steps || !op->kernel ||
             op_output_count(op, &variadic) != 1)
             continue;
         t->random = (Random){.seed = (uint64_t)k};

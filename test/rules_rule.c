@@ -4,9 +4,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/needs.h"
-#include "rules/match.h"
+#include "rules/apply.h"
 #include "test/shared/forge.h"
 #include "graphs/world.h"
+#include <stdio.h>
 #include <string.h>
 
 static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parallel convolutions\n"
@@ -235,6 +236,40 @@ static void test_matches_two_roots(void **state) {
     close_fixture(&f);
 }
 
+/* A text: the head, a chain of n relus from %v0 to %vN, the tail. */
+static void add_chain(Text *t, const char *head, int n, const char *tail) {
+    text_add(t, "%s", head);
+    for (int k = 0; k < n; k++) text_add(t, "  %%v%d = relu %%v%d\n", k + 1, k);
+    text_add(t, "%s", tail);
+}
+
+/* Left sides may have any number of nodes and inputs. */
+static void test_matches_long_left_sides(void **state) {
+    enum { LONG = 700 };
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Text rule = text_new(f.arena), graph = text_new(f.arena);
+    char end[60];
+    snprintf(end, sizeof end, "  out %%v%d\n", LONG);
+    add_chain(&rule, "rule long\n  axes b = 0..4\n  %v0 : F [b..]\nfrom\n", LONG, end);
+    text_add(&rule, "to\n  %%y = relu %%v0\n  out %%y\n");
+    add_chain(&graph, "graph g\n  %v0 : F [5]\nbody\n", LONG, end);
+    Applied a = run(&f, rule.data, 1, graph.data);
+    assert_int_equal(a.found, 1);
+    Text wide = text_new(f.arena), inputs = text_new(f.arena);
+    for (int k = 0; k < LONG; k++) text_add(&inputs, "  %%x%d : F [3]\n", k);
+    text_add(&wide, "%s", "  %y = concat");
+    for (int k = 0; k < LONG; k++) text_add(&wide, " %%x%d", k);
+    text_add(&wide, " axis=0\n  %%z = relu %%y\n  out %%z\n");
+    rule = text_new(f.arena), graph = text_new(f.arena);
+    text_add(&rule, "rule wide\n%sfrom\n%sto\n%s", inputs.data, wide.data, wide.data);
+    text_add(&graph, "graph g\n%sbody\n%s", inputs.data, wide.data);
+    Applied b = run(&f, rule.data, 0, graph.data);
+    assert_int_equal(b.found, 1);
+    close_fixture(&f);
+}
+
 static void test_numbers_are_nearest_floats(void **state) {
     (void)state;
     Fixture f;
@@ -303,6 +338,7 @@ int main(void) {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_unproved_and_tampered_are_refused),
         cmocka_unit_test(test_matches_two_roots),
+        cmocka_unit_test(test_matches_long_left_sides),
         cmocka_unit_test(test_numbers_are_nearest_floats),
         cmocka_unit_test(test_attributes_are_nearest_floats),
         cmocka_unit_test(test_variables_are_the_rules_own),

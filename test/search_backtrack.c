@@ -51,8 +51,8 @@ static Price price(void *user, const Graph *g) {
     return p;
 }
 
-static Solution search(Fixture *f, const Graph *g, double alpha, int64_t steps) {
-    Solution s;
+static RegionSolution search(Fixture *f, const Graph *g, double alpha, int64_t steps) {
+    RegionSolution s;
     Backtrack b = {f->w,  f->arena, facts_new(f->w, f->arena), &f->library, price, NULL, f, alpha,
                    steps, 8};
     backtrack(&b, g, &s);
@@ -69,7 +69,7 @@ static void gains_are_taken_together(void **state) {
         text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
     Graph g = graph_of(f.w, t.data);
-    Solution s = search(&f, &g, 1.05, 100);
+    RegionSolution s = search(&f, &g, 1.05, 100);
     assert_null(strstr(graph_body(f.w, &s.graph), "mul"));
     assert_int_equal(s.n, 1);
     assert_int_equal(s.round[0].n, 20);
@@ -85,7 +85,7 @@ static void a_step_up_is_taken_within_alpha(void **state) {
     Fixture f;
     open_priced(&f);
     Graph g = graph_of(f.w, text);
-    Solution s = search(&f, &g, 1.05, 100);
+    RegionSolution s = search(&f, &g, 1.05, 100);
     assert_string_equal(graph_body(f.w, &s.graph),
                         "  %1 = neg %x\n  %2 = abs %1\n  %3 = sqrt %2\n  out %3\n");
     assert_true(s.after.seconds < s.before.seconds);
@@ -103,7 +103,7 @@ static void budget_and_repetition(void **state) {
         open_priced(&f);
         if (round) graph_of(f.w, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
         Graph g = graph_of(f.w, text);
-        Solution none = search(&f, &g, 1.05, 0), s = search(&f, &g, 1.05, 50);
+        RegionSolution none = search(&f, &g, 1.05, 0), s = search(&f, &g, 1.05, 50);
         assert_int_equal(none.steps, 0);
         assert_true(s.steps <= 50 && s.after.seconds <= none.after.seconds);
         const char *now = graph_body(f.w, &s.graph);
@@ -126,7 +126,7 @@ static void gains_are_told_from_losses(void **state) {
         text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
     Graph g = graph_of(f.w, t.data);
-    Solution s = search(&f, &g, 1.0, 3);
+    RegionSolution s = search(&f, &g, 1.0, 3);
     assert_null(strstr(graph_body(f.w, &s.graph), "mul"));
     assert_null(strstr(graph_body(f.w, &s.graph), "neg"));
     assert_int_equal(s.n, 1);
@@ -141,7 +141,7 @@ static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     open_priced(&f);
     Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     f.neg = 5.9;
-    Solution s = search(&f, &g, 1.05, 100);
+    RegionSolution s = search(&f, &g, 1.05, 100);
     assert_int_equal(s.n, 0);
     assert_true(s.after.seconds == s.before.seconds);
     assert_non_null(s.cheapest);
@@ -163,7 +163,7 @@ static void what_costs_too_much_is_freed(void **state) {
     f.neg = 1000;
     Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     NodeId before = node_count(f.w);
-    Solution s = search(&f, &g, 1.0, 50);
+    RegionSolution s = search(&f, &g, 1.0, 50);
     assert_true(s.graphs > 0);
     assert_int_equal(node_count(f.w), before);
     close_fixture(&f);
@@ -179,7 +179,7 @@ static void rejected_graphs_are_freed(void **state) {
                       "= add %x %v\n out %p %q\n");
     f.library.rule[3].on = false;
     NodeId before = node_count(f.w);
-    Solution s = search(&f, &g, 1.0, 50);
+    RegionSolution s = search(&f, &g, 1.0, 50);
     assert_int_equal(s.n, 0);
     assert_int_equal(node_count(f.w), before);
     close_fixture(&f);

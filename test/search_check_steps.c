@@ -39,8 +39,6 @@ enum { EXPRESSIONS = sizeof expressions / sizeof *expressions, DRAWS = 20 };
 
 typedef struct Case {
     World *w;
-    Run run;
-    IsomerOptions options;
     Error error;
     Value expression, constant;
     Derivation d;
@@ -64,10 +62,11 @@ static void open_case(Case *c, const char *text) {
     c->expression = g.out[0];
     assert_true(graph_fold(c->w, c->w->arena, &g, 1 << 20, &out, &map, &c->error));
     c->constant = out.out[0];
-    isomer_options(&c->options);
-    c->run = (Run){.o = &c->options, .w = c->w, .arena = c->w->arena, .error = &c->error};
-    c->d =
-        (Derivation){.w = c->w, .nfolded = 1, .folded = &c->expression, .constant = &c->constant};
+    c->d = (Derivation){.w = c->w,
+                        .arena = c->w->arena,
+                        .nfolded = 1,
+                        .folded = &c->expression,
+                        .constant = &c->constant};
 }
 
 static void what_was_rounded_passes(void **state) {
@@ -75,7 +74,7 @@ static void what_was_rounded_passes(void **state) {
     for (int k = 0; k < EXPRESSIONS; k++) {
         Case c;
         open_case(&c, expressions[k]);
-        const bool passes = run_check_constants(&c.run, &c.d);
+        const bool passes = derivation_check_constants(&c.d, 1, &c.error);
         if (!passes) print_message("expression %d: %s\n", k, c.error.reason);
         assert_true(passes);
         world_free(c.w);
@@ -105,7 +104,7 @@ static void a_planted_error_is_seen(void **state) {
             Case c;
             open_case(&c, expressions[k]);
             plant(&c, draw, by);
-            const bool passed = run_check_constants(&c.run, &c.d);
+            const bool passed = derivation_check_constants(&c.d, 1, &c.error);
             if (passed) print_message("expression %d, draw %d\n", k, (int)draw);
             assert_false(passed);
             assert_int_equal(c.error.kind, E_CHECK);

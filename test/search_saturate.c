@@ -64,15 +64,15 @@ static Backtrack settings(Fixture *f, int64_t steps) {
         f->w, f->arena, facts_new(f->w, f->arena), &f->library, price, NULL, f, 1.05, steps, 8};
 }
 
-static Solution search(Fixture *f, const Graph *g, EGraphLimits limits, int64_t steps) {
-    Solution s;
+static RegionSolution search(Fixture *f, const Graph *g, EGraphLimits limits, int64_t steps) {
+    RegionSolution s;
     Backtrack b = settings(f, steps);
     saturate(&b, &(Saturate){limits, node_price}, g, &s);
     return s;
 }
 
 /* The rounds as a derivation, and its log again from the start: the same graph. */
-static int replayed(Fixture *f, const Graph *start, const Solution *s) {
+static int replayed(Fixture *f, const Graph *start, const RegionSolution *s) {
     Facts *facts = facts_new(f->w, f->arena);
     Derivation d = derivation_new(f->w, f->arena, facts, &f->library, start), again = d;
     for (int k = 0; k < s->n; k++)
@@ -86,13 +86,13 @@ static int replayed(Fixture *f, const Graph *start, const Solution *s) {
 static void a_detour_is_found(void **state) {
     (void)state;
     Fixture f;
-    Solution back;
+    RegionSolution back;
     open_fixture(&f, rules);
     Graph g = graph_of(f.w, detour);
     Backtrack b = settings(&f, 2000);
     backtrack(&b, &g, &back);
     assert_true(back.after.seconds == 16);
-    Solution s = search(&f, &g, wide, 2000);
+    RegionSolution s = search(&f, &g, wide, 2000);
     assert_true(s.before.seconds == 16 && s.after.seconds == 5 && s.n == 4);
     assert_non_null(strstr(graph_body(f.w, &s.graph), "exp %x"));
     assert_int_equal(replayed(&f, &g, &s), 4);
@@ -105,7 +105,7 @@ static void results_are_chosen_together(void **state) {
     Fixture f;
     open_fixture(&f, rules);
     Graph g = graph_of(f.w, two);
-    Solution s = search(&f, &g, wide, 2000);
+    RegionSolution s = search(&f, &g, wide, 2000);
     assert_true(s.before.seconds == 10 && s.after.seconds == 7);
     assert_int_equal(replayed(&f, &g, &s), 1);
     close_fixture(&f);
@@ -131,7 +131,7 @@ static void limits_hold(void **state) {
     Fixture f;
     open_fixture(&f, rules);
     Graph g = graph_of(f.w, detour);
-    Solution s = search(&f, &g, wide, 2);
+    RegionSolution s = search(&f, &g, wide, 2);
     assert_true(s.steps == 2 && s.n == 0 && s.after.seconds == 16);
     assert_int_equal(s.graph.out[0], g.out[0]);
     s = search(&f, &g, (EGraphLimits){1, 1000, 100}, 2000);
@@ -148,7 +148,7 @@ static void a_rule_that_is_off_is_not_used(void **state) {
         open_fixture(&f, rules);
         f.library.rule[off].on = false;
         Graph g = graph_of(f.w, detour);
-        Solution s = search(&f, &g, wide, 2000);
+        RegionSolution s = search(&f, &g, wide, 2000);
         assert_true(s.after.seconds > 5);
         for (int k = 0; k < s.n; k++)
             assert_string_not_equal(s.round[k].match[0].instance->rule->name,
@@ -164,7 +164,7 @@ static void two_runs_give_the_same(void **state) {
         Fixture f;
         open_fixture(&f, rules);
         Graph g = graph_of(f.w, detour);
-        Solution s = search(&f, &g, wide, 2000);
+        RegionSolution s = search(&f, &g, wide, 2000);
         Text t = text_new(f.arena);
         for (int r = 0; r < s.n; r++)
             text_add(&t, "%s %u\n", s.round[r].match[0].instance->rule->name,

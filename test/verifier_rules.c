@@ -281,7 +281,7 @@ static void test_guesses(void **state) {
     Instance i;
     int64_t value[6][2] = {{1, 1}, {3, 3}, {5, 5}, {1, 2}, {3, 1}, {4, 5}};
     Model model[6];
-    Guess guess[8];
+    ConditionGuess guess[8];
     const char text[] = "rule r\n  %x : F [a, b]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\n";
     assert_true(rules_parse(a, "test", text, strlen(text), &set, &e) &&
                 rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));

@@ -483,7 +483,7 @@ static void want_args(TreeScope *s, const ExNode *x, int n, const Symbol *var, D
         s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
 }
-/* What is not chosen is not looked at; of the condition, which is no number that could be lost,
+/* What is not chosen is not looked at; of the condition, which is not a number that could be lost,
    only the checks of indices count, and what it wants. */
 static void read_choice(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d,
                         Parts *out) {

@@ -119,7 +119,7 @@ static void add_templates(Infer *x) {
 /* ---- guesses */
 
 /* Keeps out[0..n-1] sorted, the one that covers most first, equals in the order of arrival. */
-static int insert_guess(int n, int most, Guess *out, Guess g) {
+static int insert_guess(int n, int most, ConditionGuess *out, ConditionGuess g) {
     int at = n;
     while (at && out[at - 1].cover < g.cover) at--;
     if (at == most) return n;
@@ -140,8 +140,8 @@ static void sort_templates(Infer *x) {
         x->v[at] = t;
     }
 }
-static int pairs(Infer *x, int n, int most, Guess *out) {
-    Guess *v = out + n;
+static int pairs(Infer *x, int n, int most, ConditionGuess *out) {
+    ConditionGuess *v = out + n;
     int count = x->count < PAIRED_MAX ? x->count : PAIRED_MAX, found = 0;
     sort_templates(x);
     for (int a = 0; a < count; a++)
@@ -150,12 +150,12 @@ static int pairs(Infer *x, int n, int most, Guess *out) {
             Template t = template_of(x, NULL, &m);
             if (!t.bad && t.cover)
                 found = insert_guess(found, most - n, v,
-                                     (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
+                                     (ConditionGuess){2, {x->v[a].text, x->v[b].text}, t.cover});
         }
     return n + found;
 }
 int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const Model *model,
-                  int most, Guess *out) {
+                  int most, ConditionGuess *out) {
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;
     for (int k = 0; k < nmodel; k++)
@@ -167,10 +167,10 @@ int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const M
     for (int k = 0; k < x.count; k++)
         if (!x.v[k].bad)
             n = insert_guess(n, SINGLES_MAX < most ? SINGLES_MAX : most, out,
-                             (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
+                             (ConditionGuess){1, {x.v[k].text, NULL}, x.v[k].cover});
     int single = n;
     for (int a = 0; a < single && n < most; a++)
         for (int b = a + 1; b < single && n < most; b++)
-            out[n++] = (Guess){2, {out[a].lit[0], out[b].lit[0]}, 0};
+            out[n++] = (ConditionGuess){2, {out[a].lit[0], out[b].lit[0]}, 0};
     return pairs(&x, n, most, out);
 }

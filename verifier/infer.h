@@ -5,13 +5,14 @@
 #include "verifier/refute.h"
 
 enum { INFER_MODELS = 240 };
-typedef struct Guess {
+typedef struct ConditionGuess {
     int n;              /* 1, or 2 for a pair */
     const char *lit[2]; /* conditions, as text */
     int cover;          /* models in which the sides agree and it holds; 0: two guesses at once */
-} Guess;
+} ConditionGuess;
 
 /* Guesses that hold in no model where the sides differ and in one at least where they agree, single
    ones first, those that cover most first; their number. Texts live in the arena. */
-int infer_guesses(World *, Arena *, const Instance *, int n, const Model *, int most, Guess *out);
+int infer_guesses(World *, Arena *, const Instance *, int n, const Model *, int most,
+                  ConditionGuess *out);
 #endif

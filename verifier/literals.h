@@ -4,7 +4,7 @@
 #include "rules/rule.h"
 
 typedef struct Literals {
-    bool unfit;  /* one is no number of the element type it is used in, so that it is rounded */
+    bool unfit;  /* one is not a number of the element type it is used in, so that it is rounded */
     bool differ; /* such a one is rounded on one side only, or in another type */
     bool divide; /* exp or a division occurs */
 } Literals;

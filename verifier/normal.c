@@ -157,7 +157,7 @@ static Body body_close(Prover *p, Term t) {
     if (n) t = term_subst(p, t, (Map){n, order, to});
     t.var = var;
     t.c = ratio(1, 1);
-    Words w = {0};
+    RecordWords w = {0};
     words_put(p, &w, t.dom);
     words_put(p, &w, (uint32_t)t.nvar);
     for (int k = 0; k < t.nfactor; k++) {

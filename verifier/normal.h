@@ -6,7 +6,7 @@
    height of nesting (a form binds names of a greater height than anything inside it), so that
    renaming makes no difference and nothing is captured. A Term is open: its variables are fresh
    symbols of its own.
-   Powers are total: x^-1 is 0 at 0, x^a for a that is no integer is 0 for x < 0. What is proved
+   Powers are total: x^-1 is 0 at 0, x^a for a that is not an integer is 0 for x < 0. What is proved
    under this convention holds wherever both sides are defined. */
 #ifndef ISOMER_NORMAL_H
 #define ISOMER_NORMAL_H
@@ -24,7 +24,7 @@ typedef enum AtomKind {
     AT_PARAM, /* a real variable of the rule: word */
     AT_SIZE,  /* a symbol that is the same everywhere, as a number: word */
     AT_VALUE, /* index[0], which mentions bound variables, as a number */
-    AT_REAL,  /* a number that is no rational: real */
+    AT_REAL,  /* a number that is not a rational: real */
     AT_FN,    /* function `word` of a; exp only of monic terms */
     AT_PAIR,  /* a function of a and b that is known by its name only: word */
     AT_BASE,  /* a, to be raised to a power */

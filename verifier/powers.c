@@ -1,7 +1,7 @@
 /* powers.c -- rational powers of forms without free guards. What can be taken out of the base is:
    coefficients, and atoms whose sign does not matter or is known. The rest is a base of its own,
    made unique by its leading coefficient. All steps are identities of the total power: 0^a = 0, x^a
-   = 0 for x < 0 and a that is no integer. */
+   = 0 for x < 0 and a that is not an integer. */
 #include "verifier/apply.h"
 
 enum { EXPAND_MAX = 4 };
@@ -50,7 +50,7 @@ static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     return f->power.p % 2 != 0 && product.q != 1;
 }
 /* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the
-   power is no integer and there are several, or the coefficient is negative. */
+   power is not an integer and there are several, or the coefficient is negative. */
 static Nf monomial_power(Prover *p, Term t, Ratio a) {
     Term r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
     int unknown = t.c.p < 0;

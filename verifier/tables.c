@@ -33,11 +33,11 @@ void prover_spend(Prover *p, int steps) {
     if (p->steps > STEPS_MAX) prover_fail(p, "the proof takes too many steps");
 }
 
-void words_put(Prover *p, Words *w, uint32_t x) {
+void words_put(Prover *p, RecordWords *w, uint32_t x) {
     ARENA_GROW(p->arena, w->v, w->room, w->n + 1);
     w->v[w->n++] = x;
 }
-void words_ratio(Prover *p, Words *w, Ratio r) {
+void words_ratio(Prover *p, RecordWords *w, Ratio r) {
     words_put(p, w, (uint32_t)r.p);
     words_put(p, w, (uint32_t)((uint64_t)r.p >> 32));
     words_put(p, w, (uint32_t)r.q);
@@ -343,7 +343,7 @@ static void note_parts(Prover *p, AtomInfo *i, Symbol **v) {
 }
 /* Interns the record; what follows from it is worked out once. */
 static Atom atom_put(Prover *p, AtomInfo info) {
-    Words w = {0};
+    RecordWords w = {0};
     uint64_t bits;
     memcpy(&bits, &info.real, sizeof bits);
     words_put(p, &w, info.kind);

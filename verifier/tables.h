@@ -24,12 +24,12 @@ struct Normal {
     Slots doms, atoms, bodies, polys, nested;
     Symbol mask, nest[HEIGHT_MAX][NEST_MAX], open[HEIGHT_MAX][NEST_MAX];
 };
-typedef struct Words { /* a record being written */
+typedef struct RecordWords { /* a record being written */
     int n, room;
     uint32_t *v;
-} Words;
-void words_put(Prover *, Words *, uint32_t);
-void words_ratio(Prover *, Words *, Ratio);
+} RecordWords;
+void words_put(Prover *, RecordWords *, uint32_t);
+void words_ratio(Prover *, RecordWords *, Ratio);
 void *slot_get(const Slots *, uint32_t id); /* NULL: nothing there yet */
 void slot_set(Prover *, Slots *, uint32_t id, void *);
 Symbol nest_symbol(Prover *, int height, int k);

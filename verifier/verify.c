@@ -244,26 +244,26 @@ typedef struct Guessing {
     const Instance *before;
     const Conditions *base;
     int nmodel, ntried;
-    const Guess *costly; /* the first that failed for want of budget alone */
+    const ConditionGuess *costly; /* the first that failed for want of budget alone */
     Model model[INFER_MODELS];
-    Guess guess[GUESSES], tried[FAILURES_MAX];
+    ConditionGuess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
 
-static bool guess_has(const Guess *x, const char *lit) {
+static bool guess_has(const ConditionGuess *x, const char *lit) {
     return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit));
 }
 /* What implies a guess that could not be proved is not tried either, but for two guesses at
    once. */
-static bool was_tried(const Guessing *g, const Guess *x) {
+static bool was_tried(const Guessing *g, const ConditionGuess *x) {
     for (int k = 0; k < g->ntried; k++) {
-        const Guess *y = &g->tried[k];
+        const ConditionGuess *y = &g->tried[k];
         if (guess_has(x, y->lit[0]) && (y->n > 1 ? guess_has(x, y->lit[1]) : x->n < 2 || x->cover))
             return true;
     }
     return false;
 }
-static bool under_guess(Guessing *g, const Guess *x, const Conditions *base, uint64_t budget,
-                        Refutation *found) {
+static bool under_guess(Guessing *g, const ConditionGuess *x, const Conditions *base,
+                        uint64_t budget, Refutation *found) {
     Conditions c = *base;
     bool fits = true;
     for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
@@ -277,7 +277,7 @@ static bool try_costly(Guessing *g) {
 }
 /* Sizes at which the guess does not suffice are one more model; what was neither proved nor so
    refuted is not tried again. */
-static bool try_guess(Guessing *g, const Guess *x) {
+static bool try_guess(Guessing *g, const ConditionGuess *x) {
     Refutation found = {0};
     if (under_guess(g, x, g->base, GUESS_BUDGET, &found)) return true;
     if (g->v->spent && !g->costly) g->costly = arena_copy(g->v->work, x, sizeof *x);

@@ -73,7 +73,7 @@ static bool constant_stays(World *w, Value v, bool *good) {
             element_integer(t.dtype, bytes, 0) >= 0;
     return true;
 }
-/* The value is no integer, or one that never leaves its element type. */
+/* The value is not an integer, or one that never leaves its element type. */
 static bool stays(Import *m, Value v) {
     enum { YES = 1, NO };
     World *w = m->p->w;

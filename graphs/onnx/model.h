@@ -18,7 +18,7 @@ typedef struct NameInfo {
     bool used;      /* by a node, a subgraph or as an output */
     bool inner;     /* a subgraph defines it: not for new values */
     bool pinned;    /* training or an annotation speaks of it: it stays, and means the same */
-    bool trained;   /* training changes it: an initializer that is no constant */
+    bool trained;   /* training changes it: an initializer that is not a constant */
 } NameInfo;
 
 typedef struct OnnxNode {
@@ -121,7 +121,7 @@ Value node_call(World *, const Op *, int nin, const Value in[], const char *a, P
    give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not.
  */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
-/* An initializer that is no constant of ours. */
+/* An initializer that is not a constant of ours. */
 Value normalize_source(Model *, Slice message, const Type *);
 /* Adds what this graph uses of outer names to capture. */
 bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *);

@@ -50,7 +50,7 @@ static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
 static bool must_expand(World *w, const Node *n) {
     const Type *x = n->nin && n->in[0] ? value_type(w, n->in[0]) : NULL;
     const bool half = x && dtype_class(x->dtype) == 'F' && dtype_bits(x->dtype) == 16;
-    return n->op->expand && !n->op->define && !(n->op->lower && half);
+    return n->op->expand && !n->op->define && !(n->op->steps && half);
 }
 
 /* Arrays by value grow when an expansion makes new nodes. */

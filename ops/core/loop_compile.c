@@ -10,19 +10,19 @@
 #include <string.h>
 
 enum { VARS = LOOP_VARS, TERMS = 24, REGISTERS = 256 };
-typedef struct Affine {
+typedef struct AffineSum {
     int64_t c;
     int n;
     struct {
         int64_t k;
         int r;
     } t[TERMS]; /* ascending r, no zero k */
-} Affine;
-typedef struct Words {
+} AffineSum;
+typedef struct ProgramWords {
     Arena *arena;
     int64_t *v;
     int n, room;
-} Words;
+} ProgramWords;
 typedef struct Range {
     int64_t low, high;
 } Range;
@@ -42,7 +42,7 @@ typedef struct Compile {
     const uint32_t *param;
     Symbol var[VARS];
     int64_t extent[VARS];
-    Words reg, node;
+    ProgramWords reg, node;
     int reg_at[REGISTERS + 1];
     uint64_t reg_depends[REGISTERS]; /* by number - VARS: variables as bits */
     Range reg_range[REGISTERS];
@@ -70,7 +70,7 @@ static const uint8_t function_number[] = {
 };
 _Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function that loop programs do not support");
 
-static void put_word(Words *s, int64_t v) {
+static void put_word(ProgramWords *s, int64_t v) {
     ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = v;
 }
@@ -92,10 +92,10 @@ static int64_t floor_mod(int64_t a, int64_t m) { return a - floor_div(a, m) * m;
 
 /* ---- affine forms */
 
-static Affine affine_constant(int64_t v) { return (Affine){.c = v}; }
-static Affine affine_variable(int r) { return (Affine){.n = 1, .t = {{1, r}}}; }
+static AffineSum affine_constant(int64_t v) { return (AffineSum){.c = v}; }
+static AffineSum affine_variable(int r) { return (AffineSum){.n = 1, .t = {{1, r}}}; }
 
-static void add_term(Compile *c, Affine *a, int64_t k, int r) {
+static void add_term(Compile *c, AffineSum *a, int64_t k, int r) {
     int j = 0;
     while (j < a->n && a->t[j].r < r) j++;
     if (j < a->n && a->t[j].r == r) {
@@ -113,18 +113,18 @@ static void add_term(Compile *c, Affine *a, int64_t k, int r) {
     a->t[j].r = r;
 }
 
-static Affine affine_scaled(Compile *c, Affine a, int64_t k) {
-    Affine y = affine_constant(times(c, a.c, k));
+static AffineSum affine_scaled(Compile *c, AffineSum a, int64_t k) {
+    AffineSum y = affine_constant(times(c, a.c, k));
     for (int j = 0; j < a.n; j++) add_term(c, &y, times(c, a.t[j].k, k), a.t[j].r);
     return y;
 }
 
-static void add_to(Compile *c, Affine *y, Affine a) {
+static void add_to(Compile *c, AffineSum *y, AffineSum a) {
     y->c = plus(c, y->c, a.c);
     for (int j = 0; j < a.n; j++) add_term(c, y, a.t[j].k, a.t[j].r);
 }
 
-static Range range(Compile *c, const Affine *a) {
+static Range range(Compile *c, const AffineSum *a) {
     Range y = {a->c, a->c};
     for (int j = 0; j < a->n; j++) {
         int r = a->t[j].r;
@@ -137,21 +137,21 @@ static Range range(Compile *c, const Affine *a) {
     return y;
 }
 
-static uint64_t affine_depends(const Compile *c, const Affine *a) {
+static uint64_t affine_depends(const Compile *c, const AffineSum *a) {
     uint64_t y = 0;
     for (int j = 0; j < a->n; j++)
         y |= a->t[j].r < VARS ? 1ull << a->t[j].r : c->reg_depends[a->t[j].r - VARS];
     return y;
 }
 
-static void put_affine(Words *s, const Affine *a) {
+static void put_affine(ProgramWords *s, const AffineSum *a) {
     put_word(s, a->c);
     put_word(s, a->n);
     for (int j = 0; j < a->n; j++) put_word(s, a->t[j].k), put_word(s, a->t[j].r);
 }
 
 /* The register just written after reg_at[nreg], or the older one that is equal. */
-static Affine finish_register(Compile *c, Range known, uint64_t uses) {
+static AffineSum finish_register(Compile *c, Range known, uint64_t uses) {
     int from = c->reg_at[c->nreg], n = c->reg.n - from;
     for (int j = 0; j < c->nreg; j++)
         if (c->reg_at[j + 1] - c->reg_at[j] == n &&
@@ -167,15 +167,16 @@ static Affine finish_register(Compile *c, Range known, uint64_t uses) {
     return affine_variable(VARS + c->nreg - 1);
 }
 
-static Affine division(Compile *c, LoopRegister kind, const Affine *a, int64_t m, Range known) {
+static AffineSum division(Compile *c, LoopRegister kind, const AffineSum *a, int64_t m,
+                          Range known) {
     put_word(&c->reg, kind);
     put_affine(&c->reg, a);
     put_word(&c->reg, m);
     return finish_register(c, known, affine_depends(c, a));
 }
 
-static Affine pair_register(Compile *c, LoopRegister kind, const Affine *a, const Affine *b,
-                            Range known) {
+static AffineSum pair_register(Compile *c, LoopRegister kind, const AffineSum *a,
+                               const AffineSum *b, Range known) {
     put_word(&c->reg, kind);
     put_affine(&c->reg, a);
     put_affine(&c->reg, b);
@@ -183,7 +184,8 @@ static Affine pair_register(Compile *c, LoopRegister kind, const Affine *a, cons
 }
 
 /* a = m * high + low, where low has what is no multiple of m. */
-static void affine_split(Compile *c, const Affine *a, int64_t m, Affine *high, Affine *low) {
+static void affine_split(Compile *c, const AffineSum *a, int64_t m, AffineSum *high,
+                         AffineSum *low) {
     *high = affine_constant(floor_div(a->c, m));
     *low = affine_constant(floor_mod(a->c, m));
     for (int j = 0; j < a->n; j++) {
@@ -192,9 +194,9 @@ static void affine_split(Compile *c, const Affine *a, int64_t m, Affine *high, A
     }
 }
 
-static Affine affine_quotient(Compile *c, Affine a, int64_t m) {
+static AffineSum affine_quotient(Compile *c, AffineSum a, int64_t m) {
     if (m <= 0) return compile_fail(c, "division by a size that is not positive"), a;
-    Affine high, low;
+    AffineSum high, low;
     affine_split(c, &a, m, &high, &low);
     Range r = range(c, &low), q = {floor_div(r.low, m), floor_div(r.high, m)};
     add_to(c, &high,
@@ -202,9 +204,9 @@ static Affine affine_quotient(Compile *c, Affine a, int64_t m) {
     return high;
 }
 
-static Affine remainder_of(Compile *c, Affine a, int64_t m) {
+static AffineSum remainder_of(Compile *c, AffineSum a, int64_t m) {
     if (m <= 0) return compile_fail(c, "remainder by a size that is not positive"), a;
-    Affine high, low;
+    AffineSum high, low;
     affine_split(c, &a, m, &high, &low);
     Range r = range(c, &low);
     if (floor_div(r.low, m) != floor_div(r.high, m))
@@ -213,7 +215,7 @@ static Affine remainder_of(Compile *c, Affine a, int64_t m) {
     return low;
 }
 
-static Affine smaller(Compile *c, Affine a, Affine b) {
+static AffineSum smaller(Compile *c, AffineSum a, AffineSum b) {
     Range x = range(c, &a), y = range(c, &b);
     if (x.high <= y.low) return a;
     if (y.high <= x.low) return b;
@@ -221,7 +223,7 @@ static Affine smaller(Compile *c, Affine a, Affine b) {
                          (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
 }
 
-static Affine multiplied(Compile *c, Affine a, Affine b) {
+static AffineSum multiplied(Compile *c, AffineSum a, AffineSum b) {
     if (!a.n) return affine_scaled(c, b, a.c);
     if (!b.n) return affine_scaled(c, a, b.c);
     Range x = range(c, &a), y = range(c, &b), z = {INT64_MAX, INT64_MIN};
@@ -234,15 +236,15 @@ static Affine multiplied(Compile *c, Affine a, Affine b) {
     return pair_register(c, LOOP_MUL, &a, &b, z);
 }
 
-static Affine affine(Compile *, Poly);
+static AffineSum affine(Compile *, Poly);
 
 static int64_t poly_number(Compile *c, Poly p) {
-    Affine a = affine(c, p);
+    AffineSum a = affine(c, p);
     if (a.n) compile_fail(c, "a divisor or an extent depends on an index");
     return a.n ? 1 : a.c;
 }
 
-static Affine digit_affine(Compile *c, const SymbolDef *d) {
+static AffineSum digit_affine(Compile *c, const SymbolDef *d) {
     int64_t behind = 1;
     for (uint32_t j = d->word + 2; j < d->narg; j++)
         behind = times(c, behind, poly_number(c, d->arg[j]));
@@ -250,7 +252,7 @@ static Affine digit_affine(Compile *c, const SymbolDef *d) {
                         poly_number(c, d->arg[d->word + 1]));
 }
 
-static Affine symbol_affine(Compile *c, Symbol s) {
+static AffineSum symbol_affine(Compile *c, Symbol s) {
     if (s < c->sizes.n && c->sizes.value[s] != SIZE_UNKNOWN)
         return affine_constant(c->sizes.value[s]);
     for (int v = 0; v < c->nvar; v++)
@@ -270,11 +272,11 @@ static Affine symbol_affine(Compile *c, Symbol s) {
     }
 }
 
-static Affine affine(Compile *c, Poly p) {
-    Affine sum = affine_constant(0);
+static AffineSum affine(Compile *c, Poly p) {
+    AffineSum sum = affine_constant(0);
     Monomial m;
     for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m) && !c->failed;) {
-        Affine term = affine_constant(m.coefficient);
+        AffineSum term = affine_constant(m.coefficient);
         for (uint32_t j = 0; j < m.degree && !c->failed; j++)
             term = multiplied(c, term, symbol_affine(c, m.symbol[j]));
         add_to(c, &sum, term);
@@ -323,7 +325,7 @@ static bool empty_sum(Compile *c, const ExNode *x, int var[]) {
 }
 
 /* The literals whose truth does not follow from the ranges of the variables; returns how many. */
-static int undecided(Compile *c, const Cond *k, Affine out[], bool eq[]) {
+static int undecided(Compile *c, const Cond *k, AffineSum out[], bool eq[]) {
     int n = 0;
     for (int j = 0; j < k->n; j++) {
         out[n] = affine(c, k->v[j].p);
@@ -335,7 +337,7 @@ static int undecided(Compile *c, const Cond *k, Affine out[], bool eq[]) {
 }
 
 static uint64_t cond_depends(Compile *c, const Cond *k) {
-    Affine a[COND_MAX];
+    AffineSum a[COND_MAX];
     bool eq[COND_MAX];
     uint64_t y = 0;
     for (int j = undecided(c, k, a, eq) - 1; j >= 0; j--) y |= affine_depends(c, &a[j]);
@@ -347,7 +349,7 @@ static uint64_t depends_of(Compile *c, Ex e);
 static uint64_t depends_new(Compile *c, const ExNode *x) {
     uint64_t y = 0;
     int var[RANK_MAX];
-    Affine a;
+    AffineSum a;
     switch (x->kind) {
     case EX_SIZE: return a = affine(c, x->size), affine_depends(c, &a);
     case EX_AT:
@@ -384,15 +386,15 @@ static uint64_t depends_of(Compile *c, Ex e) {
 
 static int64_t node(Compile *, Ex, int lane);
 
-static void put_node(Compile *, Words *, const ExNode *, int lane);
+static void put_node(Compile *, ProgramWords *, const ExNode *, int lane);
 
-static void put_poly(Compile *c, Words *s, Poly p) {
-    Affine a = affine(c, p);
+static void put_poly(Compile *c, ProgramWords *s, Poly p) {
+    AffineSum a = affine(c, p);
     put_affine(s, &a);
 }
 
-static void put_cond(Compile *c, Words *s, const Cond *k) {
-    Affine a[COND_MAX];
+static void put_cond(Compile *c, ProgramWords *s, const Cond *k) {
+    AffineSum a[COND_MAX];
     bool eq[COND_MAX];
     int n = undecided(c, k, a, eq);
     put_word(s, n);
@@ -414,7 +416,7 @@ static int inner_position(const Compile *c, int n, const int var[]) {
     return best;
 }
 
-static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
+static void put_sum(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int var[RANK_MAX], inner = -1;
     if (empty_sum(c, x, var)) {
         s->n -= 2; /* the node becomes a number */
@@ -438,13 +440,13 @@ static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
 }
 
 /* The body has the lane of this node, whose variable is not its own: each lane has its place. */
-static void put_take(Compile *c, Words *s, const ExNode *x, int lane) {
+static void put_take(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int var = declare(c, poly_is_symbol(c->w, x->dims[0]));
     int64_t index = node(c, x->a, lane), body = c->extent[var] ? node(c, x->b, lane) : index;
     put_word(s, index), put_word(s, body), put_word(s, var);
 }
 
-static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
+static void put_node(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int64_t bits, a, b, d;
     put_word(s, node_number[x->kind]);
     put_word(s, lane);
@@ -490,7 +492,7 @@ static int64_t node(Compile *c, Ex e, int lane) {
     if (known->key) return (int64_t)known->value;
     if (c->failed) return 0;
     ExNode x;
-    Words own = {.arena = c->arena};
+    ProgramWords own = {.arena = c->arena};
     ex_get(c->w, e, &x);
     put_node(c, &own, &x, lane);
     for (int j = 0; j < own.n; j++) put_word(&c->node, own.v[j]);
@@ -513,7 +515,7 @@ static int output_lane(const Compile *c, int rank) {
 /* ---- the program */
 
 static LoopProgram assemble_program(Compile *c, int64_t root, int lane) {
-    Words to = {.arena = c->arena};
+    ProgramWords to = {.arena = c->arena};
     const int64_t head[LOOP_HEAD] = {LOOP_MAGIC, c->nin,   c->nparam, c->rank, c->nvar,
                                      c->nreg,    c->nnode, root,      lane};
     for (int j = 0; j < LOOP_HEAD; j++) put_word(&to, head[j]);

@@ -26,11 +26,11 @@ static uint64_t uses_of(const Loop *l, int r) {
     return r < LOOP_VARS ? 1ull << r : l->reg[r - LOOP_VARS].uses;
 }
 
-static Affine take_affine(Decode *d, int nreg) {
+static LoopAffine take_affine(Decode *d, int nreg) {
     Loop *l = d->l;
-    Affine a = {.c = take_word(d)};
+    LoopAffine a = {.c = take_word(d)};
     a.n = take_below(d, 0, LOOP_VARS * 2);
-    a.t = ARENA_NEW(l->arena, Term, a.n);
+    a.t = ARENA_NEW(l->arena, LoopTerm, a.n);
     for (int j = 0; j < a.n; j++) {
         a.t[j].k = take_word(d);
         a.t[j].r = take_below(d, 0, LOOP_VARS + nreg);
@@ -49,8 +49,8 @@ static void take_register(Decode *d, int at) {
     r->uses = r->a.uses | r->b.uses;
 }
 
-static Form form_along(const Loop *l, const Affine *a, int lane) {
-    Form f = {.c = a->c, .t = ARENA_NEW(l->arena, Term, a->n)};
+static LoopForm form_along(const Loop *l, const LoopAffine *a, int lane) {
+    LoopForm f = {.c = a->c, .t = ARENA_NEW(l->arena, LoopTerm, a->n)};
     uint64_t bit = lane < 0 ? 0 : 1ull << lane;
     for (int j = 0; j < a->n; j++)
         if (a->t[j].r != lane && !(uses_of(l, a->t[j].r) & bit)) f.t[f.n++] = a->t[j];
@@ -61,7 +61,7 @@ static Form form_along(const Loop *l, const Affine *a, int lane) {
 }
 
 /* Sum of stride times index over the axes of the input. */
-static void take_offset(Decode *d, Node *x, int lane) {
+static void take_offset(Decode *d, DecodedNode *x, int lane) {
     Loop *l = d->l;
     x->word = take_below(d, 0, l->nview - 1);
     const View *v = &l->view[d->bad ? 0 : x->word + 1];
@@ -70,9 +70,9 @@ static void take_offset(Decode *d, Node *x, int lane) {
         d->bad = true;
         return;
     }
-    Affine sum = {.t = ARENA_NEW(l->arena, Term, LOOP_VARS * 2 * (STEP_RANK + 1))};
+    LoopAffine sum = {.t = ARENA_NEW(l->arena, LoopTerm, LOOP_VARS * 2 * (STEP_RANK + 1))};
     for (int k = 0; k < rank; k++) {
-        Affine a = take_affine(d, l->nreg);
+        LoopAffine a = take_affine(d, l->nreg);
         sum.c += v->stride[k] * a.c;
         sum.uses |= a.uses;
         for (int j = 0; j < a.n; j++) {
@@ -88,14 +88,14 @@ static void take_offset(Decode *d, Node *x, int lane) {
 }
 
 /* lane: of what the condition guards; var: a sum's variables in the order of its loops. */
-static void take_cond(Decode *d, Node *x, int lane) {
+static void take_cond(Decode *d, DecodedNode *x, int lane) {
     Loop *l = d->l;
     x->nlit = take_below(d, 0, COND_MAX + 1);
-    x->lit = ARENA_NEW(l->arena, Literal, x->nlit);
+    x->lit = ARENA_NEW(l->arena, DecodedLiteral, x->nlit);
     for (int j = 0; j < x->nlit; j++) {
-        Literal *t = &x->lit[j];
+        DecodedLiteral *t = &x->lit[j];
         t->eq = take_below(d, 0, 2);
-        Affine a = take_affine(d, l->nreg);
+        LoopAffine a = take_affine(d, l->nreg);
         x->uses |= a.uses;
         t->level = x->nvar - 1;
         while (t->level >= 0 && !(a.uses >> x->var[t->level] & 1)) t->level--;
@@ -110,7 +110,7 @@ static void take_cond(Decode *d, Node *x, int lane) {
     }
 }
 
-static void take_sum(Decode *d, Node *x, int at) {
+static void take_sum(Decode *d, DecodedNode *x, int at) {
     Loop *l = d->l;
     x->inner = take_below(d, -1, l->nvar);
     x->nvar = take_below(d, 0, RANK_MAX + 1);
@@ -142,10 +142,10 @@ static const Function function_of[] = {
 
 static void take_node(Decode *d, int at) {
     Loop *l = d->l;
-    Node *x = &l->node[at];
+    DecodedNode *x = &l->node[at];
     double real;
     int64_t bits, q;
-    Affine size;
+    LoopAffine size;
     x->kind = kind_of[take_below(d, 0, LOOP_NODE_COUNT)];
     x->lane = take_below(d, -1, l->nvar);
     x->inner = -1;
@@ -214,7 +214,7 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     if (!views_fit(l, view, error)) return false;
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
-    l->node = ARENA_NEW(l->arena, Node, l->nnode);
+    l->node = ARENA_NEW(l->arena, DecodedNode, l->nnode);
     for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
     if (d.bad || d.at != d.end)
         return error_set(error, E_INVALID, "", "the loop program does not match its inputs");

@@ -4,52 +4,52 @@
 #define ISOMER_LOOP_FORM_H
 #include "ops/core/loop_block.h"
 
-typedef struct Term {
+typedef struct LoopTerm {
     int64_t k;
     int r;
-} Term; /* r: variable, or LOOP_VARS + register */
-typedef struct Affine {
+} LoopTerm; /* r: variable, or LOOP_VARS + register */
+typedef struct LoopAffine {
     int64_t c;
     int n;
-    Term *t;
+    LoopTerm *t;
     uint64_t uses;
-} Affine; /* uses: the variables it depends on, as bits */
+} LoopAffine; /* uses: the variables it depends on, as bits */
 /* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms
    are registers that depend on it too. */
-typedef struct Form {
+typedef struct LoopForm {
     int64_t c, lane;
     int n, nlane;
-    Term *t;
-} Form;
+    LoopTerm *t;
+} LoopForm;
 typedef struct Register {
     LoopRegister kind;
-    Affine a, b;
+    LoopAffine a, b;
     int64_t m;
     uint64_t uses;
 } Register;
 /* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds
    that variable; LANES: differs between lanes. */
 typedef enum LiteralUse { LIT_CHECK, LIT_CLIP, LIT_LANES } LiteralUse;
-typedef struct Literal {
+typedef struct DecodedLiteral {
     bool eq;
     LiteralUse use;
     int level;
-    Form form;
-} Literal;
-typedef struct Node {
+    LoopForm form;
+} DecodedLiteral;
+typedef struct DecodedNode {
     ExKind kind;
     int lane, a, b,
         word; /* children; function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
-    Form form; /* EX_SIZE: the number; EX_AT: the offset in elements */
+    LoopForm form; /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;
-    Literal *lit;
+    DecodedLiteral *lit;
     uint64_t uses;
     int nkey, *key_var, low, high; /* sums: the variables it depends on, and for which values of
                                       them buffer[low..high) is right */
     int64_t *key;
     char *buffer;
-} Node;
+} DecodedNode;
 struct Loop {
     Arena *arena;
     const Numbers *num;
@@ -59,7 +59,7 @@ struct Loop {
     View *view;
     char **data; /* of each view, while running */
     Register *reg;
-    Node *node;
+    DecodedNode *node;
     char *row; /* a block of the output, where the root has one value */
 };
 #endif

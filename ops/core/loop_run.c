@@ -14,7 +14,7 @@
 
 static int64_t register_value(const Loop *, int r);
 
-static int64_t sum_terms(const Loop *l, int64_t c, const Term *t, int n) {
+static int64_t sum_terms(const Loop *l, int64_t c, const LoopTerm *t, int n) {
     for (int j = 0; j < n; j++)
         c += t[j].k * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
     return c;
@@ -37,7 +37,7 @@ static int64_t register_value(const Loop *l, int number) {
                          sum_terms(l, r->b.c, r->b.t, r->b.n));
 }
 
-static void affine_lanes(const Loop *, const Affine *, int lane, int low, int high, int64_t *y);
+static void affine_lanes(const Loop *, const LoopAffine *, int lane, int low, int high, int64_t *y);
 
 static void register_lanes(const Loop *l, int number, int lane, int low, int high, int64_t *y) {
     const Register *r = &l->reg[number - LOOP_VARS];
@@ -48,17 +48,18 @@ static void register_lanes(const Loop *l, int number, int lane, int low, int hig
     for (int j = low; j < high; j++) y[j] = combine_index(r, y[j], b[j]);
 }
 
-static void affine_lanes(const Loop *l, const Affine *a, int lane, int low, int high, int64_t *y) {
+static void affine_lanes(const Loop *l, const LoopAffine *a, int lane, int low, int high,
+                         int64_t *y) {
     int64_t c = a->c, step = 0, more[LOOP_LANES];
     for (int j = 0; j < a->n; j++) {
-        const Term *t = &a->t[j];
+        const LoopTerm *t = &a->t[j];
         if (t->r == lane) step += t->k;
         if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1))
             c += sum_terms(l, 0, t, 1);
     }
     for (int j = low; j < high; j++) y[j] = c + step * j;
     for (int j = 0; j < a->n; j++) {
-        const Term *t = &a->t[j];
+        const LoopTerm *t = &a->t[j];
         if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1)) continue;
         register_lanes(l, t->r, lane, low, high, more);
         for (int k = low; k < high; k++) y[k] += t->k * more[k];
@@ -66,11 +67,11 @@ static void affine_lanes(const Loop *l, const Affine *a, int lane, int low, int 
 }
 
 /* A form at lane 0 of the block, its registers that differ between lanes left out. */
-static int64_t form_start(const Loop *l, const Form *f, int lane) {
+static int64_t form_start(const Loop *l, const LoopForm *f, int lane) {
     return sum_terms(l, f->c, f->t, f->n) + (lane < 0 ? 0 : f->lane * l->value[lane]);
 }
 
-static void form_lanes(const Loop *l, const Form *f, int lane, int low, int high, int64_t *y) {
+static void form_lanes(const Loop *l, const LoopForm *f, int lane, int low, int high, int64_t *y) {
     int64_t c = form_start(l, f, lane), more[LOOP_LANES];
     for (int j = low; j < high; j++) y[j] = c + f->lane * j;
     for (int j = f->n; j < f->n + f->nlane; j++) {
@@ -95,9 +96,9 @@ static void clip(bool eq, int64_t c, int64_t k, int64_t *from, int64_t *to) {
     if (*to < *from) *from = *to;
 }
 
-static bool checks(const Loop *l, const Node *x, int level) {
+static bool checks(const Loop *l, const DecodedNode *x, int level) {
     for (int j = 0; j < x->nlit; j++) {
-        const Literal *t = &x->lit[j];
+        const DecodedLiteral *t = &x->lit[j];
         if (t->use == LIT_CHECK && t->level == level && !truth(t->eq, form_start(l, &t->form, -1)))
             return false;
     }
@@ -105,11 +106,11 @@ static bool checks(const Loop *l, const Node *x, int level) {
 }
 
 /* The range that conditions leave to a sum's variable. */
-static void limits(const Loop *l, const Node *x, int level, int64_t *from, int64_t *to) {
+static void limits(const Loop *l, const DecodedNode *x, int level, int64_t *from, int64_t *to) {
     *from = 0;
     *to = l->extent[x->var[level]];
     for (int j = 0; j < x->nlit; j++) {
-        const Literal *t = &x->lit[j];
+        const DecodedLiteral *t = &x->lit[j];
         if (t->use == LIT_CLIP && t->level == level)
             clip(t->eq, sum_terms(l, t->form.c, t->form.t, t->form.n), t->form.lane, from, to);
     }
@@ -123,7 +124,7 @@ typedef struct Runs {
     uint8_t mask[LOOP_LANES];
 } Runs;
 
-static void mask_lanes(const Loop *l, const Literal *t, int lane, Runs *r) {
+static void mask_lanes(const Loop *l, const DecodedLiteral *t, int lane, Runs *r) {
     int64_t v[LOOP_LANES];
     if (!r->masked) memset(r->mask, 1, sizeof r->mask);
     r->masked = true;
@@ -131,10 +132,10 @@ static void mask_lanes(const Loop *l, const Literal *t, int lane, Runs *r) {
     for (int j = r->at; j < r->high; j++) r->mask[j] &= truth(t->eq, v[j]);
 }
 
-static void runs_begin(const Loop *l, const Node *x, int lane, int low, int high, Runs *r) {
+static void runs_begin(const Loop *l, const DecodedNode *x, int lane, int low, int high, Runs *r) {
     r->at = low, r->high = high, r->from = low, r->to = high, r->masked = false;
     for (int j = 0; j < x->nlit; j++) {
-        const Literal *t = &x->lit[j];
+        const DecodedLiteral *t = &x->lit[j];
         if (t->use != LIT_LANES) continue;
         if (t->form.nlane) mask_lanes(l, t, lane, r);
         else clip(t->eq, form_start(l, &t->form, lane), t->form.lane, &r->from, &r->to);
@@ -160,11 +161,11 @@ static bool runs_next(Runs *r, int *from, int *to, bool *yes) {
 static void loop_visit(Loop *, int node, int low, int high);
 
 static Operand1 node_operand(const Loop *l, int node, int low) {
-    const Node *x = &l->node[node];
+    const DecodedNode *x = &l->node[node];
     return (Operand1){x->buffer + (x->lane < 0 ? 0 : (size_t)low * l->block->size), x->lane >= 0};
 }
 
-static void read_elements(Loop *l, Node *x, int low, int high, char *y) {
+static void read_elements(Loop *l, DecodedNode *x, int low, int high, char *y) {
     const View *v = &l->view[x->word + 1];
     int64_t size = (int64_t)l->block->element(v->dtype), offset[LOOP_LANES];
     const char *data = l->data[x->word + 1];
@@ -177,7 +178,7 @@ static void read_elements(Loop *l, Node *x, int low, int high, char *y) {
     l->block->load_at(v->dtype, data, offset + low, y, high - low);
 }
 
-static void run_choice(Loop *l, Node *x, int low, int high) {
+static void run_choice(Loop *l, DecodedNode *x, int low, int high) {
     Runs r;
     int from, to;
     bool yes, any = checks(l, x, -1);
@@ -190,14 +191,14 @@ static void run_choice(Loop *l, Node *x, int low, int high) {
     }
 }
 
-static void copy_lane(Loop *l, Node *x, int child, int j) {
+static void copy_lane(Loop *l, DecodedNode *x, int child, int j) {
     l->block->copy(x->buffer + (size_t)j * l->block->size, node_operand(l, child, j), 1);
 }
 static double lane_value(const Loop *l, int child, int j) {
     return l->block->approx(l->num, node_operand(l, child, j).v);
 }
 
-static void choose_by_data(Loop *l, Node *x, int low, int high) {
+static void choose_by_data(Loop *l, DecodedNode *x, int low, int high) {
     loop_visit(l, x->word, low, high);
     loop_visit(l, x->a, low, high);
     loop_visit(l, x->b, low, high);
@@ -206,7 +207,7 @@ static void choose_by_data(Loop *l, Node *x, int low, int high) {
 }
 
 /* Each lane has a place of its own. */
-static void take_place(Loop *l, Node *x, int low, int high) {
+static void take_place(Loop *l, DecodedNode *x, int low, int high) {
     int64_t before = l->value[x->word];
     loop_visit(l, x->a, low, high);
     for (int j = low; j < high; j++) {
@@ -222,10 +223,10 @@ static void take_place(Loop *l, Node *x, int low, int high) {
     l->value[x->word] = before;
 }
 
-static ExKind step_of(const Node *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
+static ExKind step_of(const DecodedNode *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
 
 /* All variables have values: lanes low..high of the body go into those of the sum. */
-static void sum_lanes(Loop *l, Node *x, int low, int high) {
+static void sum_lanes(Loop *l, DecodedNode *x, int low, int high) {
     Runs r;
     int from, to;
     bool yes;
@@ -240,7 +241,7 @@ static void sum_lanes(Loop *l, Node *x, int low, int high) {
 }
 
 /* The innermost variable is the lane of the body: blocks of it are folded into one value. */
-static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
+static void sum_blocks(Loop *l, DecodedNode *x, int64_t first, int64_t last) {
     Runs r;
     int from, to;
     bool yes;
@@ -256,7 +257,7 @@ static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
     }
 }
 
-static void sum_loops(Loop *l, Node *x, int level, int low, int high) {
+static void sum_loops(Loop *l, DecodedNode *x, int level, int low, int high) {
     int64_t from, to;
     if (level == x->nvar) {
         sum_lanes(l, x, low, high);
@@ -273,14 +274,14 @@ static void sum_loops(Loop *l, Node *x, int level, int low, int high) {
     }
 }
 
-static bool result_stands(const Loop *l, const Node *x, int low, int high) {
+static bool result_stands(const Loop *l, const DecodedNode *x, int low, int high) {
     if (low < x->low || high > x->high) return false;
     for (int j = 0; j < x->nkey; j++)
         if (x->key[j] != l->value[x->key_var[j]]) return false;
     return true;
 }
 
-static void run_sum(Loop *l, Node *x, int low, int high) {
+static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
     if (result_stands(l, x, low, high)) return;
     char *y = x->buffer + (size_t)low * l->block->size;
     l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
@@ -292,7 +293,7 @@ static void run_sum(Loop *l, Node *x, int low, int high) {
 }
 
 static void loop_visit(Loop *l, int node, int low, int high) {
-    Node *x = &l->node[node];
+    DecodedNode *x = &l->node[node];
     int64_t v[LOOP_LANES];
     if (x->lane < 0) low = 0, high = 1;
     char *y = x->buffer + (size_t)low * l->block->size;
@@ -332,7 +333,7 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
                          : (char *)slot[v->slot] + v->offset * (int64_t)l->block->element(v->dtype);
     }
     for (int j = 0; j < l->nnode; j++) {
-        Node *x = &l->node[j];
+        DecodedNode *x = &l->node[j];
         x->low = x->high = -1;
         if (x->kind == EX_NUM || x->kind == EX_REAL) l->block->set(l->num, x->buffer, x->number);
         if (x->kind == EX_PARAM) l->block->set(l->num, x->buffer, param[x->word]);

@@ -66,7 +66,7 @@ void step_fill(StepBuf *b, const View *y, double k) {
 bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, View *out) {
     ExNode x;
     ex_get(w, e, &x);
-    Space s = space_new(w, sizes, like);
+    LowerSpace s = space_new(w, sizes, like);
     return x.kind == EX_AT && space_view(&s, &x, &in[x.word], out) && out->dtype == like->dtype;
 }
 
@@ -74,14 +74,14 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 
 enum { CODE = 250, VIEWS = 32 };
 typedef struct Rooms { /* of sums and maxima, as views over the axes of the output */
-    const Space *space;
+    const LowerSpace *space;
     int n;
     Ex of[STEP_ROOMS];
     View view[STEP_ROOMS];
 } Rooms;
 typedef struct Program {
     StepBuf *b;
-    Space space;
+    LowerSpace space;
     const View *in;
     int ncode, nview;
     Scalar code[CODE];
@@ -226,7 +226,7 @@ static bool find_reduced(Program *p, Ex e) {
 /* The input of the reduction as view[1]: the output's axes, then the bound variables. */
 static bool reduction_view(Program *p) {
     ExNode x, body;
-    Space s = p->space;
+    LowerSpace s = p->space;
     ex_get(p->b->w, p->reduced, &x);
     ex_get(p->b->w, x.a, &body);
     if (x.cond.n || body.kind != EX_AT) return false;
@@ -237,8 +237,8 @@ static bool reduction_view(Program *p) {
     return space_view(&s, &body, &p->in[body.word], &p->view[1]);
 }
 
-static bool lower_program(StepBuf *b, Ex e, const Space *space, const View in[], const View *out,
-                          bool rooms) {
+static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, const View in[],
+                          const View *out, bool rooms) {
     Rooms all = {.space = space};
     Program p = {.b = b, .space = *space, .in = in, .nview = 1, .view = {*out}};
     if (rooms) p.rooms = &all;
@@ -279,7 +279,7 @@ static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], 
 }
 /* Steps that compute a sum or maximum of floats for all places of the space; seen: as a view of
    them. */
-static bool fill_room(Program *p, const Space *space, const ExNode *x, View *seen) {
+static bool fill_room(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
     const int32_t dtype = p->view[0].dtype;
     Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .rooms = p->rooms};
     int axis[STEP_RANK], last;
@@ -352,9 +352,9 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
 
 /* An element at quotients and remainders of indices, or a program that reads such, with axes taken
    apart. */
-static bool lower_apart(StepBuf *b, Ex e, const Space *space, const View in[], const View *out,
+static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, const View in[], const View *out,
                         bool rooms) {
-    Space apart = *space;
+    LowerSpace apart = *space;
     View y = *out, seen;
     ExNode x;
     ex_get(b->w, e, &x);
@@ -366,7 +366,7 @@ bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     View x;
     const int steps = b->n, rooms = b->nrooms;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
-    const Space space = space_new(b->w, b->sizes, out);
+    const LowerSpace space = space_new(b->w, b->sizes, out);
     for (int k = 0; k < 2 && out->rank + 1 <= STEP_RANK; k++) {
         if (lower_program(b, e, &space, in, out, k) || lower_apart(b, e, &space, in, out, k))
             return true;

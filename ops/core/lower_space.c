@@ -20,9 +20,9 @@ typedef struct Offset {
     Digit digit[DIGITS];
 } Offset;
 
-bool space_size(const Space *s, Poly p, int64_t *v) { return poly_eval(s->w, p, s->sizes, v); }
+bool space_size(const LowerSpace *s, Poly p, int64_t *v) { return poly_eval(s->w, p, s->sizes, v); }
 
-static bool take_digit(const Space *s, const SymbolDef *d, int64_t k, Offset *o) {
+static bool take_digit(const LowerSpace *s, const SymbolDef *d, int64_t k, Offset *o) {
     Digit g = {d->arg[0], 1, 0, k};
     if (d->kind == SYM_FLOOR && !space_size(s, d->arg[1], &g.behind)) return false;
     if (d->kind == SYM_DIGIT) {
@@ -40,7 +40,7 @@ static bool take_digit(const Space *s, const SymbolDef *d, int64_t k, Offset *o)
     return true;
 }
 
-static bool take_monomial(const Space *s, const Monomial *m, int64_t k, Offset *o) {
+static bool take_monomial(const LowerSpace *s, const Monomial *m, int64_t k, Offset *o) {
     int index = -1;
     SymbolDef other = {0};
     bool found = false;
@@ -67,7 +67,7 @@ static bool take_monomial(const Space *s, const Monomial *m, int64_t k, Offset *
     return (other.kind == SYM_FLOOR || other.kind == SYM_DIGIT) && take_digit(s, &other, k, o);
 }
 
-static bool take_poly(const Space *s, Poly p, int64_t k, Offset *o) {
+static bool take_poly(const LowerSpace *s, Poly p, int64_t k, Offset *o) {
     Monomial m;
     for (PolyScan scan = poly_scan(s->w, p); poly_next(&scan, &m);)
         if (!take_monomial(s, &m, k, o)) return false;
@@ -91,7 +91,7 @@ static bool join_offset(Offset *o) {
 }
 
 /* The line is m * high + low, where low / m is z everywhere. */
-static bool split_line(const Space *s, const Line *l, int64_t m, Line *high, Line *low,
+static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high, Line *low,
                        int64_t *z) {
     int64_t least = 0, most = 0;
     *high = *low = (Line){0};
@@ -109,9 +109,9 @@ static bool split_line(const Space *s, const Line *l, int64_t m, Line *high, Lin
     return *z == most / m - (most % m < 0);
 }
 
-static bool line_of(const Space *, Offset *);
+static bool line_of(const LowerSpace *, Offset *);
 
-static bool resolve_digit(const Space *s, const Digit *d, Line *out) {
+static bool resolve_digit(const LowerSpace *s, const Digit *d, Line *out) {
     Offset of = {0};
     Line high, low;
     int64_t z;
@@ -126,7 +126,7 @@ static bool resolve_digit(const Space *s, const Digit *d, Line *out) {
     return true;
 }
 
-static bool line_of(const Space *s, Offset *o) {
+static bool line_of(const LowerSpace *s, Offset *o) {
     while (join_offset(o)) {}
     for (int j = 0; j < o->n; j++) {
         Line l;
@@ -138,15 +138,15 @@ static bool line_of(const Space *s, Offset *o) {
     return true;
 }
 
-Space space_new(World *w, Sizes sizes, const View *like) {
-    Space s = {.w = w, .sizes = sizes, .n = like->rank, .nindex = like->rank};
+LowerSpace space_new(World *w, Sizes sizes, const View *like) {
+    LowerSpace s = {.w = w, .sizes = sizes, .n = like->rank, .nindex = like->rank};
     for (int a = 0; a < s.n; a++) {
         s.index[a] = (SpaceIndex){symbol_index(w, (uint32_t)a), a, 1};
         s.extent[a] = like->dim[a];
     }
     return s;
 }
-bool space_bind(Space *s, Symbol bound) {
+bool space_bind(LowerSpace *s, Symbol bound) {
     if (s->n == STEP_RANK || !space_size(s, symbol_def(s->w, bound).arg[0], &s->extent[s->n]))
         return false;
     s->index[s->nindex++] = (SpaceIndex){bound, s->n++, 1};
@@ -154,7 +154,7 @@ bool space_bind(Space *s, Symbol bound) {
 }
 
 /* The element read, as a view of all axes of the space. */
-bool space_view(const Space *s, const ExNode *at, const View *x, View *out) {
+bool space_view(const LowerSpace *s, const ExNode *at, const View *x, View *out) {
     Offset o = {0};
     if (x->rank != at->n || s->n > STEP_RANK || x->format) return false;
     for (int k = 0; k < at->n; k++)
@@ -171,7 +171,7 @@ bool space_view(const Space *s, const ExNode *at, const View *x, View *out) {
 /* ---- axes taken apart */
 enum { POINTS = 4, NODES_MAX = 4000 };
 typedef struct Points { /* of each axis: how many places the last parts have, ascending */
-    const Space *s;
+    const LowerSpace *s;
     int n[STEP_RANK], nodes;
     int64_t at[STEP_RANK][POINTS];
 } Points;
@@ -212,13 +212,13 @@ static void find_points(Points *p, Ex e) {
     for (int k = 0; k < x.n && x.kind == EX_AT; k++) find_in_poly(p, x.dims[k]);
     for (int k = 0; k < ex_children(x.kind); k++) find_points(p, x.child[k]);
 }
-bool space_split(Space *s, Ex e, View *like) {
+bool space_split(LowerSpace *s, Ex e, View *like) {
     Points p = {.s = s};
     int more = 0;
     find_points(&p, e);
     for (int a = 0; a < s->n; a++) more += p.n[a];
     if (!more || s->n + more > STEP_RANK) return false;
-    Space apart = {.w = s->w, .sizes = s->sizes};
+    LowerSpace apart = {.w = s->w, .sizes = s->sizes};
     View y = *like;
     y.rank = 0;
     for (int a = 0; a < s->n; a++)

@@ -10,20 +10,20 @@ typedef struct SpaceIndex { /* the symbol is the sum of k times the index on the
     int axis;
     int64_t k;
 } SpaceIndex;
-typedef struct Space { /* the axes of the output, then those of bound variables */
+typedef struct LowerSpace { /* the axes of the output, then those of bound variables */
     World *w;
     Sizes sizes;
     int n, nindex;
     int64_t extent[SPACE_AXES];
     SpaceIndex index[SPACE_AXES];
-} Space;
-Space space_new(World *, Sizes, const View *like);
+} LowerSpace;
+LowerSpace space_new(World *, Sizes, const View *like);
 /* One more axis; false: its size is not known, or there are too many. */
-bool space_bind(Space *, Symbol bound);
-bool space_size(const Space *, Poly, int64_t *);
+bool space_bind(LowerSpace *, Symbol bound);
+bool space_size(const LowerSpace *, Poly, int64_t *);
 /* The element read, as a view of all axes of the space; false: it is none. */
-bool space_view(const Space *, const ExNode *at, const View *x, View *out);
+bool space_view(const LowerSpace *, const ExNode *at, const View *x, View *out);
 /* Takes axes apart, of the space and of the output, whose quotients or remainders the expression
    reads; false: there are none. */
-bool space_split(Space *, Ex, View *like);
+bool space_split(LowerSpace *, Ex, View *like);
 #endif

@@ -98,7 +98,7 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     return true;
 }
 
-static void affine_cut(Build *b, const Analysis *n, int cut, Affine *out) {
+static void affine_cut(Build *b, const Analysis *n, int cut, AffinePart *out) {
     float *scale = ARENA_NEW(b->arena, float, n->channels),
           *shift = ARENA_NEW(b->arena, float, n->channels);
     bool scales = false;
@@ -110,7 +110,7 @@ static void affine_cut(Build *b, const Analysis *n, int cut, Affine *out) {
     out->shift = shift;
 }
 
-bool affine_split(Build *b, int axis, Affine *out) {
+bool affine_split(Build *b, int axis, AffinePart *out) {
     const Step *s = b->step;
     Analysis n = {.step = s, .channels = s->view[0].dim[axis]};
     if (s->ncode < 2 || s->ncode > AFFINE_CODE || n.channels < 1) return false;

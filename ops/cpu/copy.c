@@ -22,8 +22,8 @@ enum { SHORT = 16 };
 static void exchange_planes(Plane *p) {
     *p = (Plane){.n = {p->n[1], p->n[0]}, .y = {p->y[1], p->y[0]}, .x = {p->x[1], p->x[0]}};
 }
-/* In the nest the two axes of the plane go last. Few repetitions of each element are made the outer
-   loop. */
+/* In the nest the two axes of the plane go last. A short axis that the input does not run along, as
+   of few repetitions of each element or of few interleaved runs, is made the outer loop. */
 static void take_plane(Copy *c) {
     Nest *n = &c->outer;
     int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
@@ -38,8 +38,9 @@ static void take_plane(Copy *c) {
     n->rank--;
     if (other < 0) return;
     c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
-    if (c->plane.n[0] < SHORT && c->plane.x[0] == 0 && c->plane.n[1] > c->plane.n[0])
-        exchange_planes(&c->plane);
+    const bool strided = c->plane.x[0] == 0 || c->tiled;
+    if (c->plane.n[0] < SHORT && strided && c->plane.n[1] > c->plane.n[0])
+        exchange_planes(&c->plane), c->tiled = false;
     for (int a = other; a + 1 < n->rank; a++)
         n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
     n->rank--;

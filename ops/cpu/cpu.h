@@ -169,12 +169,12 @@ static inline void tail_run(const Tail *t, void *const slot[], void *work) {
    where that is known now (Build.weights); the rest is a program again. scale NULL: 1. False: there
    is no such part. */
 enum { AFFINE_CODE = 64 };
-typedef struct Affine {
+typedef struct AffinePart {
     const float *scale, *shift;
     int ncode;
     Scalar code[AFFINE_CODE];
-} Affine;
-bool affine_split(Build *, int axis, Affine *);
+} AffinePart;
+bool affine_split(Build *, int axis, AffinePart *);
 
 /* ---- fused.c: an epilogue as [bias along an axis,] [activation,] [line alpha*x + beta] */
 typedef enum ActKind {

@@ -193,6 +193,40 @@ static Step squeezed(Arena *arena, const Step *s) {
             param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
     return small;
 }
+/* Outermost taps along an axis that lie in the padding wherever the window stands: how many at the
+   beginning and at the end can be left out. One tap stays. */
+typedef struct Idle {
+    int64_t begin, end;
+} Idle;
+static Idle idle_taps(int64_t out, int64_t in, int64_t taps, int64_t stride, int64_t pad,
+                      int64_t dilation) {
+    Idle idle = {0};
+    const int64_t last = (out - 1) * stride - pad; /* where the last window begins */
+    while (idle.begin + 1 < taps && last + idle.begin * dilation < 0 &&
+           pad >= (idle.begin + 1) * dilation)
+        idle.begin++;
+    while (idle.begin + idle.end + 1 < taps && (taps - 1 - idle.end) * dilation - pad >= in)
+        idle.end++;
+    return idle;
+}
+/* The same convolution without such taps: a kernel dilated beyond its image is a smaller one. */
+static Step trimmed(Arena *arena, const Step *s) {
+    const int n = s->view[1].rank - 2;
+    Step small = *s;
+    View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *view), *w = &view[2];
+    int64_t *param = arena_copy(arena, s->param, (size_t)s->nparam * sizeof *param);
+    int64_t *pad = param + 1 + n, *pad_end = param + 1 + 2 * n;
+    small.view = view, small.param = param;
+    for (int i = 0; i < n; i++) {
+        const int64_t dilation = s->param[1 + 3 * n + i];
+        const Idle idle = idle_taps(view[0].dim[2 + i], view[1].dim[2 + i], w->dim[2 + i],
+                                    s->param[1 + i], pad[i], dilation);
+        w->dim[2 + i] -= idle.begin + idle.end;
+        w->offset += idle.begin * w->stride[2 + i];
+        pad[i] -= idle.begin * dilation, pad_end[i] -= idle.end * dilation;
+    }
+    return small;
+}
 static bool build_whole(Build *b, int algorithm, Kernel *k) {
     return algorithm == CONV_DIRECT ? direct_conv_build(b, k)
            : algorithm == CONV_TAPS ? taps_build(b, k)
@@ -230,7 +264,7 @@ static int conv_choices(const Device *d, const Step *s) {
 static bool conv_build(Build *b, int choice, Kernel *k) {
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
     const size_t before = b->workspace;
-    const Step *whole = b->step, small = squeezed(b->arena, whole);
+    const Step *whole = b->step, busy = trimmed(b->arena, whole), small = squeezed(b->arena, &busy);
     const int n = conv_algorithms(b->device, whole, algorithm);
     b->step = &small;
     bool done = build_algorithm(b, algorithm[choice], k);

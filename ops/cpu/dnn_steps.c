@@ -88,7 +88,7 @@ static bool is_reference(const_dnnl_primitive_desc_t pd) {
     return strncmp(implementation(pd), "ref", 3) == 0;
 }
 /* Weights and bias of the step, or those that take in the affine part of the epilogue. */
-static bool conv_operands(Build *b, Chain *c, const Fused *f, const Affine *affine, Input *w,
+static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *affine, Input *w,
                           Input *bias) {
     const Step *s = b->step;
     View weights = s->view[2];
@@ -108,7 +108,7 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const Affine *affi
     return !f->whole || !f->bias || bias_input(b, c, f, 1, 1, bias);
 }
 static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused *f,
-                       const Affine *affine, bool *slow) {
+                       const AffinePart *affine, bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
     const int n = v[1].rank - 2;
@@ -141,7 +141,7 @@ bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
     const size_t before = b->workspace;
     const Step *whole = b->step;
     Step rest = *whole;
-    Affine split;
+    AffinePart split;
     const bool known = b->weights && b->weights[2], affine = known && affine_split(b, 1, &split);
     if (affine) rest.code = split.code, rest.ncode = split.ncode;
     b->step = &rest;

@@ -24,7 +24,8 @@ static int enter(Requantize *r, int i) {
     return i;
 }
 
-/* The value that t stores before a `where` for what is no number. -1: a signed type without one. */
+/* The value that t stores before a `where` for what is not a number. -1: a signed type without one.
+ */
 static int before_where(const Scalar code[], const Scalar *t, Requantize *r) {
     if (dtype_class(t->b) == 'U') return t->a;
     const Scalar *w = at(code, t->a, C_WHERE);

@@ -2,5 +2,6 @@
    flags. */
 #define SIMD_TABLE simd_avx2
 #define SIMD_NAME "avx2"
+#define WIDTH 8
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #include "ops/cpu/simd_body.h"

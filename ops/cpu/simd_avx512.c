@@ -2,5 +2,6 @@
    gives the flags. */
 #define SIMD_TABLE simd_avx512
 #define SIMD_NAME "avx512"
+#define WIDTH 16
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #include "ops/cpu/simd_body.h"

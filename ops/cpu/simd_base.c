@@ -2,5 +2,6 @@
    flags. */
 #define SIMD_TABLE simd_base
 #define SIMD_NAME "generic"
+#define WIDTH 4
 #define FMA(a, b, c) ((a) * (b) + (c))
 #include "ops/cpu/simd_body.h"

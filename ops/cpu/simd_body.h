@@ -1,6 +1,6 @@
 /* simd_body.h -- the text of the inner loops (simd.h). Included once for each instruction set, with
-   SIMD_TABLE the table's name, SIMD_NAME its text and FMA(a, b, c) = a*b + c in float. Everything
-   else is static. */
+   SIMD_TABLE the table's name, SIMD_NAME its text, WIDTH the floats of a register and FMA(a, b, c)
+   = a*b + c in float. Everything else is static. */
 #include "ops/cpu/simd.h"
 #include "ops/cpu/simd_math.h"
 
@@ -301,7 +301,8 @@ TYPES(MOVES_INT)
 TYPES(MOVES_UINT)
 
 /* y[i] = x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by k[1], clamped to
-   k[2]..k[3] (what is no number becomes k[2]), and the result less k[4] is multiplied by k[5]. */
+   k[2]..k[3] (what is not a number becomes k[2]), and the result less k[4] is multiplied by k[5].
+ */
 static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1], low = k[2], high = k[3], shift = k[4], factor = k[5];
     EACH {
@@ -379,23 +380,30 @@ DEFINE_MERGES(double, double, double, double)
 DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
 DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
 
-/* ---- sums of shifted runs: blocks of VECTORS accumulators stay in registers; the rest of a run
-   goes one element at a time */
-enum { VECTORS = 4, WIDTH = 16 };
+/* ---- vectors of the width of the machine's registers: any wider and the compiler keeps them in
+   memory. SUMS of them stay in registers. */
+enum { SUMS = WIDTH == 16 ? 16 : 8 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
+#define UNROLLED _Pragma("GCC unroll 16") for
+
+/* ---- sums of shifted runs: blocks of accumulators, then of one, then single elements */
+#define DEFINE_TAPS(name, VECTORS)                                                                 \
+    static void name(float *y, const float *x, const int64_t offset[], const float w[],            \
+                     int64_t ntap) {                                                               \
+        Floats sum[VECTORS] = {{0}};                                                               \
+        for (int64_t t = 0; t < ntap; t++) {                                                       \
+            const Floats *from = (const Floats *)(x + offset[t]);                                  \
+            UNROLLED(int v = 0; v < VECTORS; v++) sum[v] = MULTIPLY_floats(from[v], w[t], sum[v]); \
+        }                                                                                          \
+        UNROLLED(int v = 0; v < VECTORS; v++)((Floats *)y)[v] = sum[v];                            \
+    }
+DEFINE_TAPS(taps_block, SUMS)
+DEFINE_TAPS(taps_vector, 1)
 static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap,
                  int64_t n) {
     int64_t at = 0;
-    for (; at + VECTORS * WIDTH <= n; at += VECTORS * WIDTH) {
-        Floats a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
-        for (int64_t t = 0; t < ntap; t++) {
-            const Floats *from = (const Floats *)(x + offset[t] + at);
-            a0 = MULTIPLY_floats(from[0], w[t], a0), a1 = MULTIPLY_floats(from[1], w[t], a1);
-            a2 = MULTIPLY_floats(from[2], w[t], a2), a3 = MULTIPLY_floats(from[3], w[t], a3);
-        }
-        Floats *to = (Floats *)(y + at);
-        to[0] = a0, to[1] = a1, to[2] = a2, to[3] = a3;
-    }
+    for (; at + SUMS * WIDTH <= n; at += SUMS * WIDTH) taps_block(y + at, x + at, offset, w, ntap);
+    for (; at + WIDTH <= n; at += WIDTH) taps_vector(y + at, x + at, offset, w, ntap);
     for (int64_t i = at; i < n; i++) y[i] = 0;
     for (int64_t t = 0; t < ntap; t++)
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);

@@ -2,22 +2,25 @@
    simd_body.h. Gates stand one after the other, n numbers each, in ONNX's order: x holds what comes
    from the input, g what comes from the state. */
 
-/* A block of rows by one panel: sums run over k in order, so that no result depends on which rows
-   are together. */
+/* A block of rows by one panel, some columns at a time: sums run over k in order, so that no result
+   depends on which rows are together. */
 #define DEFINE_PANEL(ROWS)                                                                         \
     static void panel_##ROWS(float *y, int64_t ys, const float *start, const float *a, int64_t as, \
                              const float *p, int64_t n) {                                          \
-        Floats sum[ROWS][VECTORS];                                                                 \
-        for (int r = 0; r < ROWS; r++)                                                             \
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = ((const Floats *)start)[v];              \
-        for (int64_t k = 0; k < n; k++) {                                                          \
-            const Floats *w = (const Floats *)(p + k * PANEL);                                     \
-            for (int r = 0; r < ROWS; r++)                                                         \
-                for (int v = 0; v < VECTORS; v++)                                                  \
-                    sum[r][v] = MULTIPLY_floats(w[v], a[r * as + k], sum[r][v]);                   \
+        enum { VECTORS = SUMS / ROWS * WIDTH > PANEL ? PANEL / WIDTH : SUMS / ROWS };              \
+        for (int64_t at = 0; at < PANEL; at += VECTORS * WIDTH) {                                  \
+            Floats sum[ROWS][VECTORS];                                                             \
+            UNROLLED(int r = 0; r < ROWS; r++)                                                     \
+            UNROLLED(int v = 0; v < VECTORS; v++) sum[r][v] = ((const Floats *)(start + at))[v];   \
+            for (int64_t k = 0; k < n; k++) {                                                      \
+                const Floats *w = (const Floats *)(p + k * PANEL + at);                            \
+                UNROLLED(int r = 0; r < ROWS; r++)                                                 \
+                UNROLLED(int v = 0; v < VECTORS; v++)                                              \
+                sum[r][v] = MULTIPLY_floats(w[v], a[r * as + k], sum[r][v]);                       \
+            }                                                                                      \
+            UNROLLED(int r = 0; r < ROWS; r++)                                                     \
+            UNROLLED(int v = 0; v < VECTORS; v++)((Floats *)(y + r * ys + at))[v] = sum[r][v];     \
         }                                                                                          \
-        for (int r = 0; r < ROWS; r++)                                                             \
-            for (int v = 0; v < VECTORS; v++) ((Floats *)(y + r * ys))[v] = sum[r][v];             \
     }
 DEFINE_PANEL(1)
 DEFINE_PANEL(4)

@@ -44,7 +44,7 @@ static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t
     return !r || device_failed(d, "a kernel's function", r, why, n);
 }
 /* The key of the cache is the text, so it begins with whatever else determines the image. */
-static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) {
+static bool load_text(Device *d, const KernelSource *s, Code *c, char *why, size_t n) {
     static const char form[] = "/* %s */\n%s%s";
     const char *identity = compiler_identity(d->compiler);
     const size_t room = strlen(identity) + strlen(source_prelude) + s->size + sizeof form;
@@ -60,7 +60,7 @@ static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) 
 }
 static bool make_code(Device *d, const Step *s, int algorithm, Code *c, bool *table, char *why,
                       size_t n) {
-    Source source;
+    KernelSource source;
     if (!source_write(s, algorithm, &source, why, n)) return false;
     c->grid = source.grid, c->block = source.block;
     c->args = s->nview + source.table;

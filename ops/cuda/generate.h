@@ -11,7 +11,7 @@ enum { F32 = 1, U8, I8, U16, I16, I32, I64, B8 = 9, F16, F64, U32, U64, BF16 = 1
 typedef struct Saying Saying;
 typedef struct Gen {
     const Step *step;
-    Source *out;
+    KernelSource *out;
     Saying *said; /* texts that live until the source is written */
     int indent;
     char class;  /* of the step's program */

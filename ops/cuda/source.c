@@ -89,8 +89,8 @@ static bool nothing_to_do(const Step *s) {
     return false;
 }
 
-bool source_write(const Step *s, int variant, Source *o, char *why, size_t n) {
-    *o = (Source){0};
+bool source_write(const Step *s, int variant, KernelSource *o, char *why, size_t n) {
+    *o = (KernelSource){0};
     if (variant < 0 || variant >= source_variants(s))
         return snprintf(why, n, "there is no generated kernel for this step"), false;
     Gen g = {.step = s, .out = o, .class = program_class(s)};

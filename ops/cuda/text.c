@@ -24,7 +24,7 @@ const char *say(Gen *g, const char *format, ...) {
     return s->text;
 }
 
-static void append(Source *o, const char *text, size_t n) {
+static void append(KernelSource *o, const char *text, size_t n) {
     if (o->failed) return;
     if (o->size + n + 1 > o->room) {
         const size_t room = 2 * (o->size + n) + 4096;

@@ -30,7 +30,7 @@ Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Di
 Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
 int word(Call *, int attr);       /* an A_ENUM: the position of the word in the attribute's list */
 Ex real(Call *, int attr);        /* an A_REAL */
-/* An A_REAL as the bits of a double, for params(); false: it is no number. */
+/* An A_REAL as the bits of a double, for params(); false: it is not a number. */
 bool bits_of(Call *, int attr, int64_t *out);
 /* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is no
    number, or no such axis. */

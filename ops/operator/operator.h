@@ -118,7 +118,7 @@ struct Op {
        done; 0: not for these views or attributes, take the default; -1: failed, steps->why says
        how. NULL: always the default. step_size gives the sizes of attributes. Of a composite:
        used for 16-bit floats only. */
-    int (*lower)(Call *, const View in[], const View out[], StepBuf *);
+    int (*steps)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and of those
                         with OP_BY_DATA */
     /* What the kernel needs beyond views, into out[0..room-1]; returns how many, or -1. */

@@ -45,7 +45,7 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     Call c = sig_call(b->w, sig, NULL);
     int before = b->n, rooms = b->nrooms,
-        own = info->op->lower ? info->op->lower(&c, in, out, b) : 0;
+        own = info->op->steps ? info->op->steps(&c, in, out, b) : 0;
     if (own) return own > 0 && !b->why;
     b->n = before, b->nrooms = rooms;
     for (int j = 0; j < info->nout; j++) {

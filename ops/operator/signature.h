@@ -72,7 +72,7 @@ Call sig_call(World *, Sig, Needs *);
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
 /* The output is a view of an input, which needs no step. */
 bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out);
-/* All outputs: Op.lower, or what the definition's structure gives, or the reference kernel (S_OP);
+/* All outputs: Op.steps, or what the definition's structure gives, or the reference kernel (S_OP);
    false: why is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 

@@ -68,11 +68,11 @@ static bool read_side(Changes *c, Slice file, FileSide *s) {
     s->n = x.g.node.n, s->v = ARENA_NEW(c->arena, FileNode, s->n);
     for (int k = 0; k < s->n; k++)
         if (!read_node(c, x.g.node.v[k], file, &s->v[k])) return false;
-    s->nin = c->r->original.nin, s->nout = c->r->original.nout;
+    s->nin = c->r->source.original.nin, s->nout = c->r->source.original.nout;
     s->in = ARENA_NEW(c->arena, const char *, s->nin),
     s->out = ARENA_NEW(c->arena, const char *, s->nout);
-    for (int k = 0; k < s->nin; k++) s->in[k] = model_input_name(c->r->model, k);
-    for (int k = 0; k < s->nout; k++) s->out[k] = model_output_name(c->r->model, k);
+    for (int k = 0; k < s->nin; k++) s->in[k] = model_input_name(c->r->source.model, k);
+    for (int k = 0; k < s->nout; k++) s->out[k] = model_output_name(c->r->source.model, k);
     find_makers(s, c->arena);
     return true;
 }
@@ -90,15 +90,16 @@ static const char *number_tag(void *changes, Value v) {
 
 static bool read_both(Changes *c) {
     Run *r = c->r;
-    const ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}},
+    const ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}},
                      made = {
                          .graph = &c->d->graph, .map = &c->d->map, .tag = number_tag, .user = c};
     Slice file[2];
     char *bytes;
-    if (!model_bytes(r->model, &same, c->arena, &bytes, &file[0].n, r->error)) return false;
+    if (!model_bytes(r->source.model, &same, c->arena, &bytes, &file[0].n, r->error)) return false;
     file[0].at = file[1].at = (unsigned char *)bytes, file[1].n = file[0].n;
     if (c->d->applied) {
-        if (!model_bytes(r->model, &made, c->arena, &bytes, &file[1].n, r->error)) return false;
+        if (!model_bytes(r->source.model, &made, c->arena, &bytes, &file[1].n, r->error))
+            return false;
         file[1].at = (unsigned char *)bytes;
     }
     if (!read_side(c, file[0], &c->side[0]) || !read_side(c, file[1], &c->side[1])) return false;
@@ -136,7 +137,7 @@ static void find_varying(Changes *c) {
    earlier application; -1: neither. */
 static bool source_of(const Changes *c, Value v, int *from) {
     for (; v; v = derivation_before(c->d, v)) {
-        *from = model_node_index(c->r->model, value_node(c->r->w, v));
+        *from = model_node_index(c->r->source.model, value_node(c->r->w, v));
         if (*from >= 0) return true;
         *from = derivation_step(c->d, v);
         if (*from >= 0) return false;

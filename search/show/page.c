@@ -54,7 +54,7 @@ static void add_gain(Text *t, const char *what, double before, double after, dou
 
 static void add_summary(const Changes *c, bool changed, Text *t) {
     const Run *r = c->r;
-    ModelStats m = model_stats(r->model);
+    ModelStats m = model_stats(r->source.model);
     text_add(t,
              "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
              "%d unchanged.</p>\n",
@@ -84,9 +84,9 @@ static void add_check(const Changes *c, Text *t) {
     else text_add(t, "The result was not compared numerically.");
     text_add(t, " ");
     add_escaped(t, s->check_note);
-    if (s->second) {
+    if (s->opinion) {
         text_add(t, "</p>\n<p>%s: ", c->r->o->check_with);
-        add_escaped(t, s->second);
+        add_escaped(t, s->opinion);
     }
     text_add(t, "</p>\n");
 }
@@ -260,5 +260,5 @@ void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
     page_rules(c, t);
     add_check(c, t);
     text_add(t, "<p class=cap>isomer %s; digest of the original %s</p>\n</body></html>\n",
-             isomer_version(), c->r->digest);
+             isomer_version(), c->r->source.digest);
 }

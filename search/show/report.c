@@ -13,12 +13,11 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const OpCost *)a)->name, ((const OpCost *)b)->name);
 }
 
-static OpCost *operator_entry(Run *r, const Op *op) {
+static OpCost *operator_entry(RunStats *s, const Op *op) {
     int at = 0;
-    while (at < r->stats.noperator && strcmp(r->stats.operators[at].name, op->name)) at++;
-    if (at == r->stats.noperator)
-        r->stats.operators[r->stats.noperator++] = (OpCost){.name = op->name};
-    return &r->stats.operators[at];
+    while (at < s->noperator && strcmp(s->operators[at].name, op->name)) at++;
+    if (at == s->noperator) s->operators[s->noperator++] = (OpCost){.name = op->name};
+    return &s->operators[at];
 }
 
 static void count_operators(Run *r, const Graph *g, int side) {
@@ -26,21 +25,21 @@ static void count_operators(Run *r, const Graph *g, int side) {
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(r->w, live.v[k]);
         if (node.op->flags & OP_NO_COST) continue;
-        double flops = node.op->flags & OP_RANDOM ? 0 : sig_flops(r->w, node.sig, r->sizes);
-        OpCost *x = operator_entry(r, node.op);
+        double flops = node.op->flags & OP_RANDOM ? 0 : sig_flops(r->w, node.sig, r->source.sizes);
+        OpCost *x = operator_entry(&r->stats, node.op);
         x->nodes[side]++;
         x->flops[side] += flops > 0 ? flops : 0;
     }
 }
 
-typedef struct Prices {
-    Run *r;
+typedef struct SidePrices {
+    KindCost *kinds;
     int side;
-} Prices;
+} SidePrices;
 
 static void add_price(void *user, StepKind kind, double seconds) {
-    const Prices *p = user;
-    KindCost *k = &p->r->stats.kinds[kind];
+    const SidePrices *p = user;
+    KindCost *k = &p->kinds[kind];
     if (!k->steps[p->side]++) k->seconds[p->side] = 0;
     k->seconds[p->side] += seconds;
 }
@@ -53,18 +52,18 @@ static void price_steps(Run *r, const Graph *const graphs[]) {
                            .backend = r->o->backend,
                            .threads = r->o->threads,
                            .seed = r->o->seed};
-    Cost *cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, &ignored);
+    Cost *cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, &ignored);
     for (int side = 0; cost && side < 2; side++)
-        cost_kinds(cost, graphs[side], add_price, &(Prices){r, side});
+        cost_kinds(cost, graphs[side], add_price, &(SidePrices){r->stats.kinds, side});
     cost_free(cost);
 }
 
 void run_operators(Run *r, const Graph *result) {
-    const Graph *const graphs[] = {&r->original, result};
+    const Graph *const graphs[] = {&r->source.original, result};
     r->stats.operators = ARENA_NEW(r->arena, OpCost, op_count());
     for (int side = 0; side < 2; side++) count_operators(r, graphs[side], side);
-    r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);
-    r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
+    r->stats.flops_before = cost_flops(r->w, graphs[0], r->source.sizes, NULL);
+    r->stats.flops_after = cost_flops(r->w, graphs[1], r->source.sizes, NULL);
     for (int kind = 0; kind < STEP_KIND_COUNT; kind++)
         r->stats.kinds[kind] = (KindCost){.seconds = {-1, -1}};
     if (r->o->html || r->o->report) price_steps(r, graphs);
@@ -92,9 +91,9 @@ static void table_places(const RunStats *s, Text *t) {
     if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
 }
 
-void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
+void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
-    ModelStats m = model_stats(r->model);
+    ModelStats m = model_stats(r->source.model);
     if (changed) table_places(&r->stats, t);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->stats.noperator; k++)
@@ -115,7 +114,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
                  r->stats.check_absolute, r->stats.check_relative, *r->stats.check_note ? "; " : "",
                  r->stats.check_note);
     else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
-    if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
+    if (r->stats.opinion) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.opinion);
     if (r->stats.frozen_missing)
         text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);

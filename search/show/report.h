@@ -5,6 +5,6 @@
 
 /* Counts and costs by operator, and the total arithmetic; called before the reports. */
 void run_operators(Run *, const Graph *result);
-void run_table(Run *, const Derivation *, bool changed, Text *);
-void run_report(Run *, const Derivation *, bool changed, Text *);
+void run_table(const Run *, const Derivation *, bool changed, Text *);
+void run_report(const Run *, const Derivation *, bool changed, Text *);
 #endif

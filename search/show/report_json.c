@@ -15,31 +15,28 @@ static void json_pair(cJSON *o, const char *name, double before, double after) {
     else cJSON_AddNullToObject(p, "after");
 }
 
-static void json_rules(Run *r, const Derivation *d, cJSON *o) {
+static void json_rules(const Library *l, Arena *a, const Derivation *d, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "rules");
-    for (int k = 0; k < r->library.n; k++) {
+    for (int k = 0; k < l->n; k++) {
         if (!d->fired[k]) continue;
         cJSON *x = cJSON_CreateObject();
-        cJSON_AddStringToObject(x, "name", r->library.rule[k].rule->name);
-        cJSON_AddStringToObject(x, "id", r->library.rule[k].rule->id);
-        cJSON_AddStringToObject(x, "class",
-                                classes_text(r->arena, r->library.rule[k].rule->classes));
+        cJSON_AddStringToObject(x, "name", l->rule[k].rule->name);
+        cJSON_AddStringToObject(x, "id", l->rule[k].rule->id);
+        cJSON_AddStringToObject(x, "class", classes_text(a, l->rule[k].rule->classes));
         cJSON_AddNumberToObject(x, "count", d->fired[k]);
         cJSON_AddItemToArray(list, x);
     }
 }
 
-static void add_operators(Run *r, cJSON *o) {
-    const OpCost *v = r->stats.operators;
+static void add_operators(const RunStats *s, cJSON *o) {
+    const OpCost *v = s->operators;
     cJSON *all = cJSON_AddObjectToObject(o, "operators");
-    for (int k = 0; k < r->stats.noperator; k++)
-        json_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
+    for (int k = 0; k < s->noperator; k++) json_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
     all = cJSON_AddObjectToObject(o, "operator_flops");
-    for (int k = 0; k < r->stats.noperator; k++)
-        json_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
+    for (int k = 0; k < s->noperator; k++) json_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
 }
 
-static void add_kinds(Run *r, cJSON *o) {
+static void add_kinds(const RunStats *s, cJSON *o) {
     static const char *const names[] = {
 #define X(id, name) name,
         STEP_KINDS(X)
@@ -47,19 +44,19 @@ static void add_kinds(Run *r, cJSON *o) {
     };
     cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
     for (int k = 0; k < STEP_KIND_COUNT; k++)
-        if (r->stats.kinds[k].steps[0] + r->stats.kinds[k].steps[1])
-            json_pair(all, names[k], r->stats.kinds[k].seconds[0], r->stats.kinds[k].seconds[1]);
+        if (s->kinds[k].steps[0] + s->kinds[k].steps[1])
+            json_pair(all, names[k], s->kinds[k].seconds[0], s->kinds[k].seconds[1]);
 }
 
-static void add_check(Run *r, cJSON *o) {
+static void add_check(const Run *r, cJSON *o) {
     cJSON *c = cJSON_AddObjectToObject(o, "check");
     cJSON_AddBoolToObject(c, "done", r->stats.checked);
     cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
     cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
     cJSON_AddStringToObject(c, "note", r->stats.check_note);
     cJSON *outputs = cJSON_AddObjectToObject(c, "outputs");
-    for (int k = 0; r->stats.output && k < r->original.nout; k++) {
-        cJSON *x = cJSON_AddObjectToObject(outputs, model_output_name(r->model, k));
+    for (int k = 0; r->stats.output && k < r->source.original.nout; k++) {
+        cJSON *x = cJSON_AddObjectToObject(outputs, model_output_name(r->source.model, k));
         const char *const names[] = {"max_absolute", "max_relative"};
         for (int j = 0; j < 2; j++) {
             if (r->stats.output[k][j] >= 0)
@@ -67,30 +64,30 @@ static void add_check(Run *r, cJSON *o) {
             else cJSON_AddNullToObject(x, names[j]);
         }
     }
-    if (r->stats.second) cJSON_AddStringToObject(c, r->o->check_with, r->stats.second);
+    if (r->stats.opinion) cJSON_AddStringToObject(c, r->o->check_with, r->stats.opinion);
 }
 
-static void add_numbers(Run *r, cJSON *o) {
-    cJSON_AddNumberToObject(o, "regions", r->stats.regions);
-    cJSON_AddNumberToObject(o, "regions_unique", r->stats.regions_unique);
-    cJSON_AddNumberToObject(o, "steps", r->stats.steps);
-    cJSON_AddNumberToObject(o, "candidates", r->stats.candidates);
-    cJSON_AddNumberToObject(o, "costs_missing", r->stats.frozen_missing);
-    cJSON_AddNumberToObject(o, "seconds", run_seconds(r));
+static void add_numbers(const RunStats *s, double seconds, cJSON *o) {
+    cJSON_AddNumberToObject(o, "regions", s->regions);
+    cJSON_AddNumberToObject(o, "regions_unique", s->regions_unique);
+    cJSON_AddNumberToObject(o, "steps", s->steps);
+    cJSON_AddNumberToObject(o, "candidates", s->candidates);
+    cJSON_AddNumberToObject(o, "costs_missing", s->frozen_missing);
+    cJSON_AddNumberToObject(o, "seconds", seconds);
     cJSON_AddNumberToObject(o, "peak_mb", peak_mb());
-    cJSON_AddNumberToObject(o, "constants_growth", (double)r->stats.growth);
-    json_pair(o, "bytes", (double)r->stats.bytes_before, (double)r->stats.bytes_after);
-    json_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
-    json_pair(o, "predicted_seconds", r->stats.predicted_before, r->stats.predicted_after);
-    json_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
-    if (r->stats.cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", r->stats.cost_fault);
+    cJSON_AddNumberToObject(o, "constants_growth", (double)s->growth);
+    json_pair(o, "bytes", (double)s->bytes_before, (double)s->bytes_after);
+    json_pair(o, "flops", s->flops_before, s->flops_after);
+    json_pair(o, "predicted_seconds", s->predicted_before, s->predicted_after);
+    json_pair(o, "measured_seconds", s->measured_before, s->measured_after);
+    if (s->cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", s->cost_fault);
     else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
-static void json_places(Run *r, bool changed, cJSON *o) {
+static void json_places(const RunStats *s, bool changed, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "places");
-    for (int k = 0; k < r->stats.nplace && changed; k++) {
-        const PlaceGain *p = &r->stats.place[k];
+    for (int k = 0; k < s->nplace && changed; k++) {
+        const PlaceGain *p = &s->place[k];
         cJSON *x = cJSON_CreateObject();
         cJSON_AddItemToArray(list, x);
         cJSON_AddStringToObject(x, "node", p->node);
@@ -99,14 +96,14 @@ static void json_places(Run *r, bool changed, cJSON *o) {
         cJSON_AddBoolToObject(x, "timed", !p->expected);
         json_pair(x, "seconds", p->before, p->after);
     }
-    if (!changed && r->stats.reason) cJSON_AddStringToObject(o, "reason", r->stats.reason);
+    if (!changed && s->reason) cJSON_AddStringToObject(o, "reason", s->reason);
     else cJSON_AddNullToObject(o, "reason");
 }
 
-static void add_versions(Run *r, cJSON *o) {
+static void add_versions(const Run *r, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "versions");
     Text t = text_new(r->arena);
-    run_versions(r, &t);
+    versions_print(r->o, r->o->report != NULL, &t);
     for (const char *line = t.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *word = line + strspn(line, " ");
         if (word > line)
@@ -117,25 +114,26 @@ static void add_versions(Run *r, cJSON *o) {
 
 static void drop(void *json) { cJSON_Delete(json); }
 
-void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
-    ModelStats m = model_stats(r->model);
+void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
+    const RunStats *s = &r->stats;
+    ModelStats m = model_stats(r->source.model);
     Cleanup *cleanup = ARENA_NEW(r->arena, Cleanup, 2);
     cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
     cleanup_add(r->escape, &cleanup[0], drop, o);
     cJSON_AddStringToObject(o, "isomer", isomer_version());
     add_versions(r, o);
-    cJSON_AddStringToObject(o, "model_digest", r->digest);
+    cJSON_AddStringToObject(o, "model_digest", r->source.digest);
     cJSON_AddBoolToObject(o, "changed", changed);
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
     cJSON_AddNumberToObject(nodes, "total", m.nodes);
     cJSON_AddNumberToObject(nodes, "understood", m.understood);
     cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
-    add_operators(r, o);
-    add_kinds(r, o);
-    json_rules(r, d, o);
+    add_operators(s, o);
+    add_kinds(s, o);
+    json_rules(&r->library, r->arena, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
-    json_places(r, changed, o);
-    add_numbers(r, o);
+    json_places(s, changed, o);
+    add_numbers(s, run_seconds(r), o);
     add_check(r, o);
     char *text = cJSON_Print(o);
     cleanup_add(r->escape, &cleanup[1], cJSON_free, text);

@@ -4,14 +4,16 @@
 #include "search/show/picture.h"
 #include <string.h>
 
-bool run_can_show(Run *r) { return !r->o->html || picture_program(r->arena, r->error); }
+bool run_can_show(const IsomerOptions *o, Arena *a, Error *e) {
+    return !o->html || picture_program(a, e);
+}
 
-static bool copy_texts(Run *r, const Changes *changes, IsomerResult *out) {
+static bool copy_texts(const Run *r, const Changes *changes, IsomerResult *out) {
     Text t = text_new(r->arena);
     if (r->o->diff) changes_print(changes, &t);
     for (int k = 0; k < r->o->explain.n; k++)
         if (!changes_explain(changes, r->o->explain.v[k], &t)) return false;
-    out->changes = run_text(r, &t);
+    out->changes = run_text(r->escape, &t);
     return true;
 }
 
@@ -24,7 +26,7 @@ bool run_make_views(Run *r, const Derivation *d, IsomerResult *out, Views *v) {
     return !r->o->html || v->pictures;
 }
 
-bool run_write_views(Run *r, const Views *v, bool changed) {
+bool run_write_views(const Run *r, const Views *v, bool changed) {
     if (!r->o->dot && !r->o->html) return true;
     Text dot = text_new(r->arena), page = text_new(r->arena);
     if (r->o->dot) picture_both(v->changes, &dot);
@@ -38,14 +40,12 @@ static const char *first_line(Arena *a, const char *text) {
     return arena_string(a, text, strcspn(text, "\n"));
 }
 
-bool run_list_rules(Run *r, IsomerResult *out) {
-    Text t = text_new(r->arena);
-    for (int k = 0; k < r->library.n; k++) {
-        const Rule *rule = r->library.rule[k].rule;
-        text_add(&t, "%-3s %-34s %s %-20s %s\n", r->library.rule[k].on ? "on" : "off", rule->name,
-                 rule->id, classes_text(r->arena, rule->classes),
-                 first_line(r->arena, rule->comment));
+void run_list_rules(const Library *l, Arena *a, IsomerResult *out) {
+    Text t = text_new(a);
+    for (int k = 0; k < l->n; k++) {
+        const Rule *rule = l->rule[k].rule;
+        text_add(&t, "%-3s %-34s %s %-20s %s\n", l->rule[k].on ? "on" : "off", rule->name, rule->id,
+                 classes_text(a, rule->classes), first_line(a, rule->comment));
     }
-    out->table = run_text(r, &t);
-    return true;
+    out->table = run_text(arena_escape(a), &t);
 }

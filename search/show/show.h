@@ -11,8 +11,9 @@ typedef struct Views {
 
 /* Output that only an option asks for: checked before the search, made before anything is written.
  */
-bool run_can_show(Run *);
+bool run_can_show(const IsomerOptions *, Arena *, Error *);
 bool run_make_views(Run *, const Derivation *, IsomerResult *, Views *);
-bool run_write_views(Run *, const Views *, bool changed);
-bool run_list_rules(Run *, IsomerResult *);
+bool run_write_views(const Run *, const Views *, bool changed);
+/* As `table`. */
+void run_list_rules(const Library *, Arena *, IsomerResult *);
 #endif

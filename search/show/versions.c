@@ -7,10 +7,10 @@
 
 const char *isomer_version(void) { return ISOMER_VERSION; }
 
-void run_versions(Run *r, Text *t) {
+void versions_print(const IsomerOptions *o, bool backend, Text *t) {
     options_version(t, "");
     text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), cJSON_Version(),
              npz_version());
     onnx_versions(t);
-    if (!r->model || r->o->report) backend_version(r->o->backend, t);
+    if (backend) backend_version(o->backend, t);
 }

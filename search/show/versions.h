@@ -3,6 +3,6 @@
 #define ISOMER_VERSIONS_H
 #include "search/run.h"
 
-/* As --version prints them, without the program's name. */
-void run_versions(Run *, Text *);
+/* As --version prints them, without the program's name; backend: with those of the back end. */
+void versions_print(const IsomerOptions *, bool backend, Text *);
 #endif

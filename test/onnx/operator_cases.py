@@ -139,7 +139,7 @@ def bitwise(case):
 
 def quantize(case):
     """One scale, one a place of an axis, or one a block of it; halves of its steps, far numbers and
-    what is no number among the elements."""
+    what is not a number among the elements."""
     axis, kind = int(case.draw("axis")), case.below(3)
     shape, block = [2, 3, 8], 1 + case.below(4)
     parameters = [] if kind == 0 else [shape[axis]] if kind == 1 else shape.copy()

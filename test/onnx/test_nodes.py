@@ -108,7 +108,7 @@ def differs(case, have, want):
     for a, b in zip(have, want, strict=True):
         b = tensor(b)
         if b is None:
-            return "a result that is no tensor of numbers"
+            return "a result that is not a tensor of numbers"
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
         if any(word in case.name for word in RANDOM):

@@ -295,7 +295,7 @@ def feeds(case, options, classes, seed):
     values, graph = options.values, case.model.graph
     lost = values == "large" and bool(classes & {"defines", "drops", "overflows"})
     if hides(graph) and (lost or values == "nan" and not classes <= {"exact"}):
-        return  # what is no number in one of them may become a number, another one
+        return  # what is not a number in one of them may become a number, another one
     odd = lost or values == "nan"
     if values == "nan" and classes <= {"exact"}:
         values = "infinite"
@@ -453,7 +453,7 @@ def plainly(model, feed):
 
 
 def executed(case, bench, feed, original, exact, done):
-    """Our own executor on the original against ONNX Runtime, or against the reference."""
+    """The built-in runtime on the original against ONNX Runtime, or against the reference."""
     if feed is None or case.external or any(i.default and i.name not in feed for i in case.inputs):
         return
     data = [feed.get(i.name) for i in case.model.graph.input]

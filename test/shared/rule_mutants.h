@@ -25,6 +25,6 @@ typedef enum Mutation {
 const char *mutation_word(Mutation);
 
 /* One mutant of the rule named NAME-k, without axis blocks, in *out; which place is drawn. false:
-   this mutation has no place in it, or what comes out is no rule, or is the same rule. */
+   this mutation has no place in it, or what comes out is not a rule, or is the same rule. */
 bool rule_mutant(Arena *, const Rule *, int k, Mutation, Random *, Rule *out);
 #endif

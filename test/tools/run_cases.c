@@ -95,7 +95,7 @@ static bool inputs_fit(const Cases *c, World *w, const Model *m, const void **in
         int64_t dim[RANK_MAX], n;
         if (!x || !t->known || t->dim.n != x->rank || !oracle_dims(w, t, (Sizes){0}, dim, &n) ||
             element_bytes(t->dtype, n) != x->bytes)
-            return printf("cannot input: %s is no tensor of numbers\n", model_input_name(m, k)),
+            return printf("cannot input: %s is not a tensor of numbers\n", model_input_name(m, k)),
                    false;
         in[k] = x->data;
     }

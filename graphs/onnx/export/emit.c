@@ -3,6 +3,7 @@
    ONNX broadcasts by itself is not written: `broadcast`, and reshapes that only drop or add leading
    1s, are looked through where the sizes of the result stay the same. */
 #include "graphs/onnx/export/emit_draft.h"
+#include "graphs/onnx/item_text.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,30 +30,32 @@ static bool in_capitals(Draft *d) {
     return true;
 }
 
-static bool export_item(Draft *d, char *text) {
-    char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
-    if (same) {
-        *same = 0;
-        if (*text != '+') return true;
-        bool number = same[2] == '-' || (same[2] >= '0' && same[2] <= '9');
-        if (number) return draft_int(d, text + 1, atoll(same + 2));
-        return draft_new(d, text + 1, EMIT_STRING)->text = same + 2, true;
-    }
-    if (colon && !equal) {
-        *colon = 0;
-        return strcmp(colon + 1, "ignore") == 0 || item_export(d, text, colon + 1);
-    }
-    if (equal) *equal = 0;
-    int attr = draft_attr(d, text);
-    char *theirs = equal ? equal + 1 : text, *bar = strchr(theirs, '|');
+static bool export_equals(Draft *d, const Item *item) {
+    const char *value = item->value;
+    if (!item->written) return true;
+    if (*value == '-' || (*value >= '0' && *value <= '9'))
+        return draft_int(d, item->theirs, atoll(value));
+    return draft_new(d, item->theirs, EMIT_STRING)->text = value, true;
+}
+
+static bool export_item(Draft *d, const Item *item) {
+    if (item->kind == ITEM_EQUALS) return export_equals(d, item);
+    if (item->kind == ITEM_IGNORED) return true;
+    if (item->kind == ITEM_SPECIAL) return item_export(d, item->ours, item->value);
+    const int attr = draft_attr(d, item->ours);
     if (attr < 0) return draft_fail(d, "an attribute that the operator does not have");
-    char *last = &theirs[strlen(theirs) - 1];
-    if (*last == '^') return *last = 0, draft_put(d, theirs, attr) && in_capitals(d);
-    if (*last == '!') return *last = 0, export_fixed(d, attr, theirs);
-    if (bar) *bar = 0;
-    return strncmp(theirs, "input:", 6) == 0
-               ? draft_input(d, attr, atoi(theirs + 6), strchr(theirs, '[') != NULL)
-               : draft_put(d, theirs, attr);
+    if (item->kind == ITEM_FIXED) return export_fixed(d, attr, item->value);
+    if (item->kind == ITEM_INPUT) return draft_input(d, attr, item->input, item->list);
+    return draft_put(d, item->theirs, attr) && (!item->capitals || in_capitals(d));
+}
+
+/* Attributes first, then what is written as inputs among our own. */
+static bool items_export(Draft *d, const char *items) {
+    Item item;
+    for (int pass = 0; pass < 2; pass++)
+        for (const char *at = items; item_next(d->w->arena, &at, &item);)
+            if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !export_item(d, &item)) return false;
+    return true;
 }
 
 /* ---- inputs */
@@ -83,20 +86,13 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
-/* One entry of the table: attributes first, then what is written as inputs among our own. */
+/* One entry of the table. */
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
     d->filled = 0;
     d->broadcasts = d->node.op->flags & OP_BROADCASTS ? BROADCASTS_ALL : BROADCASTS_NONE;
-    for (int pass = 0; pass < 2; pass++)
-        for (const char *at = map->attrs; at && *(at += strspn(at, " "));) {
-            size_t n = strcspn(at, " ");
-            char *item = arena_string(d->w->arena, at, n);
-            bool later = strchr(item, ':') && !strchr(item, '=');
-            if (later == (pass == 1) && !export_item(d, item)) return false;
-            at += n;
-        }
+    if (!items_export(d, map->attrs)) return false;
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
           *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
@@ -121,7 +117,7 @@ static bool kept_reduction(World *w, Node y, Node *inner) {
     if (k < 0) k = inner->op->attrs ? attrs_find(inner->op->attrs, "axis") : -1;
     bool keeps = false;
     for (const OnnxMap *e = inner->op->onnx; e && e->type; e++)
-        keeps |= e->attrs && strstr(e->attrs, "keepdims:");
+        keeps |= items_have_special(w->arena, e->attrs, "keepdims", NULL);
     if (!keeps || k < 0 || !inner->nin) return false;
     Attr attr[ATTRS_MAX];
     sig_attr(w, inner->sig, attr);
@@ -158,8 +154,8 @@ static bool by_table(Model *m, Node node, bool kept, const EmitContext *context,
                        .context = context,
                        .e = out,
                        .kept = kept};
-            if (!valid_at(e, version_of(m, e)) || (pass == 0 && !strstr(e->attrs, "axes:spatial")))
-                continue;
+            const bool spatial = items_have_special(m->w->arena, e->attrs, "axes", "spatial");
+            if (!valid_at(e, version_of(m, e)) || (pass == 0 && !spatial)) continue;
             if (entry_export(&d, e, context)) return true;
             if (!*why) *why = d.why;
         }

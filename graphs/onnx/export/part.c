@@ -159,7 +159,7 @@ static bool put_initializer(Part *p, NameId id) {
     }
     if (!constant_get(m->w, name->value, &t, &bytes) ||
         !poly_constant(m->w, type_count(m->w, &t), &count))
-        return part_refused(p, "it needs an initializer that is no constant");
+        return part_refused(p, "it needs an initializer that is not a constant");
     for (int k = 0; k < t.dim.n; k++) poly_constant(m->w, t.dim.v[k], &dim[k]);
     Text head = text_new(p->a);
     Pieces message = pieces_new(p->a);

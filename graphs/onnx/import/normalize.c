@@ -1,15 +1,14 @@
 /* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap;
-   its items are described in ops/operator/operator.h and in
-   items.def). Entries are tried in order; an entry fails as soon as an
-   item does, and the node that no entry fits is opaque: its bytes are carried through, it has the
-   types that the file says, and the reason is kept. Invariant: the result depends on the node, its
-   input values and the model only, so a node can be normalised again on other inputs to see whether
-   it still stands. */
+   its items are described in ops/operator/operator.h and in items.def). Entries are tried in order;
+   an entry fails as soon as an item does. The node that no entry fits is opaque: its bytes are
+   carried through, it has the types that the file says, and the reason is kept. Invariant: the
+   result depends on the node, its input values and the model only, so a node can be normalized
+   again on other inputs to see whether it still stands. */
 #include "graphs/onnx/import/import.h"
+#include "graphs/onnx/item_text.h"
 #include "ops/core/element.h"
 #include "graphs/shapevalue.h"
 #include "onnx.pb-c.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,42 +39,26 @@ static bool must_equal(Import *s, const char *name, const char *value) {
     return same || import_fail(s, "attribute %s is not %s", name, value);
 }
 
-/* One item; `text` may be changed. */
-static bool import_item(Import *s, char *text) {
-    char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
-    if (same) return *same = 0, must_equal(s, text + (*text == '+'), same + 2);
-    if (colon && !equal) {
-        *colon = 0;
-        OnnxAttr t;
-        if (strcmp(colon + 1, "ignore") == 0) return onnx_attr(s, text, &t), true;
-        return item_import(s, text, colon + 1) && !s->why;
-    }
-    if (equal) *equal = 0;
-    int attr = op_attr_index(s->op, text);
+static bool import_item(Import *s, const Item *item) {
+    OnnxAttr t;
+    if (item->kind == ITEM_EQUALS) return must_equal(s, item->theirs, item->value);
+    if (item->kind == ITEM_IGNORED) return onnx_attr(s, item->theirs, &t), true;
+    if (item->kind == ITEM_SPECIAL) return item_import(s, item->ours, item->value) && !s->why;
+    const int attr = op_attr_index(s->op, item->ours);
     if (attr < 0)
         return import_fail(
             s, "bug: the ONNX table of %s names an attribute %s that the operator lacks",
-            s->op->name, text);
-    char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
-    if (source[strlen(source) - 1] == '!')
-        return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
-    if (source[strlen(source) - 1] == '^') source[strlen(source) - 1] = 0;
-    if (bar) *bar = 0;
-    OnnxAttr t;
-    if (strncmp(source, "input:", 6) == 0) return give_input(s, attr, atoi(source + 6));
-    if (onnx_attr(s, source, &t)) return give_attr(s, attr, &t);
-    return !bar || give_input(s, attr, atoi(bar + 7));
+            s->op->name, item->ours);
+    if (item->kind == ITEM_FIXED) return give_fixed(s, attr, item->value);
+    if (item->kind == ITEM_ATTR && onnx_attr(s, item->theirs, &t)) return give_attr(s, attr, &t);
+    return item->input < 0 || give_input(s, attr, item->input);
 }
 
 static bool items_import(Import *s, const char *items) {
+    Item item;
     for (int pass = 0; pass < 2; pass++)
-        for (const char *at = items; at && *(at += strspn(at, " "));) {
-            size_t n = strcspn(at, " ");
-            char *item = arena_string(s->w->arena, at, n);
-            bool special = strchr(item, ':') && !strchr(item, '=');
-            if (special == (pass == 1) && !import_item(s, item)) return false;
-            at += n;
-        }
+        for (const char *at = items; item_next(s->w->arena, &at, &item);)
+            if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !import_item(s, &item)) return false;
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)
         if (!(s->named >> k & 1))
             return import_fail(s, "attribute %s is not supported",

@@ -1,0 +1,61 @@
+/* item_text.c -- items are told apart by the first mark that they have: ==, then : before any =,
+   then what stands behind the = and at the end. */
+#include "graphs/onnx/item_text.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char input_mark[] = "input:";
+enum { INPUT_MARK = sizeof input_mark - 1 };
+
+/* What fills our attribute: source is what stands behind the =, or the attribute's own name. */
+static Item item_filling(const char *ours, char *source) {
+    Item item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};
+    char *last = &source[strlen(source) - 1], *bar = strchr(source, '|');
+    if (*last == '!') {
+        *last = 0;
+        return item.kind = ITEM_FIXED, item.value = source, item;
+    }
+    if (!strncmp(source, input_mark, INPUT_MARK)) {
+        item.kind = ITEM_INPUT;
+        item.input = atoi(source + INPUT_MARK);
+        return item.list = strchr(source, '[') != NULL, item;
+    }
+    item.capitals = *last == '^';
+    if (item.capitals) *last = 0;
+    if (bar) *bar = 0, item.input = atoi(bar + 1 + INPUT_MARK);
+    return item.theirs = source, item;
+}
+
+static Item item_parse(char *text) {
+    char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
+    const bool written = *text == '+';
+    if (same) {
+        *same = 0;
+        return (Item){ITEM_EQUALS, NULL, text + written, same + 2, -1, false, false, written};
+    }
+    if (colon && !equal) {
+        *colon = 0;
+        if (!strcmp(colon + 1, "ignore"))
+            return (Item){.kind = ITEM_IGNORED, .theirs = text, .input = -1};
+        return (Item){.kind = ITEM_SPECIAL, .ours = text, .value = colon + 1, .input = -1};
+    }
+    if (!equal) return item_filling(text, text);
+    *equal = 0;
+    return item_filling(text, equal + 1);
+}
+
+bool item_next(Arena *a, const char **list, Item *out) {
+    if (!*list || !*(*list += strspn(*list, " "))) return false;
+    const size_t n = strcspn(*list, " ");
+    *out = item_parse(arena_string(a, *list, n));
+    *list += n;
+    return true;
+}
+
+bool items_have_special(Arena *a, const char *list, const char *ours, const char *name) {
+    for (Item item; item_next(a, &list, &item);)
+        if (item.kind == ITEM_SPECIAL && !strcmp(item.ours, ours) &&
+            (!name || !strcmp(item.value, name)))
+            return true;
+    return false;
+}

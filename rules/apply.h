@@ -1,0 +1,10 @@
+/* apply.h -- what the right side of a rule is at a match. */
+#ifndef ISOMER_RULES_APPLY_H
+#define ISOMER_RULES_APPLY_H
+#include "rules/match.h"
+
+/* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the
+   reason: it does not type there, or a condition, a need or an equality of types is not
+   entailed. */
+bool match_apply(World *, Arena *, Facts *, const Match *, Value to[], Error *);
+#endif

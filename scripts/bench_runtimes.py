@@ -1,0 +1,251 @@
+"""Times whole models on the built-in runtime, ONNX Runtime and, where installed, OpenVINO; writes
+the table test/bench/RUNTIMES.md.
+
+Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the table
+ISOMER_ZOO, or the tables named: lines of name, path and the options that describe the feed, tabs
+between. Every runtime gets the original file, as many threads as said, denormals flushed, float32
+inference; ours chooses its algorithms by a cost file, which the first run fills. Rounds of all
+runtimes take turns and the least time of each counts: on a shared machine noise only adds. With
+words, only models whose names contain one of them are run, and nothing is written.
+"""
+
+import argparse, csv, datetime, math, os, platform, re, shlex, subprocess, sys, time
+import onnxruntime
+from bench import WORK, call, prepared
+from markdown_page import page, table
+from onnx_tools import ROOT, Feed, add_feed_options, model_table, one_line, session, shape_options
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
+TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)  # of run-model --repeat
+STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){3}(\S+)")  # of run-model --profile
+UNITS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
+ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
+
+
+class Ours:
+    """run-model as a process for every round."""
+
+    name = "ours"
+
+    def __init__(self, path, words, threads):
+        self.command = [os.path.join(BUILD, "run-model"), path, "--threads", str(threads)] + words
+        self.command += ["--cost-db", os.path.join(WORK, f"runtimes-{threads}.db")]
+        self.start = call(self.command)[0]
+
+    def round(self, repeat):
+        _, _, text = call(self.command + ["--repeat", str(repeat)])
+        found = TIME.search(text)
+        return float(found[1]) * UNITS[found[2]]
+
+
+class OnnxRuntime:
+    name = "ONNX Runtime"
+
+    def __init__(self, path, feed, threads):
+        self.session = session(path, threads)
+        self.values = feed.draw(self.session.get_inputs())
+        self.run()
+
+    def run(self):
+        self.session.run(None, self.values)
+
+    def round(self, repeat):
+        best = math.inf
+        for _ in range(repeat):
+            start = time.perf_counter()
+            self.run()
+            best = min(best, time.perf_counter() - start)
+        return best * 1e3
+
+
+class OpenVino(OnnxRuntime):
+    name = "OpenVINO"
+
+    def __init__(self, path, values, threads):
+        import openvino
+
+        core = openvino.Core()
+        model = core.read_model(path)
+        model.reshape({name: list(array.shape) for name, array in values.items()})
+        self.request = core.compile_model(
+            model,
+            "CPU",
+            {
+                "INFERENCE_NUM_THREADS": str(threads),
+                "NUM_STREAMS": "1",
+                "INFERENCE_PRECISION_HINT": "f32",
+                "CPU_DENORMALS_OPTIMIZATION": True,
+            },
+        ).create_infer_request()
+        self.values = values
+        self.run()
+
+    def run(self):
+        self.request.infer(self.values)
+
+
+def tables(paths):
+    """(name, file, feed options) of the models in tables."""
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for name, model, words in csv.reader(file, delimiter="\t"):
+                yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
+
+
+def public():
+    for row in model_table():
+        words = shape_options(row)
+        for value in row["values"].split():
+            words += ["--input", value] if value != "-" else []
+        yield row["name"], prepared(row), words
+
+
+def costliest(ours):
+    """The two operators that take most of our time, with their shares."""
+    shares = {}
+    for found in map(STEP.match, call(ours.command + ["--profile"])[2].splitlines()):
+        if found:
+            shares[found[2]] = shares.get(found[2], 0.0) + float(found[1])
+    first = sorted(shares.items(), key=lambda each: -each[1])[:2]
+    return ", ".join(f"{operator} {share:.0f} %" for operator, share in first)
+
+
+def measured(name, path, words, threads):
+    """A row: milliseconds by runtime, seconds of our first run, reasons of what does not run."""
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    feed = Feed(parser.parse_args(words))
+    row = {"name": name, "missing": {}}
+    runners = [Ours(path, words, threads)]
+    theirs = OnnxRuntime(path, feed, threads)
+    runners.append(theirs)
+    try:
+        runners.append(OpenVino(path, theirs.values, threads))
+    except ImportError:
+        pass
+    except Exception as error:  # whatever it cannot do is a gap in its column
+        row["missing"]["OpenVINO"] = one_line(error)
+    row["start"] = runners[0].start
+    times = {runner.name: runner.round(2) for runner in runners}
+    for _ in range(ROUNDS):
+        for runner in runners:
+            repeat = max(2, min(1000, int(MILLISECONDS / times[runner.name])))
+            times[runner.name] = min(times[runner.name], runner.round(repeat))
+    row["times"] = times
+    row["step"] = costliest(runners[0]) if times["ONNX Runtime"] < times["ours"] else ""
+    return row
+
+
+def ratio(row, name):
+    other = row["times"].get(name)
+    return other / row["times"]["ours"] if other else None
+
+
+def mean(rows, name):
+    """Geometric mean of another runtime's time over ours."""
+    shares = [math.log(ratio(row, name)) for row in rows if ratio(row, name)]
+    return math.exp(sum(shares) / len(shares)) if shares else float("nan")
+
+
+def cell(value, digits):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def section(title, rows, failed):
+    rows = sorted(rows, key=lambda row: ratio(row, "ONNX Runtime"))
+    lines = [
+        f"## {title}",
+        "",
+        f"{len(rows)} models; geometric mean of ONNX Runtime's time over ours "
+        f"{mean(rows, 'ONNX Runtime'):.2f}, of OpenVINO's {mean(rows, 'OpenVINO'):.2f}.",
+        "",
+    ]
+    lines += table(
+        ["model", "ours, ms", "ONNX Runtime", "OpenVINO", "speed", "against OpenVINO"]
+        + ["first run, s", "where slower, what takes most of our time"],
+        [
+            [row["name"]]
+            + [cell(row["times"].get(each), 2) for each in ("ours", "ONNX Runtime", "OpenVINO")]
+            + [cell(ratio(row, each), 2) for each in ("ONNX Runtime", "OpenVINO")]
+            + [f"{row['start']:.1f}", row["step"]]
+            for row in rows
+        ],
+    )
+    lines += [""] + [f"- {name}: {why}" for name, why in failed]
+    for row in rows:
+        lines += [f"- {row['name']}, {name}: {why}" for name, why in row["missing"].items()]
+    return lines + [""]
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        found = re.search(r"model name\s*: (.*)", file.read())
+    return found[1] if found else platform.machine()
+
+
+def versions():
+    try:
+        import openvino
+
+        other = f"OpenVINO {openvino.__version__.split('-')[0]}"
+    except ImportError:
+        other = "OpenVINO not installed"
+    own = call([os.path.join(BUILD, "run-model"), "--version"])[2].splitlines()[0]
+    return f"{own}, ONNX Runtime {onnxruntime.__version__}, {other}"
+
+
+def group(title, models, words, threads):
+    rows, failed = [], []
+    for name, path, feed in models:
+        if words and not any(word in name for word in words):
+            continue
+        try:
+            rows.append(measured(name, path, feed, threads))
+        except Exception as error:  # one model that fails is one line of the page
+            failed.append((name, one_line(error)))
+            print(f"{name}: {one_line(error)}", file=sys.stderr)
+            continue
+        row = rows[-1]
+        print(
+            f"{cell(ratio(row, 'ONNX Runtime'), 2):>6} {cell(ratio(row, 'OpenVINO'), 2):>6}  "
+            + " ".join(f"{each} {value:.2f}" for each, value in row["times"].items())
+            + f"  first {row['start']:.1f} s  {name}  {row['step']}",
+            flush=True,
+        )
+    print(f"{title}: {mean(rows, 'ONNX Runtime'):.3f} {mean(rows, 'OpenVINO'):.3f}")
+    return section(title, rows, failed), len(failed)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("words", nargs="*", help="only models with these in their names")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--table", action="append", default=[], help="a table of models instead")
+    options = parser.parse_args()
+    os.makedirs(WORK, exist_ok=True)
+    groups = [("Public models", public())] if not options.table else []
+    zoo = options.table or [path for path in [os.environ.get("ISOMER_ZOO")] if path]
+    groups += [
+        (os.path.basename(os.path.dirname(os.path.abspath(path))), tables([path])) for path in zoo
+    ]
+    lines = [
+        "# Whole models on three runtimes",
+        "",
+        f"Written by `scripts/bench-runtimes` on {datetime.date.today()}: {versions()}; "
+        f"{processor()}; threads: {options.threads}. {__doc__.split(chr(10) * 2)[1]}",
+        "",
+    ]
+    wrong = 0
+    for title, models in groups:
+        text, failed = group(title, models, options.words, options.threads)
+        lines += text
+        wrong += failed
+    if not options.words and not options.table:
+        with open(PAGE, "w", encoding="utf-8") as file:
+            file.write(page(lines))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -96,8 +96,10 @@ static int best_of(const CommandSearch *s) {
     return best;
 }
 
-static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n) {
+/* *usable (may be NULL): it can be written and does not make the file too large. */
+static bool make_listed(CommandSearch *s, Candidate c, int list[], int *n, bool *usable) {
     if (!wholes_make(s, c, &list[*n])) return false;
+    if (usable) *usable = list[*n] >= 0;
     *n += list[*n] > 0;
     return true;
 }
@@ -118,24 +120,42 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
+/* The strongest sets, each alone. A set that cannot be used alone leaves all[]. */
+static bool add_alone(CommandSearch *s, int nset, const int set[], bool all[], int list[], int *n) {
+    const int most = affordable(s);
+    double sum;
+    for (int k = 0; k < nset && *n < most; k++) {
+        bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset), usable;
+        one[set[k]] = true;
+        if (!make_listed(s, of_sets(s, one, &sum), list, n, &usable)) return false;
+        all[set[k]] = usable;
+    }
+    return true;
+}
+
+/* All sets together; if that cannot be used, the strongest that can. */
+static bool add_together(CommandSearch *s, int nset, const int set[], bool all[], int list[],
+                         int *n) {
+    double sum;
+    bool usable, *strong = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    if (!nset) return true;
+    if (!make_listed(s, of_sets(s, all, &sum), list, n, &usable)) return false;
+    for (int k = 0; k < nset; k++) strong[set[k]] = all[set[k]];
+    return usable || make_listed(s, of_sets(s, strong, &sum), list, n, NULL);
+}
+
 /* All sets together, each of the strongest alone, and rules wherever they match. */
 static bool first_batch(CommandSearch *s, int nset, const int set[]) {
-    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 1), n = 0;
+    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 2), n = 0;
     bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
-    double sum;
     for (int k = 0; k < s->places.nset; k++) all[k] = true;
-    const ModelCandidate together = of_sets(s, all, &sum);
-    s->promised = sum;
-    run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, sum * 1e3, s->base * 1e3);
-    const bool hopeless = sum < HOPELESS * s->base;
-    if (nset && !hopeless && !make_listed(s, together, list, &n)) return false;
+    of_sets(s, all, &s->promised);
+    run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
+            s->base * 1e3);
+    const bool hopeless = s->promised < HOPELESS * s->base;
+    if (!hopeless && !add_alone(s, nset, set, all, list, &n)) return false;
+    if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, hopeless, list, &n)) return false;
-    const int most = affordable(s);
-    for (int k = 0; k < nset && !hopeless; k++) {
-        bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset);
-        one[set[k]] = true;
-        if (n < most && !make_listed(s, of_sets(s, one, &sum), list, &n)) return false;
-    }
     return !n || wholes_measure(s, n, list, false);
 }
 
@@ -174,7 +194,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
                             : !without_rule(s, from, k, &c))
             break;
-        if (!make_listed(s, c, list, &n)) return false;
+        if (!make_listed(s, c, list, &n, NULL)) return false;
     }
     if (n && !wholes_measure(s, n, list, false)) return false;
     for (int k = 0; k < n; k++) {

@@ -43,6 +43,7 @@ typedef struct RunStats {
     int nplace;
     const PlaceGain *place; /* the largest gain first */
     const char *reason;     /* why nothing gains; NULL: it is not known */
+    const char *headroom;   /* lines on how far the original is from the machine's roofline; or NULL */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */

@@ -106,6 +106,23 @@ static bool extend_seeds(CommandSearch *s) {
     return true;
 }
 
+/* All nodes that any rule touches take too little for a gain. */
+static bool little_touched(CommandSearch *s) {
+    const Profile *p = &s->profile;
+    double sum = p->other;
+    if (!p->known) return false;
+    bool *seen = ARENA_NEW(s->r->arena, bool, p->n);
+    for (int k = 0; k < s->places.n; k++)
+        for (int j = 0; j < s->places.place[k].n; j++) {
+            const int node = s->places.place[k].node[j];
+            if (!seen[node]) sum += p->seconds[node];
+            seen[node] = true;
+        }
+    run_say(s->r, "%.1f s: rules touch nodes of %.3f of %.3f ms", run_seconds(s->r), sum * 1e3,
+            p->total * 1e3);
+    return sum < HOPELESS * p->total;
+}
+
 /* Rules alone, each with what follows; then the best of what came last, with what follows it. */
 static bool price(CommandSearch *s) {
     Run *r = s->r;
@@ -114,15 +131,19 @@ static bool price(CommandSearch *s) {
     s->prices =
         (Pricing){.r = r,
                   .places = &s->places,
+                  .profile = &s->profile,
                   .folder = s->folder->path,
                   .device = s->device,
                   .timer = wholes_time_part,
                   .user = s,
                   .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
                   .least = SHARE * whole,
+                  .least_most = SHARE * s->profile.total,
                   .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
                   .hopeful = HOPELESS * s->base};
-    if (!extend_seeds(s) || !price_places(&s->prices)) return false;
+    if (!extend_seeds(s)) return false;
+    s->prices.ended = little_touched(s);
+    if (!price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
@@ -250,14 +271,25 @@ static double seconds_given(const IsomerOptions *o) {
                                          : 120;
 }
 
+/* And what it says of the original, for those whom nothing gains. */
+static bool see_profile(CommandSearch *s) {
+    Run *r = s->r;
+    if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
+    if (!s->profile.known) return true;
+    Text t = text_new(r->arena);
+    profile_headroom(r, &s->profile, &s->places, &t);
+    r->stats.headroom = t.data;
+    return true;
+}
+
 static bool choose(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->limit = seconds_given(r->o);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
+    if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
     if (!s->places.n) return keep_reason(s), true;
-    if (!wholes_start(s)) return false;
     s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
     return price(s) && combine(s, &best) && confirm(s, best, d);
 }

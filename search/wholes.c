@@ -211,7 +211,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     return true;
 }
 
-static bool write_original(CommandSearch *s) {
+bool wholes_write(CommandSearch *s) {
     Run *r = s->r;
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
@@ -224,12 +224,10 @@ static bool write_original(CommandSearch *s) {
     return true;
 }
 
-static bool time_original(CommandSearch *s) {
+bool wholes_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
     s->base = t.seconds;
     return remember(s, &s->v[0], false);
 }
-
-bool wholes_start(CommandSearch *s) { return write_original(s) && time_original(s); }

@@ -119,6 +119,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
         text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
+    if (!changed && r->stats.headroom) text_add(t, "%s", r->stats.headroom);
     if (r->source.memory)
         text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
                     "the nodes in them\n");

@@ -97,7 +97,7 @@ static int best_of(const CommandSearch *s) {
 }
 
 /* *usable (may be NULL): it can be written and does not make the file too large. */
-static bool make_listed(CommandSearch *s, Candidate c, int list[], int *n, bool *usable) {
+static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
     if (!wholes_make(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;
     *n += list[*n] > 0;
@@ -114,8 +114,8 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
         if (!open[k] && (hopeless || !s->places.set[k].whole)) continue;
         m += !s->places.set[k].whole;
-        if (!make_listed(s, (ModelCandidate){.everywhere = s->places.set[k].use}, list, n))
-            return false;
+        const ModelCandidate c = {.everywhere = s->places.set[k].use};
+        if (!make_listed(s, c, list, n, NULL)) return false;
     }
     return true;
 }

@@ -6,7 +6,7 @@ Prints, on one thread, each time the least of some runs:
     node K SECONDS          node K of the file, from 0; nodes that were fused into it have none
     other TYPE SECONDS      operators that it added, or that no node of the file is named by
 ONNX Runtime names what it fuses after one of the nodes, or after the value that comes out; nodes
-get a number as their name first.
+get a number as their name first, and of a fused chain the node of the kernel's operator counts.
 """
 
 import argparse, collections, json, os, re, sys, tempfile, time
@@ -16,15 +16,16 @@ from onnx_tools import Feed, add_feed_options, one_line, session, session_option
 RUNS, SECONDS = 9, 1.5
 NUMBERED = re.compile(r"isomer_(\d+)_")
 SUFFIX = "_kernel_time"
+CHAIN = 4  # nodes of a fused chain
 
 
 def numbered(path):
-    """The model with a number as each node's name, and the node that makes each value."""
+    """The model with a number as each node's name, its nodes, and which makes each value."""
     model = onnx.load(path)
     for k, node in enumerate(model.graph.node):
         node.name = f"isomer_{k}_"
     makers = {name: k for k, node in enumerate(model.graph.node) for name in node.output if name}
-    return model.SerializeToString(), makers
+    return model.SerializeToString(), list(model.graph.node), makers
 
 
 def kernels(model, feed, threads):
@@ -36,10 +37,10 @@ def kernels(model, feed, threads):
         options.enable_profiling = True
         options.profile_file_prefix = os.path.join(folder, "profile")
         run = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        values, start = feed.draw(run.get_inputs()), time.monotonic()
+        values, start = feed.draw(run.get_inputs()), time.process_time()
         for done in range(RUNS):
             run.run(None, values)
-            if done > 1 and time.monotonic() - start > SECONDS:
+            if done > 3 and time.process_time() - start > SECONDS:
                 break
         with open(run.end_profiling(), encoding="utf-8") as file:
             events = json.load(file)
@@ -51,12 +52,17 @@ def kernels(model, feed, threads):
     return [(op, name, micros * 1e-6) for (op, name), micros in least.items()]
 
 
-def node_of(name, makers):
-    """The node of the file that a kernel is named after; None: it is named after none."""
+def node_of(op, name, nodes, makers):
+    """The node of the file that a kernel stands for; None: it is named after none."""
     number = NUMBERED.search(name)
-    if number:
-        return int(number[1])
-    return makers.get(name.removesuffix("_nchwc"))
+    last = int(number[1]) if number else makers.get(name.removesuffix("_nchwc"))
+    chain = last
+    for _ in range(CHAIN):
+        if chain is None or nodes[chain].op_type == op:
+            break
+        before = [makers[value] for value in nodes[chain].input if value in makers]
+        chain = next((k for k in before if nodes[k].op_type == op), before[0] if before else None)
+    return last if chain is None or nodes[chain].op_type != op else chain
 
 
 def least_seconds(run, values, threads):
@@ -91,10 +97,10 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     add_feed_options(parser)
     options = parser.parse_args()
-    model, makers = numbered(options.model)
+    model, listed, makers = numbered(options.model)
     nodes, others = collections.Counter(), collections.Counter()
     for op, name, seconds in kernels(model, Feed(options), options.threads):
-        k = node_of(name, makers)
+        k = node_of(op, name, listed, makers)
         if k is None:
             others[op] += seconds
         else:

@@ -84,6 +84,8 @@ typedef struct IsomerOptions {
     int external;               /* weights go into one file next to the result, OUT.data */
     int64_t external_threshold; /* only weights of at least this many bytes */
     int dry_run;                /* the model is not written; the files named above are */
+    int headroom; /* not 0: nothing is searched or written; result.table says how far the model is
+                     from what the machine can do on the target, which must be "onnxruntime" */
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
     int keep_best; /* not 0: then only the search ends, and its best so far is the result */

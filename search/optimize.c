@@ -270,9 +270,19 @@ static bool open_run(Run *r) {
            run_can_check_with(r) && open_library(r) && open_costs(r);
 }
 
+static bool show_headroom(Run *r, IsomerResult *out) {
+    const char *text;
+    if (!search_headroom(r, &text)) return false;
+    Text t = text_new(r->arena);
+    text_add(&t, "%s", text);
+    out->table = run_text(r->escape, &t);
+    return true;
+}
+
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!open_run(r)) return false;
     drop_unwritable(r);
+    if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;

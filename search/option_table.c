@@ -248,6 +248,13 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "Moves only weights of at least this size. Default: 1024.",
          .least = 0,
          .most = 9e15},
+        {.name = "headroom",
+         .kind = OPT_FLAG,
+         .into = &o->x.headroom,
+         .is_int = true,
+         .help = "Only prints which share of the machine's roofline the model reaches with "
+                 "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
+                 "touches; OUT.onnx may be omitted."},
         {.name = "dry-run",
          .kind = OPT_FLAG,
          .into = &o->x.dry_run,

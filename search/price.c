@@ -14,8 +14,9 @@
 
 #define TIE 0.98 /* a part that gains less gains nothing */
 #define LITTLE 0.01
-#define BORDER 4 /* times what the nodes of a place take: a neighbour that takes more is left out \
-                  */
+#define BORDER                                                                         \
+    4 /* times what the nodes of a place take: a neighbour that takes more is left out \
+       */
 #define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define LOSES 1.05  /* in a sample, clearly */

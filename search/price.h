@@ -24,7 +24,7 @@ typedef bool PartTimer(void *user, int n, const char *const path[], double secon
 typedef struct Pricing {
     Run *r;
     const Places *places;
-    const Profile *profile; /* of the original */
+    const Profile *profile;      /* of the original */
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
     void *user;

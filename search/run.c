@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+double place_total(const PlaceGain *g) { return g->count * (g->before - g->after); }
+
 double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
 bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }

@@ -14,10 +14,13 @@
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
     const char *node, *rules; /* the first node of the first place; names of rules */
+    int nat;
+    const int *at; /* all nodes of the first place, by their positions in the file */
     int count;
     double before, after; /* seconds of one */
     bool expected;        /* not timed, but expected from others with the same rules */
 } PlaceGain;
+double place_total(const PlaceGain *); /* seconds that all of them gain */
 /* For one operator: in the original, in the result. Views and composites are counted as they were
    imported. */
 typedef struct OpCost {
@@ -43,7 +46,8 @@ typedef struct RunStats {
     int nplace;
     const PlaceGain *place; /* the largest gain first */
     const char *reason;     /* why nothing gains; NULL: it is not known */
-    const char *headroom;   /* lines on how far the original is from the machine's roofline; or NULL */
+    const char
+        *headroom; /* lines on how far the original is from the machine's roofline; or NULL */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */

@@ -205,8 +205,6 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
     return t.data;
 }
 
-static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
-
 /* Equal ones together, what gains most first. */
 static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
     PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
@@ -219,13 +217,18 @@ static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else
-            price[n] = at,
-            list[n++] = (PlaceGain){node_name(s, p->node[0]), rule_names(s, p), 1,
-                                    cost->seconds[0],         cost->seconds[1], cost->expected};
+            price[n] = at, list[n++] = (PlaceGain){.node = node_name(s, p->node[0]),
+                                                   .rules = rule_names(s, p),
+                                                   .nat = p->n,
+                                                   .at = p->node,
+                                                   .count = 1,
+                                                   .before = cost->seconds[0],
+                                                   .after = cost->seconds[1],
+                                                   .expected = cost->expected};
     }
     for (int k = 1; k < n; k++) {
         int to = k;
-        for (new = list[k]; to > 0 && total(&list[to - 1]) < total(&new); to--)
+        for (new = list[k]; to > 0 && place_total(&list[to - 1]) < place_total(&new); to--)
             list[to] = list[to - 1];
         list[to] = new;
     }
@@ -294,13 +297,42 @@ static bool choose(CommandSearch *s, Derivation *d) {
     return price(s) && combine(s, &best) && confirm(s, best, d);
 }
 
-bool search_command(Run *r, Derivation *d) {
+static CommandSearch *start_search(Run *r) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
     s->r = r;
     s->folder = run_folder(r->source.model, r->arena, r->error);
-    bool good = s->folder && name_target(s) && choose(s, d);
+    return s;
+}
+
+static void end_search(CommandSearch *s) {
     if (s->whole.target) cleanup_run(&s->whole.cleanup);
     if (s->part.target) cleanup_run(&s->part.cleanup);
     if (s->folder) cleanup_run(&s->folder->cleanup);
+}
+
+bool search_command(Run *r, Derivation *d) {
+    CommandSearch *s = start_search(r);
+    const bool good = s->folder && name_target(s) && choose(s, d);
+    end_search(s);
+    return good;
+}
+
+bool search_headroom(Run *r, const char **text) {
+    if (!r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime"))
+        return error_set(r->error, E_USAGE, "--headroom",
+                         "only onnxruntime says where it spends its time: give --measure-with "
+                         "onnxruntime");
+    CommandSearch *s = start_search(r);
+    bool good = s->folder && name_target(s);
+    if (good) s->origins = origins_find(&r->source, r->w, r->arena);
+    good = good && places_find(r, &s->origins, r->arena, &s->places) && wholes_write(s) &&
+           see_profile(s);
+    end_search(s);
+    if (good && !s->profile.known)
+        return error_set(r->error, E_ENVIRONMENT, "--headroom",
+                         "onnxruntime gave no profile of %s: it does not run there, or the Python "
+                         "packages onnx and onnxruntime are missing",
+                         r->in);
+    *text = r->stats.headroom;
     return good;
 }

@@ -34,7 +34,8 @@ typedef struct IsomerOptions {
 
     /* Sizes that the model leaves open, for timing and checking; the result keeps them open. */
     IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
-    IsomerTexts dim;         /* "batch=8": of every size of this name */
+    IsomerTexts dim;         /* "batch=8": of every size of this name; "seq=32,128": the result is
+                                checked and timed at both */
 
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */

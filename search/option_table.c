@@ -18,8 +18,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &o->dim,
-         .value = "NAME=N",
-         .help = "The value of a size that the model names, likewise. May be repeated."},
+         .value = "NAME=N,..",
+         .help = "The value of a size that the model names, likewise. May be repeated. Of several "
+                 "values the search uses the first; with --measure-with onnxruntime the result is "
+                 "checked and timed at all of them, and the least gain counts."},
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,

@@ -47,6 +47,8 @@ typedef struct RunStats {
     const PlaceGain *place; /* the largest gain first */
     const char *reason;     /* why nothing gains; NULL: it is not known */
     const char
+        *sizes; /* of several sets the one with the least gain, "seq=128"; NULL: there is one */
+    const char
         *headroom; /* lines on how far the original is from the machine's roofline; or NULL */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
@@ -117,8 +119,11 @@ void run_say(const Run *, const char *format, ...)
 char *run_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
 bool run_measures(const IsomerOptions *);
-/* From --input-shape and --dim; the rest is guessed. */
-bool run_sizes(Run *);
+/* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */
+bool run_sizes(Run *, int set);
+int run_size_sets(const Run *);                 /* the longest list of --dim: sets 0 to n - 1 */
+const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
+bool run_use_sizes(Run *, int set);             /* those, with inputs of these sizes */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
 /* Nothing gains, or may be written: the derivation is the original again, and so are the times. */

@@ -253,10 +253,39 @@ static void keep_reason(CommandSearch *s) {
                            s->prices.ended ? ": the search ended there" : "");
 }
 
+/* The winner against the original at another set of sizes: a worse ratio takes the place of the one
+   that is known. */
+static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
+    ModelCandidate both[] = {s->v[0], *best};
+    CommandSearch at = {.r = s->r, .folder = s->folder, .n = 2, .v = both};
+    const int second = 1;
+    both[1].ratio = -1;
+    const bool good =
+        run_use_sizes(s->r, set) && name_target(&at) && wholes_measure(&at, 1, &second, true);
+    if (at.whole.target) cleanup_run(&at.whole.cleanup);
+    if (!good) return false;
+    const char *named = run_size_set(s->r, set);
+    run_say(s->r, "at %s: %.4f", named, both[1].ratio);
+    if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
+    best->ratio = both[1].ratio;
+    s->base = at.base;
+    s->r->stats.sizes = named;
+    return true;
+}
+
+static bool measure_others(CommandSearch *s, ModelCandidate *best) {
+    const int n = run_size_sets(s->r);
+    for (int set = 1; set < n && best->ratio > 0; set++)
+        if (!measure_at(s, best, set)) return false;
+    return n == 1 || run_use_sizes(s->r, 0);
+}
+
 /* The winner once more, against the original alone. */
 static bool confirm(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
+    if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
     if (best && !wholes_measure(s, 1, &best, true)) return false;
+    if (best && !measure_others(s, &s->v[best])) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
     keep_reason(s);

@@ -104,6 +104,8 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
              r->stats.flops_after / 1e9);
     line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
+    if (r->stats.sizes)
+        text_add(t, "  of the sizes given the least gain is at %s:\n", r->stats.sizes);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)

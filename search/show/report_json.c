@@ -98,6 +98,8 @@ static void json_places(const RunStats *s, bool changed, cJSON *o) {
     }
     if (!changed && s->reason) cJSON_AddStringToObject(o, "reason", s->reason);
     else cJSON_AddNullToObject(o, "reason");
+    if (s->sizes) cJSON_AddStringToObject(o, "sizes", s->sizes);
+    else cJSON_AddNullToObject(o, "sizes");
     if (!changed && s->headroom) cJSON_AddStringToObject(o, "headroom", s->headroom);
     else cJSON_AddNullToObject(o, "headroom");
 }

@@ -1,15 +1,15 @@
 """ONNX Runtime's profile: how far a model is from the machine's roofline, by node of the file, and
 what the search does with it."""
 
-import json, re, subprocess, sys
+import json, re, subprocess
 import numpy, onnx, pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 from small_models import PROGRAM, agree, save, tensor
 
 TARGET = ["--measure-with", "onnxruntime"]
 
 
-def dense(path, branch="PRelu"):
+def dense(path, height=96):
     """A convolution, an activation that a rule rewrites, a product that no rule touches."""
     rng = numpy.random.default_rng(5)
     weights = {
@@ -24,10 +24,10 @@ def dense(path, branch="PRelu"):
     ]
     return save(
         path,
-        nodes if branch == "PRelu" else [nodes[0], helper.make_node("MatMul", ["c", "m"], ["y"])],
-        [tensor("x", [1, 3, 96, 96])],
-        [tensor("y", [1, 32, 96, 96])],
-        {k: v for k, v in weights.items() if k != "s" or branch == "PRelu"},
+        nodes,
+        [tensor("x", [1, 3, height, 96])],
+        [tensor("y", [1, 32, height, 96])],
+        weights,
     )
 
 
@@ -103,3 +103,29 @@ def test_a_prelu_gains_and_is_the_first_change_of_the_page(optimize, tmp_path):
     assert re.search(
         r"<h3>1\. prelu-channel.* ms before, .* ms after on the target, 100 % of the gain", text
     )
+
+
+PRELU = ["--enable", "prelu-channel"]
+
+
+def test_of_several_sizes_the_least_gain_counts(optimize, tmp_path):
+    model, report = dense(tmp_path / "m.onnx", "h"), tmp_path / "r.json"
+    options = [*PRELU, "--cost-db", tmp_path / "c.sqlite", "--report", report, "-v"]
+    done = optimize(model, tmp_path / "o.onnx", *TARGET, *options, "--dim", "h=96,48")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    assert said["changed"] and said["sizes"] in ("h=96", "h=48"), done.stdout
+    assert f"the least gain is at {said['sizes']}" in done.stdout
+    confirmed = float(re.findall(r"candidate of \d+ applications: ([\d.]+)", done.stderr)[-2])
+    other = float(re.search(r"at h=48: ([\d.]+)", done.stderr)[1])
+    ratio = said["measured_seconds"]["after"] / said["measured_seconds"]["before"]
+    assert ratio == pytest.approx(max(confirmed, other), rel=1e-3)
+    for height in (96, 48, 31):
+        agree(model, tmp_path / "o.onnx", numpy.ones((1, 3, height, 96), "f"))
+
+
+def test_sizes_must_be_numbers(optimize, tmp_path):
+    model = dense(tmp_path / "m.onnx", "h")
+    for wrong in ("h=96,", "h=,96", "h=96,,48", "h=96,x"):
+        done = optimize(model, tmp_path / "o.onnx", "--dim", wrong)
+        assert done.returncode == 2 and wrong in done.stderr, wrong

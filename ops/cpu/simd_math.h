@@ -71,7 +71,7 @@ static inline float tanh_float(float x) {
     const float y = fabsf(x) * 2.0f, c = y > 40.0f ? 40.0f : y;
     int32_t n;
     const float q = exp_reduced(c, &n), s = power_of_2(n), e = FMA(q, s, s - 1.0f);
-    return copysignf(e / (e + 2.0f), x);
+    return bits_float(float_bits(e / (e + 2.0f)) | (float_bits(x) & 0x80000000u));
 }
 
 /* IEEE half: the exponent is moved by a subtraction of floats, so that subnormal halves come out

@@ -30,32 +30,50 @@ static void panel(float *y, int64_t ys, const float *start, const float *a, int6
     for (; rows > 0; rows--, y += ys, a += as) panel_1(y, ys, start, a, as, p, n);
 }
 
+/* Each loop twice, once for each value of its flag: the compiler makes no vector code of a choice
+   that does not depend on the element. */
+#define EACH_KNOWING(flag, body) \
+    do {                         \
+        if (flag) EACH {         \
+                body(true, i)    \
+            }                    \
+        else EACH {              \
+                body(false, i)   \
+            }                    \
+    } while (0)
+
 static void lstm(float *h, float *cell, const float *x, const float *g, const float *peephole,
                  bool coupled, int64_t n) {
-    EACH {
-        const float c = cell[i], in = sigmoid_float(x[i] + g[i] + peephole[i] * c),
-                    forget = sigmoid_float(x[2 * n + i] + g[2 * n + i] + peephole[2 * n + i] * c),
-                    keep = coupled ? 1 - in : forget,
-                    next = keep * c + in * tanh_float(x[3 * n + i] + g[3 * n + i]),
-                    out = sigmoid_float(x[n + i] + g[n + i] + peephole[n + i] * next);
-        cell[i] = next;
-        h[i] = out * tanh_float(next);
-    }
+#define LSTM(coupled, i)                                                                        \
+    const float c = cell[i], in = sigmoid_float(x[i] + g[i] + peephole[i] * c),                 \
+                forget =                                                                        \
+                    (coupled)                                                                   \
+                        ? 1 - in                                                                \
+                        : sigmoid_float(x[2 * n + i] + g[2 * n + i] + peephole[2 * n + i] * c), \
+                next = forget * c + in * tanh_float(x[3 * n + i] + g[3 * n + i]),               \
+                out = sigmoid_float(x[n + i] + g[n + i] + peephole[n + i] * next);              \
+    cell[i] = next;                                                                             \
+    h[i] = out * tanh_float(next);
+    EACH_KNOWING(coupled, LSTM);
+#undef LSTM
 }
 static void gru_reset(float *y, const float *h, const float *x, const float *g, int64_t n) {
     EACH y[i] = sigmoid_float(x[n + i] + g[n + i]) * h[i];
 }
 static void gru(float *h, const float *x, const float *g, bool linear_first, int64_t n) {
-    EACH {
-        const float update = sigmoid_float(x[i] + g[i]), reset = sigmoid_float(x[n + i] + g[n + i]),
-                    inner = linear_first ? reset * g[2 * n + i] : g[2 * n + i],
-                    next = tanh_float(x[2 * n + i] + inner);
-        h[i] = (1 - update) * next + update * h[i];
-    }
+#define GRU(linear_first, i)                                                               \
+    const float update = sigmoid_float(x[i] + g[i]),                                       \
+                inner = (linear_first) ? sigmoid_float(x[n + i] + g[n + i]) * g[2 * n + i] \
+                                       : g[2 * n + i],                                     \
+                next = tanh_float(x[2 * n + i] + inner);                                   \
+    h[i] = (1 - update) * next + update * h[i];
+    EACH_KNOWING(linear_first, GRU);
+#undef GRU
 }
 static void rnn(float *h, const float *x, const float *g, bool relu, int64_t n) {
-    EACH {
-        const float z = x[i] + g[i], t = tanh_float(z);
-        h[i] = relu ? (z < 0 ? 0 : z) : t;
-    }
+#define RNN(relu, i)             \
+    const float z = x[i] + g[i]; \
+    h[i] = (relu) ? (z < 0 ? 0 : z) : tanh_float(z);
+    EACH_KNOWING(relu, RNN);
+#undef RNN
 }

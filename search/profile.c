@@ -47,7 +47,7 @@ static bool look_up(const Run *r, const char *device, Profile *p) {
         double *x = kept_at(p, k);
         if (!costdb_get(r->db, "target", device, key_of(r, k), x)) *x = 0;
         p->total += k >= KEPT_OTHER ? *x : 0;
-        if (k == KEPT_FLOPS && !*x) return false;
+        if (k == KEPT_FLOPS && *x <= 0) return false;
     }
     return profile_known(p);
 }

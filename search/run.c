@@ -2,7 +2,6 @@
    to start from. */
 #include "search/run.h"
 #include "graphs/sizes.h"
-#include "search/input_data.h"
 #include "ops/base/process.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,10 +108,6 @@ bool run_sizes(Run *r, int set) {
     }
     sizes_guess(r->w, r->arena, &r->source.original, &r->source.sizes);
     return true;
-}
-
-bool run_use_sizes(Run *r, int set) {
-    return run_sizes(r, set) && inputs_feed(&r->inputs, r->o->seed, r->error);
 }
 
 Derivation run_derivation(const RunSource *s, const Library *l, World *w, Arena *a) {

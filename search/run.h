@@ -123,7 +123,6 @@ bool run_measures(const IsomerOptions *);
 bool run_sizes(Run *, int set);
 int run_size_sets(const Run *);                 /* the longest list of --dim: sets 0 to n - 1 */
 const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
-bool run_use_sizes(Run *, int set);             /* those, with inputs of these sizes */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
 /* Nothing gains, or may be written: the derivation is the original again, and so are the times. */

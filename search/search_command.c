@@ -4,6 +4,7 @@
 #include "search/combine.h"
 #include "search/cost.h"
 #include "search/helper.h"
+#include "search/input_data.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,9 @@
 #define STEP 0.99       /* a candidate that is better by less is no better */
 #define HURTS 1.003     /* doing without something costs less than this: it leaves */
 #define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
+#define SLIGHT 0.03     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
-enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
+enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
@@ -152,10 +153,11 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
             s->base * 1e3);
-    const bool hopeless = s->promised < HOPELESS * s->base;
+    const bool hopeless = s->promised < HOPELESS * s->base, slight = s->promised < SLIGHT * s->base;
+    if (slight && nset > FEW) nset = FEW;
     if (!hopeless && !add_alone(s, nset, set, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
-    if (!add_everywhere(s, hopeless, list, &n)) return false;
+    if (!add_everywhere(s, slight, list, &n)) return false;
     return !n || wholes_measure(s, n, list, false);
 }
 

@@ -250,7 +250,8 @@ run-tests: programs-of-tests
 check-ndebug:
 	$(MAKE) test BUILD=$(BUILD)/ndebug EXTRA=-DNDEBUG
 asan:
-	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 \
+	TEST_TIMEOUT=1800 LSAN_OPTIONS=suppressions=$(CURDIR)/test/leaks.txt:print_suppressions=0 \
+	    $(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 \
 	    EXTRA="-fsanitize=address -fno-omit-frame-pointer"
 ubsan:
 	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 \

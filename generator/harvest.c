@@ -169,7 +169,7 @@ static void keep_rule(Generator *g, const char *text, int size) {
     g->body[g->nbody++] = (Body){text, size};
 }
 
-/* What is said of a candidate by what was known before its batch. */
+/* The verdict on a candidate by what was known before its batch. */
 typedef struct Attempt {
     const Candidate *c;
     bool derived, lifted;
@@ -192,7 +192,7 @@ static void lift(Hand *x, Attempt *a) {
     a->lifted = true;
 }
 
-/* The axis blocks that it may have and that what gives it has not. */
+/* The axis blocks that it may have but the rules that imply it lack. */
 static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
     unsigned missing = 0, may = lift_ranks(x->lift, a->c);
     for (unsigned one = RANKS_ALL; one <= RANKS_FRONT; one *= 2)

@@ -50,7 +50,7 @@ typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
 } Renaming;
 typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *); /* NULL: as usual */
 Poly lift_renamed(Lift *, Renaming *, Poly);
-const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is none */
+const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is not free */
 void lift_print_side(Lift *, const Graph *, const Value out[], int nout, Renaming *, LiftAttrText,
                      void *user, Text *);
 #endif

@@ -15,9 +15,9 @@ typedef struct RelateCounts {
    not give it; only that basis (NULL: it is not looked for); what is not proved. */
 bool relate_part(const Minimize *, const RuleSet *verdicts, Text *proved, Text *basis, Text *rest,
                  RelateCounts *, Error *);
-/* The search set of proved rules: gains have a side that is never dearer, and lead there; of trades
-   it depends on sizes and on what is constant which side is cheaper: both directions. Those turned
-   round have no verdict yet. */
+/* The search set of proved rules: the right side of a gain never costs more than its left side;
+   which side of a trade is cheaper depends on sizes and on what is constant, so a trade is given in
+   both directions. Reversed rules have no verdict yet. */
 bool relate_search(const Minimize *, const RuleSet *proved, Text *gains, Text *trades, Error *);
 extern const EGraphLimits minimize_limits; /* enough for rules of four operators */
 #endif

@@ -1,5 +1,5 @@
 /* space.h -- the space in which terms are enumerated: a set file's inputs and operators, and how
-   they type.
+   they type. opset.c reads a set file, typing.c types terms.
 
    Declared inputs have types over the set's sizes (F [n, c, h, w]); all variables of one kind have
    that very type, so whether operators fit is decided by equality of polynomials, once for each

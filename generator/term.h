@@ -1,7 +1,8 @@
 /* term.h -- small straight-line programs over declared variables, and their codes. A term refers to
-   operators of a set by number; what is said here of an operator is its form alone. Instructions
+   operators of a set by number; here an operator is described by its form alone. Instructions
    stand in post-order from the root, and variables are numbered as they are first used: equal terms
-   up to renaming have equal codes once commutative arguments are ordered (term_canonical). */
+   up to renaming have equal codes once commutative arguments are ordered (term_canonical). All
+   of it is in encode.c. */
 #ifndef ISOMER_TERM_H
 #define ISOMER_TERM_H
 #include <stdbool.h>

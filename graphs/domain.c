@@ -9,8 +9,8 @@
 #include <math.h>
 
 enum {
-    LOOKED_AT = 1 << 20, /* elements of a constant whose range is asked for */
-    WIDEST = 1 << 24     /* a wider domain of integers is none */
+    LOOKED_AT = 1 << 20, /* elements of a constant whose range is computed */
+    WIDEST = 1 << 24     /* a wider domain of integers counts as unlimited */
 };
 
 typedef struct Range {

@@ -173,7 +173,8 @@ static Feed *feed_of(ModelRun *r, World *w, const Model *m, Sizes sizes) {
                : NULL;
 }
 
-/* While the model is read, what the graph allows is asked of one that is read without values. */
+/* While the model is read, the ranges that its graph allows come from a second copy, read without
+   values. */
 static Feed *early_feed(ModelRun *r, const OpenValues *open) {
     const OpenValues plain = {
         .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};

@@ -1,4 +1,4 @@
-/* einsum: y[i..] = sum over the letters that y has not of the product of the inputs, each axis of
+/* einsum: y[i..] = sum, over the letters that y lacks, of the product of the inputs, each axis of
    an input being a letter. letters: for every input its number of axes and the letters of these
    axes; then the same of y. Letters are numbers from 0; one that stands twice in an input takes its
    diagonal. */

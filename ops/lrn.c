@@ -1,4 +1,4 @@
-/* lrn: local response normalisation (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c,
+/* lrn: local response normalization (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c,
    ..] / (bias + alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c:
    floor((size - 1)/2) before it, the rest behind it. */
 #include "ops/operator/op.h"

@@ -1,4 +1,4 @@
-/* norm: normalisations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 +
+/* norm: normalizations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 +
    epsilon), then scaled and shifted. */
 #include "ops/operator/op.h"
 enum { AXIS, EPSILON };

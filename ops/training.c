@@ -1,6 +1,7 @@
 /* training: what operators do in training that they do not in use. dropmask: x, and that all of it
-   is kept (dropout in use, whose mask is asked for). batchtrain: batch normalisation by the mean
-   and variance of the batch itself, and the running mean and variance behind it: momentum * before
+   is kept (dropout in inference, with its mask as a result). batchtrain: batch normalization by the
+   mean and variance of the batch itself, and the running mean and variance behind it: momentum *
+   before
    + (1 - momentum) * now. */
 #include "ops/operator/op.h"
 #include <math.h>
@@ -33,9 +34,9 @@ static const AttrDef batch_attrs[] = {
 };
 static const char *shape_batch(Call *c) {
     Dims x = c->in[X]->dim;
-    if (x.n < 2) return "batch normalisation needs channels on axis 1";
+    if (x.n < 2) return "batch normalization needs channels on axis 1";
     for (int k = SCALE; k < INPUTS; k++) {
-        if (c->in[k]->dim.n != 1) return "batch normalisation needs one number per channel";
+        if (c->in[k]->dim.n != 1) return "batch normalization needs one number per channel";
         need_eq(c, c->in[k]->dim.v[0], x.v[1]);
     }
     const char *why = same_type(c, "F");
@@ -58,7 +59,7 @@ static double moment(const View *x, void *const slot[], int64_t channel, int pow
     }
     return total / (double)n;
 }
-static void normalise(const Step *s, void *const slot[], int64_t channel, double mean,
+static void normalize(const Step *s, void *const slot[], int64_t channel, double mean,
                       double factor, double bias) {
     View x = s->view[3 + X], y = s->view[0];
     int64_t i[STEP_RANK];
@@ -76,7 +77,7 @@ static int kernel_batch(const Step *s, void *const slot[]) {
         for (int k = SCALE; k < INPUTS; k++)
             at[k] = kernel_real(&s->view[3 + k], slot, kernel_at(&s->view[3 + k], &c));
         now[0] = moment(x, slot, c, 1, 0), now[1] = moment(x, slot, c, 2, now[0]);
-        normalise(s, slot, c, now[0], at[SCALE] / sqrt(now[1] + epsilon), at[BIAS]);
+        normalize(s, slot, c, now[0], at[SCALE] / sqrt(now[1] + epsilon), at[BIAS]);
         for (int k = 0; k < 2; k++)
             kernel_set_real(running[k], slot, kernel_at(running[k], &c),
                             momentum * at[MEAN + k] + (1 - momentum) * now[k]);

@@ -6,15 +6,15 @@
 #include "graphs/world.h"
 #include <string.h>
 
-enum { SYMBOLS = 256 };
 typedef struct Walk {
     World *w;
     Arena *arena;
     Text out;
     int nvalue, nsymbol;
-    int *number; /* by value */
-    Symbol from[SYMBOLS];
-    Poly to[SYMBOLS];
+    int *number;  /* by value */
+    Symbol *from; /* by symbol: its name in the rule; the canonical one */
+    Poly *to;
+    int from_room, to_room;
 } Walk;
 
 static Poly renamed(Walk *k, Poly p) {
@@ -23,8 +23,9 @@ static Poly renamed(Walk *k, Poly p) {
         for (uint32_t j = 0; j < m.degree; j++) {
             int n = 0;
             while (n < k->nsymbol && k->from[n] != m.symbol[j]) n++;
-            if (n < k->nsymbol || n == SYMBOLS || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED)
-                continue;
+            if (n < k->nsymbol || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED) continue;
+            ARENA_GROW(k->arena, k->from, k->from_room, n + 1);
+            ARENA_GROW(k->arena, k->to, k->to_room, n + 1);
             k->from[k->nsymbol++] = m.symbol[j];
             k->to[n] = poly_named(k->w, arena_format(k->arena, "s%d", n + 1));
         }

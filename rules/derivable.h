@@ -7,7 +7,7 @@
 #include "rules/egraph.h"
 
 typedef struct Follow Follow;
-Follow *follow_new(World *, Arena *); /* equations live in both; so does nothing of what is asked */
+Follow *follow_new(World *, Arena *); /* equations live in both; questions leave nothing there */
 /* Adds a rule as equations at all its lengths; returns its number. A length at which it does not
    type gives none. */
 int follow_add(Follow *, const Rule *);

@@ -7,56 +7,56 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-typedef struct Writer {
+typedef struct JsonWriter {
     Export *x;
     World *w;
     Arena *arena; /* of one rule */
     bool *used;   /* by operator */
     bool failed;  /* memory ran out in cJSON */
-} Writer;
+} JsonWriter;
 
 /* ---- cJSON, whose failures are noticed */
 
-static cJSON *keep_json(Writer *j, cJSON *made) {
+static cJSON *keep_json(JsonWriter *j, cJSON *made) {
     j->failed |= !made;
     return made;
 }
-static void json_put(Writer *j, cJSON *to, const char *name, cJSON *what) {
+static void json_put(JsonWriter *j, cJSON *to, const char *name, cJSON *what) {
     if (!keep_json(j, what)) return;
     if (to && (name ? cJSON_AddItemToObject(to, name, what) : cJSON_AddItemToArray(to, what)))
         return;
     cJSON_Delete(what);
     j->failed = true;
 }
-static cJSON *object(Writer *j, cJSON *in, const char *name) {
+static cJSON *object(JsonWriter *j, cJSON *in, const char *name) {
     cJSON *made = cJSON_CreateObject();
     json_put(j, in, name, made);
     return j->failed ? NULL : made;
 }
-static cJSON *array(Writer *j, cJSON *in, const char *name) {
+static cJSON *array(JsonWriter *j, cJSON *in, const char *name) {
     cJSON *made = cJSON_CreateArray();
     json_put(j, in, name, made);
     return j->failed ? NULL : made;
 }
-static void text(Writer *j, cJSON *in, const char *name, const char *value) {
+static void text(JsonWriter *j, cJSON *in, const char *name, const char *value) {
     json_put(j, in, name, cJSON_CreateString(value));
 }
-static void put_number(Writer *j, cJSON *in, const char *name, double value) {
+static void json_put_number(JsonWriter *j, cJSON *in, const char *name, double value) {
     json_put(j, in, name, cJSON_CreateNumber(value));
 }
-static void put_texts(Writer *j, cJSON *in, const char *name, const OutlineList *list) {
+static void put_texts(JsonWriter *j, cJSON *in, const char *name, const OutlineList *list) {
     cJSON *all = array(j, in, name);
     for (int k = 0; k < list->n; k++) text(j, all, NULL, list->v[k]);
 }
 
 /* ---- as written */
 
-static void put_attr(Writer *j, cJSON *in, const OutlineAttr *a) {
+static void json_put_attr(JsonWriter *j, cJSON *in, const OutlineAttr *a) {
     if (a->is_list) put_texts(j, in, a->name, &a->value);
     else text(j, in, a->name, a->value.v[0]);
 }
 
-static void put_side(Writer *j, cJSON *rule, const char *name, const OutlineSide *side) {
+static void json_put_side(JsonWriter *j, cJSON *rule, const char *name, const OutlineSide *side) {
     cJSON *x = object(j, rule, name), *nodes = array(j, x, "nodes");
     for (int k = 0; k < side->n; k++) {
         const OutlineNode *n = &side->v[k];
@@ -65,7 +65,7 @@ static void put_side(Writer *j, cJSON *rule, const char *name, const OutlineSide
         text(j, node, "operator", n->op);
         put_texts(j, node, "inputs", &n->in);
         cJSON *attrs = object(j, node, "attributes");
-        for (int a = 0; a < n->nattr; a++) put_attr(j, attrs, &n->attr[a]);
+        for (int a = 0; a < n->nattr; a++) json_put_attr(j, attrs, &n->attr[a]);
         j->used[op_index(op_find(n->op))] = true;
     }
     put_texts(j, x, "outputs", &side->out);
@@ -79,19 +79,19 @@ static bool covers_all(const Rule *rule, const OutlineList *all, int group) {
     return false;
 }
 
-static void put_axes(Writer *j, cJSON *to, const Rule *rule, const OutlineList *all) {
+static void put_axes(JsonWriter *j, cJSON *to, const Rule *rule, const OutlineList *all) {
     cJSON *axes = array(j, to, "axes");
     for (int g = 0; g < rule->ngroup; g++) {
         cJSON *group = object(j, axes, NULL), *blocks = array(j, group, "blocks");
         for (int k = 0; k < rule->nblock; k++)
             if (rule->block[k].group == g) text(j, blocks, NULL, rule->block[k].name);
-        put_number(j, group, "least", rule->group[g].least);
-        put_number(j, group, "most", rule->group[g].most);
+        json_put_number(j, group, "least", rule->group[g].least);
+        json_put_number(j, group, "most", rule->group[g].most);
         json_put(j, group, "all_ranks", cJSON_CreateBool(covers_all(rule, all, g)));
     }
 }
 
-static void put_proof(Writer *j, cJSON *to, const Rule *rule, const Outline *o) {
+static void put_proof(JsonWriter *j, cJSON *to, const Rule *rule, const Outline *o) {
     cJSON *proof = object(j, to, "proof");
     text(j, proof, "verdict", "proved");
     text(j, proof, "class", classes_text(j->arena, rule->classes));
@@ -101,7 +101,7 @@ static void put_proof(Writer *j, cJSON *to, const Rule *rule, const Outline *o) 
     text(j, proof, "digest", rule->digest);
 }
 
-static void put_inputs(Writer *j, cJSON *to, const Outline *o) {
+static void json_put_inputs(JsonWriter *j, cJSON *to, const Outline *o) {
     cJSON *inputs = array(j, to, "inputs");
     for (int k = 0; k < o->ninput; k++) {
         cJSON *in = object(j, inputs, NULL);
@@ -113,26 +113,26 @@ static void put_inputs(Writer *j, cJSON *to, const Outline *o) {
 
 /* ---- at lengths of its blocks */
 
-static const char *poly_text(Writer *j, Poly p) {
+static const char *poly_text(JsonWriter *j, Poly p) {
     Text t = text_new(j->arena);
     poly_print(j->w, p, &t);
     return t.data;
 }
 
-static void put_lits(Writer *j, cJSON *to, const char *name, int n, const Lit *lit) {
+static void put_lits(JsonWriter *j, cJSON *to, const char *name, int n, const Lit *lit) {
     cJSON *all = array(j, to, name);
     for (int k = 0; k < n; k++)
         text(j, all, NULL,
              arena_format(j->arena, lit[k].eq ? "%s == 0" : "%s >= 0", poly_text(j, lit[k].p)));
 }
 
-static void put_type(Writer *j, cJSON *to, const Type *t) {
+static void put_type(JsonWriter *j, cJSON *to, const Type *t) {
     text(j, to, "element", dtype_name(t->dtype));
     cJSON *shape = array(j, to, "shape");
     for (int d = 0; d < t->dim.n; d++) text(j, shape, NULL, poly_text(j, t->dim.v[d]));
 }
 
-static void put_node_attrs(Writer *j, cJSON *to, const Node *n) {
+static void put_node_attrs(JsonWriter *j, cJSON *to, const Node *n) {
     Attr attr[ATTRS_MAX];
     cJSON *attrs = object(j, to, "attributes");
     sig_attr(j->w, n->sig, attr);
@@ -150,13 +150,13 @@ static void put_node_attrs(Writer *j, cJSON *to, const Node *n) {
     }
 }
 
-static const char *value_name(Writer *j, const int *at, Value v) {
+static const char *value_name(JsonWriter *j, const int *at, Value v) {
     const char *name = v ? input_name(j->w, v) : "_";
     return name ? name : arena_format(j->arena, "$%d", at[v]);
 }
 
 /* Nodes in the order of their making, results are $1, $2, ..; inputs keep their names. */
-static void put_graph(Writer *j, cJSON *to, const char *name, const Graph *g) {
+static void put_graph(JsonWriter *j, cJSON *to, const char *name, const Graph *g) {
     NodeList live = graph_live(j->w, j->arena, g);
     int *at = ARENA_NEW(j->arena, int, node_count(j->w) + 1), results = 0;
     cJSON *side = object(j, to, name), *nodes = array(j, side, "nodes");
@@ -180,7 +180,7 @@ static void put_graph(Writer *j, cJSON *to, const char *name, const Graph *g) {
     for (int k = 0; k < g->nout; k++) text(j, outputs, NULL, value_name(j, at, g->out[k]));
 }
 
-static void put_variables(Writer *j, cJSON *to, const Instance *i) {
+static void put_variables(JsonWriter *j, cJSON *to, const Instance *i) {
     cJSON *sizes = array(j, to, "sizes"), *integers = array(j, to, "integers"),
           *reals = array(j, to, "reals");
     for (int k = 0; k < i->nsymbol; k++)
@@ -189,9 +189,9 @@ static void put_variables(Writer *j, cJSON *to, const Instance *i) {
     for (int k = 0; k < i->nreal; k++) text(j, reals, NULL, i->real[k]);
 }
 
-static void put_instance(Writer *j, cJSON *list, const Instance *i) {
+static void put_instance(JsonWriter *j, cJSON *list, const Instance *i) {
     cJSON *to = object(j, list, NULL), *lengths = array(j, to, "lengths");
-    for (int g = 0; g < i->rule->ngroup; g++) put_number(j, lengths, NULL, i->length[g]);
+    for (int g = 0; g < i->rule->ngroup; g++) json_put_number(j, lengths, NULL, i->length[g]);
     put_variables(j, to, i);
     cJSON *inputs = array(j, to, "inputs");
     for (int k = 0; k < i->ninput; k++) {
@@ -206,7 +206,7 @@ static void put_instance(Writer *j, cJSON *list, const Instance *i) {
     put_lits(j, to, "where", i->nwhere, i->where);
 }
 
-static bool put_instances(Writer *j, cJSON *to, const Rule *rule, Error *e) {
+static bool put_instances(JsonWriter *j, cJSON *to, const Rule *rule, Error *e) {
     int length[RULE_BLOCKS];
     cJSON *list = array(j, to, "instances");
     rule_lengths_first(rule, length);
@@ -222,7 +222,7 @@ static bool put_instances(Writer *j, cJSON *to, const Rule *rule, Error *e) {
 
 /* ---- a rule; the operators */
 
-static bool json_print(Writer *j, cJSON *x, Text *t) {
+static bool json_print(JsonWriter *j, cJSON *x, Text *t) {
     char *line = j->failed ? NULL : cJSON_PrintUnformatted(x);
     if (line) text_bytes(t, line, strlen(line));
     j->failed |= !line;
@@ -230,7 +230,7 @@ static bool json_print(Writer *j, cJSON *x, Text *t) {
     return !j->failed;
 }
 
-static bool put_rule(Writer *j, cJSON *to, const Rule *rule, Error *e) {
+static bool json_put_rule(JsonWriter *j, cJSON *to, const Rule *rule, Error *e) {
     Outline o;
     if (!outline_read(j->arena, rule, &o, e)) return false;
     text(j, to, "name", rule->name);
@@ -239,15 +239,15 @@ static bool put_rule(Writer *j, cJSON *to, const Rule *rule, Error *e) {
     text(j, to, "section", rule->section);
     text(j, to, "comment", rule->comment);
     put_axes(j, to, rule, &o.all);
-    put_inputs(j, to, &o);
-    put_side(j, to, "from", &o.from);
-    put_side(j, to, "to", &o.to);
+    json_put_inputs(j, to, &o);
+    json_put_side(j, to, "from", &o.from);
+    json_put_side(j, to, "to", &o.to);
     put_texts(j, to, "where", &o.where);
     put_proof(j, to, rule, &o);
     return put_instances(j, to, rule, e);
 }
 
-static void put_operator(Writer *j, cJSON *to, const Op *op) {
+static void put_operator(JsonWriter *j, cJSON *to, const Op *op) {
     char digest[33];
     sig_digest(j->w, op, digest);
     text(j, to, "name", op->name);
@@ -271,17 +271,17 @@ static void put_operator(Writer *j, cJSON *to, const Op *op) {
         cJSON *a = object(j, onnx, NULL);
         text(j, a, "domain", m->domain ? m->domain : "");
         text(j, a, "type", m->type);
-        put_number(j, a, "since", m->since);
-        if (m->until) put_number(j, a, "until", m->until);
+        json_put_number(j, a, "since", m->since);
+        if (m->until) json_put_number(j, a, "until", m->until);
     }
 }
 
 /* The rules' lines; an arena each. */
-static bool put_rules(Writer *j, Text *t, Error *e) {
+static bool json_put_rules(JsonWriter *j, Text *t, Error *e) {
     for (int k = 0; k < j->x->n; k++) {
         cJSON *x = cJSON_CreateObject();
         ArenaMark mark = arena_mark(j->arena);
-        bool good = keep_json(j, x) && put_rule(j, x, j->x->rule[k], e);
+        bool good = keep_json(j, x) && json_put_rule(j, x, j->x->rule[k], e);
         text_add(t, k ? ",\n" : "\n");
         good = good && json_print(j, x, t);
         cJSON_Delete(x);
@@ -291,7 +291,7 @@ static bool put_rules(Writer *j, Text *t, Error *e) {
     return true;
 }
 
-static bool put_operators(Writer *j, Text *t) {
+static bool put_operators(JsonWriter *j, Text *t) {
     bool first = true, good = true;
     for (int k = 0; k < op_count() && good; k++) {
         if (!j->used[k]) continue;
@@ -305,11 +305,11 @@ static bool put_operators(Writer *j, Text *t) {
     return good;
 }
 
-static bool write_file(Export *x, const char *path, Error *e) {
-    Writer j = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
+static bool json_write_file(Export *x, const char *path, Error *e) {
+    JsonWriter j = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
     Text rules = text_new(x->arena), operators = text_new(x->arena), all = text_new(x->arena);
     j.used = ARENA_NEW(x->arena, bool, op_count());
-    bool good = put_rules(&j, &rules, e) && put_operators(&j, &operators);
+    bool good = json_put_rules(&j, &rules, e) && put_operators(&j, &operators);
     arena_free(j.arena);
     if (j.failed) return error_set(e, E_MEMORY, path, "out of memory for the JSON text");
     if (!good) return false;
@@ -324,4 +324,4 @@ static bool write_file(Export *x, const char *path, Error *e) {
 }
 
 const ExportFormat export_json = {"json", "a JSON file with everything (rules/rules.schema.json)",
-                                  write_file};
+                                  json_write_file};

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { OPSET = 24 };
-typedef struct Writer {
+typedef struct OnnxWriter {
     Export *x;
     World *w;
     Arena *arena;       /* of one pair */
@@ -20,16 +20,16 @@ typedef struct Writer {
     Text index;
     int n, room;
     char **made; /* files, to be removed if it fails */
-} Writer;
+} OnnxWriter;
 
-static bool keep_path(Writer *o, const char *path) {
+static bool keep_path(OnnxWriter *o, const char *path) {
     ARENA_GROW(o->x->arena, o->made, o->room, o->n + 1);
     o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
     return true;
 }
 
-static bool write_side(Writer *o, const Graph *g, const char *name, const char *path,
-                       const char **why, Error *e) {
+static bool onnx_write_side(OnnxWriter *o, const Graph *g, const char *name, const char *path,
+                            const char **why, Error *e) {
     int before = o->n;
     keep_path(o, path);
     bool good = export_graph(o->w, o->arena, g, name, OPSET, path, why, e);
@@ -39,7 +39,7 @@ static bool write_side(Writer *o, const Graph *g, const char *name, const char *
 
 /* ---- the index */
 
-static void put_inputs(Writer *o, const Graph *g) {
+static void onnx_put_inputs(OnnxWriter *o, const Graph *g) {
     for (int k = 0; k < g->nin; k++) {
         const Type *t = value_type(o->w, g->in[k]);
         text_add(&o->index, "%s{\"name\":\"%s\",\"element\":\"%s\",\"shape\":[", k ? "," : "",
@@ -52,7 +52,8 @@ static void put_inputs(Writer *o, const Graph *g) {
     }
 }
 
-static void put_entry(Writer *o, const Instance *i, const RuleSample *s, const char *stem) {
+static void onnx_put_entry(OnnxWriter *o, const Instance *i, const RuleSample *s,
+                           const char *stem) {
     Text *t = &o->index;
     text_add(t, "%s\n{\"rule\":\"%s\",\"id\":\"%s\",\"class\":\"%s\",\"variables\":{",
              t->size ? "," : "", i->rule->name, i->rule->id,
@@ -61,20 +62,20 @@ static void put_entry(Writer *o, const Instance *i, const RuleSample *s, const c
         text_add(t, "%s\"%s\":%lld", k ? "," : "",
                  world_text(o->w, symbol_def(o->w, i->symbol[k]).word), (long long)s->value[k]);
     text_add(t, "},\"inputs\":[");
-    put_inputs(o, &s->from);
+    onnx_put_inputs(o, &s->from);
     text_add(t, "],\"from\":\"%s.from.onnx\",\"to\":\"%s.to.onnx\"}", stem, stem);
 }
 
 /* ---- */
 
-static const char *stem_of(Writer *o, const Instance *i) {
+static const char *stem_of(OnnxWriter *o, const Instance *i) {
     Text t = text_new(o->arena);
     text_add(&t, "%s", i->rule->name);
     for (int g = 0; g < i->rule->ngroup; g++) text_add(&t, ".%d", i->length[g]);
     return t.data;
 }
 
-static bool write_pair(Writer *o, const Instance *i, const char **why, Error *e) {
+static bool write_pair(OnnxWriter *o, const Instance *i, const char **why, Error *e) {
     RuleSample s;
     Error none = {0};
     const char *stem = stem_of(o, i);
@@ -85,14 +86,14 @@ static bool write_pair(Writer *o, const Instance *i, const char **why, Error *e)
     const char *from = arena_format(o->arena, "%s/%s.from.onnx", o->folder, stem),
                *to = arena_format(o->arena, "%s/%s.to.onnx", o->folder, stem);
     int before = o->n;
-    bool good =
-        write_side(o, &s.from, stem, from, why, e) && write_side(o, &s.to, stem, to, why, e);
-    if (good) put_entry(o, i, &s, stem), o->x->written++;
+    bool good = onnx_write_side(o, &s.from, stem, from, why, e) &&
+                onnx_write_side(o, &s.to, stem, to, why, e);
+    if (good) onnx_put_entry(o, i, &s, stem), o->x->written++;
     for (; *why && o->n > before; o->n--) unlink(o->made[o->n - 1]);
     return good || *why;
 }
 
-static bool write_rule(Writer *o, const Rule *rule, Error *e) {
+static bool onnx_write_rule(OnnxWriter *o, const Rule *rule, Error *e) {
     int length[RULE_BLOCKS];
     rule_lengths_first(rule, length);
     do {
@@ -110,7 +111,7 @@ static bool write_rule(Writer *o, const Rule *rule, Error *e) {
     return true;
 }
 
-static bool write_index(Writer *o, Error *e) {
+static bool write_index(OnnxWriter *o, Error *e) {
     const char *path = arena_format(o->x->arena, "%s/index.json", o->folder);
     Text all = text_new(o->x->arena);
     text_add(&all, "{\"format\":\"isomer-rule-models\",\"version\":1,\"opset\":%d,\"models\":[",
@@ -124,9 +125,9 @@ static bool export_fail(const char *path, Error *e) {
     return error_set(e, E_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
 }
 
-static bool write_all(Writer *o, const char *path, Error *e) {
+static bool onnx_write_all(OnnxWriter *o, const char *path, Error *e) {
     for (int k = 0; k < o->x->n; k++)
-        if (!write_rule(o, o->x->rule[k], e)) return false;
+        if (!onnx_write_rule(o, o->x->rule[k], e)) return false;
     return write_index(o, e) && (!chmod(o->folder, 0755) || export_fail(path, e)) &&
            (!rename(o->folder, path) || export_fail(path, e));
 }
@@ -134,12 +135,12 @@ static bool write_all(Writer *o, const char *path, Error *e) {
 static bool write_folder(Export *x, const char *path, Error *e) {
     char *folder = arena_format(x->arena, "%s.XXXXXX", path);
     if (!mkdtemp(folder)) return export_fail(path, e);
-    Writer o = {.x = x,
-                .w = x->w,
-                .arena = arena_new(arena_escape(x->arena), 0),
-                .folder = folder,
-                .index = text_new(x->arena)};
-    bool good = write_all(&o, path, e);
+    OnnxWriter o = {.x = x,
+                    .w = x->w,
+                    .arena = arena_new(arena_escape(x->arena), 0),
+                    .folder = folder,
+                    .index = text_new(x->arena)};
+    bool good = onnx_write_all(&o, path, e);
     for (; !good && o.n; o.n--) unlink(o.made[o.n - 1]);
     if (!good) rmdir(folder);
     arena_free(o.arena);

@@ -81,7 +81,7 @@ static bool parse_options(ExportProgram *p, int argc, char **argv, Text *help) {
     return !o->help || options_document(help, &program, table, o->help, &p->error);
 }
 
-/* ---- what is asked for */
+/* ---- options */
 
 static bool read_operators(ExportProgram *p) {
     const char *text = p->o.operators;
@@ -122,7 +122,7 @@ static bool read_rules(ExportProgram *p) {
     return p->o.files.n || installed_rules(p->arena, &p->set, &p->error);
 }
 
-/* ---- what is said */
+/* ---- messages */
 
 static void print_reasons(const ExportReasons *list, const char *what) {
     for (int k = 0; k < list->n; k++) {

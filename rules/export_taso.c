@@ -10,13 +10,13 @@
 #include "rules/taso_write.h"
 #include <string.h>
 
-typedef struct Writer {
+typedef struct TasoFile {
     Export *x;
     World *w;
     Arena *arena; /* of one rule */
     Text file;
     Intern *seen;
-} Writer;
+} TasoFile;
 
 /* ---- what is read back is the rule, applied */
 
@@ -43,7 +43,7 @@ static bool stop_at_match(void *user, const Match *m) {
 }
 
 /* At one combination of lengths of what was read. */
-static bool follows_here(Writer *o, const Rule *rule, const Instance *read) {
+static bool follows_here(TasoFile *o, const Rule *rule, const Instance *read) {
     Question q = {.w = o->w, .arena = o->arena, .read = read};
     int length[RULE_BLOCKS];
     q.facts = graph_facts(o->w, o->arena, &read->from);
@@ -60,7 +60,7 @@ static bool follows_here(Writer *o, const Rule *rule, const Instance *read) {
     return q.yes;
 }
 
-static bool follows(Writer *o, const Rule *rule, const Rule *read) {
+static bool follows(TasoFile *o, const Rule *rule, const Rule *read) {
     int length[RULE_BLOCKS];
     rule_lengths_first(read, length);
     do {
@@ -76,7 +76,7 @@ static bool follows(Writer *o, const Rule *rule, const Rule *read) {
 }
 
 /* The piece as TASO's reader has it. NULL, and why: it has another meaning, or none. */
-static const Rule *read_back(Writer *o, const Rule *rule, const Text *piece, const char **why) {
+static const Rule *read_back(TasoFile *o, const Rule *rule, const Text *piece, const char **why) {
     RuleSet set = {.arena = o->arena};
     TasoRefusals refused = {0};
     Error e = {0};
@@ -93,7 +93,7 @@ static const Rule *read_back(Writer *o, const Rule *rule, const Text *piece, con
 /* ---- */
 
 /* Pieces that are read as one rule are one. NULL: it is in the file. */
-static const char *put_piece(Writer *o, const Rule *rule, const Instance *i, bool same) {
+static const char *taso_put_piece(TasoFile *o, const Rule *rule, const Instance *i, bool same) {
     const char *why = NULL;
     TasoRule *made = ARENA_NEW(o->arena, TasoRule, 1);
     Text piece = text_new(o->arena);
@@ -108,7 +108,7 @@ static const char *put_piece(Writer *o, const Rule *rule, const Instance *i, boo
     return NULL;
 }
 
-static bool put_rule(Writer *o, const Rule *rule, Error *e) {
+static bool taso_put_rule(TasoFile *o, const Rule *rule, Error *e) {
     int length[RULE_BLOCKS], pieces = 0;
     const char *why = NULL;
     rule_lengths_first(rule, length);
@@ -117,7 +117,7 @@ static bool put_rule(Writer *o, const Rule *rule, Error *e) {
             Instance i;
             WorldMark mark = world_mark(o->w);
             if (!rule_instance(o->w, o->arena, rule, length, &i, e)) return false;
-            const char *lost = put_piece(o, rule, &i, same);
+            const char *lost = taso_put_piece(o, rule, &i, same);
             pieces += !lost;
             if (!why) why = lost;
             world_reset(o->w, mark);
@@ -127,14 +127,14 @@ static bool put_rule(Writer *o, const Rule *rule, Error *e) {
     return true;
 }
 
-static bool write_file(Export *x, const char *path, Error *e) {
-    Writer o = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
+static bool taso_write_file(Export *x, const char *path, Error *e) {
+    TasoFile o = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
     bool good = true;
     o.file = text_new(x->arena);
     o.seen = intern_new(x->arena);
     for (int k = 0; k < x->n && good; k++) {
         ArenaMark mark = arena_mark(o.arena);
-        good = put_rule(&o, x->rule[k], e);
+        good = taso_put_rule(&o, x->rule[k], e);
         arena_reset(o.arena, mark);
     }
     intern_free(o.seen);
@@ -142,4 +142,4 @@ static bool write_file(Export *x, const char *path, Error *e) {
     return good && file_write(path, o.file.data ? o.file.data : "", o.file.size, e);
 }
 
-const ExportFormat export_taso = {"taso", "a file of TASO substitutions", write_file};
+const ExportFormat export_taso = {"taso", "a file of TASO substitutions", taso_write_file};

@@ -26,7 +26,7 @@ typedef struct Solution {
 typedef struct Ratios { /* channels of a convolution's inputs, and its number of groups */
     Poly over, under, group;
 } Ratios;
-typedef struct Writer {
+typedef struct TasoWriter {
     World *w;
     Arena *arena;
     const TasoRule *rule;
@@ -48,16 +48,16 @@ typedef struct Writer {
     Value value[2][TASO_NODES][2];
     Text *text; /* NULL: only types are wanted */
     int side;
-} Writer;
+} TasoWriter;
 
-static bool rule_refuse(Writer *x, const char *why) {
+static bool rule_refuse(TasoWriter *x, const char *why) {
     if (!x->why) x->why = why;
     return false;
 }
 
 /* ---- sizes */
 
-static Poly apply_solution(Writer *x, const Solution *s, Poly p) {
+static Poly apply_solution(TasoWriter *x, const Solution *s, Poly p) {
     for (Poly before = ~p; before != p;) {
         before = p;
         p = poly_subst(x->w, p, s->n, s->from, s->to);
@@ -65,7 +65,7 @@ static Poly apply_solution(Writer *x, const Solution *s, Poly p) {
     return p;
 }
 
-static Poly size_symbol(Writer *x, const char *name, Symbol *list, int *n) {
+static Poly size_symbol(TasoWriter *x, const char *name, Symbol *list, int *n) {
     Poly p = poly_named(x->w, name);
     Symbol s = poly_is_symbol(x->w, p);
     bool there = false;
@@ -76,7 +76,7 @@ static Poly size_symbol(Writer *x, const char *name, Symbol *list, int *n) {
 
 /* What an operator names that its inputs do not say: on the left a variable of the pattern, on the
    right to be found. */
-static Poly unknown(Writer *x, const char *stem, int number) {
+static Poly unknown(TasoWriter *x, const char *stem, int number) {
     const char *name = arena_format(x->arena, "%s%d%s", stem, number, x->side ? "r" : "");
     return x->side ? size_symbol(x, name, x->helper, &x->nhelper)
                    : size_symbol(x, name, x->auxiliary, &x->naux);
@@ -88,7 +88,7 @@ static bool among(Symbol s, int n, const Symbol *list) {
     return false;
 }
 
-static void demand_equal(Writer *x, Poly a, Poly b, bool only_text) {
+static void demand_equal(TasoWriter *x, Poly a, Poly b, bool only_text) {
     Poly p = apply_solution(x, &x->sizes, poly_sub(x->w, a, b));
     if (!p) return;
     if (x->neq == EQUALITIES) rule_refuse(x, "too many conditions");
@@ -98,7 +98,7 @@ static void demand_equal(Writer *x, Poly a, Poly b, bool only_text) {
     }
 }
 
-static bool positive_sum(Writer *x, Poly p) {
+static bool positive_sum(TasoWriter *x, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(x->w, p); poly_next(&s, &m);)
         if (m.coefficient < 0) return false;
@@ -107,7 +107,7 @@ static bool positive_sum(Writer *x, Poly p) {
 
 /* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so
    that a type can be written and matched; what is no size by anything, and first. */
-static bool solve_equation(Writer *x, Poly p, Solution *out) {
+static bool solve_equation(TasoWriter *x, Poly p, Solution *out) {
     Symbol best = 0;
     Poly value = 0;
     Monomial m;
@@ -135,7 +135,7 @@ static bool solve_equation(Writer *x, Poly p, Solution *out) {
 
 /* TASO's sizes are positive: a factor that all terms have in common is divided out, and that it is
    not 0 becomes a condition of the rule. */
-static Poly divided(Writer *x, Poly p) {
+static Poly divided(TasoWriter *x, Poly p) {
     Monomial first, m;
     PolyScan s = poly_scan(x->w, p);
     if (!poly_next(&s, &first)) return p;
@@ -155,9 +155,9 @@ static Poly divided(Writer *x, Poly p) {
 
 /* ---- nodes */
 
-static Dims dims(Writer *x, Value v) { return value_type(x->w, v)->dim; }
+static Dims dims(TasoWriter *x, Value v) { return value_type(x->w, v)->dim; }
 
-static void print_value(Writer *x, TasoTensor t) {
+static void print_value(TasoWriter *x, TasoTensor t) {
     if (t.op < 0) text_add(x->text, " %%x%d", -t.op);
     else
         text_add(x->text, " %%%s%d%s", x->side ? "r" : "l", t.op,
@@ -174,16 +174,18 @@ typedef struct Line {
 
 static Line line(const Op *op) { return (Line){.op = op}; }
 
-static void set_list(Writer *x, Line *l, const char *name, int n, const Poly *v) {
+static void set_list(TasoWriter *x, Line *l, const char *name, int n, const Poly *v) {
     int k = attrs_find(l->op->attrs, name);
     l->given[k] = true;
     l->attr[k].ints = (PolyList){n, arena_copy(x->arena, v, sizeof *v * (size_t)n)};
 }
-static void set_int(Writer *x, Line *l, const char *name, Poly v) { set_list(x, l, name, 1, &v); }
+static void set_int(TasoWriter *x, Line *l, const char *name, Poly v) {
+    set_list(x, l, name, 1, &v);
+}
 
 /* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's
    operator is several of ours. */
-static Value line_node(Writer *x, Line *l, int nin, const Value in[], int nout) {
+static Value line_node(TasoWriter *x, Line *l, int nin, const Value in[], int nout) {
     const char *why = "";
     if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
         return rule_refuse(x, why), 0;
@@ -195,7 +197,7 @@ static Value line_node(Writer *x, Line *l, int nin, const Value in[], int nout) 
     return y;
 }
 
-static void print_attrs(Writer *x, const Line *l) {
+static void print_attrs(TasoWriter *x, const Line *l) {
     for (int k = 0; k < attrs_count(l->op->attrs); k++) {
         if (!l->given[k]) continue;
         text_add(x->text, " %s=", l->op->attrs[k].name);
@@ -205,7 +207,7 @@ static void print_attrs(Writer *x, const Line *l) {
 }
 
 /* Padding before and behind of one axis; SAME is ONNX's SAME_UPPER. */
-static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
+static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
                     Poly *behind) {
     World *w = x->w;
     Poly one = poly_int(w, 1), total = poly_sub(w, kernel, one);
@@ -218,7 +220,8 @@ static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly
     *behind = same ? poly_sub(w, total, *before) : 0;
 }
 
-static bool set_windows(Writer *x, Line *l, const TasoOp *op, Dims image, const Poly kernel[2]) {
+static bool set_windows(TasoWriter *x, Line *l, const TasoOp *op, Dims image,
+                        const Poly kernel[2]) {
     int pad = op->parameter[TASO_PM_PAD],
         stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
     Poly s[2], p[4];
@@ -234,7 +237,7 @@ static bool set_windows(Writer *x, Line *l, const TasoOp *op, Dims image, const 
 }
 
 /* The kernel that TASO's parameters name; 0 or nothing: any. */
-static Poly kernel_size(Writer *x, const TasoOp *op, int j) {
+static Poly kernel_size(TasoWriter *x, const TasoOp *op, int j) {
     int k = op->parameter[j ? TASO_PM_KERNEL_W : TASO_PM_KERNEL_H];
     return k > 0 ? poly_int(x->w, k) : 0;
 }
@@ -242,7 +245,7 @@ static Poly kernel_size(Writer *x, const TasoOp *op, int j) {
 /* Channels of x over channels of w, as far as the sizes known by then allow to divide. What cannot
    be divided on the left is a variable G; on the right it is that G where the channels are those of
    a convolution on the left. */
-static Poly groups(Writer *x, int number, Dims image, Dims w) {
+static Poly groups(TasoWriter *x, int number, Dims image, Dims w) {
     Poly quotient, a = apply_solution(x, &x->all, image.v[1]),
                    b = apply_solution(x, &x->all, w.v[1]);
     if (b && poly_divide(x->w, a, b, &quotient)) return quotient;
@@ -255,12 +258,12 @@ static Poly groups(Writer *x, int number, Dims image, Dims w) {
 }
 
 /* The kernel has G * q outputs: said once the groups are settled. */
-static void demand_outputs_of_groups(Writer *x, int number, Poly group, Dims w) {
+static void demand_outputs_of_groups(TasoWriter *x, int number, Poly group, Dims w) {
     if (x->settled && !x->side && group != poly_int(x->w, 1) && poly_is_symbol(x->w, w.v[0]))
         demand_equal(x, w.v[0], poly_mul(x->w, group, unknown(x, "q", number)), false);
 }
 
-static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[]) {
+static Line convolution(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
     Line l = line(&op_conv);
     Dims image = dims(x, in[0]), w = dims(x, in[1]);
     Poly kernel[2];
@@ -278,7 +281,7 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
     return l;
 }
 
-static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
+static Line pooling(TasoWriter *x, const TasoOp *op, const Value in[]) {
     Line l = line(op->kind == TASO_POOL2D_MAX ? &op_maxpool : &op_averagepool);
     Dims image = dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
@@ -295,7 +298,7 @@ static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
 }
 
 /* TASO writes a permutation as a number in base rank. */
-static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
+static Line transposition(TasoWriter *x, const TasoOp *op, const Value in[]) {
     Line l = line(&op_transpose);
     int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
@@ -306,7 +309,7 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
     return l;
 }
 
-static Line line_of_split(Writer *x, int number, const TasoOp *op, const Value in[]) {
+static Line line_of_split(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
     Line l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= dims(x, in[0]).n)
@@ -323,7 +326,7 @@ static Line line_of_split(Writer *x, int number, const TasoOp *op, const Value i
     return l;
 }
 
-static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
+static Line line_of_constant(TasoWriter *x, int number, const TasoOp *op) {
     bool identity = op->kind == TASO_CONSTANT_ICONV;
     Poly c = unknown(x, "c", number), k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (op->kind == TASO_CONSTANT_IMM) {
@@ -348,14 +351,14 @@ static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
     return l;
 }
 
-static Line concatenation(Writer *x, const TasoOp *op) {
+static Line concatenation(TasoWriter *x, const TasoOp *op) {
     Line l = line(&op_concat);
     if (op->parameter[TASO_PM_AXIS] < 0) rule_refuse(x, "a concat without an axis");
     else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
     return l;
 }
 
-static Line enlargement(Writer *x, const TasoOp *op) {
+static Line enlargement(TasoWriter *x, const TasoOp *op) {
     Line l = line(&op_enlarge);
     Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!k[0] || !k[1]) rule_refuse(x, "an enlarged kernel without known sizes");
@@ -363,7 +366,7 @@ static Line enlargement(Writer *x, const TasoOp *op) {
     return l;
 }
 
-static Line line_of_operator(Writer *x, int number, const TasoOp *op, const Value in[]) {
+static Line line_of_operator(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
     static const struct {
         TasoKind kind;
         const Op *op;
@@ -393,7 +396,7 @@ static Line line_of_operator(Writer *x, int number, const TasoOp *op, const Valu
     }
 }
 
-static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
+static bool right_number_of_inputs(TasoWriter *x, const TasoOp *op) {
     bool pair = op->kind == TASO_CONV2D || op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL ||
                 op->kind == TASO_MATMUL || op->kind == TASO_MUL;
     bool none = op->kind >= TASO_CONSTANT_IMM;
@@ -402,12 +405,12 @@ static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
                                                taso_kind_name(op->kind), op->nin));
 }
 
-static Value tensor_value(const Writer *x, TasoTensor t) {
+static Value tensor_value(const TasoWriter *x, TasoTensor t) {
     return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port];
 }
 
 /* A fused activation is a node behind the operator's. */
-static bool write_op(Writer *x, int number) {
+static bool write_op(TasoWriter *x, int number) {
     static const Op *const activation[] = {NULL, &op_sigmoid, &op_relu, &op_tanh};
     const TasoOp *op = &x->rule->side[x->side].op[number];
     int acti = op->parameter[TASO_PM_ACTI] > 0 ? op->parameter[TASO_PM_ACTI] : 0,
@@ -441,7 +444,7 @@ static bool write_op(Writer *x, int number) {
     return y != 0;
 }
 
-static bool write_side(Writer *x, int side) {
+static bool write_side(TasoWriter *x, int side) {
     x->side = side;
     if (!side) x->nratio = 0;
     for (int k = 0; k < x->rule->side[side].n; k++) {
@@ -459,7 +462,7 @@ static bool write_side(Writer *x, int side) {
 /* ---- the rule */
 
 /* F [n7, c7, h7, w7] for variable -7, by the sizes solved so far. */
-static void make_inputs(Writer *x) {
+static void make_inputs(TasoWriter *x) {
     static const char letters[] = "nchwdefg";
     for (int k = 1; k < VARIABLES; k++) {
         if (x->rank[k] < 0) continue;
@@ -472,7 +475,7 @@ static void make_inputs(Writer *x) {
     }
 }
 
-static void demand_outputs(Writer *x) {
+static void demand_outputs(TasoWriter *x) {
     for (int k = 0; k < x->rule->nout; k++) {
         TasoTensor *t = (TasoTensor *)(uintptr_t)x->rule->out[k];
         Value y[2];
@@ -485,7 +488,7 @@ static void demand_outputs(Writer *x) {
 
 /* Builds everything once more with what is solved. True: something more was solved, or it cannot be
    done. */
-static bool again(Writer *x) {
+static bool again(TasoWriter *x) {
     x->neq = 0;
     x->all = x->sizes;
     make_inputs(x);
@@ -502,7 +505,7 @@ static bool again(Writer *x) {
     return x->why != NULL;
 }
 
-static bool all_helpers_solved(Writer *x) {
+static bool all_helpers_solved(TasoWriter *x) {
     for (int k = 0; k < x->nhelper; k++)
         if (!among(x->helper[k], x->sizes.n, x->sizes.from))
             return rule_refuse(
@@ -511,14 +514,14 @@ static bool all_helpers_solved(Writer *x) {
     return true;
 }
 
-static bool left_reads(const Writer *x, int variable) {
+static bool left_reads(const TasoWriter *x, int variable) {
     for (int j = 0; j < x->rule->side[0].n; j++)
         for (int k = 0; k < x->rule->side[0].op[j].nin; k++)
             if (x->rule->side[0].op[j].in[k].op == -variable) return true;
     return false;
 }
 
-static void print_inputs(Writer *x) {
+static void print_inputs(TasoWriter *x) {
     for (int k = 1; k < VARIABLES; k++) {
         if (x->rank[k] < 0) continue;
         if (!left_reads(x, k))
@@ -531,13 +534,13 @@ static void print_inputs(Writer *x) {
 }
 
 /* Nothing of the left side demands it, or no node does, and it was not said before. */
-static bool is_condition(const Writer *x, int k, int left) {
+static bool is_condition(const TasoWriter *x, int k, int left) {
     for (int j = 0; j < k; j++)
         if (x->eq[j] == x->eq[k] || x->eq[j] == poly_scale(x->w, x->eq[k], -1)) return false;
     return k >= left || x->only_text[k];
 }
 
-static void print_condition(Writer *x, bool *first, Poly a, const char *sign, Poly b) {
+static void print_condition(TasoWriter *x, bool *first, Poly a, const char *sign, Poly b) {
     text_add(x->text, *first ? "where " : ", ");
     poly_print(x->w, a, x->text);
     text_add(x->text, " %s ", sign);
@@ -545,7 +548,7 @@ static void print_condition(Writer *x, bool *first, Poly a, const char *sign, Po
     *first = false;
 }
 
-static void print_conditions(Writer *x, int left) {
+static void print_conditions(TasoWriter *x, int left) {
     bool first = true;
     for (int k = 0; k < x->neq; k++) {
         Poly plus = 0;
@@ -562,7 +565,7 @@ static void print_conditions(Writer *x, int left) {
     if (!first) text_add(x->text, "\n");
 }
 
-static bool write_rule(Writer *x, int number) {
+static bool write_rule(TasoWriter *x, int number) {
     if (!taso_ranks(x->rule, x->rank, &x->any_rank, &x->why)) return false;
     for (int rounds = 0;; rounds++) {
         bool more = again(x);
@@ -587,8 +590,8 @@ static bool write_rule(Writer *x, int number) {
 }
 
 const char *taso_text(Arena *a, const TasoRule *rule, int number, const char **why) {
-    Writer *x = ARENA_NEW(a, Writer, 1);
-    *x = (Writer){.w = graph_world_new(arena_escape(a), 0), .arena = a, .rule = rule};
+    TasoWriter *x = ARENA_NEW(a, TasoWriter, 1);
+    *x = (TasoWriter){.w = graph_world_new(arena_escape(a), 0), .arena = a, .rule = rule};
     bool done = write_rule(x, number);
     *why = done ? "" : arena_string(a, x->why, strlen(x->why));
     world_free(x->w);

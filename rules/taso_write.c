@@ -1,6 +1,6 @@
 /* taso_write.c -- a rule's instance as one of TASO's, and its bytes. What TASO wants as a number
    and the rule leaves open is chosen: strides of 1, windows of 3, one padding for all. Whether what
-   TASO makes of it is still the rule is for the caller to see (export_taso.c). */
+   TASO reads back is still the rule is checked by the caller (export_taso.c). */
 #include "graphs/onnx/file/wire.h"
 #include "rules/taso_write.h"
 #include <string.h>

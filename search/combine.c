@@ -2,11 +2,12 @@
    sets that are on. Which are on is decided on whole models: all, each of the strongest alone, then
    hill climbing. */
 #include "search/combine.h"
+#include "search/rank.h"
 #include <string.h>
 
 #define STEP 0.99       /* a candidate that is better by less is no better */
-#define HURTS 1.003     /* doing without something costs less than this: it leaves */
-#define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
+#define HURTS 1.003     /* a set is dropped if the time without it is below this */
+#define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
 #define SLIGHT 0.03     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
 enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
@@ -15,8 +16,8 @@ static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.
 
 /* ---- choosing places */
 
-/* Seconds that a place gains, if it is more than noise; less for each rule that it takes, so that
-   of what noise cannot tell apart the simplest is taken. */
+/* Seconds that a place gains, 0 within noise. Each further rule reduces the worth, so that
+   among rewritings that noise cannot tell apart the simplest is taken. */
 static double worth(const CommandSearch *s, int place) {
     const Pricing *x = &s->prices;
     const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
@@ -32,11 +33,7 @@ static int rank_places(CommandSearch *s) {
     int n = 0;
     for (int k = 0; k < p->n; k++) {
         const double gain = worth(s, k);
-        int to = n;
-        if (gain <= 0) continue;
-        for (n++; to > 0 && value[to - 1] < gain; to--)
-            s->ranked[to] = s->ranked[to - 1], value[to] = value[to - 1];
-        s->ranked[to] = k, value[to] = gain;
+        if (gain > 0) n = rank_insert(n, p->n, s->ranked, value, k, gain);
     }
     return n;
 }
@@ -63,30 +60,26 @@ static ModelCandidate of_sets(CommandSearch *s, const bool on[], double *sum) {
 
 /* The sets whose places promise most, taken alone. */
 static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
-    double value[GROUPS + 1], sum;
+    double value[GROUPS], sum;
     int n = 0;
     for (int k = 0; k < s->places.nset; k++) {
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
         of_sets(s, on, &sum);
-        if (sum <= 0) continue;
-        int to = n < GROUPS ? n++ : GROUPS;
-        for (; to > 0 && value[to - 1] < sum; to--)
-            if (to < GROUPS) list[to] = list[to - 1], value[to] = value[to - 1];
-        if (to < GROUPS) list[to] = k, value[to] = sum;
+        if (sum > 0) n = rank_insert(n, GROUPS, list, value, k, sum);
     }
     return n;
 }
 
 /* ---- the choice */
 
-/* So many wholes can be timed in one batch before the time is over. */
+/* How many wholes can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
     const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
     return run_time_over(s->r, s->limit) ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
 }
 
-/* The fastest; of those that are as fast, what takes least. */
+/* The fastest; among equally fast ones, the one with the fewest applications. */
 static int best_of(const CommandSearch *s) {
     int best = 0;
     for (int k = 1; k < s->n; k++) {
@@ -161,9 +154,8 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     return !n || wholes_measure(s, n, list, false);
 }
 
-/* Another candidate: a set that is absent enters, one that is there leaves. False: there is no
- * k-th.
- */
+/* The best candidate with the k-th set switched: added if absent, removed if present. False:
+   there is no k-th. */
 static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], int k,
                         ModelCandidate *out) {
     double sum;
@@ -174,7 +166,7 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
     return true;
 }
 
-/* Of rules used everywhere: without the k-th of those that fire. */
+/* For rules used everywhere: without the k-th of those that fire. */
 static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out) {
     const int n = s->r->library.n;
     uint8_t *use = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *use * (size_t)n);
@@ -187,7 +179,7 @@ static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out)
     return false;
 }
 
-/* One step of hill climbing. What does with less need not be faster. */
+/* One step of hill climbing. A candidate with fewer applications need not be faster. */
 static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     const int from = *best, most = affordable(s);
     int list[WHOLES + 1], n = 0;

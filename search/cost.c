@@ -244,7 +244,7 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
     return data;
 }
 
-/* The plan as run-model makes it: what is timed is what will run. */
+/* The same plan as run-model makes, so that what is timed is what will run. */
 static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) {
     Text t = text_new(x->arena);
     x->plan = plan_build(g->w, x->arena, g->graph, g->sizes, e);

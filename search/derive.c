@@ -310,23 +310,27 @@ bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, cons
     return good;
 }
 
-int match_inner(World *w, const Match *m, NodeId *list, int room) {
-    int n = 0;
-    for (int k = 0; k < m->instance->from.nout && n < room; k++)
-        if (!value_among(value_node(w, m->root[k]), n, list)) list[n++] = value_node(w, m->root[k]);
-    for (int done = 0; done < n; done++) {
-        Node node = node_get(w, list[done]);
-        for (int k = 0; k < node.nin && n < room; k++) {
-            NodeId id = node.in[k] ? value_node(w, node.in[k]) : 0;
-            if (id && !value_among(node.in[k], m->instance->ninput, m->input) &&
-                !value_among(id, n, list))
-                list[n++] = id;
-        }
-    }
-    return n;
+static void add_inner(Arena *a, NodeList *list, int *room, NodeId id) {
+    if (value_among(id, list->n, list->v)) return;
+    ARENA_GROW(a, list->v, *room, list->n + 1);
+    list->v[list->n++] = id;
 }
 
-/* ---- again */
+NodeList match_inner(World *w, Arena *a, const Match *m) {
+    const Instance *i = m->instance;
+    NodeList list = {0};
+    int room = 0;
+    for (int k = 0; k < i->from.nout; k++) add_inner(a, &list, &room, value_node(w, m->root[k]));
+    for (int done = 0; done < list.n; done++) {
+        const Node node = node_get(w, list.v[done]);
+        for (int k = 0; k < node.nin; k++)
+            if (node.in[k] && !value_among(node.in[k], i->ninput, m->input))
+                add_inner(a, &list, &room, value_node(w, node.in[k]));
+    }
+    return list;
+}
+
+/* ---- replay */
 
 typedef struct Wanted {
     Arena *arena;

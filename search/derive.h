@@ -49,8 +49,8 @@ Value derivation_before(const Derivation *, Value);
    it; 0: none. */
 Value derivation_origin(const Derivation *, Value);
 bool value_among(Value, int n, const Value[]);
-/* The nodes of the left side: from the roots down to the inputs. */
-int match_inner(World *, const Match *, NodeId *list, int room);
+/* The nodes of the left side, from the roots down to the inputs, in the arena. */
+NodeList match_inner(World *, Arena *, const Match *);
 /* Whether all inputs stand before the first root: only such matches share a round with others. */
 bool match_ordered(World *, const Match *);
 

@@ -36,36 +36,35 @@ static bool is_root(const Match *m, Value v) {
     return value_among(v, m->instance->from.nout, m->root);
 }
 
-static bool keeps_costly(const Collect *c, const Match *m) {
-    World *w = c->d->w;
-    NodeId list[64];
-    int n = match_inner(w, m, list, 64);
-    for (int k = 0; k < n; k++) {
-        Node node = node_get(w, list[k]);
-        bool outside = false;
-        for (int port = 0; port < node.nout; port++) {
-            Value v = node.out + (Value)port;
-            if (is_root(m, v) || v >= c->uses.n) continue;
-            outside |= c->uses.outputs[v] > 0;
-            for (int j = 0; j < c->uses.count[v]; j++)
-                outside |= !value_among(c->uses.user[c->uses.first[v] + j], n, list);
-        }
-        if (outside && costly(w, &node)) return true;
+/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is no root. */
+static bool read_outside(const Collect *c, const Match *m, const Node *node, NodeList inner) {
+    for (int port = 0; port < node->nout; port++) {
+        const Value v = node->out + (Value)port;
+        if (is_root(m, v) || v >= c->uses.n) continue;
+        if (c->uses.outputs[v] > 0) return true;
+        for (int j = 0; j < c->uses.count[v]; j++)
+            if (!value_among(c->uses.user[c->uses.first[v] + j], inner.n, inner.v)) return true;
+    }
+    return false;
+}
+
+static bool keeps_costly(const Collect *c, const Match *m, NodeList inner) {
+    for (int k = 0; k < inner.n; k++) {
+        const Node node = node_get(c->d->w, inner.v[k]);
+        if (read_outside(c, m, &node, inner) && costly(c->d->w, &node)) return true;
     }
     return false;
 }
 
 /* By the choice at the model's nodes from which the match's nodes originate. */
-static bool allowed(const Collect *c, const Match *m) {
-    NodeId list[64];
+static bool allowed(const Collect *c, NodeList inner) {
     bool grown = false, seeds = true;
-    const int n = c->choice ? match_inner(c->d->w, m, list, 64) : 0;
-    for (int k = 0; k < n; k++) {
-        const Value origin = derivation_origin(c->d, list[k]);
+    for (int k = 0; k < inner.n && c->choice; k++) {
+        const Value origin = derivation_origin(c->d, inner.v[k]);
         const uint8_t *use = choice_at(c->choice, origin);
         if (choice_neutral(c->choice, origin)) continue;
         if (!use || use[c->rule] == USE_NOT) return false;
-        grown |= derivation_step(c->d, list[k]) >= 0;
+        grown |= derivation_step(c->d, inner.v[k]) >= 0;
         seeds &= use[c->rule] == USE_SEED;
     }
     return grown || seeds;
@@ -73,7 +72,12 @@ static bool allowed(const Collect *c, const Match *m) {
 
 static bool collect_match(void *user, const Match *m) {
     Collect *c = user;
-    if (match_empty(c->d->w, m) || !allowed(c, m) || keeps_costly(c, m)) return true;
+    World *w = c->d->w;
+    ArenaMark mark = arena_mark(w->scratch);
+    const NodeList inner = match_inner(w, w->scratch, m);
+    const bool usable = !match_empty(w, m) && allowed(c, inner) && !keeps_costly(c, m, inner);
+    arena_reset(w->scratch, mark);
+    if (!usable) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     c->v[c->n++] = match_keep(c->arena, m);
     return true;

@@ -5,6 +5,7 @@
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
 #include "rules/installed.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +13,15 @@
 static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts",
                                      "/../../../../scripts", "/../share/isomer/scripts"};
 
+static bool is_plain_name(const char *name) {
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '-' && *name != '_') return false;
+    return true;
+}
+
 char *helper_find(Arena *a, const char *name) {
     char folder[INSTALLED_PATH];
+    if (!is_plain_name(name)) return NULL;
     for (size_t k = 0; installed_folder(folder) && k < sizeof places / sizeof *places; k++) {
         char *path = arena_format(a, "%s%s/%s", folder, places[k], name);
         if (!access(path, X_OK)) return path;

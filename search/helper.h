@@ -21,6 +21,6 @@ bool words_add_inputs(CommandLine *, const RunInputs *, const char *folder, int 
 const char *inputs_digest(const RunInputs *, Error *);
 char *words_command(const CommandLine *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
-   not there. */
+   not there, or the name is not one of letters, digits, - and _ alone. */
 char *helper_find(Arena *, const char *name);
 #endif

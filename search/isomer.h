@@ -43,7 +43,7 @@ typedef struct IsomerOptions {
     const char *allow; /* "drops", "defines", "overflows" joined by +: also rules that may make NaN
                           and infinity vanish or appear */
 
-    /* What is minimised. */
+    /* What is minimized. */
     const char *cost;         /* "measured" time, "flops" (estimated time) or "nodes" */
     const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
     const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files

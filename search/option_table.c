@@ -25,7 +25,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,
-         .into = &o->x.rules,
+         .into = &o->library.rules,
          .value = "FILE|none",
          .help = "Uses the proved rules in FILE instead of the library, or no rules."},
         {.name = "enable",
@@ -40,7 +40,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "Does not use the rule with this name or identifier. May be repeated."},
         {.name = "allow",
          .kind = OPT_TEXT,
-         .into = &o->x.allow,
+         .into = &o->library.allow,
          .value = "CLASS",
          .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
                  "+), which may make NaN and infinity vanish or appear."},
@@ -51,31 +51,31 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.kind = OPT_HEAD, .help = "Costs"},
         {.name = "cost",
          .kind = OPT_WORD,
-         .into = &o->x.cost,
+         .into = &o->library.cost,
          .value = "measured|flops|nodes",
          .usual_text = "measured",
-         .help = "What to minimise: measured time (the default), time estimated by a model of the "
+         .help = "What to minimize: measured time (the default), time estimated by a model of the "
                  "machine, or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
-         .into = &o->x.cost_db,
+         .into = &o->library.cost_db,
          .value = "FILE",
          .help = "The file of measured times. Default: isomer/costs.sqlite in $XDG_CACHE_HOME or "
                  "~/.cache."},
         {.name = "frozen",
          .kind = OPT_FLAG,
-         .into = &o->x.frozen,
+         .into = &o->library.frozen,
          .is_int = true,
          .help = "Measures nothing; estimates the times that the cost file lacks."},
         {.name = "measure-with",
          .kind = OPT_TEXT,
-         .into = &o->x.measure_with,
+         .into = &o->library.measure_with,
          .value = "onnxruntime|CMD",
          .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
         {.name = "threads",
          .kind = OPT_INT,
-         .into = &o->x.threads,
+         .into = &o->library.threads,
          .is_int = true,
          .value = "N",
          .usual = 1,
@@ -86,27 +86,27 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = BACKEND_THREADS},
         {.name = "backend",
          .kind = OPT_TEXT,
-         .into = &o->x.backend,
+         .into = &o->library.backend,
          .value = "NAME",
          .usual_text = "cpu",
          .help = "The back end of the built-in runtime: cpu (the default), cuda (an NVIDIA GPU), "
                  "or the path of a plug-in."},
         {.name = "backend-options",
          .kind = OPT_TEXT,
-         .into = &o->x.backend_options,
+         .into = &o->library.backend_options,
          .value = "TEXT",
          .help = "Options of the back end: see ops/cpu/README.md and ops/cuda/README.md."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_WORD,
-         .into = &o->x.search,
+         .into = &o->library.search,
          .value = "backtrack|egraph|both",
          .usual_text = "backtrack",
          .help = "How to search with the costs of the built-in runtime: by backtracking (the "
                  "default), with an e-graph, or both, which takes longer."},
         {.name = "steps",
          .kind = OPT_INT,
-         .into = &o->x.steps,
+         .into = &o->library.steps,
          .value = "N",
          .usual = 2000,
          .help = "Ends the search after N graphs have been expanded. Default: 2000.",
@@ -114,7 +114,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e12},
         {.name = "time-limit",
          .kind = OPT_REAL,
-         .into = &o->x.time_limit,
+         .into = &o->library.time_limit,
          .value = "SECONDS",
          .help = "Ends the search after this time. Default: no limit, or with a measuring command "
                  "the limit set by --effort.",
@@ -122,27 +122,27 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e9},
         {.name = "effort",
          .kind = OPT_WORD,
-         .into = &o->x.effort,
+         .into = &o->library.effort,
          .value = "quick|default|thorough",
          .usual_text = "default",
          .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. A "
                  "measurement in progress is completed, and the winner is timed once more."},
         {.name = "keep-best",
          .kind = OPT_FLAG,
-         .into = &o->x.keep_best,
+         .into = &o->library.keep_best,
          .is_int = true,
          .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
                  "Twice: nothing is."},
         {.name = "seed",
          .kind = OPT_INT,
-         .into = &o->x.seed,
+         .into = &o->library.seed,
          .value = "N",
          .help = "Seed of the random data on which models are compared and timed. Default: 0.",
          .least = 0,
          .most = 9e15},
         {.name = "fold-limit",
          .kind = OPT_INT,
-         .into = &o->x.fold_limit,
+         .into = &o->library.fold_limit,
          .value = "BYTES",
          .usual = -1,
          .help = "Does not compute constants larger than this in advance; they are computed in "
@@ -151,7 +151,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "max-growth",
          .kind = OPT_INT,
-         .into = &o->x.max_growth,
+         .into = &o->library.max_growth,
          .value = "BYTES",
          .usual = -1,
          .help = "How much larger the constants in the file may become. Default: 1 MiB plus a "
@@ -160,13 +160,13 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "replay",
          .kind = OPT_TEXT,
-         .into = &o->x.replay,
+         .into = &o->library.replay,
          .value = "LOG",
          .help = "Follows a proof log, checking each step, instead of searching."},
         {.kind = OPT_HEAD, .help = "Check and report"},
         {.name = "check",
          .kind = OPT_INT,
-         .into = &o->x.check,
+         .into = &o->library.check,
          .is_int = true,
          .value = "N",
          .usual = 1,
@@ -182,14 +182,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = feed_help},
         {.name = "check-with",
          .kind = OPT_WORD,
-         .into = &o->x.check_with,
+         .into = &o->library.check_with,
          .value = "onnxruntime",
          .help =
              "Also compares both models in the Python package onnxruntime, on the same integers "
              "but with other random floats; if the outputs differ there, nothing is written."},
         {.name = "rtol",
          .kind = OPT_REAL,
-         .into = &o->x.rtol,
+         .into = &o->library.rtol,
          .value = "X",
          .usual = -1,
          .help = "Allowed difference relative to the largest element of an output. Default: "
@@ -198,7 +198,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1},
         {.name = "atol",
          .kind = OPT_REAL,
-         .into = &o->x.atol,
+         .into = &o->library.atol,
          .value = "X",
          .usual = -1,
          .help = "Allowed absolute difference. Default: depends on the classes of the rules used.",
@@ -206,12 +206,12 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e30},
         {.name = "report",
          .kind = OPT_TEXT,
-         .into = &o->x.report,
+         .into = &o->library.report,
          .value = "FILE",
          .help = "Writes a report to FILE as JSON (search/REPORT.md)."},
         {.name = "diff",
          .kind = OPT_FLAG,
-         .into = &o->x.diff,
+         .into = &o->library.diff,
          .is_int = true,
          .help = "Prints the nodes that were removed, added or changed, grouped by rule."},
         {.name = "explain",
@@ -222,29 +222,29 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
                  "node of the original. NODE may also be the name of a value. May be repeated."},
         {.name = "html",
          .kind = OPT_TEXT,
-         .into = &o->x.html,
+         .into = &o->library.html,
          .value = "FILE",
          .help = "Writes an HTML page to FILE: original and result side by side, costs, rules, "
                  "check. Needs Graphviz."},
         {.name = "dot",
          .kind = OPT_TEXT,
-         .into = &o->x.dot,
+         .into = &o->library.dot,
          .value = "FILE",
          .help = "Writes both graphs to FILE in Graphviz's language, with changes in colour."},
         {.name = "proof-log",
          .kind = OPT_TEXT,
-         .into = &o->x.proof_log,
+         .into = &o->library.proof_log,
          .value = "FILE",
          .help = "Writes every step from original to result to FILE, for --replay."},
         {.name = "save-as-external-data",
          .kind = OPT_FLAG,
-         .into = &o->x.external,
+         .into = &o->library.external,
          .is_int = true,
          .help = "Writes weights to a file next to the result, OUT.onnx.data. Default: they stay "
                  "where they are in the model."},
         {.name = "external-threshold",
          .kind = OPT_INT,
-         .into = &o->x.external_threshold,
+         .into = &o->library.external_threshold,
          .value = "BYTES",
          .usual = 1024,
          .help = "Moves only weights of at least this size. Default: 1024.",
@@ -252,14 +252,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "headroom",
          .kind = OPT_FLAG,
-         .into = &o->x.headroom,
+         .into = &o->library.headroom,
          .is_int = true,
          .help = "Only prints which share of the machine's roofline the model reaches with "
                  "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
                  "touches; OUT.onnx may be omitted."},
         {.name = "dry-run",
          .kind = OPT_FLAG,
-         .into = &o->x.dry_run,
+         .into = &o->library.dry_run,
          .is_int = true,
          .help = "Writes no model; OUT.onnx may be omitted."},
         {.name = "progress",
@@ -289,27 +289,27 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
 static IsomerTexts isomer_texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
 
 void optimize_lists(OptimizeOptions *o) {
-    o->x.input_shape = isomer_texts(o->shape), o->x.dim = isomer_texts(o->dim);
-    o->x.inputs = isomer_texts(o->input);
-    o->x.enable = isomer_texts(o->enable), o->x.disable = isomer_texts(o->disable);
-    o->x.explain = isomer_texts(o->explain);
+    o->library.input_shape = isomer_texts(o->shape), o->library.dim = isomer_texts(o->dim);
+    o->library.inputs = isomer_texts(o->input);
+    o->library.enable = isomer_texts(o->enable), o->library.disable = isomer_texts(o->disable);
+    o->library.explain = isomer_texts(o->explain);
 }
 
 IsomerOptions optimize_defaults(void) {
-    OptimizeOptions o = {.x = {.size = sizeof o.x}};
+    OptimizeOptions o = {.library = {.size = sizeof o.library}};
     OptionDef table[OPTIMIZE_OPTIONS];
     optimize_options(&o, table);
     options_defaults(table);
-    return o.x;
+    return o.library;
 }
 
 /* Of the numbers only the threads have a range that the library depends on. */
 bool optimize_options_valid(Arena *a, const IsomerOptions *x, Error *e) {
-    OptimizeOptions o = {.x = *x};
+    OptimizeOptions o = {.library = *x};
     OptionDef table[OPTIMIZE_OPTIONS];
     optimize_options(&o, table);
     for (const OptionDef *d = table; d->name || d->kind == OPT_HEAD; d++)
-        if ((d->kind == OPT_WORD || d->into == &o.x.threads) && !option_valid(a, d, e))
+        if ((d->kind == OPT_WORD || d->into == &o.library.threads) && !option_valid(a, d, e))
             return false;
     return true;
 }

@@ -5,16 +5,16 @@
 #include "search/isomer.h"
 
 enum { OPTIMIZE_OPTIONS = 64 }; /* room for the table */
-/* What the program is told: the library's options, lists of text for them, its own. */
+/* What the program is told: the options of the library, lists of text for them, its own. */
 typedef struct OptimizeOptions {
-    IsomerOptions x;
+    IsomerOptions library;                                  /* as isomer.h has them */
     StringList shape, dim, enable, disable, explain, input; /* optimize_lists */
     bool version, quiet, list_rules;
     int verbose;
     const char *progress, *help;
 } OptimizeOptions;
 void optimize_options(OptimizeOptions *, OptionDef table[OPTIMIZE_OPTIONS]);
-/* After parsing: the lists become those of x, which shares their texts. */
+/* After parsing: the lists become those of `library`, which shares their texts. */
 void optimize_lists(OptimizeOptions *);
 IsomerOptions optimize_defaults(void);
 /* E_USAGE names the option that has another word or another number than it may have. */

@@ -4,8 +4,6 @@
 #include "graphs/constants.h"
 #include <string.h>
 
-enum { INNER = 64 };
-
 Origins origins_find(const RunSource *s, World *w, Arena *a) {
     Origins o = {.n = s->model_nodes + 1};
     const Constants c = constants_find(w, a, &s->start, NULL, NULL);
@@ -54,11 +52,10 @@ static void unite(Union *u, int a, int b) {
 }
 
 static int unite_step(Union *u, const Origins *o, const Derivation *d, const Match *m) {
-    NodeId inner[INNER];
-    const int n = match_inner(d->w, m, inner, INNER);
+    const NodeList inner = match_inner(d->w, d->arena, m);
     int first = -1;
-    for (int k = 0; k < n; k++) {
-        const Value v = derivation_origin(d, inner[k]);
+    for (int k = 0; k < inner.n; k++) {
+        const Value v = derivation_origin(d, inner.v[k]);
         if (!v || v >= o->n || o->neutral[v]) continue;
         const int at = o->node[v] - 1;
         if (first < 0) first = at;

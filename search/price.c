@@ -7,21 +7,20 @@
 #include "graphs/needs.h"
 #include "search/cost.h"
 #include "search/finish.h"
+#include "search/rank.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TIE 0.98 /* a part that gains less gains nothing */
-#define LITTLE 0.01
-#define BORDER                                                                         \
-    4 /* times what the nodes of a place take: a neighbour that takes more is left out \
-       */
+#define TIE 0.98    /* a part that gains less gains nothing */
+#define LITTLE 0.01 /* of the time of a sample: a smaller gain is not pursued */
+#define BORDER 4    /* times a place's own time: a neighbour that takes more is left out */
 #define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define LOSES 1.05  /* in a sample, clearly */
-#define HOT 0.9     /* a rule of which a place gains so much may gain more with others */
-#define MARGIN 0.93 /* what gains less is timed twice: the best of many noisy times deceives */
+#define HOT 0.9     /* a rule by which a place gains this much may gain more with others */
+#define MARGIN 0.93 /* a smaller gain is timed twice: the best of many noisy times deceives */
 enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
@@ -98,7 +97,8 @@ static void close_part(CutPart *p) {
 
 /* ---- what is alike */
 
-/* Inputs and constants that could be any give way to numbered inputs, the same in both graphs. */
+/* Inputs, and constants whose values do not matter, are replaced by numbered inputs, the same in
+   both graphs. */
 static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
     World *w = p->w;
     Error ignored = {0};
@@ -148,7 +148,7 @@ static void digest_kind(CutPart *p, Spelling s, char out[33]) {
     hash_hex(t.data ? t.data : "", t.size, out);
 }
 
-/* How the file spells it decides, too, what a runtime makes of it. */
+/* The spelling in the file counts, too: it affects what a runtime does with it. */
 static void digest_part(CutPart *p, PartPrice *out) {
     Arena *a = p->arena;
     Text before = text_new(a), after = text_new(a);
@@ -214,8 +214,8 @@ static const char *key_of(const Pricing *x, const PartPrice *p, const char *what
 
 static const char *const times[] = {"before", "after"};
 
-/* That it fails is asked again, unless nothing may be. */
-static bool look_up(const Pricing *x, PartPrice *p) {
+/* A failure is tried again, unless the run is frozen. */
+static bool find_price(const Pricing *x, PartPrice *p) {
     double any;
     p->failed =
         x->r->o->frozen && costdb_get(x->r->db, "target", x->device, key_of(x, p, "fails"), &any);
@@ -226,7 +226,7 @@ static bool look_up(const Pricing *x, PartPrice *p) {
     return true;
 }
 
-static bool remember(const Pricing *x, const PartPrice *p) {
+static bool store_price(const Pricing *x, const PartPrice *p) {
     CostDb *db = x->r->db;
     if (p->failed)
         return costdb_put(db, "target", x->device, key_of(x, p, "fails"), 1, x->r->error);
@@ -237,7 +237,8 @@ static bool remember(const Pricing *x, const PartPrice *p) {
     return true;
 }
 
-/* Writes it as it was, unless path[0] stands, and rewritten; NULL: that cannot be written. */
+/* Writes the part as it was, unless path[0] is set, and rewritten; path[1] NULL: that cannot be
+   written. */
 static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) {
     CutPart p;
     Error *e = x->r->error;
@@ -264,7 +265,7 @@ static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) 
     return true;
 }
 
-/* As the target says; what gains little is timed again, and gains the less of both. */
+/* As the target says; a small gain is timed again, and the smaller of both counts. */
 static bool time_files(Pricing *x, int n, const char *const path[], double seconds[]) {
     const char *some[BATCH + 1] = {path[0]};
     double again[BATCH + 1];
@@ -288,11 +289,11 @@ static const char *set_name(const Pricing *x, const PartPrice *p) {
 static bool keep_times(Pricing *x, PartPrice *p, double before, double after) {
     p->expected = false;
     p->failed = before <= 0 || after <= 0;
-    if (p->failed) return remember(x, p);
+    if (p->failed) return store_price(x, p);
     p->seconds[0] = before, p->seconds[1] = after;
     run_say(x->r, "%.1f s: a part of %d places: %.4f -> %.4f ms, %s", run_seconds(x->r), p->count,
             before * 1e3, after * 1e3, set_name(x, p));
-    return remember(x, p);
+    return store_price(x, p);
 }
 
 /* Up to BATCH rewritings of one part, beside it. */
@@ -321,7 +322,7 @@ static bool worth_timing(const Pricing *x, const PartPrice *p) {
     return weight(p) >= x->least && p->most * p->count >= x->least_most;
 }
 
-/* The prices of a set and of the kind of one of them, heaviest first. */
+/* The prices of one kind in a set, heaviest first. */
 static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
@@ -330,10 +331,7 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
             price < 0 || x->places->place[k].set != set || strcmp(x->v[price].kind, kind) != 0;
         for (int j = 0; j < n && !known; j++) known = list[j] == price;
         if (known) continue;
-        int to = n++;
-        for (; to > 0 && weight(&x->v[list[to - 1]]) < weight(&x->v[price]); to--)
-            list[to] = list[to - 1];
-        list[to] = price;
+        n = rank_insert(n, x->places->n, list, x->key, price, weight(&x->v[price]));
     }
     return n;
 }
@@ -343,8 +341,8 @@ static int sampled(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPL
 
 static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
 
-/* All of a sample gain: what was not timed gains by the least of their ratios, at the time that
-   they lead to expect. The whole model will tell. */
+/* All of a sample gain: what was not timed is expected to gain by the worst of their ratios,
+   its time being its estimate scaled as theirs. The whole model will tell. */
 static void trust(Pricing *x, int m, const int list[]) {
     double time = 0, estimates = 0, ratio = 0;
     for (int k = 0; k < m; k++) {
@@ -364,7 +362,7 @@ static void trust(Pricing *x, int m, const int list[]) {
 
 typedef enum Sampled { NONE_GAINS, SOME_GAIN, ALL_GAIN } Sampled;
 
-/* Of a sample that was timed. What gains less than a hundredth of it all is not looked for. */
+/* Of a sample that was timed. A gain below a hundredth of its time is not pursued. */
 static Sampled judge(const Pricing *x, int m, const int list[]) {
     double time = 0, gain = 0;
     int known = 0, sure = 0;
@@ -392,10 +390,10 @@ static int kinds_of(const Pricing *x, int set, int *list) {
     return n;
 }
 
-/* ---- what is asked, in which order */
+/* ---- what is timed, in which order */
 
-/* By place of one kind in one set: the seconds that it gains, or should, if it gains as those of
-   its kind do that were timed. */
+/* By place of one kind in one set: the seconds that it gains; where it was not timed, in
+   proportion to those of its kind that were. */
 static void expect(const Pricing *x, int set, const char *kind, double *gain) {
     double known = 0, gained = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -433,14 +431,15 @@ static const char *end_key(const Pricing *x) {
     return arena_format(x->r->arena, "%s gave up", x->r->source.digest);
 }
 
-/* A frozen run misses nothing that the run which filled the cost file left out. */
+/* Whether the run that filled the cost file ended its search here: then nothing is missing in
+   it. */
 static bool gave_up_once(const Pricing *x) {
     double seconds;
     return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
 }
 
-/* Once, when patience is over: the search ends, or goes on until the time is over. False: the
-   run's error is set. */
+/* Decides once, when patience is over, whether the search ends or uses all of its time. False:
+   the run's error is set. */
 static bool judge_patience(Pricing *x) {
     const double now = run_seconds(x->r);
     if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
@@ -452,8 +451,8 @@ static bool judge_patience(Pricing *x) {
     return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
 }
 
-/* One batch: list[k], unless it was asked or is not worth it, and what else of the list rewrites
-   the same part. */
+/* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
+   rewrite the same part. */
 static bool time_one(Pricing *x, int n, const int list[], int k) {
     int batch[BATCH], m = 0;
     const PartPrice *first = &x->v[list[k]];
@@ -461,7 +460,7 @@ static bool time_one(Pricing *x, int n, const int list[], int k) {
         PartPrice *p = &x->v[list[j]];
         if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
         p->asked = true;
-        if (look_up(x, p)) continue;
+        if (find_price(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
         else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
     }
@@ -474,7 +473,7 @@ static bool time_listed(Pricing *x, int n, const int list[]) {
     return true;
 }
 
-/* By price: it is of a set that grows from a rule of which some place gains clearly. */
+/* By price: it belongs to a set grown from a rule by which some place gains clearly. */
 static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
     const Places *p = x->places;
     memset(hot, 0, sizeof *hot * (size_t)x->n);
@@ -489,7 +488,7 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
         }
 }
 
-/* What grows from a gain before all else, cheap questions before expensive ones. */
+/* Sets grown from a gain first, then cheap questions before expensive ones. */
 static bool time_cheap_first(Pricing *x, int n, int list[]) {
     bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
@@ -507,7 +506,7 @@ static bool time_cheap_first(Pricing *x, int n, int list[]) {
     return true;
 }
 
-/* In a sample of m the order in which it is asked: the heaviest, the lightest, those between. */
+/* The order in which a sample of m is timed: the heaviest, the lightest, those between. */
 static int sample_order(int m, int round) {
     return round == 0 ? 0 : round == 1 ? sample_size(m) - 1 : round - 1;
 }
@@ -539,8 +538,8 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
     return time_cheap_first(x, n, some);
 }
 
-/* Of each kind in a set a few were timed, large and small. Where none of them gains the rest is
-   left, where all do it is taken on trust, else it is timed too. */
+/* Of each kind in a set a few were timed, large and small. If none of them gains, the rest is
+   skipped; if all do, it is trusted to; otherwise it is timed too. */
 static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     const int nkind = kinds_of(x, set, kind);
     for (int i = 0; i < nkind; i++) {
@@ -579,6 +578,7 @@ bool price_places(Pricing *x) {
     Arena *a = x->r->arena;
     ARENA_GROW(a, x->of, x->of_room, x->places->n);
     ARENA_GROW(a, x->why, x->why_room, x->places->n);
+    ARENA_GROW(a, x->key, x->key_room, x->places->n);
     for (; x->nplace < x->places->n; x->nplace++)
         if (!compare_part(x, x->nplace)) return false;
     return time_sets(x);

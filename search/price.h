@@ -36,10 +36,11 @@ typedef struct Pricing {
     bool sampled, ended; /* each kind of part was timed once; nothing more is timed */
     int nplace, nset;    /* so many are done */
     int nfile;           /* so many files were written: no name comes twice */
-    int n, room, of_room, why_room;
+    int n, room, of_room, why_room, key_room;
     PartPrice *v;
     int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */
     const char **why; /* by place: the reason; NULL: nothing changes */
+    double *key;      /* room for what lists of prices are sorted by */
 } Pricing;
 /* The places and sets that came since the last call. Of a set a few are timed first; where none
    gains, the rest is not. */

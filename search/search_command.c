@@ -5,15 +5,16 @@
 #include "search/cost.h"
 #include "search/helper.h"
 #include "search/input_data.h"
+#include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
 
-#define TIE 0.97   /* a gain below 3 % is none */
-#define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
+#define TIE 0.97   /* a gain below 3 % does not count */
+#define SHARE 1e-3 /* a place that can gain at most this share of the whole is skipped */
 #define PARTS 0.6  /* of the time that there is */
 #define EXTEND 0.03
-#define PATIENCE 0.1 /* of the time; where nothing is promised then, nothing gains */
+#define PATIENCE 0.1 /* of the time; if nothing is promised by then, the search ends */
 #define LOSES 0.01   /* of the time of the parts that a rule rewrites */
 #define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
 enum { FOLLOWERS = 8, GENERATIONS = 4 };
@@ -30,14 +31,14 @@ static double promise(CommandSearch *s, int set) {
     return sum;
 }
 
-/* A set, and with it everything that it makes possible. */
+/* Adds the set together with everything that it enables. */
 static bool extend_by_all(CommandSearch *s, int set, int *at) {
     const UseSet all = set_followed(&s->r->library, s->r->arena, &s->places.set[set], -1);
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* That, and of that each rule by itself. */
-static bool extend(CommandSearch *s, int set) {
+/* The same, and the set with each enabled rule by itself. */
+static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
     int at;
     if (!extend_by_all(s, set, &at)) return false;
@@ -51,7 +52,7 @@ static bool extend(CommandSearch *s, int set) {
     return true;
 }
 
-/* The sets of most promise from set number `from` on, that were not extended yet. */
+/* The set in from..to-1 that promises most; -1: none promises anything. */
 static int most_promising(CommandSearch *s, int from, int to) {
     int best = -1;
     double most = 0;
@@ -73,8 +74,8 @@ static double loss(const CommandSearch *s, int set) {
     return before > 0 ? after / before - 1 : 0;
 }
 
-/* All rules but those that lose where they are alone; and of these the ones that gain, with what
-   follows. */
+/* Adds two sets: all rules except those that lose by themselves; and those that gain by
+   themselves, with what they enable. */
 static bool add_winners(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
@@ -98,7 +99,7 @@ static bool add_winners(CommandSearch *s) {
     return true;
 }
 
-/* Each rule with all that follows it, as long as that takes little of the time. */
+/* Each rule with everything that it enables, as long as that takes little of the time. */
 static bool extend_seeds(CommandSearch *s) {
     const double until = run_seconds(s->r) + EXTEND * s->limit;
     int at;
@@ -124,8 +125,9 @@ static bool little_touched(CommandSearch *s) {
     return sum < HOPELESS * p->total;
 }
 
-/* Rules alone, each with what follows; then the best of what came last, with what follows it. */
-static bool price(CommandSearch *s) {
+/* Prices rules alone and with what they enable; then, a few times, the best new set with what
+   it enables. */
+static bool price_sets(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
     const double whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
@@ -149,9 +151,9 @@ static bool price(CommandSearch *s) {
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
-            if (s->places.set[k].seed >= 0 && !extend(s, k)) return false;
+            if (s->places.set[k].seed >= 0 && !extend_each(s, k)) return false;
         const int best = round ? most_promising(s, from, to) : -1;
-        if (best >= 0 && !extend(s, best)) return false;
+        if (best >= 0 && !extend_each(s, best)) return false;
         if (!price_places(&s->prices)) return false;
     }
     run_say(r, "%d places of %d sets of rules, %d of them different, %.1f s", s->places.n,
@@ -159,19 +161,20 @@ static bool price(CommandSearch *s) {
     return true;
 }
 
-/* "onnxruntime" is our own helper at the sizes of this run; anything else is a command. */
+/* A single word NAME for which there is a helper measure-NAME (helper.h) is that helper at the
+   sizes of this run; anything else is a command. */
 static bool name_target(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
     const int threads = r->o->threads;
-    if (strcmp(s->device, "onnxruntime")) {
+    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
+    if (!helper && !strcmp(s->device, "onnxruntime"))
+        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
+                         "the helper measure-onnxruntime is not beside this program");
+    if (!helper) {
         if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, threads);
         return true;
     }
-    char *helper = helper_find(r->arena, "measure-onnxruntime");
-    if (!helper)
-        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
-                         "the helper measure-onnxruntime is not beside this program");
     CommandLine w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, &r->inputs);
@@ -188,7 +191,7 @@ static bool name_target(CommandSearch *s) {
     return s->reads_inputs = true;
 }
 
-/* ---- what is said of it */
+/* ---- what is reported */
 
 static const char *node_name(const CommandSearch *s, int node) {
     const char *type, *name;
@@ -208,8 +211,11 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
 
 /* Equal ones together, what gains most first. */
 static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
-    PlaceGain *list = ARENA_NEW(s->r->arena, PlaceGain, c->nplace), new;
-    int *price = ARENA_NEW(s->r->arena, int, c->nplace), n = 0;
+    Arena *a = s->r->arena;
+    PlaceGain *list = ARENA_NEW(a, PlaceGain, c->nplace),
+              *sorted = ARENA_NEW(a, PlaceGain, c->nplace);
+    int *price = ARENA_NEW(a, int, c->nplace), *order = ARENA_NEW(a, int, c->nplace), n = 0, m = 0;
+    double *gain = ARENA_NEW(a, double, c->nplace);
     for (int k = 0; k < c->nplace; k++) {
         const Place *p = &s->places.place[c->place[k]];
         const int at = s->prices.of[c->place[k]];
@@ -227,14 +233,10 @@ static void keep_gains(CommandSearch *s, const ModelCandidate *c) {
                                                    .after = cost->seconds[1],
                                                    .expected = cost->expected};
     }
-    for (int k = 1; k < n; k++) {
-        int to = k;
-        for (new = list[k]; to > 0 && place_total(&list[to - 1]) < place_total(&new); to--)
-            list[to] = list[to - 1];
-        list[to] = new;
-    }
+    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, place_total(&list[k]));
+    for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
     s->r->stats.nplace = n;
-    s->r->stats.place = list;
+    s->r->stats.place = sorted;
 }
 
 /* Why nothing gains. */
@@ -282,7 +284,7 @@ static bool measure_others(CommandSearch *s, ModelCandidate *best) {
 }
 
 /* The winner once more, against the original alone. */
-static bool confirm(CommandSearch *s, int best, Derivation *d) {
+static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
     if (best && !wholes_measure(s, 1, &best, true)) return false;
@@ -315,7 +317,7 @@ static bool see_profile(CommandSearch *s) {
     return true;
 }
 
-static bool choose(CommandSearch *s, Derivation *d) {
+static bool choose_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
@@ -324,7 +326,7 @@ static bool choose(CommandSearch *s, Derivation *d) {
     if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
     if (!s->places.n) return keep_reason(s), true;
     s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
-    return price(s) && combine(s, &best) && confirm(s, best, d);
+    return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
 static CommandSearch *start_search(Run *r) {
@@ -342,7 +344,7 @@ static void end_search(CommandSearch *s) {
 
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = start_search(r);
-    const bool good = s->folder && name_target(s) && choose(s, d);
+    const bool good = s->folder && name_target(s) && choose_places(s, d);
     end_search(s);
     return good;
 }

@@ -189,7 +189,7 @@ static bool gather_matches(Repeated *x, const Region *region, const RegionRound 
 
 /* Round k of all regions at once, since they share no node; a match that needs a round of its own
    gets one after them. *more: there was a round k. */
-static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int k, Arena *a,
+static bool repeat_round(RuntimeSearch *o, Derivation *d, const Take take[], int k, Arena *a,
                          bool *more) {
     Repeated x = {.r = o->r, .d = d, .arena = a};
     bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
@@ -214,11 +214,11 @@ static bool replay_round(RuntimeSearch *o, Derivation *d, const Take take[], int
     return good;
 }
 
-static bool replay_regions(RuntimeSearch *o, Derivation *d, const Take take[]) {
+static bool repeat_regions(RuntimeSearch *o, Derivation *d, const Take take[]) {
     bool good = true, more = true;
     for (int k = 0; good && more; k++) {
         Arena *a = arena_new(o->r->escape, 0);
-        good = replay_round(o, d, take, k, a, &more);
+        good = repeat_round(o, d, take, k, a, &more);
         arena_free(a);
     }
     return good;
@@ -254,7 +254,7 @@ static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
     *usable = false;
     Derivation from_start =
         derivation_new(r->w, r->arena, r->source.facts, &r->library, &r->source.start);
-    if (!replay_regions(o, &from_start, take)) return false;
+    if (!repeat_regions(o, &from_start, take)) return false;
     if (!from_start.applied) return true;
     *made = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!derive_replay(made, &from_start.log, r->error)) return false;

@@ -39,8 +39,8 @@ bool wholes_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivatio
 }
 
 /* *usable: it differs from the model and can be used (does not grow too much, can be written). */
-static bool derive(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d,
-                   bool *usable) {
+static bool derive_candidate(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d,
+                             bool *usable) {
     Run *r = s->r;
     Error why = {0};
     if (!wholes_apply(s, c, a, d)) return false;
@@ -50,12 +50,12 @@ static bool derive(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivati
 }
 
 /* The candidate's file and what is kept of it live as long as the run; all else is in the arena. */
-static bool build(CommandSearch *s, ModelCandidate *c, Arena *a, bool *usable) {
+static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool *usable) {
     Run *r = s->r;
     Derivation d;
     Error why = {0};
     Pieces file;
-    if (!derive(s, c, a, &d, usable)) return false;
+    if (!derive_candidate(s, c, a, &d, usable)) return false;
     bool *fired = ARENA_NEW(r->arena, bool, r->library.n);
     for (int k = 0; k < r->library.n; k++) fired[k] = d.fired[k] > 0;
     c->applied = d.applied, c->fired = fired;
@@ -79,7 +79,7 @@ bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
     if (run_cancelled(r)) return false;
     WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
-    bool good = build(s, &c, own, &usable);
+    bool good = build_candidate(s, &c, own, &usable);
     arena_free(own);
     world_reset(r->w, mark);
     r->stats.candidates++;
@@ -91,7 +91,8 @@ bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
 
 /* ---- times */
 
-/* A confirming time stands beside the first one, which --frozen needs to choose the same again. */
+/* A confirming time is stored beside the first one, which --frozen needs to choose the same
+   again. */
 static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool again) {
     return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
                         again ? " again" : "");
@@ -106,19 +107,19 @@ static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
 }
 
 /* A confirming time takes the place of the former one, also of a better one. */
-static bool remember(CommandSearch *s, const ModelCandidate *c, bool again) {
+static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
     if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;
     return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
                       s->r->error);
 }
 
-/* Nothing may be timed: the model's estimate of how the costs are to each other. */
+/* For frozen runs, in which nothing may be timed: the ratio of estimated costs. */
 static bool estimate(CommandSearch *s, ModelCandidate *c) {
     Derivation d;
     bool usable;
     WorldMark mark = world_mark(s->r->w);
-    if (!derive(s, c, s->r->arena, &d, &usable)) return false;
+    if (!derive_candidate(s, c, s->r->arena, &d, &usable)) return false;
     double before = cost_model(s->r->w, &s->r->source.original, s->r->source.sizes, NULL),
            after = cost_model(s->r->w, &d.graph, s->r->source.sizes, NULL);
     world_reset(s->r->w, mark);
@@ -141,7 +142,8 @@ static bool start_process(CommandSearch *s, Process *p) {
     return p->target != NULL;
 }
 
-/* One that does not run on what was drawn may run on other integers, if the target reads ours. */
+/* A model that does not run on the drawn integers may run on others, if the target reads our
+   data. */
 static bool time_batch(CommandSearch *s, int n, Timing t[]) {
     for (;;) {
         Error why = {0};
@@ -188,7 +190,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
                     : list[k] == 0 || candidate_look_up(s, c, false) || c->ratio >= 0)
             continue;
         if (frozen) {
-            /* What was not timed beside an original that was is no candidate. */
+            /* A candidate that was never timed beside a timed original is dropped. */
             if (s->base <= 0 && !estimate(s, c)) return false;
             continue;
         }
@@ -200,13 +202,13 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     if (!start_process(s, &s->whole) || !time_batch(s, m, t)) return false;
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
-    if (!remember(s, &s->v[0], false)) return false;
+    if (!store_time(s, &s->v[0], false)) return false;
     for (int k = 1; k < m; k++) {
         ModelCandidate *c = &s->v[which[k]];
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
         run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
-        if (c->ratio > 0 && !remember(s, c, again)) return false;
+        if (c->ratio > 0 && !store_time(s, c, again)) return false;
     }
     return true;
 }
@@ -229,5 +231,5 @@ bool wholes_start(CommandSearch *s) {
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
     s->base = t.seconds;
-    return remember(s, &s->v[0], false);
+    return store_time(s, &s->v[0], false);
 }

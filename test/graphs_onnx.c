@@ -162,7 +162,7 @@ static void missing_files_are_the_environment(void **state) {
 
 /* One item of the ONNX spelling of an operator (ops/operator/operator.h): its special is one that
    the importer knows, and the attribute that it fills is one of the operator's. */
-static bool item_right(const Op *op, const Item *item) {
+static bool item_right(const Op *op, const ItemText *item) {
     if (item->kind == ITEM_EQUALS || item->kind == ITEM_IGNORED) return true;
     if (item->kind == ITEM_SPECIAL) return item_known(op, item->ours, item->value);
     return op->attrs && attrs_find(op->attrs, item->ours) >= 0;
@@ -170,7 +170,7 @@ static bool item_right(const Op *op, const Item *item) {
 
 static int unknown_items(const Op *op, const OnnxMap *map) {
     Arena *a = arena_new(NULL, 0);
-    Item item;
+    ItemText item;
     int unknown = 0;
     for (const char *at = map->attrs; item_next(a, &at, &item);) {
         if (item_right(op, &item)) continue;
@@ -185,17 +185,18 @@ static int unknown_items(const Op *op, const OnnxMap *map) {
 /* Each mark of the grammar in ops/operator/operator.h. */
 static void items_are_read(void **state) {
     (void)state;
-    static const Item want[] = {{ITEM_ATTR, "alpha", "alpha", NULL, -1, false, false, false},
-                                {ITEM_ATTR, "a", "b", NULL, -1, false, false, false},
-                                {ITEM_ATTR, "a", "b", NULL, 2, false, false, false},
-                                {ITEM_INPUT, "a", NULL, NULL, 1, false, false, false},
-                                {ITEM_INPUT, "a", NULL, NULL, 10, true, false, false},
-                                {ITEM_ATTR, "mode", "mode", NULL, -1, false, true, false},
-                                {ITEM_FIXED, "axes", NULL, "[0,1]", -1, false, false, false},
-                                {ITEM_EQUALS, NULL, "mode", "linear", -1, false, false, false},
-                                {ITEM_EQUALS, NULL, "group", "-1", -1, false, false, true},
-                                {ITEM_IGNORED, NULL, "cells", NULL, -1, false, false, false},
-                                {ITEM_SPECIAL, "axes", NULL, "spatial", -1, false, false, false}};
+    static const ItemText want[] = {
+        {ITEM_ATTR, "alpha", "alpha", NULL, -1, false, false, false},
+        {ITEM_ATTR, "a", "b", NULL, -1, false, false, false},
+        {ITEM_ATTR, "a", "b", NULL, 2, false, false, false},
+        {ITEM_INPUT, "a", NULL, NULL, 1, false, false, false},
+        {ITEM_INPUT, "a", NULL, NULL, 10, true, false, false},
+        {ITEM_ATTR, "mode", "mode", NULL, -1, false, true, false},
+        {ITEM_FIXED, "axes", NULL, "[0,1]", -1, false, false, false},
+        {ITEM_EQUALS, NULL, "mode", "linear", -1, false, false, false},
+        {ITEM_EQUALS, NULL, "group", "-1", -1, false, false, true},
+        {ITEM_IGNORED, NULL, "cells", NULL, -1, false, false, false},
+        {ITEM_SPECIAL, "axes", NULL, "spatial", -1, false, false, false}};
     const char *at = " alpha a=b  a=b|input:2 a=input:1 a=input:10[] mode=mode^ axes=[0,1]! "
                      "mode==linear +group==-1 cells:ignore axes:spatial ";
     Arena *a = arena_new(NULL, 0);
@@ -204,8 +205,8 @@ static void items_are_read(void **state) {
     assert_false(items_have_special(a, at, "axes", "other"));
     assert_false(items_have_special(a, NULL, "axes", NULL));
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
-        const Item *x = &want[k];
-        Item item;
+        const ItemText *x = &want[k];
+        ItemText item;
         assert_true(item_next(a, &at, &item));
         assert_int_equal(item.kind, x->kind);
         assert_string_equal(item.ours ? item.ours : "", x->ours ? x->ours : "");
@@ -215,7 +216,7 @@ static void items_are_read(void **state) {
         assert_true(item.list == x->list && item.capitals == x->capitals);
         assert_true(item.written == x->written);
     }
-    Item none;
+    ItemText none;
     assert_false(item_next(a, &at, &none));
     arena_free(a);
 }

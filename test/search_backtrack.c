@@ -281,6 +281,31 @@ static void the_nearest_float_rounds(void **state) {
     close_fixture(&again);
 }
 
+/* All of them, however long the left side is; not what lies before its inputs. */
+static void a_match_has_all_its_nodes(void **state) {
+    enum { CHAIN = 300 };
+    (void)state;
+    Fixture f;
+    open_priced(&f);
+    Arena *a = f.w->arena;
+    Text t = text_new(a);
+    text_add(&t, "graph g %%v0 : F [3]\nbody\n");
+    for (int k = 0; k < CHAIN; k++) text_add(&t, " %%v%d = tanh %%v%d\n", k + 1, k);
+    text_add(&t, " out %%v%d\n", CHAIN);
+    const Graph g = graph_of(f.w, t.data);
+    Value below = g.in[0];
+    const NodeList live = graph_live(f.w, a, &g);
+    for (int k = 0; k < live.n; k++)
+        if (node_get(f.w, live.v[k]).nin && node_get(f.w, live.v[k]).in[0] == g.in[0])
+            below = live.v[k];
+    const Instance i = {.ninput = 1, .from = {0, 1, NULL, NULL}};
+    assert_int_equal(match_inner(f.w, a, &(Match){.instance = &i, .input = g.in, .root = g.out}).n,
+                     CHAIN);
+    assert_int_equal(
+        match_inner(f.w, a, &(Match){.instance = &i, .input = &below, .root = g.out}).n, CHAIN - 1);
+    close_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_taken_together),
@@ -293,6 +318,7 @@ int main(void) {
         cmocka_unit_test(logs_are_replayed_and_doubted),
         cmocka_unit_test(a_round_may_nest),
         cmocka_unit_test(the_nearest_float_rounds),
+        cmocka_unit_test(a_match_has_all_its_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

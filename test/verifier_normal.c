@@ -19,7 +19,7 @@ typedef struct Check {
     Trial t;
     Escape escape;
     Prover p;
-    Import import;
+    NfImport import;
     SizeFacts facts;
     Graph from;
     int64_t value[SYMBOLS_MAX];
@@ -78,12 +78,12 @@ typedef struct Range { /* the sum or the maximum of what `body` says over all po
     const Symbol *var;
     Dom dom;
     Nf part;
-    const Term *term;
+    const NfTerm *term;
     bool most;
     double total;
 } Range;
 static double element_of(Check *c, Atom a);
-static double product(Check *c, const Term *t) {
+static double product(Check *c, const NfTerm *t) {
     double x = (double)t->c.p / (double)t->c.q;
     for (int k = 0; k < t->nfactor; k++) {
         double base = element_of(c, t->factor[k].atom),
@@ -151,7 +151,7 @@ static double nf_value(Check *c, Nf nf) {
     double sum = 0;
     int n = nf_size(&c->p, nf);
     for (int k = 0; k < n; k++) {
-        Term t = nf_term(&c->p, nf, k);
+        NfTerm t = nf_term(&c->p, nf, k);
         Range r = {t.nvar, t.var, t.dom, 0, &t, false, 0};
         enumerate(c, &r, 0);
         sum += r.total;
@@ -265,12 +265,12 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
         c->p.nsize = c->facts.nsize;
         c->p.size = c->facts.size;
         c->p.low = c->facts.low;
-        c->import = (Import){.p = &c->p,
-                             .ninput = c->from.nin,
-                             .input = c->from.in,
-                             .nsolved = c->facts.nsolved,
-                             .from = c->facts.from,
-                             .to = c->facts.to};
+        c->import = (NfImport){.p = &c->p,
+                               .ninput = c->from.nin,
+                               .input = c->from.in,
+                               .nsolved = c->facts.nsolved,
+                               .from = c->facts.from,
+                               .to = c->facts.to};
         import_init(&c->import);
         c->tensor = ARENA_NEW(c->t.arena, Tensor, node_count(w) + 2);
         c->random = (Random){11, 0};

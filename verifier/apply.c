@@ -45,7 +45,7 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
         int size = nf_size(p, nf[a]);
         for (int k = 0; k < size; k++) {
             Ratio c;
-            const Term *t = &nf_body(p, nf[a], k, &c)->term;
+            const NfTerm *t = &nf_body(p, nf[a], k, &c)->term;
             Lits l = dom_lits(p, t->dom);
             for (int j = 0; j < l.n; j++)
                 if (!lit_mentions(p, l.v[j], t->nvar, t->var) &&
@@ -56,7 +56,7 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
     explain_cases(p, n, cell);
     return n;
 }
-static bool restrict_term(Prover *p, Term *t, Dom known) {
+static bool restrict_term(Prover *p, NfTerm *t, Dom known) {
     Lits l = dom_lits(p, t->dom);
     Lit *keep = ARENA_NEW(p->arena, Lit, l.n), no[2];
     int n = 0;
@@ -72,7 +72,7 @@ static bool restrict_term(Prover *p, Term *t, Dom known) {
 Nf cell_restrict(Prover *p, Nf nf, Dom known) {
     int size = nf_size(p, nf), n = 0;
     if (!known) return nf;
-    Term *t = ARENA_NEW(p->arena, Term, size);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, size);
     for (int k = 0; k < size; k++) {
         t[n] = nf_term(p, nf, k);
         n += restrict_term(p, &t[n], known);
@@ -131,7 +131,7 @@ static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
         int size = nf_size(p, nf[j]);
         for (int k = 0; k < size; k++) {
             Ratio c, here = ratio(0, 1);
-            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            const NfTerm *t = &nf_body(p, nf[j], k, &c)->term;
             for (int f = 0; f < t->nfactor; f++)
                 if (t->factor[f].atom == a) here = t->factor[f].power;
             if (!positive && (!here.p || (!first && (here.p != least.p || here.q != least.q))))
@@ -148,19 +148,19 @@ static bool owned(Prover *p, int n, const Nf *nf, Atom a) { /* some term's own v
         int size = nf_size(p, nf[j]);
         for (int k = 0; k < size; k++) {
             Ratio c;
-            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            const NfTerm *t = &nf_body(p, nf[j], k, &c)->term;
             if (atom_mentions_any(p, a, t->nvar, t->var)) return true;
         }
     }
     return false;
 }
-Term common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const Symbol *except) {
-    Term r = {.c = ratio(1, 1)};
+NfTerm common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const Symbol *except) {
+    NfTerm r = {.c = ratio(1, 1)};
     for (int j = 0; j < n; j++) {
         int size = nf_size(p, nf[j]);
         for (int k = 0; k < size; k++) {
             Ratio c;
-            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            const NfTerm *t = &nf_body(p, nf[j], k, &c)->term;
             for (int f = 0; f < t->nfactor; f++) {
                 Atom a = t->factor[f].atom;
                 bool done = false;
@@ -175,7 +175,7 @@ Term common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const 
     }
     return r;
 }
-static Term divided_by(Prover *p, Term t, Atom a, Ratio power) {
+static NfTerm divided_by(Prover *p, NfTerm t, Atom a, Ratio power) {
     Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + 1);
     int n = 0;
     bool found = false;
@@ -185,15 +185,15 @@ static Term divided_by(Prover *p, Term t, Atom a, Ratio power) {
              (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q)))
             found = true;
         else v[n++] = t.factor[k];
-    Term r = t;
+    NfTerm r = t;
     r.factor = v;
     r.nfactor = n;
     if (!atom_positive(p, a)) return r;
     return term_factor(p, t, a, ratio_times(p, power, ratio(-1, 1)));
 }
-Nf divide_out(Prover *p, Nf nf, Term common) {
+Nf divide_out(Prover *p, Nf nf, NfTerm common) {
     int n = nf_size(p, nf);
-    Term *t = ARENA_NEW(p->arena, Term, n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
         t[k] = nf_term(p, nf, k);
         for (int f = 0; f < common.nfactor; f++)
@@ -210,13 +210,13 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
-/* The form is positive on ctx: no term is negative, and one is positive that is a sum over
-   something, or stands alone. */
+/* The form is positive on ctx: no term is negative, and at least one is positive: a sum over
+   a range with a point, or a term without variables. */
 static bool positive_on(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     if (nf_positive(p, nf)) return true;
     for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
-        Term t = nf_term(p, nf, k);
+        NfTerm t = nf_term(p, nf, k);
         bool good = t.c.p > 0;
         for (int j = 0; j < t.nfactor; j++) good = good && atom_positive(p, t.factor[j].atom);
         for (int j = 0; j < t.nvar && good; j++) good = project(p, &t.dom, t.var[j], 0, NULL);
@@ -225,7 +225,7 @@ static bool positive_on(Prover *p, Dom ctx, Nf nf) {
     return false;
 }
 /* The term is log(a) for an a that is positive. */
-static bool is_log(Prover *p, Dom ctx, const Term *t, Nf *a) {
+static bool is_log(Prover *p, Dom ctx, const NfTerm *t, Nf *a) {
     const AtomInfo *i = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
     if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG ||
         !ratio_is(t->factor[0].power, 1))
@@ -235,11 +235,11 @@ static bool is_log(Prover *p, Dom ctx, const Term *t, Nf *a) {
 }
 /* exp(sum of c * t) = product of exp(t)^c; exp(c * log(a)) = a^c. */
 Nf apply_exp(Prover *p, Dom ctx, Nf nf) {
-    Term r = {.c = ratio(1, 1)};
+    NfTerm r = {.c = ratio(1, 1)};
     Nf powers = nf_one(p), a;
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
-        Term t = nf_term(p, nf, k);
+        NfTerm t = nf_term(p, nf, k);
         Ratio c = t.c;
         t.c = ratio(1, 1);
         if (is_log(p, ctx, &t, &a)) powers = nf_mul(p, powers, power_plain(p, a, c));
@@ -265,7 +265,8 @@ static Nf atom_of(Prover *p, Function f, Nf nf) {
 }
 static Nf log_plain(Prover *, Nf);
 /* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)) in the second attempt; of other
-   atoms the power comes out, be it odd: where it is not positive neither side is defined. */
+   atoms the power comes out, even an odd one: where the atom is not positive neither side is
+   defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
     bool sigmoid = a->kind == AT_FN && a->word == FN_SIGMOID;
@@ -281,7 +282,7 @@ static Nf log_of_factor(Prover *p, const Factor *f) {
 /* log(a*b) = log(a) + log(b) for every positive a that all terms share; what is left of one factor
    gives its power. */
 static Nf log_plain(Prover *p, Nf nf) {
-    Term common = common_factor(p, 1, &nf, false, 0, NULL), positive = {.c = ratio(1, 1)};
+    NfTerm common = common_factor(p, 1, &nf, false, 0, NULL), positive = {.c = ratio(1, 1)};
     Nf sum = 0;
     for (int k = 0; k < common.nfactor; k++)
         if (atom_positive(p, common.factor[k].atom)) {
@@ -291,7 +292,7 @@ static Nf log_plain(Prover *p, Nf nf) {
     Nf rest = divide_out(p, nf, positive);
     Ratio c;
     if (nf_constant(p, rest, &c) && ratio_is(c, 1)) return sum;
-    Term t = nf_term(p, rest, 0);
+    NfTerm t = nf_term(p, rest, 0);
     bool single = nf_size(p, rest) == 1 && !t.nvar && !t.dom && t.nfactor == 1 && ratio_is(t.c, 1);
     bool odd = single && t.factor[0].power.q == 1 && t.factor[0].power.p % 2 != 0;
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
@@ -305,7 +306,7 @@ static bool is_whole_atom(const AtomInfo *a) {
    an integer. */
 static Nf whole_terms(Prover *p, Nf nf, int64_t step) {
     int n = nf_size(p, nf), m = 0;
-    Term *t = ARENA_NEW(p->arena, Term, n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
         t[m] = nf_term(p, nf, k);
         bool whole = t[m].c.q == 1 && !t[m].nvar && !t[m].dom;
@@ -322,7 +323,7 @@ static bool floor_inside(Prover *p, Nf nf, Nf *out) {
     int n = nf_size(p, nf), at = -1;
     Ratio c = {0, 1}, one;
     for (int k = 0; k < n; k++) {
-        const Term *t = &nf_body(p, nf, k, &one)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &one)->term;
         const AtomInfo *a = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
         if (!a || t->nvar || t->dom || a->kind != AT_FN || a->word != FN_FLOOR ||
             !ratio_is(t->factor[0].power, 1))
@@ -334,7 +335,7 @@ static bool floor_inside(Prover *p, Nf nf, Nf *out) {
     if (at < 0 || c.p != 1 || c.q < 2) return false;
     Nf scaled = nf_scale(p, nf, ratio(c.q, 1));
     if (whole_terms(p, scaled, 1) != scaled) return false;
-    Term t = nf_term(p, nf, at);
+    NfTerm t = nf_term(p, nf, at);
     Nf inner = nf_scale(p, atom_info(p, t.factor[0].atom)->a, c);
     *out = nf_add(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))), inner);
     return true;
@@ -344,7 +345,7 @@ static bool has_maximum(Prover *p, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         for (int j = 0; j < t->nfactor; j++)
             if (atom_info(p, t->factor[j].atom)->kind == AT_MAX) return true;
     }

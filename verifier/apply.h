@@ -1,7 +1,7 @@
 /* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not
    mention the term's own variables) is first split into the cells of those guards, so that f(sum of
    guarded terms) becomes a sum of guarded f(..): functions see forms without free guards. `ctx`
-   holds where the result is used. */
+   holds where the result is used. powers.c, maximum.c and context.c have parts of it. */
 #ifndef ISOMER_APPLY_H
 #define ISOMER_APPLY_H
 #include "verifier/normal.h"
@@ -31,8 +31,8 @@ int lead_term(Prover *, Nf, Ratio *c);
 Ratio coefficient_content(Prover *, int n, const Nf *);
 /* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms
    have in common, none of them mentioning the exceptions. */
-Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
-Nf divide_out(Prover *, Nf, Term common);
+NfTerm common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
+Nf divide_out(Prover *, Nf, NfTerm common);
 Nf power_plain(Prover *, Nf, Ratio power);
 Nf apply_plain(Prover *, Function, Nf); /* of a form without free guards */
 Nf apply_exp(Prover *, Dom ctx, Nf);    /* likewise: a product */

@@ -22,7 +22,7 @@ static bool maximum_in_nf(Prover *p, Nf nf, Atom *out) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         for (int j = 0; !t->nvar && j < t->nfactor; j++)
             if (maximum_in(p, t->factor[j].atom, out)) return true;
     }
@@ -61,15 +61,15 @@ static bool zero_plain(Prover *p, Dom ctx, Nf nf) { return reals_zero_given(p, c
 /* The terms over the same variables and domain as this one, without either. */
 static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
     int n = nf_size(p, nf), m = 0, k = 0;
-    Term *in = ARENA_NEW(p->arena, Term, n), *out = ARENA_NEW(p->arena, Term, n);
+    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n), *out = ARENA_NEW(p->arena, NfTerm, n);
     for (int j = 0; j < n; j++) {
         Ratio c;
-        Term t = nf_body(p, nf, j, &c)->term;
+        NfTerm t = nf_body(p, nf, j, &c)->term;
         bool same = t.nvar == like->term.nvar && t.dom == like->term.dom &&
                     (!t.nvar || !memcmp(t.var, like->term.var, sizeof *t.var * (size_t)t.nvar));
         t.c = c;
         if (!same) out[k++] = t;
-        else in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        else in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
     }
     *rest = nf_from(p, k, out);
     return nf_from(p, m, in);

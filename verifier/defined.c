@@ -26,7 +26,7 @@ static bool positive(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     if (nf_positive(p, nf)) return true;
     for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
-        Term t = nf_term(p, nf, k);
+        NfTerm t = nf_term(p, nf, k);
         bool good = t.c.p > 0;
         for (int j = 0; j < t.nfactor; j++) good &= atom_positive(p, t.factor[j].atom);
         for (int j = 0; j < t.nvar; j++) good = good && project(p, &t.dom, t.var[j], 0, NULL);
@@ -34,13 +34,13 @@ static bool positive(Prover *p, Dom ctx, Nf nf) {
     }
     return false;
 }
-/* A polynomial in sizes and indices; false: it is none. */
+/* The form as a polynomial in sizes and indices; false: it is not one. */
 static bool as_polynomial(Prover *p, Nf nf, Poly *out) {
     int n = nf_size(p, nf);
     *out = 0;
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         Poly product = poly_int(p->w, c.p);
         if (t->nvar || t->dom || c.q != 1) return false;
         for (int j = 0; j < t->nfactor; j++) {
@@ -72,7 +72,7 @@ static void push_want(Wants *s, Want want, Nf a, Nf b) {
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
 static void nonzero(Wants *s, Nf a);
-static void factors_nonzero(Wants *s, const Term *t) {
+static void factors_nonzero(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
@@ -86,13 +86,13 @@ static void nonzero(Wants *s, Nf a) {
     Prover *p = s->p;
     Ratio c = ratio(1, 1);
     if (a && want_entailed(p, s->ctx, WANT_NONZERO, a)) return;
-    Term t = a ? nf_term(p, a, 0) : (Term){0};
+    NfTerm t = a ? nf_term(p, a, 0) : (NfTerm){0};
     if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
         factors_nonzero(s, &t);
         return;
     }
     if (a) {
-        Term common = common_factor(p, 1, &a, true, 0, NULL);
+        NfTerm common = common_factor(p, 1, &a, true, 0, NULL);
         factors_nonzero(s, &common);
         common.c = coefficient_content(p, 1, &a);
         if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
@@ -103,8 +103,8 @@ static void nonzero(Wants *s, Nf a) {
 static void nonnegative(Wants *s, Nf a) {
     Prover *p = s->p;
     if (want_entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
-    Term common = common_factor(p, 1, &a, false, 0, NULL);
-    Term positive = {.c = coefficient_content(p, 1, &a)};
+    NfTerm common = common_factor(p, 1, &a, false, 0, NULL);
+    NfTerm positive = {.c = coefficient_content(p, 1, &a)};
     for (int k = 0; k < common.nfactor; k++)
         if (atom_positive(p, common.factor[k].atom))
             positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
@@ -119,12 +119,12 @@ int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     } else if (want == WANT_PLACE || !positive(p, ctx, a)) push_want(&s, want, a, b);
     return s.n;
 }
-/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. */
 static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
     int n = 0;
     Ratio c;
     if (nf_size(p, a) != 1) return 0;
-    const Term *t = &nf_body(p, a, 0, &c)->term;
+    const NfTerm *t = &nf_body(p, a, 0, &c)->term;
     for (int k = 0; k < t->nfactor && !t->nvar; k++) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
         if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
@@ -211,7 +211,7 @@ static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
 static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     int n = nf_size(p, a);
     for (int k = 0; k < n; k++) {
-        Term t = nf_term(p, a, k);
+        NfTerm t = nf_term(p, a, k);
         const AtomInfo *m = t.nfactor == 1 ? atom_info(p, t.factor[0].atom) : NULL;
         if (!m || m->kind != AT_MAX || t.nvar || t.dom || !ratio_is(t.c, -1) ||
             !ratio_is(t.factor[0].power, 1))

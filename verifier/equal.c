@@ -9,7 +9,7 @@
 enum { MATCHES_MAX = 40 };
 
 typedef struct Class {
-    Term r; /* the body all have */
+    NfTerm r; /* the body all have */
     int n, room;
     struct Weighted {
         Ratio c;
@@ -26,7 +26,7 @@ static void add_member(Prover *p, Class *c, Ratio weight, Dom dom) {
     c->v[c->n].c = weight;
     c->v[c->n++].dom = dom;
 }
-static Class *new_class(Prover *p, Classes *s, Term r) {
+static Class *new_class(Prover *p, Classes *s, NfTerm r) {
     ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = (Class){.r = r};
     return &s->v[s->n++];
@@ -44,7 +44,7 @@ static int64_t common_denominator(Prover *p, const Class *c) {
     return d;
 }
 static bool balanced(Prover *p, Dom ctx, const Class *c) {
-    Member *m = ARENA_NEW(p->arena, Member, c->n);
+    WitnessMember *m = ARENA_NEW(p->arena, WitnessMember, c->n);
     int64_t d = common_denominator(p, c), sum = 0;
     int n = 0;
     for (int k = 0; k < c->n; k++) {
@@ -53,7 +53,7 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
         int64_t count = ratio_times(p, c->v[k].c, ratio(d, 1)).p;
         /* One array for each set of literals. */
         while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++;
-        if (j == n) m[n++] = (Member){0, dom};
+        if (j == n) m[n++] = (WitnessMember){0, dom};
         if (__builtin_add_overflow(m[j].count, count, &m[j].count) ||
             __builtin_add_overflow(sum, count, &sum))
             prover_fail(p, "a coefficient exceeds 64 bits");
@@ -71,7 +71,7 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
 typedef struct Best {
     Prover *p;
     Dom ctx;
-    const Term *t;
+    const NfTerm *t;
     const Class *c;
     int seen;
     bool any;
@@ -101,14 +101,14 @@ static bool unified(void *user, const Poly *value) {
     b->any = true;
     return good || ++b->seen >= MATCHES_MAX;
 }
-static bool join_class(Prover *p, Dom ctx, Class *c, const Term *t) {
+static bool join_class(Prover *p, Dom ctx, Class *c, const NfTerm *t) {
     Best b = {p, ctx, t, c, 0, false, 0, ARENA_NEW(p->arena, Poly, t->nvar + 1)};
     unify_terms(p, ctx, t, &c->r, unified, &b);
     if (b.any) explain_change(p, t->nvar, t->var, b.value);
     if (b.any) add_member(p, c, t->c, b.dom);
     return b.any;
 }
-static void classify_term(Prover *p, Dom ctx, Classes *s, Term t) {
+static void classify_term(Prover *p, Dom ctx, Classes *s, NfTerm t) {
     for (int k = 0; k < s->n; k++)
         if (join_class(p, ctx, &s->v[k], &t)) return;
     add_member(p, new_class(p, s, t), t.c, t.dom);
@@ -116,7 +116,7 @@ static void classify_term(Prover *p, Dom ctx, Classes *s, Term t) {
 
 /* ---- forms */
 
-static int simpler(const Term *a, const Term *b) {
+static int simpler(const NfTerm *a, const NfTerm *b) {
     return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor;
 }
 
@@ -124,9 +124,9 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     nf = simplify(p, ctx, nf);
     int n = nf_size(p, nf);
     if (!n) return true;
-    Term *t = ARENA_NEW(p->arena, Term, n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
-        Term x = nf_term(p, nf, k);
+        NfTerm x = nf_term(p, nf, k);
         int j = k;
         for (; j && simpler(&x, &t[j - 1]) < 0; j--) t[j] = t[j - 1];
         t[j] = x;
@@ -178,7 +178,7 @@ static bool merge_pair(Prover *p, Part *x) {
     return false;
 }
 /* The part as a term over the variables that its form has. */
-static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cover, Term *t) {
+static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cover, NfTerm *t) {
     Part x = part_simplify(p, ctx, part_open(p, part));
     Symbol *var = ARENA_NEW(p->arena, Symbol, x.nvar + 1);
     int n = 0;
@@ -187,13 +187,13 @@ static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cove
         if (!cover || nf_mentions_any(p, x.nf, 1, &x.var[k])) var[n++] = x.var[k];
     for (int k = 0; k < x.nvar; k++)
         if (!among(x.var[k], n, var) && !project(p, &x.dom, x.var[k], n, var)) return false;
-    *t = (Term){.c = ratio(left ? 1 : -1, 1), .dom = x.dom, .nvar = n, .var = var};
+    *t = (NfTerm){.c = ratio(left ? 1 : -1, 1), .dom = x.dom, .nvar = n, .var = var};
     *t = term_factor(p, *t, held(p, x.nf), ratio(1, 1));
     return true;
 }
 static bool same_cover(Prover *p, Dom ctx, const Class *c) {
-    Member *m = ARENA_NEW(p->arena, Member, c->n);
-    for (int k = 0; k < c->n; k++) m[k] = (Member){c->v[k].c.p, dom_lits(p, c->v[k].dom)};
+    WitnessMember *m = ARENA_NEW(p->arena, WitnessMember, c->n);
+    for (int k = 0; k < c->n; k++) m[k] = (WitnessMember){c->v[k].c.p, dom_lits(p, c->v[k].dom)};
     return solver_same_cover(p->solver, dom_lits(p, ctx), c->n, m);
 }
 static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b) {
@@ -202,7 +202,7 @@ static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b
     for (int side = 0; side < 2; side++) {
         const AtomInfo *x = side ? b : a;
         for (int k = 0; k < x->npart; k++) {
-            Term t;
+            NfTerm t;
             if (!part_term(p, ctx, &x->part[k], side == 0, cover, &t)) return false;
             classify_term(p, ctx, &s, t);
         }

@@ -10,43 +10,43 @@ enum { POWER_MOST = 4 };
 
 static Ratio times(Prover *p, Ratio a, int64_t n) { return ratio_times(p, a, ratio(n, 1)); }
 static Ratio minus(Prover *p, Ratio a, Ratio b) { return ratio_plus(p, a, times(p, b, -1)); }
-static Ratio power_of(const Term *t, Atom a) {
+static Ratio power_of(const NfTerm *t, Atom a) {
     for (int k = 0; k < t->nfactor; k++)
         if (t->factor[k].atom == a) return t->factor[k].power;
     return ratio(0, 1);
 }
 /* t * f^n, the factors of f being positive or their powers in t at least as great. */
-static Term times_factors(Prover *p, Term t, const Term *f, int64_t n) {
+static NfTerm times_factors(Prover *p, NfTerm t, const NfTerm *f, int64_t n) {
     for (int k = 0; k < f->nfactor; k++)
         t = term_factor(p, t, f->factor[k].atom, times(p, f->factor[k].power, n));
     return t;
 }
-static Nf two_terms(Prover *p, Term a, Term b, int64_t sign) {
+static Nf two_terms(Prover *p, NfTerm a, NfTerm b, int64_t sign) {
     b.c = times(p, b.c, sign);
-    return nf_from(p, 2, (Term[]){a, b});
+    return nf_from(p, 2, (NfTerm[]){a, b});
 }
 
 /* ---- sigmoid and exp */
 
 /* 1: the first factor of e has at least its power in t, -1: a power below 0; so that powers from 0
    on and below that of e are left. */
-static int exponential_power(Prover *p, const Term *t, const Term *e) {
+static int exponential_power(Prover *p, const NfTerm *t, const NfTerm *e) {
     Ratio c = e->factor[0].power, have = power_of(t, e->factor[0].atom), rest = minus(p, have, c);
     if (have.p && (have.p < 0) != (c.p < 0)) return -1;
     return have.p && (!rest.p || (rest.p < 0) == (c.p < 0)) ? 1 : 0;
 }
-static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
+static bool reduce_sigmoid(Prover *p, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power;
     if (a->kind != AT_FN || a->word != FN_SIGMOID || power.q != 1) return false;
     Nf exponential = apply_exp(p, DOM_TRUE, a->a);
     if (nf_size(p, exponential) != 1) return false;
-    Term e = nf_term(p, exponential, 0);
+    NfTerm e = nf_term(p, exponential, 0);
     if (e.nvar || e.dom || !ratio_is(e.c, 1) || !e.nfactor) return false;
     /* A sigmoid less: they are positive. */
-    Term less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1));
+    NfTerm less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1));
     if (power.p < 0 && power.p >= -POWER_MOST) {
-        Term more = term_factor(p, *t, t->factor[k].atom, ratio(1, 1));
+        NfTerm more = term_factor(p, *t, t->factor[k].atom, ratio(1, 1));
         *out = two_terms(p, more, times_factors(p, more, &e, -1), 1);
         return true;
     }
@@ -60,7 +60,7 @@ static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
 
 /* ---- what is divided by itself */
 
-static bool all_positive(Prover *p, const Term *t) {
+static bool all_positive(Prover *p, const NfTerm *t) {
     for (int k = 0; k < t->nfactor; k++)
         if (!atom_positive(p, t->factor[k].atom)) return false;
     return t->c.p > 0;
@@ -73,34 +73,34 @@ static bool domain_inhabited(Prover *p, Dom ctx, Dom *d, int n, const Symbol *va
     return !*d || (p->check.nonempty && !p->lenient);
 }
 /* What of the term hangs on its variables, as a term of its own; the rest is left in *t. */
-static Term bound_part(Prover *p, Term *t) {
-    Term s = {.c = ratio(1, 1), .nvar = t->nvar, .var = t->var}, rest = {.c = t->c};
+static NfTerm bound_part(Prover *p, NfTerm *t) {
+    NfTerm s = {.c = ratio(1, 1), .nvar = t->nvar, .var = t->var}, rest = {.c = t->c};
     Lits l = dom_lits(p, t->dom);
     for (int k = 0; k < l.n; k++) {
-        Term *to = lit_mentions(p, l.v[k], t->nvar, t->var) ? &s : &rest;
+        NfTerm *to = lit_mentions(p, l.v[k], t->nvar, t->var) ? &s : &rest;
         to->dom = dom_with(p, to->dom, l.v[k]);
     }
     for (int k = 0; k < t->nfactor; k++) {
-        Term *to = atom_mentions_any(p, t->factor[k].atom, t->nvar, t->var) ? &s : &rest;
+        NfTerm *to = atom_mentions_any(p, t->factor[k].atom, t->nvar, t->var) ? &s : &rest;
         *to = term_factor(p, *to, t->factor[k].atom, t->factor[k].power);
     }
     *t = rest;
     return s;
 }
 /* sum_j b_j / sum_k b_k = 1 where the sums have an element, else 0. */
-static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
+static bool reduce_sum(Prover *p, Dom ctx, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c;
     if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !t->nvar || nf_size(p, a->a) != 1)
         return false;
-    const Term *b = &nf_body(p, a->a, 0, &c)->term;
+    const NfTerm *b = &nf_body(p, a->a, 0, &c)->term;
     if (b->nvar != t->nvar || !all_positive(p, b) || !ratio_is(c, 1)) return false;
-    Term rest = *t, s = bound_part(p, &rest);
+    NfTerm rest = *t, s = bound_part(p, &rest);
     Dom some = s.dom;
     if (nf_of(p, s) != a->a ||
         !domain_inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var))
         return false;
-    Term without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
+    NfTerm without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
     for (int j = 0; j < rest.nfactor; j++)
         if (rest.factor[j].atom != t->factor[k].atom)
             without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
@@ -109,7 +109,7 @@ static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
     return true;
 }
 /* t is a multiple of b: has its factors with powers of at least the same number, all above 0. */
-static bool multiple(Prover *p, const Term *t, const Term *b) {
+static bool multiple(Prover *p, const NfTerm *t, const NfTerm *b) {
     for (int k = 0; k < b->nfactor; k++) {
         Ratio have = power_of(t, b->factor[k].atom);
         if (b->factor[k].power.p <= 0 || minus(p, have, b->factor[k].power).p < 0) return false;
@@ -117,8 +117,8 @@ static bool multiple(Prover *p, const Term *t, const Term *b) {
     return b->nfactor > 0 && !b->nvar && !b->dom;
 }
 /* t without b, of which it is a multiple. */
-static Term divided_by(Prover *p, const Term *t, const Term *b) {
-    Term u = *t;
+static NfTerm divided_by(Prover *p, const NfTerm *t, const NfTerm *b) {
+    NfTerm u = *t;
     Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
     u.factor = f;
     u.nfactor = 0;
@@ -131,20 +131,20 @@ static Term divided_by(Prover *p, const Term *t, const Term *b) {
     return u;
 }
 /* b/(b + c) = 1 - c/(b + c). */
-static bool reduce_quotient(Prover *p, const Term *t, int k, Nf *out) {
+static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c = ratio(1, 1);
     if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !nf_positive(p, a->a)) return false;
     int lead = lead_term(p, a->a, &c), n = nf_size(p, a->a);
     if (lead < 0) return false;
-    Term b = nf_term(p, a->a, lead);
+    NfTerm b = nf_term(p, a->a, lead);
     if (!multiple(p, t, &b)) return false;
     for (int j = 0; j < n; j++) {
         Ratio x;
         if (j != lead && multiple(p, &nf_body(p, a->a, j, &x)->term, &b)) return false;
     }
     Ratio inverse = c.p < 0 ? ratio(-c.q, -c.p) : ratio(c.q, c.p);
-    Term u = divided_by(p, t, &b);
+    NfTerm u = divided_by(p, t, &b);
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
     *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),
@@ -152,7 +152,7 @@ static bool reduce_quotient(Prover *p, const Term *t, int k, Nf *out) {
     return true;
 }
 
-bool reduce_term(Prover *p, Dom ctx, const Term *t, Nf *out) {
+bool reduce_term(Prover *p, Dom ctx, const NfTerm *t, Nf *out) {
     if (p->exact) return false;
     for (int k = 0; k < t->nfactor; k++)
         if (reduce_sigmoid(p, t, k, out) || reduce_sum(p, ctx, t, k, out) ||

@@ -4,5 +4,5 @@
 #include "verifier/simplify.h"
 
 /* true: the term is *out, which is to be simplified again. */
-bool reduce_term(Prover *, Dom ctx, const Term *, Nf *out);
+bool reduce_term(Prover *, Dom ctx, const NfTerm *, Nf *out);
 #endif

@@ -16,7 +16,7 @@ enum {
     UNROLL_MOST = 16
 };
 typedef struct TreeScope { /* one tree being read */
-    Import *m;
+    NfImport *m;
     const Node *node;
     Dom range;   /* where the indices of its element lie */
     bool wants;  /* wants are collected, not what is read */
@@ -27,7 +27,7 @@ typedef struct TreeScope { /* one tree being read */
     Poly *to;
 } TreeScope;
 
-void import_init(Import *m) {
+void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
     m->room = node_count(m->p->w) + 1;
     m->form = ARENA_NEW(m->p->arena, Nf, m->room);
@@ -37,13 +37,13 @@ void import_init(Import *m) {
     m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
 /* In terms of unsolved sizes. */
-static Dims solved_dims(Import *m, Value v) {
+static Dims solved_dims(NfImport *m, Value v) {
     Dims d = value_type(m->p->w, v)->dim;
     for (int k = 0; k < d.n; k++)
         d.v[k] = m->nsolved ? poly_subst(m->p->w, d.v[k], m->nsolved, m->from, m->to) : d.v[k];
     return d;
 }
-Dom import_range(Import *m, Value v) {
+Dom import_range(NfImport *m, Value v) {
     Dims d = solved_dims(m, v);
     Prover *p = m->p;
     Lit l[2 * RANK_MAX];
@@ -71,7 +71,7 @@ static void bind_symbol(TreeScope *s, Symbol from, Poly to) {
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
-static TreeScope scope_new(Import *m, const Node *node, Value v) {
+static TreeScope scope_new(NfImport *m, const Node *node, Value v) {
     DType t = value_type(m->p->w, v)->dtype;
     TreeScope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
     World *w = m->p->w;
@@ -201,7 +201,7 @@ static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         bool whole = !t->nvar && !t->dom && c.q == 1;
         Poly product = poly_int(p->w, c.p);
         for (int j = 0; j < t->nfactor && whole; j++) {
@@ -368,12 +368,12 @@ static Nf tree(TreeScope *s, Dom ctx, Ex e) {
 
 /* ---- values */
 
-static int input_number(Import *m, Value v) {
+static int input_number(NfImport *m, Value v) {
     for (int k = 0; k < m->ninput; k++)
         if (m->input[k] == v) return k;
     return -1;
 }
-static Atom element_atom(Import *m, Value v, uint32_t word) {
+static Atom element_atom(NfImport *m, Value v, uint32_t word) {
     Prover *p = m->p;
     Dims d = solved_dims(m, v);
     Poly index[RANK_MAX];
@@ -382,7 +382,7 @@ static Atom element_atom(Import *m, Value v, uint32_t word) {
     return atom_input(p, word, d.n, index);
 }
 /* A constant of one float or integer is a number; other constants are tensors like inputs. */
-static Nf constant_nf(Import *m, Value v) {
+static Nf constant_nf(NfImport *m, Value v) {
     Type t;
     const void *bytes;
     float x;
@@ -396,7 +396,7 @@ static Nf constant_nf(Import *m, Value v) {
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
     return number_nf(m->p, t.dtype, &n);
 }
-static bool opaque_nf(Import *m, Value v, Nf *form) {
+static bool opaque_nf(NfImport *m, Value v, Nf *form) {
     int k = input_number(m, v);
     const void *bytes;
     if (k >= 0) *form = nf_atom(m->p, element_atom(m, v, (uint32_t)k));
@@ -404,14 +404,14 @@ static bool opaque_nf(Import *m, Value v, Nf *form) {
     else return false;
     return true;
 }
-static Ex definition(Import *m, Value v, const Node *node) {
+static Ex definition(NfImport *m, Value v, const Node *node) {
     Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
     if (!e)
         prover_fail(m->p,
                     arena_format(m->p->arena, "operator %s has no definition", node->op->name));
     return e;
 }
-Nf import_value(Import *m, Value v) {
+Nf import_value(NfImport *m, Value v) {
     if (!v || v >= m->room) prover_fail(m->p, "an input is missing");
     if (m->done[v]) return m->form[v];
     Nf form;
@@ -483,8 +483,8 @@ static void want_args(TreeScope *s, const ExNode *x, int n, const Symbol *var, D
         s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
 }
-/* What is not chosen is not looked at; of the condition, which is not a number that could be lost,
-   only the checks of indices count, and what it wants. */
+/* What is not chosen is not looked at; the condition is not a number that could be lost, so only
+   its index checks and wants count. */
 static void read_choice(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d,
                         Parts *out) {
     Prover *p = s->m->p;
@@ -496,7 +496,7 @@ static void read_choice(TreeScope *s, const ExNode *x, int n, const Symbol *var,
     out->too_many |= condition.too_many;
     for (int k = 0; k < condition.n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
+        const NfTerm *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
         const AtomInfo *a = t->nfactor ? atom_info(p, t->factor[0].atom) : NULL;
         if (s->wants || (a && a->kind == AT_PAIR && a->word == WANT_PLACE))
             add_part(p, out, condition.v[k]);
@@ -553,7 +553,7 @@ static void read_tree(TreeScope *s, Ex e, int n, const Symbol *var, Dom d, Parts
 }
 
 /* Simplified, and equal ones once. */
-static void tidy(Import *m, Value v, Parts *s) {
+static void tidy(NfImport *m, Value v, Parts *s) {
     Prover *p = m->p;
     Dom ctx = import_range(m, v);
     Parts out = {.too_many = s->too_many};
@@ -567,18 +567,18 @@ static void tidy(Import *m, Value v, Parts *s) {
     }
     *s = out;
 }
-static void look_at(Import *m, Value v, bool wants, Parts *out) {
+static void look_at(NfImport *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     TreeScope scope = scope_new(m, &node, v);
     scope.wants = wants, scope.range = import_range(m, v);
     read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
     tidy(m, v, out);
 }
-static bool is_constant(const Import *m, Value v) {
+static bool is_constant(const NfImport *m, Value v) {
     return constant_get(m->p->w, v, NULL, &(const void *){NULL});
 }
 static const Parts no_parts = {0};
-const Parts *import_reads(Import *m, Value v) {
+const Parts *import_reads(NfImport *m, Value v) {
     Nf form;
     if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
@@ -587,7 +587,7 @@ const Parts *import_reads(Import *m, Value v) {
     else if (!is_constant(m, v)) look_at(m, v, false, s);
     return s;
 }
-const Parts *import_wants(Import *m, Value v) {
+const Parts *import_wants(NfImport *m, Value v) {
     if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
     if (!s->done) look_at(m, v, true, s), s->done = true;

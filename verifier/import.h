@@ -10,7 +10,7 @@ typedef struct Parts {
     Part *v;
     bool too_many, done;
 } Parts;
-typedef struct Import {
+typedef struct NfImport {
     Prover *p;
     int ninput;
     const Value *input; /* placeholders; their position is their number */
@@ -24,17 +24,17 @@ typedef struct Import {
     Parts *reads, *wants;
     bool whole_wants; /* one is of integers */
     uint8_t *stays;   /* see wrap.c; 0: not asked yet */
-} Import;
+} NfImport;
 
-void import_init(Import *);        /* after p .. to are set */
-Dom import_range(Import *, Value); /* the index lies inside */
+void import_init(NfImport *);        /* after p .. to are set */
+Dom import_range(NfImport *, Value); /* the index lies inside */
 /* An element of the value at index[]: an axis of size 1 has the index 0. With p->exact sums,
    products and functions are uninterpreted (but x*1, x+0, maxima, guards and moves are understood):
    forms that are equal then come from the same floating-point operations. */
-Nf import_value(Import *, Value);
+Nf import_value(NfImport *, Value);
 /* Which elements of inputs the trees of the value look at, whatever is done with them. */
-const Parts *import_reads(Import *, Value);
+const Parts *import_reads(NfImport *, Value);
 /* Where each element of the value is defined: what its partial functions want of their arguments,
    as atoms of kind AT_PAIR (defined.h). */
-const Parts *import_wants(Import *, Value);
+const Parts *import_wants(NfImport *, Value);
 #endif

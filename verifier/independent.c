@@ -6,7 +6,7 @@
 
 typedef struct Groups {
     Prover *p;
-    const Term *t;
+    const NfTerm *t;
     int *of; /* by variable */
 } Groups;
 
@@ -31,7 +31,7 @@ static int group_of_condition(const Groups *g, Lit l) {
     return -1;
 }
 static void find_groups(Groups *g) {
-    const Term *t = g->t;
+    const NfTerm *t = g->t;
     bool *in = ARENA_NEW(g->p->arena, bool, t->nvar + 1);
     Lits l = dom_lits(g->p, t->dom);
     for (int k = 0; k < t->nvar; k++) g->of[k] = k;
@@ -45,11 +45,11 @@ static void find_groups(Groups *g) {
         unite(g, in);
     }
 }
-static Term group(const Groups *g, int number) {
-    const Term *t = g->t;
+static NfTerm group(const Groups *g, int number) {
+    const NfTerm *t = g->t;
     Lits l = dom_lits(g->p, t->dom);
     Symbol *var = ARENA_NEW(g->p->arena, Symbol, t->nvar + 1);
-    Term r = {.c = number < 0 ? t->c : ratio(1, 1), .var = var};
+    NfTerm r = {.c = number < 0 ? t->c : ratio(1, 1), .var = var};
     for (int k = 0; k < t->nvar; k++)
         if (g->of[k] == number) var[r.nvar++] = t->var[k];
     for (int k = 0; k < l.n; k++)
@@ -59,7 +59,7 @@ static Term group(const Groups *g, int number) {
             r = term_factor(g->p, r, t->factor[k].atom, t->factor[k].power);
     return r;
 }
-int term_independent(Prover *p, Term t, Term *out) {
+int term_independent(Prover *p, NfTerm t, NfTerm *out) {
     Groups g = {p, &t, ARENA_NEW(p->arena, int, t.nvar + 1)};
     int n = 0;
     find_groups(&g);

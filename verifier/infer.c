@@ -1,8 +1,7 @@
 /* infer.c -- templates over the symbols of a rule (a = b, a >= b, a >= 0, a = 1, odd, even, a = b
    mod 2), each as the set of models in which it holds. Those that hold in no model where the sides
    differ are guesses; then come two of these at once, then other pairs. Symbols that agree in all
-   models count as one. Nothing here is proved: that is the prover's to do, under the guess as a
-   condition. */
+   models count as one. Nothing is proved here: the prover tries each guess as a condition. */
 #include "verifier/infer.h"
 #include <string.h>
 

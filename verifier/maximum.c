@@ -34,7 +34,7 @@ static Nf relu(Prover *p, Nf e) {
     Ratio c = ratio(1, 1);
     if (nf_nonnegative(p, e)) return e;
     if (nf_nonnegative(p, nf_scale(p, e, ratio(-1, 1)))) return 0;
-    Term common = common_factor(p, 1, &e, false, 0, NULL);
+    NfTerm common = common_factor(p, 1, &e, false, 0, NULL);
     lead_term(p, e, &c);
     common.c = coefficient_content(p, 1, &e);
     Nf rest = divide_out(p, e, common), out = nf_of(p, common);
@@ -46,7 +46,7 @@ static Nf relu(Prover *p, Nf e) {
 
 /* c * max{..} with c > 0, and nothing else, is term k of the form. */
 static bool is_max_term(Prover *p, Nf nf, int k, Ratio *c, Atom *a) {
-    const Term *t = &nf_body(p, nf, k, c)->term;
+    const NfTerm *t = &nf_body(p, nf, k, c)->term;
     if (c->p <= 0 || t->nvar || t->dom || t->nfactor != 1 || !ratio_is(t->factor[0].power, 1))
         return false;
     *a = t->factor[0].atom;
@@ -54,7 +54,7 @@ static bool is_max_term(Prover *p, Nf nf, int k, Ratio *c, Atom *a) {
 }
 static Nf without_term(Prover *p, Nf nf, int k) {
     int n = nf_size(p, nf), m = 0;
-    Term *t = ARENA_NEW(p->arena, Term, n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int j = 0; j < n; j++)
         if (j != k) t[m++] = nf_term(p, nf, j);
     return nf_from(p, m, t);
@@ -99,7 +99,7 @@ static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
             for (int i = 0; i < s->n; i++)
                 own |= atom_mentions_any(p, b->term.factor[0].atom, s->v[i].nvar, s->v[i].var);
             if (m->kind != AT_MAX || own || s->n * m->npart > FLAT_MAX) continue;
-            Term t = b->term;
+            NfTerm t = b->term;
             t.c = ratio(-c.p, c.q);
             Nf add = nf_of(p, t);
             for (int i = 0; i < s->n; i++) s->v[i].nf = nf_add(p, s->v[i].nf, add);
@@ -163,7 +163,7 @@ static bool has_term(Prover *p, Nf nf, const BodyInfo *b, Ratio c) {
 }
 static Nf shared_terms(Prover *p, const Parts *s) {
     int n = nf_size(p, s->v[0].nf), m = 0;
-    Term *t = ARENA_NEW(p->arena, Term, n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
         Ratio c;
         const BodyInfo *b = nf_body(p, s->v[0].nf, k, &c);
@@ -176,7 +176,7 @@ static Nf shared_terms(Prover *p, const Parts *s) {
     }
     return nf_from(p, m, t);
 }
-static Term shared_factor(Prover *p, const Parts *s) {
+static NfTerm shared_factor(Prover *p, const Parts *s) {
     Nf nf[PARTS_MAX];
     Symbol var[PARTS_MAX * 8];
     int n = 0, nvar = 0;
@@ -184,7 +184,7 @@ static Term shared_factor(Prover *p, const Parts *s) {
         if (s->v[j].nf) nf[n++] = s->v[j].nf;
         for (int k = 0; k < s->v[j].nvar && nvar < PARTS_MAX * 8; k++) var[nvar++] = s->v[j].var[k];
     }
-    Term r = n ? common_factor(p, n, nf, false, nvar, var) : (Term){.c = ratio(1, 1)};
+    NfTerm r = n ? common_factor(p, n, nf, false, nvar, var) : (NfTerm){.c = ratio(1, 1)};
     r.c = coefficient_content(p, n, nf);
     return r;
 }
@@ -198,7 +198,7 @@ static Nf raised_parts(Prover *p, Parts *s) {
     if (!s->n) return nf_atom(p, atom_parts(p, AT_MAX, 0, NULL));
     Nf shared = shared_terms(p, s);
     for (int k = 0; k < s->n; k++) s->v[k].nf = minus(p, s->v[k].nf, shared);
-    Term factor = shared_factor(p, s);
+    NfTerm factor = shared_factor(p, s);
     for (int k = 0; k < s->n; k++) s->v[k].nf = divide_out(p, s->v[k].nf, factor);
     Nf most = maximum_of(p, s->n, s->v);
     return nf_add(p, shared, nf_mul(p, nf_of(p, factor), most));

@@ -36,7 +36,7 @@ static void factor_insert(Prover *p, Factor *v, int *n, Factor f) {
     v[k] = f;
     ++*n;
 }
-static Term with_factors(Prover *p, Term t, int n, const Factor *f) {
+static NfTerm with_factors(Prover *p, NfTerm t, int n, const Factor *f) {
     if (t.nfactor + n > FACTORS_MAX) prover_fail(p, "a product has too many factors");
     Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + n + 1);
     int count = t.nfactor;
@@ -46,7 +46,7 @@ static Term with_factors(Prover *p, Term t, int n, const Factor *f) {
     t.nfactor = count;
     return t;
 }
-Term term_factor(Prover *p, Term t, Atom a, Ratio power) {
+NfTerm term_factor(Prover *p, NfTerm t, Atom a, Ratio power) {
     return with_factors(p, t, 1, &(Factor){a, power});
 }
 /* The variables of both; a set, so one that is in both counts once. */
@@ -59,14 +59,14 @@ static const Symbol *join_variables(Prover *p, int n, const Symbol *a, int m, co
         if (!among(b[k], n, a)) v[(*count)++] = b[k];
     return v;
 }
-Term term_times(Prover *p, Term a, Term b) {
-    Term t = with_factors(p, a, b.nfactor, b.factor);
+NfTerm term_times(Prover *p, NfTerm a, NfTerm b) {
+    NfTerm t = with_factors(p, a, b.nfactor, b.factor);
     t.c = ratio_times(p, a.c, b.c);
     t.var = join_variables(p, a.nvar, a.var, b.nvar, b.var, &t.nvar);
     t.dom = dom_and(p, a.dom, b.dom);
     return t;
 }
-static Term subst_factors(Prover *p, Term t, Map m) {
+static NfTerm subst_factors(Prover *p, NfTerm t, Map m) {
     const Factor *f = t.factor;
     int n = t.nfactor;
     bool any = false;
@@ -77,12 +77,12 @@ static Term subst_factors(Prover *p, Term t, Map m) {
     t.nfactor = 0;
     return with_factors(p, t, n, v);
 }
-Term term_subst(Prover *p, Term t, Map m) {
+NfTerm term_subst(Prover *p, NfTerm t, Map m) {
     t = subst_factors(p, t, m);
     t.dom = dom_subst(p, t.dom, m);
     return t;
 }
-bool term_mentions_any(Prover *p, Term t, int n, const Symbol *v) {
+bool term_mentions_any(Prover *p, NfTerm t, int n, const Symbol *v) {
     for (int k = 0; k < t.nfactor; k++)
         if (atom_mentions_any(p, t.factor[k].atom, n, v)) return true;
     return false;
@@ -96,7 +96,7 @@ static uint64_t factor_mask(Prover *p, const Factor *f) {
     return mix(atom_info(p, f->atom)->mask, mix((uint64_t)f->power.p, (uint64_t)f->power.q));
 }
 /* The term's variables as its factors show them. */
-static int variable_order(Prover *p, const Term *t, Symbol *out, int *height, uint64_t *mask) {
+static int variable_order(Prover *p, const NfTerm *t, Symbol *out, int *height, uint64_t *mask) {
     int n = 0;
     uint64_t *key = ARENA_NEW(p->arena, uint64_t, t->nfactor + 1);
     bool *done = ARENA_NEW(p->arena, bool, t->nfactor + 1);
@@ -126,7 +126,7 @@ static uint64_t dom_mask(Prover *p, Dom d) {
 }
 static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     Symbol *v = NULL;
-    const Term *t = &b->term;
+    const NfTerm *t = &b->term;
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         free_add(p, &b->nfree, &v, a->nfree, a->free, t->nvar, t->var);
@@ -141,7 +141,7 @@ static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     b->free = v;
     b->mask = mix(mask, mix(dom_mask(p, t->dom), (uint64_t)t->nvar));
 }
-static Body body_close(Prover *p, Term t) {
+static Body body_close(Prover *p, NfTerm t) {
     int height;
     uint64_t mask;
     prover_spend(p, 1 + t.nfactor);
@@ -179,8 +179,8 @@ static Symbol depth_symbol(Prover *p, int k) {
     if (!*s) *s = variable_new(p);
     return *s;
 }
-static Term body_open(Prover *p, Body b, Ratio c, bool rename, bool at_depth) {
-    Term t = body_info(p, b)->term;
+static NfTerm body_open(Prover *p, Body b, Ratio c, bool rename, bool at_depth) {
+    NfTerm t = body_info(p, b)->term;
     t.c = c;
     if (!t.nvar || !rename) return t;
     Symbol *var = ARENA_NEW(p->arena, Symbol, t.nvar);
@@ -228,17 +228,17 @@ const BodyInfo *nf_body(Prover *p, Nf a, int i, Ratio *c) {
     *c = r[i].c;
     return body_info(p, r[i].body);
 }
-Term nf_term(Prover *p, Nf a, int i) {
+NfTerm nf_term(Prover *p, Nf a, int i) {
     int n;
     const NfRecord *r = records(p, a, &n);
     return body_open(p, r[i].body, r[i].c, p->check.rename_apart, false);
 }
-Term nf_term_at(Prover *p, Nf a, int i) {
+NfTerm nf_term_at(Prover *p, Nf a, int i) {
     int n;
     const NfRecord *r = records(p, a, &n);
     return body_open(p, r[i].body, r[i].c, true, true);
 }
-Nf nf_from(Prover *p, int n, const Term *t) {
+Nf nf_from(Prover *p, int n, const NfTerm *t) {
     NfRecord *r = ARENA_NEW(p->arena, NfRecord, n);
     int m = 0;
     for (int k = 0; k < n; k++)
@@ -246,16 +246,16 @@ Nf nf_from(Prover *p, int n, const Term *t) {
             r[m++] = (NfRecord){.body = body_close(p, t[k]), .c = t[k].c};
     return nf_put(p, m, r);
 }
-Nf nf_of(Prover *p, Term t) { return nf_from(p, 1, &t); }
-Nf nf_number(Prover *p, Ratio c) { return nf_of(p, (Term){.c = c}); }
+Nf nf_of(Prover *p, NfTerm t) { return nf_from(p, 1, &t); }
+Nf nf_number(Prover *p, Ratio c) { return nf_of(p, (NfTerm){.c = c}); }
 Nf nf_atom(Prover *p, Atom a) {
-    return nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, a, ratio(1, 1)));
+    return nf_of(p, term_factor(p, (NfTerm){.c = ratio(1, 1)}, a, ratio(1, 1)));
 }
 Nf nf_polynomial(Prover *p, Poly x) {
     Nf sum = 0;
     PolyScan s = poly_scan(p->w, x);
     for (Monomial m; poly_next(&s, &m);) {
-        Term t = {.c = ratio(m.coefficient, 1)};
+        NfTerm t = {.c = ratio(m.coefficient, 1)};
         for (uint32_t k = 0; k < m.degree; k++) {
             Poly one = poly_symbol(p->w, m.symbol[k]);
             t = term_factor(p, t,
@@ -286,20 +286,20 @@ Nf nf_scale(Prover *p, Nf a, Ratio c) {
 Nf nf_mul(Prover *p, Nf a, Nf b) {
     int n = nf_size(p, a), m = nf_size(p, b), count = 0;
     if (n * m > TERMS_MAX) prover_fail(p, "a product has too many terms");
-    Term *t = ARENA_NEW(p->arena, Term, n * m);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, n * m);
     for (int k = 0; k < n; k++)
         for (int j = 0; j < m; j++) t[count++] = term_times(p, nf_term(p, a, k), nf_term(p, b, j));
     return nf_from(p, count, t);
 }
-static Term *open_all(Prover *p, Nf a, int *n) {
+static NfTerm *open_all(Prover *p, Nf a, int *n) {
     *n = nf_size(p, a);
-    Term *t = ARENA_NEW(p->arena, Term, *n);
+    NfTerm *t = ARENA_NEW(p->arena, NfTerm, *n);
     for (int k = 0; k < *n; k++) t[k] = nf_term(p, a, k);
     return t;
 }
 Nf nf_bind(Prover *p, Nf a, int n, const Symbol *v, Dom d) {
     int count;
-    Term *t = open_all(p, a, &count);
+    NfTerm *t = open_all(p, a, &count);
     for (int k = 0; k < count; k++) {
         t[k].var = join_variables(p, t[k].nvar, t[k].var, n, v, &t[k].nvar);
         t[k].dom = dom_and(p, t[k].dom, d);
@@ -310,7 +310,7 @@ Nf nf_guard(Prover *p, Nf a, Dom d) { return d ? nf_bind(p, a, 0, NULL, d) : a; 
 Nf nf_subst(Prover *p, Nf a, Map m) {
     int count;
     if (!m.n || !nf_mentions_any(p, a, m.n, m.from)) return a;
-    Term *t = open_all(p, a, &count);
+    NfTerm *t = open_all(p, a, &count);
     for (int k = 0; k < count; k++) t[k] = term_subst(p, t[k], m);
     return nf_from(p, count, t);
 }
@@ -328,7 +328,7 @@ bool nf_constant(Prover *p, Nf a, Ratio *c) {
     int n = nf_size(p, a);
     *c = ratio(0, 1);
     if (!n) return true;
-    const Term *t = &nf_body(p, a, 0, c)->term;
+    const NfTerm *t = &nf_body(p, a, 0, c)->term;
     return n == 1 && !t->nfactor && !t->nvar && !t->dom;
 }
 
@@ -352,7 +352,7 @@ static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     }
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, a, k, &c)->term;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
         int64_t count;
         if (t->nvar || t->dom || __builtin_mul_overflow(c.p, denominator / c.q, &count))
             return false;
@@ -376,7 +376,7 @@ static bool terms_nonnegative(Prover *p, Nf a) {
     int n = nf_size(p, a);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, a, k, &c)->term;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
         if (c.p < 0) return false;
         for (int j = 0; j < t->nfactor; j++)
             if (!factor_nonnegative(p, &t->factor[j])) return false;
@@ -389,7 +389,7 @@ static bool above_middle(Prover *p, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         const AtomInfo *m = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
         if (!m || m->kind != AT_MAX || t->nvar || t->dom || c.p <= 0 ||
             !ratio_is(t->factor[0].power, 1))
@@ -406,15 +406,15 @@ static bool above_middle(Prover *p, Nf nf) {
 }
 /* The terms over the variables and the domain of this one, without either; false: another one may
    be negative. */
-static bool sums_alike(Prover *p, Nf nf, const Term *like, Nf *inner) {
+static bool sums_alike(Prover *p, Nf nf, const NfTerm *like, Nf *inner) {
     int n = nf_size(p, nf), m = 0;
-    Term *in = ARENA_NEW(p->arena, Term, n);
+    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        Term t = nf_body(p, nf, k, &c)->term;
+        NfTerm t = nf_body(p, nf, k, &c)->term;
         bool same = t.nvar == like->nvar && t.dom == like->dom &&
                     (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
-        if (same) in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        if (same) in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
         for (int j = 0; j < t.nfactor && !same; j++)
             if (!factor_nonnegative(p, &t.factor[j])) return false;
         if (!same && c.p < 0) return false;
@@ -427,7 +427,7 @@ static bool bodies_nonnegative(Prover *p, Nf a) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         Nf inner;
-        const Term *t = &nf_body(p, a, k, &c)->term;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
         if (c.p < 0 && sums_alike(p, a, t, &inner)) return above_middle(p, inner);
     }
     return n > 1 && above_middle(p, a);
@@ -440,7 +440,7 @@ bool nf_positive(Prover *p, Nf a) {
     if (!terms_nonnegative(p, a)) return sizes_at_least(p, a, 1);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, a, k, &c)->term;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
         bool positive = !t->nvar && !t->dom;
         for (int j = 0; positive && j < t->nfactor; j++)
             positive = atom_positive(p, t->factor[j].atom);
@@ -493,7 +493,7 @@ void nf_print(Prover *p, Nf a, Text *t) {
     if (!n) text_add(t, "0");
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *x = &nf_body(p, a, k, &c)->term;
+        const NfTerm *x = &nf_body(p, a, k, &c)->term;
         text_add(t, k ? " + " : "");
         if (!ratio_is(c, 1) || !x->nfactor) ratio_print(t, c);
         if (x->nvar) text_add(t, " sum_%d", x->nvar);

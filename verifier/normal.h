@@ -4,10 +4,11 @@
    Sets of conditions, atoms, bodies of terms and normal forms are interned: equal numbers mean the
    same form. Inside an interned form bound variables have canonical names, one family for each
    height of nesting (a form binds names of a greater height than anything inside it), so that
-   renaming makes no difference and nothing is captured. A Term is open: its variables are fresh
+   renaming makes no difference and nothing is captured. A NfTerm is open: its variables are fresh
    symbols of its own.
    Powers are total: x^-1 is 0 at 0, x^a for a that is not an integer is 0 for x < 0. What is proved
-   under this convention holds wherever both sides are defined. */
+   under this convention holds wherever both sides are defined. normal.c has terms and forms,
+   tables.c what they are made of. */
 #ifndef ISOMER_NORMAL_H
 #define ISOMER_NORMAL_H
 #include "ops/core/number.h"
@@ -53,15 +54,15 @@ typedef struct AtomInfo {
     uint64_t mask;      /* a hash that does not depend on the names of variables */
     uint64_t heads;     /* a hash of the inputs and functions that occur, not of indices, domains */
 } AtomInfo;
-typedef struct Term {
+typedef struct NfTerm {
     Ratio c;
     Dom dom;
     int nvar, nfactor;
     const Symbol *var;
     const Factor *factor;
-} Term;
+} NfTerm;
 typedef struct BodyInfo {
-    Term term; /* closed, c = 1 */
+    NfTerm term; /* closed, c = 1 */
     int nfree, height;
     const Symbol *free;
     uint64_t mask, heads;
@@ -179,12 +180,12 @@ bool atom_positive(Prover *, Atom);
 
 /* Forms. Nothing here asks the solver. */
 int nf_size(Prover *, Nf);
-Term nf_term(Prover *, Nf, int i); /* opened: fresh variables */
+NfTerm nf_term(Prover *, Nf, int i); /* opened: fresh variables */
 /* Opened with the variables of p->depth, the same ones each time. */
-Term nf_term_at(Prover *, Nf, int i);
+NfTerm nf_term_at(Prover *, Nf, int i);
 const BodyInfo *nf_body(Prover *, Nf, int i, Ratio *c);
-Nf nf_from(Prover *, int n, const Term *); /* open terms; equal ones are added up */
-Nf nf_of(Prover *, Term);
+Nf nf_from(Prover *, int n, const NfTerm *); /* open terms; equal ones are added up */
+Nf nf_of(Prover *, NfTerm);
 Nf nf_number(Prover *, Ratio);
 Nf nf_atom(Prover *, Atom);
 Nf nf_polynomial(Prover *, Poly); /* as a number */
@@ -198,14 +199,14 @@ bool nf_mentions_any(Prover *, Nf, int n, const Symbol *);
 bool nf_constant(Prover *, Nf, Ratio *);
 bool nf_nonnegative(Prover *, Nf);
 bool nf_positive(Prover *, Nf);
-Term term_subst(Prover *, Term, Map);
-Term term_times(Prover *, Term, Term); /* variables must differ */
+NfTerm term_subst(Prover *, NfTerm, Map);
+NfTerm term_times(Prover *, NfTerm, NfTerm); /* variables must differ */
 /* Times atom^power: merged with a power of the same atom where that is an identity. */
-Term term_factor(Prover *, Term, Atom, Ratio power);
-bool term_mentions_any(Prover *, Term, int n, const Symbol *); /* in its atoms */
+NfTerm term_factor(Prover *, NfTerm, Atom, Ratio power);
+bool term_mentions_any(Prover *, NfTerm, int n, const Symbol *); /* in its atoms */
 /* An open term as a product: out[0] is what has none of its variables, the others (room: nvar + 1)
    are sums that share none. Returns how many there are with out[0]. */
-int term_independent(Prover *, Term, Term *out);
+int term_independent(Prover *, NfTerm, NfTerm *out);
 void nf_print(Prover *, Nf, Text *);
 void dom_print(Prover *, Dom, Text *);
 #endif

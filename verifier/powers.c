@@ -6,7 +6,7 @@
 
 enum { EXPAND_MAX = 4 };
 
-/* c^a for c > 0 when that is a rational; false: it is not (or not seen to be). */
+/* c^a for c > 0 when that is a rational; false: it is not, or that was not found. */
 static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
     for (int64_t k = 0; k <= 4096; k++) {
         __int128 y = 1;
@@ -27,12 +27,12 @@ static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
     return true;
 }
 static Ratio magnitude(Ratio c) { return ratio(c.p < 0 ? -c.p : c.p, c.q); }
-static Term base_factor(Prover *p, Term t, Nf base, Ratio a) {
+static NfTerm base_factor(Prover *p, NfTerm t, Nf base, Ratio a) {
     return term_factor(p, t, atom_nested(p, AT_BASE, 0, base, 0), a);
 }
 
 /* |c|^a, as a number where possible. */
-static Term coefficient_power(Prover *p, Term t, Ratio c, Ratio a) {
+static NfTerm coefficient_power(Prover *p, NfTerm t, Ratio c, Ratio a) {
     Ratio r;
     if (rational_power(p, c, a, &r)) t.c = ratio_times(p, t.c, r);
     else t = base_factor(p, t, nf_number(p, c), a);
@@ -51,8 +51,8 @@ static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
 }
 /* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the
    power is not an integer and there are several, or the coefficient is negative. */
-static Nf monomial_power(Prover *p, Term t, Ratio a) {
-    Term r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
+static Nf monomial_power(Prover *p, NfTerm t, Ratio a) {
+    NfTerm r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
     int unknown = t.c.p < 0;
     for (int k = 0; k < t.nfactor; k++) unknown += !sign_known(p, &t.factor[k]);
     for (int k = 0; k < t.nfactor; k++) {
@@ -75,7 +75,7 @@ static Nf monomial_power(Prover *p, Term t, Ratio a) {
     return nf_of(p, r);
 }
 /* exp(t1) * exp(t2) * ..: the sum of the exponents. */
-static bool is_exponential(Prover *p, const Term *t, Nf *exponent) {
+static bool is_exponential(Prover *p, const NfTerm *t, Nf *exponent) {
     *exponent = 0;
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
@@ -88,7 +88,7 @@ static bool is_exponential(Prover *p, const Term *t, Nf *exponent) {
 static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     Nf s, t, inverse;
     if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
-    Term x = nf_term(p, base, 0), y = nf_term(p, base, 1);
+    NfTerm x = nf_term(p, base, 0), y = nf_term(p, base, 1);
     if (!is_exponential(p, &x, &s) || !is_exponential(p, &y, &t)) return false;
     inverse = nf_mul(p, apply_exp(p, DOM_TRUE, nf_scale(p, s, ratio(-1, 1))),
                      apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
@@ -104,20 +104,20 @@ static bool is_turned(Prover *p, Nf nf) {
     return lead_term(p, nf, &c) >= 0 && c.p < 0;
 }
 static Nf general_power(Prover *p, Nf nf, Ratio a) {
-    Term common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
+    NfTerm common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
     common.c = coefficient_content(p, 1, &nf);
     if (a.q == 1 && is_turned(p, nf)) common.c.p = -common.c.p;
     Nf rest = divide_out(p, nf, common);
     Nf out = monomial_power(p, common, a), inverse;
     if (reciprocal_of_exponentials(p, rest, a, &inverse)) return nf_mul(p, out, inverse);
-    return nf_mul(p, out, nf_of(p, base_factor(p, (Term){.c = ratio(1, 1)}, rest, a)));
+    return nf_mul(p, out, nf_of(p, base_factor(p, (NfTerm){.c = ratio(1, 1)}, rest, a)));
 }
 /* c - c*sigmoid(t) = c*exp(-t)*sigmoid(t), a product. */
-static bool complement_of_sigmoid(Prover *p, Nf nf, Term *out) {
+static bool complement_of_sigmoid(Prover *p, Nf nf, NfTerm *out) {
     Ratio c, d;
     if (nf_size(p, nf) != 2) return false;
-    const Term *x = &nf_body(p, nf, 0, &c)->term, *y = &nf_body(p, nf, 1, &d)->term;
-    const Term *s = x->nfactor ? x : y, *one = x->nfactor ? y : x;
+    const NfTerm *x = &nf_body(p, nf, 0, &c)->term, *y = &nf_body(p, nf, 1, &d)->term;
+    const NfTerm *s = x->nfactor ? x : y, *one = x->nfactor ? y : x;
     if (one->nfactor || s->nfactor != 1 || x->nvar || y->nvar || x->dom || y->dom || c.p != -d.p ||
         c.q != d.q)
         return false;
@@ -134,7 +134,7 @@ Nf power_plain(Prover *p, Nf nf, Ratio a) {
     if (ratio_is(a, 1)) return nf;
     if (!nf) return 0;
     int n = nf_size(p, nf);
-    Term t = nf_term(p, nf, 0);
+    NfTerm t = nf_term(p, nf, 0);
     if (n == 1 && !t.nvar && !t.dom) return monomial_power(p, t, a);
     if ((a.p < 0 || a.q != 1) && complement_of_sigmoid(p, nf, &t)) return monomial_power(p, t, a);
     if (a.q == 1 && a.p > 1 && a.p <= EXPAND_MAX)

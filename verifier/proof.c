@@ -14,7 +14,7 @@ enum { SPLITS_MAX = 12 };
 typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Prover prover;
     Escape escape;
-    Import import;
+    NfImport import;
     const Instance *instance;
     bool needs_only, by_reals;
     Literals literals;
@@ -238,12 +238,12 @@ static void attempt_proof(Attempt *a) {
         return;
     }
     if (!obligations(a) || a->needs_only) return;
-    a->import = (Import){.p = p,
-                         .ninput = a->instance->ninput,
-                         .input = a->instance->input,
-                         .nsolved = a->facts.nsolved,
-                         .from = a->facts.from,
-                         .to = a->facts.to};
+    a->import = (NfImport){.p = p,
+                           .ninput = a->instance->ninput,
+                           .input = a->instance->input,
+                           .nsolved = a->facts.nsolved,
+                           .from = a->facts.from,
+                           .to = a->facts.to};
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
     if (a->proof.proved || !p->unrollable) return;

@@ -63,7 +63,7 @@ typedef struct Reals {
     Choice choice[CHOICES_MAX];
     int nsaid, roomsaid;
     Z3_ast *said;            /* what holds, as it was said, where it is collected */
-    bool related, too_large; /* something is said of an atom beyond its sign */
+    bool related, too_large; /* more than the sign is stated about some atom */
 } Reals;
 
 /* ---- terms of Z3 */
@@ -358,7 +358,7 @@ static Z3_ast opaque_real(Reals *r, const BodyInfo *b) {
     return v;
 }
 /* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
-static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
+static void relate_exponents(Reals *r, const NfTerm *t, const Z3_ast *value) {
     Z3_ast power[POWER_MAX];
     unsigned n = 0;
     Nf sum = 0;
@@ -388,7 +388,7 @@ static bool inhabited_nf(Prover *p, Nf nf) {
     bool all = true;
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         for (int j = 0; j < t->nfactor && all; j++) all = maximum_inhabited(p, t->factor[j].atom);
     }
     return all;
@@ -397,7 +397,7 @@ static bool inhabited_nf(Prover *p, Nf nf) {
    is looked at only if it exists where the sum is empty, too. */
 static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     Prover *p = r->p;
-    Term *part = ARENA_NEW(p->arena, Term, b->term.nvar + 1);
+    NfTerm *part = ARENA_NEW(p->arena, NfTerm, b->term.nvar + 1);
     int n = b->term.nvar ? term_independent(p, nf_term(p, nf_of(p, b->term), 0), part) : 0;
     bool good = n > 0 && !part->dom && (n > 2 || part->nfactor) && part->nfactor + n <= POWER_MAX;
     for (int k = 0; good && k < part->nfactor; k++)
@@ -412,7 +412,7 @@ static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     return v;
 }
 static Z3_ast monic_real(Reals *r, const BodyInfo *b) {
-    const Term *t = &b->term;
+    const NfTerm *t = &b->term;
     Z3_ast v = known_real(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
     if (v) return v;
     if (t->nvar || t->dom) return remember_real(r, b, nf_of(r->p, *t), product_of_sums(r, b));
@@ -444,7 +444,7 @@ static const char *real_text(void *user, const char *name) {
         }
     return NULL;
 }
-/* What was said contradicts itself, and so what was to be shown follows. */
+/* What was stated contradicts itself, so the goal follows. */
 static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
     relate_sigmoids(r);

@@ -1,4 +1,4 @@
-/* simplify.c -- normalising one term: equations are solved for its variables, variables that a
+/* simplify.c -- normalizing one term: equations are solved for its variables, variables that a
    single value is left for go, variables that no atom has become their count, pairs that occur as
    a*B + b only become one, digits of variables become variables. Every step is a change of
    variables that is one to one on the term's domain. */
@@ -10,14 +10,14 @@ enum { STEPS_MAX = 200 };
 
 typedef struct Terms { /* a growing list */
     int n, room;
-    Term *v;
+    NfTerm *v;
 } Terms;
 
-static void push_term(Prover *p, Terms *s, Term t) {
+static void push_term(Prover *p, Terms *s, NfTerm t) {
     ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = t;
 }
-static void drop_variable(Prover *p, Term *t, Symbol x) {
+static void drop_variable(Prover *p, NfTerm *t, Symbol x) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, t->nvar + 1);
     int n = 0;
     for (int k = 0; k < t->nvar; k++)
@@ -25,21 +25,21 @@ static void drop_variable(Prover *p, Term *t, Symbol x) {
     t->var = v;
     t->nvar = n;
 }
-static void add_variable(Prover *p, Term *t, Symbol x) {
+static void add_variable(Prover *p, NfTerm *t, Symbol x) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, t->nvar + 1);
     memcpy(v, t->var, sizeof *v * (size_t)t->nvar);
     v[t->nvar] = x;
     t->var = v;
     t->nvar++;
 }
-static void eliminate_variable(Prover *p, Term *t, Symbol x, Poly value) {
+static void eliminate_variable(Prover *p, NfTerm *t, Symbol x, Poly value) {
     *t = term_subst(p, *t, (Map){1, &x, &value});
     drop_variable(p, t, x);
 }
 
 /* ---- equations */
 
-/* How unwelcome it is to solve e for x: a solution with a negative product is not what indices look
+/* The cost of solving e for x: a solution with a negative product is not what indices look
    like. */
 static int awkward(Prover *p, Poly value) {
     int bad = 0;
@@ -47,7 +47,7 @@ static int awkward(Prover *p, Poly value) {
     for (Monomial m; poly_next(&s, &m);) bad += m.degree > 1 && m.coefficient < 0;
     return bad;
 }
-static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
+static bool solve_one(Prover *p, Dom ctx, NfTerm *t, Lit l) {
     Poly part[2], value, best_value = 0;
     Symbol best = 0;
     if (!lit_mentions(p, l, t->nvar, t->var)) return false;
@@ -71,7 +71,7 @@ static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
     eliminate_variable(p, t, best, best_value);
     return true;
 }
-static bool solve_equations(Prover *p, Dom ctx, Term *t) {
+static bool solve_equations(Prover *p, Dom ctx, NfTerm *t) {
     Lits l = dom_lits(p, t->dom);
     for (int k = 0; k < l.n; k++)
         if (l.v[k].eq && solve_one(p, ctx, t, l.v[k])) return true;
@@ -89,7 +89,7 @@ static bool pinned(Prover *p, Dom d, Symbol x, Poly *value) {
             }
     return false;
 }
-static bool drop_pinned(Prover *p, Term *t) {
+static bool drop_pinned(Prover *p, NfTerm *t) {
     Poly value;
     for (int k = 0; k < t->nvar; k++)
         if (pinned(p, t->dom, t->var[k], &value)) {
@@ -119,9 +119,9 @@ static bool range_of(Prover *p, Dom d, Symbol x, Poly *low, Poly *high, Dom *res
     }
     return nlow == 1 && nhigh == 1;
 }
-static void simplify_term(Prover *, Dom ctx, Term, Terms *out);
+static void simplify_term(Prover *, Dom ctx, NfTerm, Terms *out);
 
-static bool count_unused(Prover *p, Dom ctx, Term t, Terms *out) {
+static bool count_unused(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     const Symbol *v;
     for (int k = 0; k < t.nvar; k++) {
         Symbol x = t.var[k];
@@ -170,14 +170,14 @@ static bool never_negative(Prover *p, Dom ctx, Poly n) {
     return prover_entails(p, ctx, dom_make(p, 1, &(Lit){n, false}));
 }
 /* Two counts below 0 would have a product above it. */
-static bool fuse_pair(Prover *p, Dom ctx, Term *t, Symbol a, Symbol b) {
+static bool fuse_pair(Prover *p, Dom ctx, NfTerm *t, Symbol a, Symbol b) {
     Poly na, nb;
     Lit la[2], lb[2];
     if (!range_from_zero(p, t->dom, a, &na, la) || !range_from_zero(p, t->dom, b, &nb, lb))
         return false;
     Symbol k = variable_new(p);
     Poly value = poly_sub(p->w, poly_symbol(p->w, k), poly_mul(p->w, poly_symbol(p->w, a), nb));
-    Term r = *t;
+    NfTerm r = *t;
     for (int j = 0; j < 2; j++) r.dom = dom_without(p, dom_without(p, r.dom, la[j]), lb[j]);
     r = term_subst(p, r, (Map){1, &b, &value});
     if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) ||
@@ -192,7 +192,7 @@ static bool fuse_pair(Prover *p, Dom ctx, Term *t, Symbol a, Symbol b) {
     *t = r;
     return true;
 }
-static bool fuse(Prover *p, Dom ctx, Term *t) {
+static bool fuse(Prover *p, Dom ctx, NfTerm *t) {
     for (int a = 0; a < t->nvar; a++)
         for (int b = 0; b < t->nvar; b++)
             if (a != b && fuse_pair(p, ctx, t, t->var[a], t->var[b])) return true;
@@ -226,7 +226,7 @@ static Dom within_range(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
 /* place(b*i + r, b*n) = b*place(i, n) + r for 0 <= r < b: of a row of b elements. (A place is i
-   modulo n; where i is none, nothing is defined.) */
+   modulo n; where i is not an index, nothing is defined.) */
 static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
     Poly high, low, rows;
     if (!b || b == d.arg[1] || b == poly_int(p->w, 1) || !poly_divide(p->w, d.arg[1], b, &rows))
@@ -284,7 +284,7 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
     return true;
 }
 /* x := high * radix + low, low < radix, when x runs over a multiple of radix. */
-static bool split_variable(Prover *p, Dom ctx, Term *t, Symbol x, Poly radix) {
+static bool split_variable(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
     if (!range_from_zero(p, t->dom, x, &n, lit) || n == radix ||
@@ -313,7 +313,7 @@ static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
 }
 static bool is_defined(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
 
-static int composites(Prover *p, const Term *t, Symbol *out, int room) {
+static int composites(Prover *p, const NfTerm *t, Symbol *out, int room) {
     int n = 0;
     Lits l = dom_lits(p, t->dom);
     const Symbol *v;
@@ -351,12 +351,12 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
 }
 /* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay
    in the domain: a literal that it follows from may be the one that mentions the symbol. */
-static void replace_symbol(Prover *p, Dom ctx, Term *t, Symbol x, Poly value, Dom given) {
+static void replace_symbol(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly value, Dom given) {
     explain_value(p, "by its definition", x, value, given);
     if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
     *t = term_subst(p, *t, (Map){1, &x, &value});
 }
-static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
+static bool resolve_digits(Prover *p, Dom ctx, NfTerm *t) {
     Dom given;
     Symbol s[32];
     int n = composites(p, t, s, 32);
@@ -407,10 +407,10 @@ static Nf simplify_atom(Prover *p, Dom ctx, Factor f) {
     else if (a->kind == AT_MAX || a->kind == AT_SUM) r = rebuilt_parts(p, ctx, a);
     else r = nf_atom(p, f.atom);
     return r == nf_atom(p, f.atom)
-               ? nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, f.atom, f.power))
+               ? nf_of(p, term_factor(p, (NfTerm){.c = ratio(1, 1)}, f.atom, f.power))
                : apply_power(p, ctx, r, f.power);
 }
-static bool has_nested(Prover *p, const Term *t) {
+static bool has_nested(Prover *p, const NfTerm *t) {
     for (int k = 0; k < t->nfactor; k++) {
         AtomKind kind = atom_info(p, t->factor[k].atom)->kind;
         if (kind != AT_INPUT && kind != AT_PARAM && kind != AT_SIZE && kind != AT_REAL) return true;
@@ -418,7 +418,7 @@ static bool has_nested(Prover *p, const Term *t) {
     return false;
 }
 /* n * (1/n) = 1 where n >= 1 is known. */
-static void cancel_sizes(Prover *p, Dom ctx, Term *t) {
+static void cancel_sizes(Prover *p, Dom ctx, NfTerm *t) {
     for (int k = 0; k + 1 < t->nfactor; k++) {
         Factor f = t->factor[k], g = t->factor[k + 1];
         const AtomInfo *a = atom_info(p, f.atom);
@@ -440,7 +440,7 @@ static void simplify_all(Prover *p, Dom ctx, Nf nf, Terms *out) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) simplify_term(p, ctx, nf_term(p, nf, k), out);
 }
-static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
+static void emit_term(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     Nf reduced;
     if (t.dom && prover_empty(p, ctx, t.dom)) return;
     cancel_sizes(p, ctx, &t);
@@ -449,7 +449,7 @@ static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
         return;
     }
     Dom here = dom_and(p, ctx, t.dom);
-    Term bare = t;
+    NfTerm bare = t;
     bare.nfactor = 0;
     Nf product = nf_number(p, ratio(1, 1));
     p->depth++;
@@ -458,7 +458,7 @@ static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
     p->depth--;
     int n = nf_size(p, product);
     for (int k = 0; k < n; k++) {
-        Term x = nf_term(p, product, k), y = term_times(p, bare, x);
+        NfTerm x = nf_term(p, product, k), y = term_times(p, bare, x);
         cancel_sizes(p, ctx, &y);
         if (dom_false(p, y.dom) || (x.dom && prover_empty(p, ctx, y.dom))) continue;
         if (reduce_term(p, ctx, &y, &reduced)) simplify_all(p, ctx, reduced, out);
@@ -466,7 +466,7 @@ static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
         else simplify_term(p, ctx, y, out);
     }
 }
-static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
+static void simplify_term(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     if (p->depth > 90) prover_fail(p, "nested too deeply");
     for (int step = 0; step < STEPS_MAX; step++) {
         if (!t.c.p || dom_false(p, t.dom)) return;
@@ -484,7 +484,7 @@ static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
 
 /* ---- forms */
 
-static void drop_entailed(Prover *p, Dom ctx, Term *t) {
+static void drop_entailed(Prover *p, Dom ctx, NfTerm *t) {
     Lits l = dom_lits(p, t->dom);
     for (int k = 0; k < l.n; k++)
         if (!lit_mentions(p, l.v[k], t->nvar, t->var) &&
@@ -503,13 +503,13 @@ Nf simplify(Prover *p, Dom ctx, Nf nf) {
 
 /* ---- parts of maxima and sums */
 
-static bool part_step(Prover *p, Dom ctx, Term *t) {
+static bool part_step(Prover *p, Dom ctx, NfTerm *t) {
     return solve_equations(p, ctx, t) || drop_pinned(p, t) || resolve_digits(p, ctx, t);
 }
 
 /* The part is treated as a term with one atom that holds its form. */
 Part part_simplify(Prover *p, Dom ctx, Part x) {
-    Term t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
+    NfTerm t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
     if (x.nf) t = term_factor(p, t, atom_nested(p, AT_PAIR, UINT32_MAX, x.nf, 0), ratio(1, 1));
     for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++)
         continue;

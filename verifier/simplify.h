@@ -1,4 +1,4 @@
-/* simplify.h -- normalising under a context: what is known of the free variables where the form is
+/* simplify.h -- normalizing under a context: what is known of the free variables where the form is
    used. */
 #ifndef ISOMER_SIMPLIFY_H
 #define ISOMER_SIMPLIFY_H

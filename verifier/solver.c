@@ -40,7 +40,7 @@ struct Solver {
     SolverStats stats;
     Witness *witness;
     Trace *trace;
-    /* What holds, as it was said, where it is collected: Z3 keeps its own simplification. */
+    /* What holds, as stated, where a reader wants it: Z3 keeps its own simplification. */
     Z3_ast *said[MODES];
     int nsaid[MODES], roomsaid[MODES];
     struct Lemmas *lemmas; /* of the question at hand */
@@ -414,7 +414,7 @@ typedef struct Question { /* holds and not goal: unsatisfiable? */
     char tag;
     Lits holds, maybe;
     int n;
-    const Member *member;
+    const WitnessMember *member;
     unsigned native_limit;
 } Question;
 
@@ -573,7 +573,7 @@ bool solver_empty(Solver *s, Lits l) {
 bool solver_entails(Solver *s, Lits l, Lits g) {
     return cached(s, &(Question){.tag = 'e', .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
 }
-static Lits member_lits(Solver *s, int n, const Member *m) {
+static Lits member_lits(Solver *s, int n, const WitnessMember *m) {
     int total = 0;
     for (int k = 0; k < n; k++) total += m[k].dom.n;
     Lit *v = ARENA_NEW(s->arena, Lit, total);
@@ -582,10 +582,10 @@ static Lits member_lits(Solver *s, int n, const Member *m) {
         for (int j = 0; j < m[k].dom.n; j++) v[total++] = m[k].dom.v[j];
     return (Lits){total, v};
 }
-bool solver_balanced(Solver *s, Lits l, int n, const Member *m) {
+bool solver_balanced(Solver *s, Lits l, int n, const WitnessMember *m) {
     return cached(s, &(Question){'b', l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
 }
-bool solver_same_cover(Solver *s, Lits l, int n, const Member *m) {
+bool solver_same_cover(Solver *s, Lits l, int n, const WitnessMember *m) {
     return cached(s, &(Question){'c', l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
 }
 

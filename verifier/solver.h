@@ -28,9 +28,9 @@ bool solver_empty(Solver *, Lits); /* no point satisfies these */
 /* Every point of the first satisfies all of goal. */
 bool solver_entails(Solver *, Lits, Lits goal);
 /* The counted indicators add up to 0 at every point. */
-bool solver_balanced(Solver *, Lits, int n, const Member[]);
+bool solver_balanced(Solver *, Lits, int n, const WitnessMember[]);
 /* Members with count > 0 and members with count < 0 cover the same points. */
-bool solver_same_cover(Solver *, Lits, int n, const Member[]);
+bool solver_same_cover(Solver *, Lits, int n, const WitnessMember[]);
 const char *solver_version(void); /* Z3's */
 /* Gives back what Z3 keeps for good; no solver may be made after it. */
 void solver_finish(void);

@@ -29,7 +29,7 @@ bool trace_reads(const Trace *); /* somebody reads words */
 /* One line, unless it was said in this stage already. */
 void trace_line(Trace *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool trace_collects(const Trace *);
-/* What a constant of the question stands for; NULL: nothing is said. */
+/* What a constant of the question stands for; NULL: it has no explanation. */
 typedef const char *(*TraceName)(void *user, const char *constant);
 /* asserted: as Z3 prints it; of integers or of reals, as the logic says. Its constants get names by
    the order in which they appear. purpose: in words, without the stage. */

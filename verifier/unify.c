@@ -11,7 +11,7 @@ enum { EQUATIONS_MAX = 160, UNKNOWNS_MAX = 24, OPTIONS_MAX = 24, TRIES_MAX = 400
 typedef struct Unify {
     Prover *p;
     Dom ctx;
-    const Term *t, *r;
+    const NfTerm *t, *r;
     Unified found;
     void *user;
     bool stop;
@@ -246,7 +246,7 @@ static void accesses_of_nf(Prover *p, Nf nf, Accesses *out) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        const Term *t = &nf_body(p, nf, k, &c)->term;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
         for (int j = 0; j < t->nfactor; j++) accesses_of(p, t->factor[j].atom, out);
     }
 }
@@ -352,7 +352,7 @@ static void pair_from(Unify *u, int k) {
         if (closed_leaf(a->kind)) return;
     }
 }
-static bool heads_agree(Prover *p, const Term *t, const Term *r) {
+static bool heads_agree(Prover *p, const NfTerm *t, const NfTerm *r) {
     bool used[UNKNOWNS_MAX * 3] = {false};
     for (int k = 0; k < r->nfactor; k++) {
         int j = 0;
@@ -362,7 +362,7 @@ static bool heads_agree(Prover *p, const Term *t, const Term *r) {
     }
     return true;
 }
-void unify_terms(Prover *p, Dom ctx, const Term *t, const Term *r, Unified found, void *user) {
+void unify_terms(Prover *p, Dom ctx, const NfTerm *t, const NfTerm *r, Unified found, void *user) {
     if (t->nvar != r->nvar || t->nfactor != r->nfactor || t->nfactor >= UNKNOWNS_MAX * 3 ||
         t->nvar >= UNKNOWNS_MAX)
         return;

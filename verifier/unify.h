@@ -9,5 +9,5 @@ bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 /* Changes of variables that take the body of one term to that of another. `value` is one polynomial
    in r's variables for each variable of t. The callback returns true to stop. */
 typedef bool (*Unified)(void *user, const Poly *value);
-void unify_terms(Prover *, Dom ctx, const Term *t, const Term *r, Unified, void *user);
+void unify_terms(Prover *, Dom ctx, const NfTerm *t, const NfTerm *r, Unified, void *user);
 #endif

@@ -37,7 +37,7 @@ struct Witness {
     int nlit, nvar, steps, nmember;
     Lit lit[LITS];
     /* Nmember > 0: what is looked for is a point at which their counts do not add up to 0. */
-    const Member *member;
+    const WitnessMember *member;
     Symbol var[VARIABLES];
 };
 
@@ -223,7 +223,7 @@ bool witness_find(Witness *s, int n, const Lit *l, const Lit *also) {
     if (also) s->lit[s->nlit++] = *also;
     return at_points(s);
 }
-bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const Member *member) {
+bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const WitnessMember *member) {
     for (int k = 0; k < nmember && k < MEMBERS; k++) {
         const Lits *in = &member[k].dom;
         if (!start_search(s, n, l, in->n)) return false;

@@ -9,10 +9,10 @@ typedef struct Lits {
     const Lit *v;
 } Lits;
 void lits_print(World *, Lits, Text *);
-typedef struct Member { /* `count` times the indicator of a set of points */
+typedef struct WitnessMember { /* `count` times the indicator of a set of points */
     int64_t count;
     Lits dom;
-} Member;
+} WitnessMember;
 typedef struct Witness Witness;
 Witness *witness_new(World *, Arena *);
 void witness_fact(Witness *, Lit);
@@ -20,5 +20,5 @@ void witness_fact(Witness *, Lit);
 bool witness_find(Witness *, int n, const Lit *, const Lit *also);
 /* True: at some point that satisfies the facts and the n conditions the counts of the members that
    hold there do not add up to 0. Such points are looked for where a member holds. */
-bool witness_unbalanced(Witness *, int n, const Lit *, int nmember, const Member *);
+bool witness_unbalanced(Witness *, int n, const Lit *, int nmember, const WitnessMember *);
 #endif

@@ -10,7 +10,7 @@ enum {
     INDEX_BITS = 32
 }; /* computed signed indices of so many bits are taken to stay in their type */
 typedef struct WrapWalk {
-    Import *m;
+    NfImport *m;
     const Node *node;
     DType type; /* of the node's result */
 } WrapWalk;
@@ -45,7 +45,7 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
     ex_get(w, most, &x);
     return x.kind == EX_MAXIMUM && is_negated(w, x.a, of);
 }
-static bool stays(Import *, Value);
+static bool stays(NfImport *, Value);
 
 static bool tree_stays(const WrapWalk *k, Ex e) {
     World *w = k->m->p->w;
@@ -74,7 +74,7 @@ static bool constant_stays(World *w, Value v, bool *good) {
     return true;
 }
 /* The value is not an integer, or one that never leaves its element type. */
-static bool stays(Import *m, Value v) {
+static bool stays(NfImport *m, Value v) {
     enum { YES = 1, NO };
     World *w = m->p->w;
     DType type = value_type(w, v)->dtype;
@@ -111,7 +111,7 @@ static bool whole_valued(Function f) {
            f == FN_SIGN;
 }
 static const char fraction[] = "a number is not an integer or truth value of its type";
-/* A number that is none of the result's type, and so no other number of it can be compared with. */
+/* A number that the result's type cannot hold. */
 static bool foreign(const WrapWalk *k, Ex e) {
     ExNode x;
     if (!e || dtype_class(k->type) == 'F') return false;
@@ -155,7 +155,7 @@ static const char *risk(const WrapWalk *k, Ex e, bool ring) {
     if (!why) why = risk(k, x.a, ring);
     return why ? why : risk(k, x.b, ring);
 }
-const char *integers_at_risk(Import *m, Value v, const Node *node, Ex definition) {
+const char *integers_at_risk(NfImport *m, Value v, const Node *node, Ex definition) {
     WrapWalk k = {m, node, value_type(m->p->w, v)->dtype};
     ExNode x;
     bool any = dtype_class(k.type) != 'F';

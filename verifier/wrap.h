@@ -5,5 +5,5 @@
 
 /* Why the value, of that node and definition, may differ from its definition over all integers by
    more than a multiple of 2^bits; NULL: it does not. */
-const char *integers_at_risk(Import *, Value, const Node *, Ex definition);
+const char *integers_at_risk(NfImport *, Value, const Node *, Ex definition);
 #endif

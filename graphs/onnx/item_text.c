@@ -8,8 +8,8 @@ static const char input_mark[] = "input:";
 enum { INPUT_MARK = sizeof input_mark - 1 };
 
 /* What fills our attribute: source is what stands behind the =, or the attribute's own name. */
-static Item item_filling(const char *ours, char *source) {
-    Item item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};
+static ItemText item_filling(const char *ours, char *source) {
+    ItemText item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};
     char *last = &source[strlen(source) - 1], *bar = strchr(source, '|');
     if (*last == '!') {
         *last = 0;
@@ -26,25 +26,25 @@ static Item item_filling(const char *ours, char *source) {
     return item.theirs = source, item;
 }
 
-static Item item_parse(char *text) {
+static ItemText item_parse(char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     const bool written = *text == '+';
     if (same) {
         *same = 0;
-        return (Item){ITEM_EQUALS, NULL, text + written, same + 2, -1, false, false, written};
+        return (ItemText){ITEM_EQUALS, NULL, text + written, same + 2, -1, false, false, written};
     }
     if (colon && !equal) {
         *colon = 0;
         if (!strcmp(colon + 1, "ignore"))
-            return (Item){.kind = ITEM_IGNORED, .theirs = text, .input = -1};
-        return (Item){.kind = ITEM_SPECIAL, .ours = text, .value = colon + 1, .input = -1};
+            return (ItemText){.kind = ITEM_IGNORED, .theirs = text, .input = -1};
+        return (ItemText){.kind = ITEM_SPECIAL, .ours = text, .value = colon + 1, .input = -1};
     }
     if (!equal) return item_filling(text, text);
     *equal = 0;
     return item_filling(text, equal + 1);
 }
 
-bool item_next(Arena *a, const char **list, Item *out) {
+bool item_next(Arena *a, const char **list, ItemText *out) {
     if (!*list || !*(*list += strspn(*list, " "))) return false;
     const size_t n = strcspn(*list, " ");
     *out = item_parse(arena_string(a, *list, n));
@@ -53,7 +53,7 @@ bool item_next(Arena *a, const char **list, Item *out) {
 }
 
 bool items_have_special(Arena *a, const char *list, const char *ours, const char *name) {
-    for (Item item; item_next(a, &list, &item);)
+    for (ItemText item; item_next(a, &list, &item);)
         if (item.kind == ITEM_SPECIAL && !strcmp(item.ours, ours) &&
             (!name || !strcmp(item.value, name)))
             return true;

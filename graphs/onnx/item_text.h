@@ -12,7 +12,7 @@ typedef enum ItemKind {
     ITEM_IGNORED, /* THEIRS:ignore */
     ITEM_SPECIAL  /* OURS:SPECIAL */
 } ItemKind;
-typedef struct Item {
+typedef struct ItemText {
     ItemKind kind;
     const char *ours;   /* our attribute, or what a special is about; NULL: none is named */
     const char *theirs; /* the attribute in ONNX; NULL: none is named */
@@ -21,10 +21,10 @@ typedef struct Item {
     bool list;          /* []: a single number is written as a list of one */
     bool capitals;      /* ^: a word is written in capitals */
     bool written;       /* +: exported too */
-} Item;
+} ItemText;
 /* Takes the next item off a list (NULL is an empty one); its texts live in the arena. False: the
    list is at its end. */
-bool item_next(Arena *, const char **list, Item *);
+bool item_next(Arena *, const char **list, ItemText *);
 /* Whether a list has a special item about `ours`, of this name or (NULL) of any. */
 bool items_have_special(Arena *, const char *list, const char *ours, const char *name);
 #endif

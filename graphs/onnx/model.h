@@ -72,7 +72,7 @@ struct Model {
     uint32_t *origin;   /* by NodeId: 1 + the ONNX node that it was imported from, 0: none */
     NameId *value_name; /* by Value: the first name it has */
     uint32_t nvalue;
-    bool assembling; /* nodes are normalised again, to be written: opaque ones exist already */
+    bool assembling; /* nodes are normalized again, to be written: opaque ones exist already */
 };
 
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
@@ -82,7 +82,7 @@ const char *node_place(Model *, const OnnxNode *);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* *out = 0: a tensor that cannot be a constant of ours. */
-bool tensor_constant(Model *, const Tensor *, Value *, Error *);
+bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 
 /* file/external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
    missing, E_INVALID where a path leaves the model's folder. */
@@ -90,7 +90,7 @@ typedef bool ExternalFile(void *, const char *location);
 bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
                    Error *); /* every location in a file's bytes; false: at once when it says so */
 bool external_open(Model *, Error *);
-bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *);
+bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Error *);
 /* Copies beside path what the result names, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 

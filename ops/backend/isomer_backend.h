@@ -252,7 +252,7 @@ typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
 
 /* What a back end can do. Functions that return int give 0 for done and a negative number for
-   failure, if nothing else is said; `why`, of n bytes, receives the reason as a sentence. A Device
+   failure, unless stated otherwise; `why`, of n bytes, receives the reason as a sentence. A Device
    is used by one thread at a time. A kernel may be run any number of times, and does not refer to
    the Step it was compiled from. */
 typedef struct Backend {

@@ -34,7 +34,7 @@ size_t mem_bytes(void); /* in use by all threads, as the system's allocator roun
 /* For tests. The n-th allocation from now on fails, once; 0: none does. Without such a call n is
    the value of ISOMER_FAIL_ALLOC in the environment. */
 void mem_fail_at(int64_t n);
-void mem_fail_if(bool (*fails)(void)); /* instead, `fails` is asked each time; NULL: none fails */
+void mem_fail_if(bool (*fails)(void)); /* instead, `fails` decides each time; NULL: none fails */
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
 /* The list v, which has room for `room` elements, gets room for `need` of them and as many again;
    what is new is zero. v and room are variables, and are read more than once. */

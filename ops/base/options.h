@@ -31,7 +31,7 @@ typedef struct OptionDef {
     double least, most; /* range of numbers; both 0: any */
     /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
     const char *when_bare;
-    /* What it is when it is not given; 0, NULL, false or empty where nothing is said. */
+    /* What it is when it is not given; 0, NULL, false or empty by default. */
     double usual;
     const char *usual_text;
 } OptionDef;

@@ -206,7 +206,7 @@ static Ex make_pair(World *w, const ExNode *x) {
     return expr_intern(w, x);
 }
 
-/* A choice that is made, or that makes no difference, is none. */
+/* A choice with a constant condition, or between equal values, is replaced by its result. */
 static Ex make_choice(World *w, const ExNode *x) {
     ExNode c;
     if (is_num(w, x->c, &c)) return c.p ? x->a : x->b;

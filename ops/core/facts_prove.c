@@ -2,8 +2,8 @@
    something >= 0, a polynomial whose coefficients are all >= 0 is >= 0. A monomial that stands in
    the way is cancelled with a fact f >= 0 that has it, or a divisor of it, with the same sign: p >=
    0 follows from a*p + (a - 1) - m*f >= 0 for an integer a >= 1 and a monomial m >= 0, because p is
-   an integer. Every step is an implication, so what is said to follow does; that the search is cut
-   off only loses proofs. */
+   an integer. Every step is an implication, so what is reported to follow does; that the search is
+   cut off only loses proofs. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 

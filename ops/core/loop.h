@@ -1,5 +1,6 @@
 /* loop.h -- loop programs: a definition once sizes are bound, as plain integers (the parameters of
-   an S_LOOP step, specified in isomer_backend.h) that run without a World. */
+   an S_LOOP step, specified in isomer_backend.h) that run without a World. loop_compile.c makes
+   them, loop_form.c reads them, loop_run.c runs them. */
 #ifndef ISOMER_LOOP_H
 #define ISOMER_LOOP_H
 #include "ops/core/number.h"
@@ -15,7 +16,7 @@ typedef struct LoopProgram {
    that loop_run is given values for. False: a size without value, .. */
 bool loop_compile(World *, Ex, Sizes, int rank, const int64_t dim[], int nparam,
                   const uint32_t param[], Arena *, LoopProgram *out, Error *);
-/* The same for a step that has not all inputs: input[k] is the number that input k gets in the
+/* The same for a step that lacks some inputs: input[k] is the number that input k gets in the
    program. */
 bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const int input[],
                        Arena *, LoopProgram *out, Error *);

@@ -1,6 +1,6 @@
 /* lower.h -- from a definition with bound sizes to steps: a view where each output element is one
    element of an input at affine positions, else an element-wise step, a reduction, or the loop
-   program that it always is. Operators with a step of their own say so in Op.steps. */
+   program, which is always possible. Operators with a step of their own say so in Op.steps. */
 #ifndef ISOMER_LOWER_H
 #define ISOMER_LOWER_H
 #include "ops/core/expr.h"

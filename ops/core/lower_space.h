@@ -21,7 +21,7 @@ LowerSpace space_new(World *, Sizes, const View *like);
 /* One more axis; false: its size is not known, or there are too many. */
 bool space_bind(LowerSpace *, Symbol bound);
 bool space_size(const LowerSpace *, Poly, int64_t *);
-/* The element read, as a view of all axes of the space; false: it is none. */
+/* The element read, as a view of all axes of the space; false: it is not a view. */
 bool space_view(const LowerSpace *, const ExNode *at, const View *x, View *out);
 /* Takes axes apart, of the space and of the output, whose quotients or remainders the expression
    reads; false: there are none. */

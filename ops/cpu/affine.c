@@ -1,5 +1,5 @@
 /* affine.c -- what an epilogue does to the accumulator before it does anything else is often y =
-   scale[c]*acc + shift[c] with numbers that are known: a bias, a batch normalisation. Each value of
+   scale[c]*acc + shift[c] with numbers that are known: a bias, a batch normalization. Each value of
    the program is computed for every channel as a pair (scale, shift), scale 0 where the accumulator
    is not read, or is not of that form. The last affine value through which everything reads the
    accumulator becomes the accumulator of the program that is left; a kernel scales its weights and

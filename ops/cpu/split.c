@@ -132,7 +132,7 @@ static bool cut_conv(const Step *s, View *v, int64_t *param, int axis, int64_t f
     return true;
 }
 
-/* Of the inputs that have not simply the output's axes. */
+/* Of the inputs whose axes differ from the output's. */
 static bool cut_inputs(const Step *s, View *v, int64_t *param, int axis, int64_t first,
                        int64_t size) {
     const int last = s->view[0].rank - 1, n = s->view[1].rank - 2;

@@ -1,5 +1,5 @@
 /* rows.c -- reductions and softmax, a row of which is what one output element, or one
-   normalisation, reads: by a thread, by a warp that exchanges registers, or by a block through
+   normalization, reads: by a thread, by a warp that exchanges registers, or by a block through
    shared memory. Sums are of partial sums in an order that the sizes alone decide, so that the
    bytes are the same every time. */
 #include "ops/cuda/generate.h"

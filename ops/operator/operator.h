@@ -51,7 +51,7 @@ typedef struct Call {
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an
    int (its number) or a string (the word itself, in lower case). A float becomes the shortest
    decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may stay negative:
-   signatures normalise them. `until` is the last opset of this spelling, 0: still valid. The last
+   signatures normalize them. `until` is the last opset of this spelling, 0: still valid. The last
    entry of a list is {0}. */
 typedef struct OnnxMap {
     const char *domain, *type;
@@ -61,7 +61,8 @@ typedef struct OnnxMap {
 
 /* An item X:SPECIAL that one operator alone needs, in its own file. What it sees of the ONNX node
    it reads are the types of the node's inputs (call->in, NULL: left out) and what it asks for; an
-   attribute that is asked for is understood, an input that is asked for is no input of our node. */
+   attribute that is asked for counts as understood; an input that is asked for is not an input of
+   our node. */
 typedef struct OnnxRead OnnxRead;
 struct OnnxRead {
     /* An attribute that is a list of numbers, or else the computable input (-1: none). */
@@ -82,7 +83,7 @@ struct OnnxWrite { /* each false: it cannot be said */
 };
 typedef struct OnnxItem {
     const char *ours, *name;
-    /* attr: the position of `ours` among the operator's attributes, -1: it is none. */
+    /* attr: the position of `ours` among the operator's attributes, -1: it is not one. */
     bool (*read)(Call *, OnnxRead *, int attr);
     bool (*write)(Call *, OnnxWrite *, int attr); /* the call is of the node that is written */
 } OnnxItem;
@@ -93,9 +94,9 @@ enum {
     OP_BROADCASTS = 4, /* in ONNX its inputs broadcast like NumPy: the importer inserts `broadcast`,
                           the exporter drops it */
     OP_NO_COST = 8,    /* never costs anything by itself (input, constant) */
+    OP_ANY_TYPE = 16,  /* takes inputs of unknown rank */
     OP_BY_DATA = 32,   /* its reference kernel is run rather than a loop over its definition: data
                           decide what it reads, or its elements share work */
-    OP_ANY_TYPE = 16,  /* takes inputs of unknown rank */
     OP_PASSES = 64     /* each element of its first result is one of input 0, perhaps converted */
 };
 struct Op {
@@ -110,8 +111,8 @@ struct Op {
        suffice: the elements of output 0 from those of the inputs (in[k].v == NULL: not known).
        false: not known. */
     bool (*value)(Call *, const PolyList in[], Poly *out);
-    /* What data a runtime takes, where the definition does not say it (take): the elements of an
-       input that are places, lengths, divisors, .. lie from *low to *high. false: any. */
+    /* The valid range *low..*high of the elements of an input (places, lengths, divisors, ..),
+       where the definition does not give it by `take`; false: any value is valid. */
     bool (*domain)(Call *, int input, Poly *low, Poly *high);
     /* Writes steps (lower.h) that compute out[0..nout-1] from in[0..nin-1] (inputs left out have
        rank -1), where those that follow from the definition are slower: matmul as S_GEMM, .. 1:

@@ -56,7 +56,7 @@ static Call call_of(World *w, const SigEntry *e, Needs *needs) {
 Call sig_call(World *w, Sig sig, Needs *needs) { return call_of(w, entry_of(w, sig), needs); }
 
 /* Axes that are numbers count from the front, and lists of them ascend. */
-static void normalise_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX]) {
+static void normalize_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX]) {
     int n = list->n;
     if (n > RANK_MAX) return;
     for (int k = 0; k < n; k++) {
@@ -78,7 +78,7 @@ static AttrsId normal_attrs(World *w, const Op *op, const Attr *attr, int rank) 
     int n = attrs_count(op->attrs);
     for (int k = 0; k < n; k++) {
         copy[k] = attr[k];
-        if (op->attrs[k].axes) normalise_axes(w, &copy[k].ints, rank, room[k]);
+        if (op->attrs[k].axes) normalize_axes(w, &copy[k].ints, rank, room[k]);
     }
     return attrs_intern(w, op->attrs, copy);
 }

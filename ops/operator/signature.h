@@ -5,7 +5,7 @@
 #include "ops/operator/operator.h"
 
 /* The table of ops.def: op_add, op_affinegrid, .. Whoever means one operator names its constant, so
-   that the compiler knows a name that is none. */
+   that the compiler refuses an unknown name. */
 #define OP(name) extern const Op op_##name;
 #include "ops/ops.def"
 #undef OP
@@ -35,7 +35,7 @@ typedef struct SigInfo {
     const Lit *need; /* what must hold of sizes */
 } SigInfo;
 /* attr holds all attributes in the order of op->attrs; nout matters for operators with a variable
-   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalised
+   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalized
    (negative axes count from the front, ..), so that equal meanings are the same signature. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);

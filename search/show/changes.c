@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    INNER = 64,
     MARK = 1
 }; /* the most nodes of a left side; the first byte of a name that is an application's number */
 
@@ -148,13 +147,13 @@ static bool source_of(const Changes *c, Value v, int *from) {
 
 static void find_origin(Changes *c, int step) {
     Run *r = c->r;
-    NodeId inner[INNER];
-    int n = match_inner(r->w, &c->d->step[step].match, inner, INNER), from, nfile = 0, nstep = 0,
-        room = n;
-    int *steps = ARENA_NEW(c->arena, int, n), *files = ARENA_NEW(c->arena, int, n), *all;
-    for (int k = 0; k < n; k++)
-        if (!c->varies[inner[k]]) continue;
-        else if (source_of(c, inner[k], &from)) files[nfile++] = from;
+    const NodeList inner = match_inner(r->w, c->arena, &c->d->step[step].match);
+    int from, nfile = 0, nstep = 0, room = inner.n;
+    int *steps = ARENA_NEW(c->arena, int, inner.n), *files = ARENA_NEW(c->arena, int, inner.n),
+        *all;
+    for (int k = 0; k < inner.n; k++)
+        if (!c->varies[inner.v[k]]) continue;
+        else if (source_of(c, inner.v[k], &from)) files[nfile++] = from;
         else if (from >= 0 && from < step) steps[nstep++] = from;
     c->earlier[step] = set_of(c->arena, nstep, steps);
     for (int k = 0; k < c->earlier[step].n; k++) room += c->origin[c->earlier[step].v[k]].n;

@@ -5,12 +5,14 @@ static void host_body(void) { /* a thread: one call for each block that host_blo
         call();
     }
 }
+static char *host_stacks;
+__attribute__((destructor)) static void host_end(void) { free(host_stacks); } /* when unloaded */
 static void host_create(void) { /* each stops before its first call */
     static ucontext_t thread[HOST_THREADS], back;
-    char *stacks = malloc((size_t)HOST_STACK * HOST_THREADS);
+    host_stacks = malloc((size_t)HOST_STACK * HOST_THREADS);
     for (unsigned t = 0; t < HOST_THREADS; t++) {
         getcontext(&thread[t]);
-        thread[t].uc_stack.ss_sp = stacks + (size_t)t * HOST_STACK;
+        thread[t].uc_stack.ss_sp = host_stacks + (size_t)t * HOST_STACK;
         thread[t].uc_stack.ss_size = HOST_STACK;
         makecontext(&thread[t], host_body, 0);
         threadIdx.x = t;

@@ -70,7 +70,7 @@ def run(optimize, tmp_path):
     return call
 
 
-# Folding a batch normalisation into a convolution pays where that has 3 channels, and costs where
+# Folding a batch normalization into a convolution pays where that has 3 channels, and costs where
 # it has 24.
 ONE_PLACE = """
 shape, seconds = sizes(graph), 1.0
@@ -114,7 +114,7 @@ def test_equal_places_are_timed_once(run, pricing, tmp_path):
 
 
 def chain(path):
-    """A batch normalisation, then a product and a sum of its channels."""
+    """A batch normalization, then a product and a sum of its channels."""
     rng = numpy.random.default_rng(3)
     vector = {name: (rng.random(8) + 0.5).astype("f") for name in "sbmv"}
     column = {name: (rng.random((8, 1, 1)) + 0.5).astype("f") for name in "pq"}
@@ -271,7 +271,7 @@ def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes
 
 
 def stages(path, n):
-    """n convolutions of different sizes, each with its batch normalisation."""
+    """n convolutions of different sizes, each with its batch normalization."""
     rng, nodes, weights = numpy.random.default_rng(7), [], {}
     for k in range(n):
         i, o = 3 + k, 4 + k

@@ -1,12 +1,12 @@
 """Where optimize-model takes its times from: the built-in runtime, a command, ONNX Runtime, a
 frozen cost file."""
 
-import json, os, re, sqlite3, subprocess, sys
+import json, os, re, shutil, sqlite3, subprocess, sys
 import numpy, onnx, pytest
-from small_models import PROGRAM, SHAPE, agree, net, roots, target
+from small_models import PROGRAM, ROOT, SHAPE, agree, net, roots, target
 
 
-def test_our_own_executor_as_target(optimize, tmp_path):
+def test_the_built_in_runtime_as_target(optimize, tmp_path):
     model, out, log, report = (
         roots(tmp_path / "m.onnx"),
         tmp_path / "o.onnx",
@@ -116,6 +116,36 @@ def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
         "operator",
         "file",
     ], "the table tells of a file that is not written"
+
+
+def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
+    """measure-NAME beside the rules is found by NAME and told this run's sizes."""
+    for folder, path in (("build", PROGRAM), ("rules", os.path.join(ROOT, "rules"))):
+        place = tmp_path / "tree" / folder
+        place.parent.mkdir(exist_ok=True)
+        if folder == "rules":
+            place.symlink_to(path)
+        else:
+            place.mkdir()
+            shutil.copy(path, place)
+    command = target(tmp_path, "1 + data.count(b'BatchNormalization')")
+    (tmp_path / "tree" / "scripts").mkdir()
+    helper = tmp_path / "tree" / "scripts" / "measure-pretended"
+    helper.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\nexec {command}\n')
+    helper.chmod(0o755)
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    own = str(tmp_path / "tree" / "build" / "optimize-model")
+    words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--threads", "2"]
+    words += ["--cost-db", tmp_path / "costs", "--measure-with"]
+    done = subprocess.run([*words, "pretended"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert not any(node.op_type == "BatchNormalization" for node in onnx.load(out).graph.node)
+    told = (tmp_path / "told").read_text()
+    assert f"--input-shape {SHAPE[1]}" in told and "--threads=2" in told, told
+    done = subprocess.run([*words, "unknown-name"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 5, "a name without a helper is a command, which is not found"
+    done = subprocess.run([*words, "../x"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 5
 
 
 def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):

@@ -334,9 +334,9 @@ static void draw_hardswish(Case *c) {
     add_code(c, C_MUL, 9, 8, 0), add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 10, 11, 0);
 }
 
-/* A normalisation by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps
+/* A normalization by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps
    a residual sum, then perhaps relu. */
-static void draw_normalisation(Case *c) {
+static void draw_normalization(Case *c) {
     const View y = c->view[0];
     const int first = c->step.nview;
     for (int i = 0; i < 4; i++) {
@@ -434,7 +434,7 @@ static void conv_case(Case *c) {
     add_view(c, type, 2 + n, x, false);
     add_view(c, type, 2 + n, w, false);
     draw_channels_last(c, 0), draw_channels_last(c, 1);
-    if (is_real(type) && chance(c, 40)) draw_normalisation(c);
+    if (is_real(type) && chance(c, 40)) draw_normalization(c);
     else if (is_real(type) && chance(c, 30)) draw_hardswish(c);
     else draw_epilogue(c, 1);
 }

@@ -1,4 +1,4 @@
-/* assemble.c -- plans what the new file holds. Every node of the old file is normalised again (made
+/* assemble.c -- plans what the new file holds. Every node of the old file is normalized again (made
    into nodes of ours) on the values that its inputs have now; where that gives the values that its
    outputs are to have, the node is copied as it is. From the outputs down, what is needed is then
    taken from such a node, or written anew under the old name of the value; at most the inputs of a
@@ -109,7 +109,7 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, boo
 }
 
 /* The node on what its inputs are now: what it makes, and whether it can be copied as it is. */
-static void normalise_node(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
+static void decide_node(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
     Model *m = p->m;
     OnnxNode *node = &m->node[i];
     int nin = node->x.nin + node->ncapture, nout = node->x.nout;
@@ -134,7 +134,7 @@ static void normalise_node(Assembly *p, int i, const bool *before, bool *keeps, 
     p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
 }
 
-static void normalise_again(Assembly *p) {
+static void decide_nodes(Assembly *p) {
     Model *m = p->m;
     uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
     const bool *before = live_values(p, model_graph(m), n);
@@ -145,7 +145,7 @@ static void normalise_again(Assembly *p) {
     bool *keeps = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
     for (uint32_t id = 1; id < names; id++)
         if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
-    for (int i = 0; i < m->nnode; i++) normalise_node(p, i, before, keeps, gone);
+    for (int i = 0; i < m->nnode; i++) decide_node(p, i, before, keeps, gone);
 }
 
 static Value was_value(const Assembly *p, NameId id) { return id ? p->m->name[id].value : 0; }
@@ -546,7 +546,7 @@ static void need_outputs(Assembly *p) {
 static bool assemble_once(Assembly *p, bool *again) {
     Model *m = p->m;
     *again = false;
-    normalise_again(p);
+    decide_nodes(p);
     set_outputs(p);
     find_makers(p);
     name_values(p);

@@ -30,7 +30,7 @@ static bool in_capitals(Draft *d) {
     return true;
 }
 
-static bool export_equals(Draft *d, const Item *item) {
+static bool export_equals(Draft *d, const ItemText *item) {
     const char *value = item->value;
     if (!item->written) return true;
     if (*value == '-' || (*value >= '0' && *value <= '9'))
@@ -38,7 +38,7 @@ static bool export_equals(Draft *d, const Item *item) {
     return draft_new(d, item->theirs, EMIT_STRING)->text = value, true;
 }
 
-static bool export_item(Draft *d, const Item *item) {
+static bool export_item(Draft *d, const ItemText *item) {
     if (item->kind == ITEM_EQUALS) return export_equals(d, item);
     if (item->kind == ITEM_IGNORED) return true;
     if (item->kind == ITEM_SPECIAL) return item_export(d, item->ours, item->value);
@@ -51,7 +51,7 @@ static bool export_item(Draft *d, const Item *item) {
 
 /* Attributes first, then what is written as inputs among our own. */
 static bool items_export(Draft *d, const char *items) {
-    Item item;
+    ItemText item;
     for (int pass = 0; pass < 2; pass++)
         for (const char *at = items; item_next(d->w->arena, &at, &item);)
             if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !export_item(d, &item)) return false;

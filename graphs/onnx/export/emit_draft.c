@@ -22,9 +22,8 @@ PolyList draft_list(const Draft *d, const char *name) {
 }
 
 EmitAttr *draft_new(Draft *d, const char *name, EmitKind kind) {
-    EmitAttr *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
-    *t = (EmitAttr){.name = name, .kind = kind};
-    return t;
+    ARENA_APPEND(d->w->arena, d->e->attr, d->e->nattr, ((EmitAttr){.name = name, .kind = kind}));
+    return &d->e->attr[d->e->nattr - 1];
 }
 
 static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {

@@ -5,7 +5,7 @@
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"
 
-enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
+enum { EMIT_SLOTS = 8 };
 typedef enum EmitKind { /* which member of EmitAttr holds it: AttributeProto.AttributeType */
                         EMIT_FLOAT = 1,
                         EMIT_INT = 2,
@@ -27,7 +27,7 @@ typedef struct EmitAttr { /* an attribute to be written */
 typedef struct Emit { /* one ONNX node that computes a node of ours */
     const char *type, *domain;
     int nattr, nin, nout;
-    EmitAttr attr[EMIT_ATTRS];
+    EmitAttr *attr;
     Value *in; /* values its inputs carry, 0: left out */
     Value out; /* its first output */
 } Emit;

@@ -21,7 +21,8 @@ static int *find_makers(Arena *a, int n, const Item item[]) {
     return maker;
 }
 
-typedef struct Users { /* who waits for whom, in lists: first by item, next by entry, -1 ends one */
+/* Lists of the items that wait for an item: first by item, next by entry; -1 ends one. */
+typedef struct Users {
     int *first, *next, *user, *waits;
 } Users;
 

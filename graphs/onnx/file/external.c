@@ -137,7 +137,7 @@ static bool map_file(Model *m, const char *location, Slice *out, const char *pla
     return true;
 }
 
-bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Error *e) {
+bool external_bytes(Model *m, const FileTensor *t, Slice *out, const char *place, Error *e) {
     size_t offset, length, want = tensor_size(t->dtype, t->count);
     Slice file;
     if (!map_file(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;

@@ -43,7 +43,7 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     return true;
 }
 
-static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
+static bool add_dims(Arena *a, Wire *w, const Field *f, FileTensor *t) {
     Numbers s = numbers_of(f, WIRE_VARINT);
     int64_t *dims = (int64_t *)(uintptr_t)t->dims;
     for (uint64_t v; number_next(w, &s, &v);) {
@@ -56,7 +56,7 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
     return !w->failed;
 }
 
-static bool add_external(Wire w, Tensor *t) {
+static bool add_external(Wire w, FileTensor *t) {
     Slice key = {0}, value = {0};
     for (Field f; wire_next(&w, &f);) {
         if (f.number == STRING_STRING_ENTRY_KEY && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
@@ -68,8 +68,8 @@ static bool add_external(Wire w, Tensor *t) {
     return !w.failed;
 }
 
-bool tensor_read(Arena *a, Wire w, Tensor *t) {
-    *t = (Tensor){.count = 1, .message = w.rest};
+bool tensor_read(Arena *a, Wire w, FileTensor *t) {
+    *t = (FileTensor){.count = 1, .message = w.rest};
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
@@ -93,7 +93,7 @@ bool tensor_read(Arena *a, Wire w, Tensor *t) {
     return !w.failed;
 }
 
-bool tensor_type(World *w, const Tensor *t, Type *out) {
+bool tensor_type(World *w, const FileTensor *t, Type *out) {
     *out = (Type){.dtype = t->dtype};
     if (t->rank > RANK_MAX || t->bad_type) return false;
     out->known = true;
@@ -116,7 +116,7 @@ static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
     return *number = TENSOR_INT32_DATA, bits > 0;
 }
 
-bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
+bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
     size_t want = tensor_size(t->dtype, t->count), have = 0, width = 0;
     uint32_t number = 0;
     WireKind kind = WIRE_VARINT;

@@ -5,7 +5,7 @@
 #include "graphs/onnx/file/wire.h"
 #include "ops/core/type.h"
 
-typedef struct Tensor {
+typedef struct FileTensor {
     Slice name, raw;
     DType dtype;
     int rank;
@@ -15,16 +15,16 @@ typedef struct Tensor {
         length;    /* external data: texts of the file; location.at == NULL: not external */
     bool bad_type; /* an element type that this library does not know: opaque */
     Slice message;
-} Tensor;
+} FileTensor;
 
 /* Reads the header. E_INVALID: sizes negative or too large, a field of another kind. */
-bool tensor_read(Arena *, Wire message, Tensor *);
+bool tensor_read(Arena *, Wire message, FileTensor *);
 /* Its elements as bytes, little-endian, row by row: a slice of the file where they are raw, else
    converted into the arena. Strings and external data are not read here. E_INVALID: their number
    does not fit the sizes. */
-bool tensor_bytes(Arena *, const Tensor *, const Wire *at, Slice *out);
+bool tensor_bytes(Arena *, const FileTensor *, const Wire *at, Slice *out);
 /* false: more than RANK_MAX axes or an unknown element type. */
-bool tensor_type(World *, const Tensor *, Type *);
+bool tensor_type(World *, const FileTensor *, Type *);
 /* Bytes of that many elements, types below 8 bits packed. */
 size_t tensor_size(DType, int64_t count);
 /* What precedes the n bytes of its elements, where they are not put along. */

@@ -75,7 +75,7 @@ static bool read_weights(Body *b) {
     b->weight = ARENA_NEW(b->s->w->arena, NameId, n),
     b->content = ARENA_NEW(b->s->w->arena, Value, n);
     for (int k = 0; k < n; k++) {
-        Tensor t;
+        FileTensor t;
         if (!tensor_read(b->s->w->arena, body_wire(b, b->g.initializer.v[k]), &t))
             return body_failed(b);
         b->weight[k] = name_id(b->s->m, t.name, &b->error);

@@ -1,4 +1,4 @@
-/* inline_function.c -- a call of a function that the model defines gives way to the function's
+/* inline_function.c -- a call of a function that the model defines is replaced by the function's
    nodes: in the file, as bytes, wherever the call stands. Names of the body become names that
    nothing else has, its inputs and outputs those of the call, and attributes that refer to the
    call's get what the call says, or the function's default (FunctionProto in onnx.proto). A

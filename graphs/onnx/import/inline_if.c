@@ -1,4 +1,4 @@
-/* inline_if.c -- an If whose condition is decided for all inputs gives way to the nodes of the
+/* inline_if.c -- an If whose condition is decided for all inputs is replaced by the nodes of the
    branch it takes: in the file, as bytes. Every other byte stays as it is, the nodes of the branch
    keep theirs too; its results get the names they had outside by an Identity each. What is decided
    inside that branch is found when the new file is read. Invariant: names stay unique. A branch

@@ -39,7 +39,7 @@ static bool must_equal(Import *s, const char *name, const char *value) {
     return same || import_fail(s, "attribute %s is not %s", name, value);
 }
 
-static bool import_item(Import *s, const Item *item) {
+static bool import_item(Import *s, const ItemText *item) {
     OnnxAttr t;
     if (item->kind == ITEM_EQUALS) return must_equal(s, item->theirs, item->value);
     if (item->kind == ITEM_IGNORED) return onnx_attr(s, item->theirs, &t), true;
@@ -55,7 +55,7 @@ static bool import_item(Import *s, const Item *item) {
 }
 
 static bool items_import(Import *s, const char *items) {
-    Item item;
+    ItemText item;
     for (int pass = 0; pass < 2; pass++)
         for (const char *at = items; item_next(s->w->arena, &at, &item);)
             if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !import_item(s, &item)) return false;

@@ -1,4 +1,4 @@
-/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are none of
+/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are not
    ours, and the subgraphs of If, Loop and Scan, of which only the outer names are of interest. An
    opaque node has the types that the file states for its outputs; they are made once and kept, so
    that rebuilding it on other inputs is the same node. */
@@ -91,7 +91,7 @@ static Value small_constant(Model *m, DType dtype, int rank, int n, const void *
 /* Constant: tensor, number or list of numbers; strings and sparse tensors are opaque. */
 static bool make_constant(Import *s, Value out[]) {
     OnnxAttr t;
-    Tensor tensor;
+    FileTensor tensor;
     Error e = {0};
     Model *m = s->m;
     if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without output");

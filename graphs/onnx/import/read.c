@@ -33,7 +33,7 @@ static bool first_bytes(Wire w, uint32_t number, Slice *out) {
 /* An initializer, also one that cannot be a constant: then its source is an opaque node without
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
-    Tensor t;
+    FileTensor t;
     Wire w = model_wire(m, m->x.g.initializer.v[i], m->path, e);
     NameId id;
     if (!tensor_read(m->w->arena, w, &t)) return false;
@@ -250,7 +250,7 @@ static bool model_read(Model *m, Error *e) {
                          m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     if (m->open.value && !inline_calls(m, e)) return false;
-    /* Files of subgraphs come last: what is wrong in the graph is said first. */
+    /* Files of subgraphs come last: errors of the graph are reported first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;
     name_values(m);
     return true;

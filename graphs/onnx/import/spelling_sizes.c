@@ -17,7 +17,7 @@ static void give_dtype(Import *s, DType d) {
 
 bool import_value_tensor(Import *s, int attr) {
     OnnxAttr t;
-    Tensor tensor;
+    FileTensor tensor;
     Value v = 0;
     Type type;
     const void *bytes;

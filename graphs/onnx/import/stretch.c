@@ -8,12 +8,12 @@
 #include "ops/core/element.h"
 #include "ops/operator/value.h"
 
-static Value to_shape(Import *s, const char *op, Value x, Dims d) {
+static Value to_shape(Import *s, const Op *op, Value x, Dims d) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
     for (int i = 0; i < d.n; i++) v[i] = d.v[i];
     Attr shape = {.ints = {d.n, v}};
     const char *why = NULL;
-    Value y = node_make(s->w, op_find(op), &shape, 1, &x, 1, &why);
+    Value y = node_make(s->w, op, &shape, 1, &x, 1, &why);
     if (!y) import_fail(s, "%s", why);
     return y;
 }
@@ -35,10 +35,10 @@ static Value constant_reshaped(Import *s, Value x, Dims d) {
 Value reshape_to(Import *s, Value x, Dims d) {
     if (!x || dims_equal(&value_type(s->w, x)->dim, &d)) return x;
     Value constant = constant_reshaped(s, x, d);
-    return constant ? constant : to_shape(s, "reshape", x, d);
+    return constant ? constant : to_shape(s, &op_reshape, x, d);
 }
 static Value broadcast_to(Import *s, Value x, Dims d) {
-    return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
+    return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, &op_broadcast, x, d);
 }
 
 /* Whatever the sizes are: a multiple of 2 or more, or at least 2. */

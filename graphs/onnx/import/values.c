@@ -127,7 +127,7 @@ static const unsigned char *aligned(Model *m, Slice s, DType d) {
                : arena_copy(m->w->arena, s.at, s.n);
 }
 
-bool tensor_constant(Model *m, const Tensor *t, Value *out, Error *e) {
+bool tensor_constant(Model *m, const FileTensor *t, Value *out, Error *e) {
     Type type;
     Slice bytes;
     *out = 0;

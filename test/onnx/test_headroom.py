@@ -37,6 +37,11 @@ def headroom(*options):
     )
 
 
+def optimize(*words):
+    """With a cost file of its own, among the words."""
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120)
+
+
 def test_headroom_names_what_loses_and_what_no_rule_touches(tmp_path):
     model = dense(tmp_path / "m.onnx")
     done = headroom(model, *TARGET, "--cost-db", tmp_path / "c.sqlite")
@@ -72,7 +77,7 @@ def test_a_model_that_does_not_run_there_has_no_headroom(tmp_path):
     assert done.returncode == 5 and "gave no profile" in done.stderr
 
 
-def test_what_gains_nothing_comes_with_the_headroom(optimize, tmp_path):
+def test_what_gains_nothing_comes_with_the_headroom(tmp_path):
     model = dense(tmp_path / "m.onnx")
     options = [
         "--enable",
@@ -89,7 +94,7 @@ def test_what_gains_nothing_comes_with_the_headroom(optimize, tmp_path):
     assert said["reason"] == "no rule applies anywhere" and "roofline" in said["headroom"]
 
 
-def test_a_prelu_gains_and_is_the_first_change_of_the_page(optimize, tmp_path):
+def test_a_prelu_gains_and_is_the_first_change_of_the_page(tmp_path):
     model, page = dense(tmp_path / "m.onnx"), tmp_path / "p.html"
     options = ["--enable", "prelu-channel", "--cost-db", tmp_path / "c.sqlite", "--html", page]
     done = optimize(model, tmp_path / "o.onnx", *TARGET, *options)
@@ -108,7 +113,7 @@ def test_a_prelu_gains_and_is_the_first_change_of_the_page(optimize, tmp_path):
 PRELU = ["--enable", "prelu-channel"]
 
 
-def test_of_several_sizes_the_least_gain_counts(optimize, tmp_path):
+def test_of_several_sizes_the_least_gain_counts(tmp_path):
     model, report = dense(tmp_path / "m.onnx", "h"), tmp_path / "r.json"
     options = [*PRELU, "--cost-db", tmp_path / "c.sqlite", "--report", report, "-v"]
     done = optimize(model, tmp_path / "o.onnx", *TARGET, *options, "--dim", "h=96,48")
@@ -124,7 +129,7 @@ def test_of_several_sizes_the_least_gain_counts(optimize, tmp_path):
         agree(model, tmp_path / "o.onnx", numpy.ones((1, 3, height, 96), "f"))
 
 
-def test_sizes_must_be_numbers(optimize, tmp_path):
+def test_sizes_must_be_numbers(tmp_path):
     model = dense(tmp_path / "m.onnx", "h")
     for wrong in ("h=96,", "h=,96", "h=96,,48", "h=96,x"):
         done = optimize(model, tmp_path / "o.onnx", "--dim", wrong)

@@ -1,12 +1,19 @@
 /* scatter: a copy of x into which updates are written, or with which they are joined, at places
    that a tensor of indices says; negative ones count from the end. scatterelements: y[i..] with the
    index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
-   Where a place is met twice, in order. cachewrite: updates stand in a row on one axis, from
-   start[b] on for each place of axis 0, going round at the end or not. */
+   Where a place is met twice, in order. scatteradd and scatterndadd add the updates, and have
+   definitions: the element, plus the updates whose index means its place. cachewrite: updates stand
+   in a row on one axis, from start[b] on for each place of axis 0, going round at the end or not.
+ */
 #include "ops/operator/op.h"
-enum { NONE, ADD, MUL, MAX, MIN };
+enum { NONE, ADD, MUL, MAX, MIN }; /* as steps say it */
 #define REDUCTION \
-    { "reduction", A_ENUM, "none", "none add mul max min", .draw = "none add mul max min" }
+    { "reduction", A_ENUM, "none", "none mul max min", .draw = "none mul max min" }
+
+static int joining(Call *c, int attr) {
+    static const int how[] = {NONE, MUL, MAX, MIN};
+    return how[word(c, attr)];
+}
 
 static double real_join(int64_t how, double a, double b) {
     return how == ADD   ? a + b
@@ -72,8 +79,24 @@ static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
 static int params_elements(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;
     out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = word(c, REDUCE);
+    out[1] = joining(c, REDUCE);
     return 2;
+}
+static int params_elements_add(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = axis(c, AXIS, c->in[0]->dim.n);
+    out[1] = ADD;
+    return 2;
+}
+/* Each index on the axis whose update reaches this element. */
+static Ex define_elements_add(Call *c, Dims i) {
+    Dims x = c->in[0]->dim, index = c->in[1]->dim;
+    const int a = axis(c, AXIS, x.n);
+    const Dims from = bound(c, (Dims){1, {index.v[a]}}), place = bound(c, (Dims){1, {x.v[a]}});
+    const Dims j = dims_with(i, a, from.v[0]);
+    const Ex met = when(c, when_eq(c, place.v[0], i.v[a]), at(c, 2, j), num(c, 0, 1)),
+             update = take(c, place.v[0], at(c, 1, j), met);
+    return add(c, at(c, 0, i), sum(c, from, inside(c, j, index, 0), update));
 }
 static int kernel_elements(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
@@ -88,6 +111,21 @@ static int kernel_elements(const Step *s, void *const slot[]) {
     }
     return 0;
 }
+static const AttrDef axis_only[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
+                                    {0}};
+static const OnnxMap onnx_elements_add[] = {{"", "ScatterElements", 16, 0, "axis +reduction==add"},
+                                            {0}};
+const Op op_scatteradd = {"scatteradd",
+                          "x index updates",
+                          "y",
+                          axis_only,
+                          shape_elements,
+                          define_elements_add,
+                          .domain = domain_elements,
+                          .kernel = kernel_elements,
+                          .params = params_elements_add,
+                          .onnx = onnx_elements_add,
+                          .flags = OP_BY_DATA};
 static const OnnxMap onnx_elements[] = {
     {"", "ScatterElements", 16, 0, "axis reduction"},
     {"", "ScatterElements", 11, 15, "axis reduction=none!"},
@@ -127,7 +165,7 @@ static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     return all_places(c, n, low, high);
 }
 static int params_nd(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, 0), 1);
+    return room < 1 ? -1 : (out[0] = joining(c, 0), 1);
 }
 static int kernel_nd(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
@@ -146,6 +184,41 @@ static int kernel_nd(const Step *s, void *const slot[]) {
     }
     return 0;
 }
+static int params_nd_add(Call *c, int64_t *out, int room) {
+    (void)c;
+    return room < 1 ? -1 : (out[0] = ADD, 1);
+}
+/* The updates whose indices, one for each axis that is addressed, mean this element's. */
+static Ex define_nd_add(Call *c, Dims i) {
+    const Dims x = c->in[0]->dim, index = c->in[1]->dim, u = c->in[2]->dim;
+    const int places = index.n - 1, q = x.n - (u.n - places);
+    Dims size = {.n = places}, at_index = index, at_update = {.n = u.n}, place = {.n = q};
+    for (int k = 0; k < places; k++) size.v[k] = index.v[k];
+    for (int k = 0; k < q; k++) place.v[k] = x.v[k];
+    const Dims from = bound(c, size);
+    place = bound(c, place);
+    for (int k = 0; k < u.n; k++) at_update.v[k] = k < places ? from.v[k] : i.v[k - places + q];
+    for (int k = 0; k < places; k++) at_index.v[k] = from.v[k];
+    Ex update = at(c, 2, at_update);
+    for (int k = q - 1; k >= 0; k--) {
+        at_index.v[places] = poly_int(c->w, k);
+        update = when(c, when_eq(c, place.v[k], i.v[k]), update, num(c, 0, 1));
+        update = take(c, place.v[k], at(c, 1, at_index), update);
+    }
+    return add(c, at(c, 0, i), places ? sum(c, from, (Cond){0}, update) : update);
+}
+static const OnnxMap onnx_nd_add[] = {{"", "ScatterND", 16, 0, "+reduction==add"}, {0}};
+const Op op_scatterndadd = {"scatterndadd",
+                            "x index updates",
+                            "y",
+                            NULL,
+                            shape_nd,
+                            define_nd_add,
+                            .domain = domain_nd,
+                            .kernel = kernel_nd,
+                            .params = params_nd_add,
+                            .onnx = onnx_nd_add,
+                            .flags = OP_BY_DATA};
 static const OnnxMap onnx_nd[] = {
     {"", "ScatterND", 16, 0, "reduction"}, {"", "ScatterND", 11, 15, "reduction=none!"}, {0}};
 const Op op_scatternd = {

@@ -106,7 +106,7 @@ class Feed:
         return random.integers(low, high, shape, endpoint=True).astype(kind)
 
 
-def session(path, threads=1):
+def session_options(threads=1):
     """ONNX Runtime on one thread with all its optimizations, denormals flushed as the built-in
     runtime does."""
     import onnxruntime
@@ -118,7 +118,15 @@ def session(path, threads=1):
     options.log_severity_level = 4
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return options
+
+
+def session(path, threads=1):
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(
+        path, session_options(threads), providers=["CPUExecutionProvider"]
+    )
 
 
 def one_line(error):

@@ -8,8 +8,9 @@
 #define STEP 0.99       /* a candidate that is better by less is no better */
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
+#define SLIGHT 0.03     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
-enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
+enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
@@ -89,8 +90,10 @@ static int best_of(const CommandSearch *s) {
     return best;
 }
 
-static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n) {
+/* *usable (may be NULL): it can be written and does not make the file too large. */
+static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
     if (!wholes_make(s, c, &list[*n])) return false;
+    if (usable) *usable = list[*n] >= 0;
     *n += list[*n] > 0;
     return true;
 }
@@ -105,30 +108,49 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
         if (!open[k] && (hopeless || !s->places.set[k].whole)) continue;
         m += !s->places.set[k].whole;
-        if (!make_listed(s, (ModelCandidate){.everywhere = s->places.set[k].use}, list, n))
-            return false;
+        const ModelCandidate c = {.everywhere = s->places.set[k].use};
+        if (!make_listed(s, c, list, n, NULL)) return false;
     }
     return true;
 }
 
+/* The strongest sets, each alone. A set that cannot be used alone leaves all[]. */
+static bool add_alone(CommandSearch *s, int nset, const int set[], bool all[], int list[], int *n) {
+    const int most = affordable(s);
+    double sum;
+    for (int k = 0; k < nset && *n < most; k++) {
+        bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset), usable;
+        one[set[k]] = true;
+        if (!make_listed(s, of_sets(s, one, &sum), list, n, &usable)) return false;
+        all[set[k]] = usable;
+    }
+    return true;
+}
+
+/* All sets together; if that cannot be used, the strongest that can. */
+static bool add_together(CommandSearch *s, int nset, const int set[], bool all[], int list[],
+                         int *n) {
+    double sum;
+    bool usable, *strong = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    if (!nset) return true;
+    if (!make_listed(s, of_sets(s, all, &sum), list, n, &usable)) return false;
+    for (int k = 0; k < nset; k++) strong[set[k]] = all[set[k]];
+    return usable || make_listed(s, of_sets(s, strong, &sum), list, n, NULL);
+}
+
 /* All sets together, each of the strongest alone, and rules wherever they match. */
 static bool first_batch(CommandSearch *s, int nset, const int set[]) {
-    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 1), n = 0;
+    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 2), n = 0;
     bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
-    double sum;
     for (int k = 0; k < s->places.nset; k++) all[k] = true;
-    const ModelCandidate together = of_sets(s, all, &sum);
-    s->promised = sum;
-    run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, sum * 1e3, s->base * 1e3);
-    const bool hopeless = sum < HOPELESS * s->base;
-    if (nset && !hopeless && !make_listed(s, together, list, &n)) return false;
-    if (!add_everywhere(s, hopeless, list, &n)) return false;
-    const int most = affordable(s);
-    for (int k = 0; k < nset && !hopeless; k++) {
-        bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset);
-        one[set[k]] = true;
-        if (n < most && !make_listed(s, of_sets(s, one, &sum), list, &n)) return false;
-    }
+    of_sets(s, all, &s->promised);
+    run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
+            s->base * 1e3);
+    const bool hopeless = s->promised < HOPELESS * s->base, slight = s->promised < SLIGHT * s->base;
+    if (slight && nset > FEW) nset = FEW;
+    if (!hopeless && !add_alone(s, nset, set, all, list, &n)) return false;
+    if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
+    if (!add_everywhere(s, slight, list, &n)) return false;
     return !n || wholes_measure(s, n, list, false);
 }
 
@@ -166,7 +188,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
                             : !without_rule(s, from, k, &c))
             break;
-        if (!make_listed(s, c, list, &n)) return false;
+        if (!make_listed(s, c, list, &n, NULL)) return false;
     }
     if (n && !wholes_measure(s, n, list, false)) return false;
     for (int k = 0; k < n; k++) {

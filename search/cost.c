@@ -169,13 +169,24 @@ static StepKind node_kind(World *w, const Node *n, double flops) {
     return flops > 0 ? S_CONV : S_COPY;
 }
 
-static double node_price(World *w, const Node *n, Sizes sizes) {
-    double flops = sig_flops(w, n->sig, sizes), bytes = 0;
+/* What it reads and writes. */
+static double node_bytes(World *w, const Node *n, Sizes sizes) {
+    double bytes = 0;
     for (int k = 0; k < n->nin; k++)
         if (n->in[k]) bytes += type_bytes(w, n->in[k], sizes);
     for (int port = 0; port < n->nout; port++) bytes += type_bytes(w, n->out + (Value)port, sizes);
-    if (sig_shape(w, n->sig, 0) == SIG_VIEW || sig_shape(w, n->sig, 0) == SIG_RESHAPE) return 0;
-    return choose_model(node_kind(w, n, flops), flops > 0 ? flops : 0, bytes);
+    return bytes;
+}
+
+static bool is_view(World *w, const Node *n) {
+    const SigShape s = sig_shape(w, n->sig, 0);
+    return s == SIG_VIEW || s == SIG_RESHAPE;
+}
+
+static double node_price(World *w, const Node *n, Sizes sizes) {
+    const double flops = sig_flops(w, n->sig, sizes);
+    if (is_view(w, n)) return 0;
+    return choose_model(node_kind(w, n, flops), flops > 0 ? flops : 0, node_bytes(w, n, sizes));
 }
 
 static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool constant[], bool flops) {
@@ -204,6 +215,13 @@ double cost_node(World *w, const Node *n, Sizes sizes) {
     if (n->op->flags & (OP_NO_COST | OP_RANDOM)) return 0;
     double price = node_price(w, n, sizes);
     return price > 0 ? price : 0;
+}
+
+double cost_roofline(World *w, const Node *n, Sizes sizes, double flops, double bytes) {
+    if (n->op->flags & (OP_NO_COST | OP_RANDOM) || is_view(w, n)) return 0;
+    const double compute = sig_flops(w, n->sig, sizes) / flops,
+                 move = node_bytes(w, n, sizes) / bytes;
+    return compute > move ? compute : move;
 }
 
 /* ---- whole plans */

@@ -37,6 +37,8 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
+/* Seconds of one node at these numbers of operations and bytes a second; views are free. */
+double cost_roofline(World *, const Node *, Sizes, double flops, double bytes);
 /* The last cost_whole failed because a kernel refused the random data: sizes depend on it, or an
    index is out of range. */
 bool cost_refused(const Cost *);

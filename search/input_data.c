@@ -77,3 +77,7 @@ void run_warn_inputs(const Run *r, char *text, size_t n) {
              "give others with --input NAME=LOW..HIGH or NAME=FILE.npy",
              r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }
+
+bool run_use_sizes(Run *r, int set) {
+    return run_sizes(r, set) && inputs_feed(&r->inputs, r->o->seed, r->error);
+}

@@ -34,7 +34,8 @@ typedef struct IsomerOptions {
 
     /* Sizes that the model leaves open, for timing and checking; the result keeps them open. */
     IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
-    IsomerTexts dim;         /* "batch=8": of every size of this name */
+    IsomerTexts dim;         /* "batch=8": of every size of this name; "seq=32,128": the result is
+                                checked and timed at both */
 
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
@@ -84,6 +85,8 @@ typedef struct IsomerOptions {
     int external;               /* weights go into one file next to the result, OUT.data */
     int64_t external_threshold; /* only weights of at least this many bytes */
     int dry_run;                /* the model is not written; the files named above are */
+    int headroom; /* not 0: nothing is searched or written; result.table says how far the model is
+                     from what the machine can do on the target, which must be "onnxruntime" */
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
     int keep_best; /* not 0: then only the search ends, and its best so far is the result */

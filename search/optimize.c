@@ -133,7 +133,7 @@ static bool open_model(Run *r) {
         if (!inline_bodies(r, &inlined)) return false;
     }
     r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
-    if (!measure_original(r) || !run_sizes(r)) return false;
+    if (!measure_original(r) || !run_sizes(r, 0)) return false;
     r->source.model_nodes = node_count(r->w);
     model_release_pages(r->source.model);
     return true;
@@ -191,6 +191,20 @@ static void keep_original(Run *r, Derivation *d) {
     r->stats.growth = 0;
 }
 
+/* At each set of sizes; at the end the first is used again, unless the check failed. */
+static TrialResult check_sizes(Run *r, Derivation *d) {
+    TrialResult verdict = TRIAL_FAILED;
+    const int n = run_size_sets(r);
+    for (int set = n - 1; set >= 0; set--) {
+        if (n > 1 && !run_use_sizes(r, set)) return TRIAL_FAILED;
+        Trial *t = trial_open(r, d);
+        verdict = t ? trial_check(t) : TRIAL_FAILED;
+        trial_close(t);
+        if (verdict == TRIAL_FAILED) break;
+    }
+    return verdict;
+}
+
 static bool check_result(Run *r, Derivation *d) {
     if (!run_writable(r, d)) {
         keep_original(r, d);
@@ -201,11 +215,8 @@ static bool check_result(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    if (derivation_check_constants(d, r->o->seed, r->error) && run_check_rules(r, d)) {
-        Trial *t = trial_open(r, d);
-        verdict = t ? trial_check(t) : TRIAL_FAILED;
-        trial_close(t);
-    }
+    if (derivation_check_constants(d, r->o->seed, r->error) && run_check_rules(r, d))
+        verdict = check_sizes(r, d);
     if (verdict == TRIAL_IMPOSSIBLE) keep_original(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
         run_reproduce(r, d);
@@ -271,9 +282,19 @@ static bool open_run(Run *r) {
            run_can_check_with(r) && open_library(r) && open_costs(r);
 }
 
+static bool show_headroom(Run *r, IsomerResult *out) {
+    const char *text;
+    if (!search_headroom(r, &text)) return false;
+    Text t = text_new(r->arena);
+    text_add(&t, "%s", text);
+    out->table = run_text(r->escape, &t);
+    return true;
+}
+
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!open_run(r)) return false;
     drop_unwritable(r);
+    if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;

@@ -68,7 +68,10 @@ static int call_library(OptimizeOptions *o, const StringList *files) {
 }
 
 static bool files_fit(const OptimizeOptions *o, const StringList *files, Error *e) {
-    int least = o->list_rules ? 0 : o->library.dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
+    int least = o->list_rules                               ? 0
+                : o->library.dry_run || o->library.headroom ? 1
+                                                            : 2,
+        most = o->list_rules ? 0 : 2;
     const char *wrong = files->n > most ? "too many files are given"
                         : files->n      ? "no file for the result is given"
                                         : "no model is given";

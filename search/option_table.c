@@ -18,8 +18,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &o->dim,
-         .value = "NAME=N",
-         .help = "The value of a size that the model names, likewise. May be repeated."},
+         .value = "NAME=N,..",
+         .help = "The value of a size that the model names, likewise. May be repeated. Of several "
+                 "values the search uses the first; with --measure-with onnxruntime the result is "
+                 "checked and timed at all of them, and the least gain counts."},
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,
@@ -248,6 +250,13 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "Moves only weights of at least this size. Default: 1024.",
          .least = 0,
          .most = 9e15},
+        {.name = "headroom",
+         .kind = OPT_FLAG,
+         .into = &o->library.headroom,
+         .is_int = true,
+         .help = "Only prints which share of the machine's roofline the model reaches with "
+                 "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
+                 "touches; OUT.onnx may be omitted."},
         {.name = "dry-run",
          .kind = OPT_FLAG,
          .into = &o->library.dry_run,

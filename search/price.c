@@ -15,6 +15,8 @@
 
 #define TIE 0.98    /* a part that gains less gains nothing */
 #define LITTLE 0.01 /* of the time of a sample: a smaller gain is not pursued */
+#define BORDER 4    /* times a place's own time: a neighbour that takes more is left out */
+#define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define LOSES 1.05  /* in a sample, clearly */
 #define HOT 0.9     /* a rule by which a place gains this much may gain more with others */
@@ -35,11 +37,11 @@ typedef struct CutPart {
 /* ---- cutting */
 
 /* The part around the nodes `core` of the whole. */
-static bool read_part(CutPart *p, const Run *whole, const bool core[], int *nnode, int **node,
-                      const char **why) {
+static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorder border,
+                      int *nnode, int **node, const char **why) {
     RunSource *s = &p->source;
     s->sizes = whole->source.sizes;
-    *nnode = model_part(whole->source.model, p->arena, s->sizes, core, &p->file, node, why);
+    *nnode = model_part(whole->source.model, p->arena, s->sizes, core, border, &p->file, node, why);
     if (!*nnode) return false;
     const OpenValues open = {
         .bytes = pieces_join(&p->file, p->arena), .nbytes = p->file.size, .beside = whole->in};
@@ -66,6 +68,12 @@ static bool rewrite_part(CutPart *p, const Library *l, int nnode, const int node
     return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, &p->error);
 }
 
+static PartBorder border_of(const Pricing *x, const Place *at) {
+    double own = 0;
+    for (int k = 0; k < at->n && x->profile->known; k++) own += x->profile->seconds[at->node[k]];
+    return (PartBorder){x->profile->known ? x->profile->seconds : NULL, fmax(NEAR, BORDER * own)};
+}
+
 /* False: *why, in the arena of the part. close_part in any case. */
 static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
     const Run *whole = x->r;
@@ -76,7 +84,7 @@ static bool open_part(CutPart *p, const Pricing *x, int place, const char **why)
     bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;
-    if (!read_part(p, whole, core, &nnode, &node, why)) return false;
+    if (!read_part(p, whole, core, border_of(x, at), &nnode, &node, why)) return false;
     return rewrite_part(p, &whole->library, nnode, node, core, &x->places->set[at->set]) ||
            (*why = p->error.reason, false);
 }
@@ -173,6 +181,12 @@ static int add_price(Pricing *x, const PartPrice *price) {
     return x->n++;
 }
 
+/* Without a profile nothing is known, and any place may gain all. */
+static double most_gained(const Pricing *x, int place) {
+    const Place *at = &x->places->place[place];
+    return x->profile->known ? profile_nodes(x->profile, at->n, at->node) : HUGE_VAL;
+}
+
 static bool compare_part(Pricing *x, int place) {
     CutPart p;
     const char *why;
@@ -184,6 +198,7 @@ static bool compare_part(Pricing *x, int place) {
         digest_part(&p, &price);
         hash_pieces(&p.file, price.file);
         price.estimate = estimate(&p);
+        price.most = most_gained(x, place);
         x->of[place] = add_price(x, &price);
     }
     if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
@@ -302,6 +317,10 @@ static bool time_batch(Pricing *x, int n, const int list[]) {
 static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
 static double weight(const PartPrice *p) { return p->estimate * p->count; }
+
+static bool worth_timing(const Pricing *x, const PartPrice *p) {
+    return weight(p) >= x->least && p->most * p->count >= x->least_most;
+}
 
 /* The prices of one kind in a set, heaviest first. */
 static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
@@ -439,7 +458,7 @@ static bool time_one(Pricing *x, int n, const int list[], int k) {
     const PartPrice *first = &x->v[list[k]];
     for (int j = k; j < n && m < BATCH; j++) {
         PartPrice *p = &x->v[list[j]];
-        if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
+        if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
         p->asked = true;
         if (find_price(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);

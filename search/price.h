@@ -4,7 +4,7 @@
    times are kept in the cost file by digest. */
 #ifndef ISOMER_PRICE_H
 #define ISOMER_PRICE_H
-#include "search/places.h"
+#include "search/profile.h"
 
 typedef struct PartPrice {      /* of a part, as it was and rewritten */
     char before[33], after[33]; /* of the graphs, over placeholders */
@@ -13,6 +13,7 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     int place;                  /* the first that it was met at */
     int count;                  /* places alike, each of its set */
     double estimate;            /* seconds of the part as it was, by the model of the machine */
+    double most;                /* what a place may gain at most: what its nodes take */
     double seconds[2];          /* on the target; < 0: not known */
     bool expected;              /* they were not measured, but follow from others of a set */
     bool failed;                /* it does not run by itself */
@@ -23,11 +24,13 @@ typedef bool PartTimer(void *user, int n, const char *const path[], double secon
 typedef struct Pricing {
     Run *r;
     const Places *places;
+    const Profile *profile;      /* of the original */
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
     void *user;
     double until;        /* run_seconds: afterwards nothing more is timed */
-    double least;        /* what may gain less than so many seconds is not timed */
+    double least;        /* what takes less, by the model of the machine, is not timed, */
+    double least_most;   /* nor what takes less on the target */
     double patience;     /* run_seconds: from then on, where not even `hopeful` is promised, */
     double hopeful;      /* seconds, nothing more is timed either: the search has ended */
     bool sampled, ended; /* each kind of part was timed once; nothing more is timed */

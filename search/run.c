@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+double place_total(const PlaceGain *g) { return g->count * (g->before - g->after); }
+
 double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
 bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }
@@ -39,28 +41,66 @@ char *run_text(Escape *escape, const Text *t) {
 
 bool run_measures(const IsomerOptions *o) { return !o->cost || !strcmp(o->cost, "measured"); }
 
-/* --dim with the internal names of the sizes. */
-static StringList given_dims(Run *r) {
+/* The number of the list that is used in round `set`: later ones use the last number of a shorter
+   list. */
+static const char *number_of(Arena *a, const char *list, int set) {
+    for (const char *next; set > 0 && (next = strchr(list, ',')); set--) list = next + 1;
+    return arena_string(a, list, strcspn(list, ","));
+}
+
+static bool is_numbers(const char *s) {
+    for (;; s++) {
+        const size_t digits = strspn(s, "0123456789");
+        if (!digits) return false;
+        s += digits;
+        if (*s != ',') return !*s;
+    }
+}
+
+/* --dim with the internal names of the sizes, and of each list its number `set`. */
+static StringList given_dims(Run *r, int set) {
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;
-        bool number = equals && equals[1] && !equals[1 + strspn(equals + 1, "0123456789")];
-        if (number)
-            name = model_size_name(r->source.model,
-                                   arena_string(r->arena, option, (size_t)(equals - option)));
-        all[k] = name && *name ? arena_format(r->arena, "%s%s", name, equals) : option;
+        all[k] = option;
+        if (!equals || !is_numbers(equals + 1)) continue;
+        const char *given = arena_string(r->arena, option, (size_t)(equals - option));
+        name = model_size_name(r->source.model, given);
+        all[k] = arena_format(r->arena, "%s=%s", name && *name ? name : given,
+                              number_of(r->arena, equals + 1, set));
     }
     return (StringList){r->o->dim.n, all};
 }
 
+int run_size_sets(const Run *r) {
+    int most = 1;
+    for (int k = 0; k < r->o->dim.n; k++) {
+        int n = 1;
+        for (const char *p = strrchr(r->o->dim.v[k], '='); p && *p; p++) n += *p == ',';
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+const char *run_size_set(const Run *r, int set) {
+    Text t = text_new(r->arena);
+    for (int k = 0; k < r->o->dim.n; k++) {
+        const char *option = r->o->dim.v[k], *equals = strrchr(option, '=');
+        if (!equals || !strchr(equals, ',')) continue;
+        text_add(&t, "%s%.*s=%s", t.size ? ", " : "", (int)(equals - option), option,
+                 number_of(r->arena, equals + 1, set));
+    }
+    return t.size ? t.data : "";
+}
+
 /* A size that is not given is guessed: it affects costs and what is checked, never what the result
    computes. */
-bool run_sizes(Run *r) {
+bool run_sizes(Run *r, int set) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
     StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v};
-    if (!sizes_bind(r->w, r->arena, &r->source.original, name, shapes, given_dims(r),
+    if (!sizes_bind(r->w, r->arena, &r->source.original, name, shapes, given_dims(r, set),
                     &r->source.sizes, NULL, &missing) &&
         !r->source.sizes.n) {
         *r->error = missing;

@@ -14,10 +14,13 @@
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
     const char *node, *rules; /* the first node of the first place; names of rules */
+    int nat;
+    const int *at; /* all nodes of the first place, by their positions in the file */
     int count;
     double before, after; /* seconds of one */
     bool expected;        /* not timed, but expected from others with the same rules */
 } PlaceGain;
+double place_total(const PlaceGain *); /* seconds that all of them gain */
 /* For one operator: in the original, in the result. Views and composites are counted as they were
    imported. */
 typedef struct OpCost {
@@ -45,6 +48,10 @@ typedef struct RunStats {
     int ngain;
     const PlaceGain *gain; /* all that gain by themselves, also where they overlap */
     const char *reason;    /* why nothing gains; NULL: it is not known */
+    const char
+        *sizes; /* of several sets the one with the least gain, "seq=128"; NULL: there is one */
+    const char
+        *headroom; /* lines on how far the original is from the machine's roofline; or NULL */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */
@@ -114,8 +121,10 @@ void run_say(const Run *, const char *format, ...)
 char *run_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
 bool run_measures(const IsomerOptions *);
-/* From --input-shape and --dim; the rest is guessed. */
-bool run_sizes(Run *);
+/* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */
+bool run_sizes(Run *, int set);
+int run_size_sets(const Run *);                 /* the longest list of --dim: sets 0 to n - 1 */
+const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
 /* Nothing gains, or may be written: the derivation is the original again, and so are the times. */

@@ -4,6 +4,7 @@
 #include "search/combine.h"
 #include "search/cost.h"
 #include "search/helper.h"
+#include "search/input_data.h"
 #include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
@@ -107,6 +108,23 @@ static bool extend_seeds(CommandSearch *s) {
     return true;
 }
 
+/* All nodes that any rule touches take too little for a gain. */
+static bool little_touched(CommandSearch *s) {
+    const Profile *p = &s->profile;
+    double sum = p->other;
+    if (!p->known) return false;
+    bool *seen = ARENA_NEW(s->r->arena, bool, p->n);
+    for (int k = 0; k < s->places.n; k++)
+        for (int j = 0; j < s->places.place[k].n; j++) {
+            const int node = s->places.place[k].node[j];
+            if (!seen[node]) sum += p->seconds[node];
+            seen[node] = true;
+        }
+    run_say(s->r, "%.1f s: rules touch nodes of %.3f of %.3f ms", run_seconds(s->r), sum * 1e3,
+            p->total * 1e3);
+    return sum < HOPELESS * p->total;
+}
+
 /* Prices rules alone and with what they enable; then, a few times, the best new set with what
    it enables. */
 static bool price_sets(CommandSearch *s) {
@@ -116,15 +134,19 @@ static bool price_sets(CommandSearch *s) {
     s->prices =
         (Pricing){.r = r,
                   .places = &s->places,
+                  .profile = &s->profile,
                   .folder = s->folder->path,
                   .device = s->device,
                   .timer = wholes_time_part,
                   .user = s,
                   .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
                   .least = SHARE * whole,
+                  .least_most = SHARE * s->profile.total,
                   .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
                   .hopeful = HOPELESS * s->base};
-    if (!extend_seeds(s) || !price_places(&s->prices)) return false;
+    if (!extend_seeds(s)) return false;
+    s->prices.ended = little_touched(s);
+    if (!price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
@@ -187,8 +209,6 @@ static const char *rule_names(CommandSearch *s, const Place *p) {
     return t.data;
 }
 
-static double total(const PlaceGain *g) { return g->count * (g->before - g->after); }
-
 /* Two sets made the same change here. */
 static bool met_before(const CommandSearch *s, int k, const int place[]) {
     const Place *p = &s->places.place[place[k]];
@@ -214,11 +234,16 @@ static int gains_of(CommandSearch *s, int nplace, const int place[], const Place
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else
-            price[n] = at,
-            list[n++] = (PlaceGain){node_name(s, p->node[0]), rule_names(s, p), 1,
-                                    cost->seconds[0],         cost->seconds[1], cost->expected};
+            price[n] = at, list[n++] = (PlaceGain){.node = node_name(s, p->node[0]),
+                                                   .rules = rule_names(s, p),
+                                                   .nat = p->n,
+                                                   .at = p->node,
+                                                   .count = 1,
+                                                   .before = cost->seconds[0],
+                                                   .after = cost->seconds[1],
+                                                   .expected = cost->expected};
     }
-    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, total(&list[k]));
+    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, place_total(&list[k]));
     for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
     *out = sorted;
     return n;
@@ -241,10 +266,39 @@ static void keep_reason(CommandSearch *s) {
                            s->prices.ended ? ": the search ended there" : "");
 }
 
+/* The winner against the original at another set of sizes: a worse ratio takes the place of the one
+   that is known. */
+static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
+    ModelCandidate both[] = {s->v[0], *best};
+    CommandSearch at = {.r = s->r, .folder = s->folder, .n = 2, .v = both};
+    const int second = 1;
+    both[1].ratio = -1;
+    const bool good =
+        run_use_sizes(s->r, set) && name_target(&at) && wholes_measure(&at, 1, &second, true);
+    if (at.whole.target) cleanup_run(&at.whole.cleanup);
+    if (!good) return false;
+    const char *named = run_size_set(s->r, set);
+    run_say(s->r, "at %s: %.4f", named, both[1].ratio);
+    if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
+    best->ratio = both[1].ratio;
+    s->base = at.base;
+    s->r->stats.sizes = named;
+    return true;
+}
+
+static bool measure_others(CommandSearch *s, ModelCandidate *best) {
+    const int n = run_size_sets(s->r);
+    for (int set = 1; set < n && best->ratio > 0; set++)
+        if (!measure_at(s, best, set)) return false;
+    return n == 1 || run_use_sizes(s->r, 0);
+}
+
 /* The winner once more, against the original alone. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
+    if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
     if (best && !wholes_measure(s, 1, &best, true)) return false;
+    if (best && !measure_others(s, &s->v[best])) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
     r->stats.ngain = gains_of(s, s->nranked, s->ranked, &r->stats.gain);
@@ -263,25 +317,65 @@ static double seconds_given(const IsomerOptions *o) {
                                          : 120;
 }
 
+/* And what it says of the original, for those whom nothing gains. */
+static bool see_profile(CommandSearch *s) {
+    Run *r = s->r;
+    if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
+    if (!s->profile.known) return true;
+    Text t = text_new(r->arena);
+    profile_headroom(r, &s->profile, &s->places, &t);
+    r->stats.headroom = t.data;
+    return true;
+}
+
 static bool choose_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->limit = seconds_given(r->o);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
+    if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
     if (!s->places.n) return keep_reason(s), true;
-    if (!wholes_start(s)) return false;
     s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
-bool search_command(Run *r, Derivation *d) {
+static CommandSearch *start_search(Run *r) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
     s->r = r;
     s->folder = run_folder(r->source.model, r->arena, r->error);
-    bool good = s->folder && name_target(s) && choose_places(s, d);
+    return s;
+}
+
+static void end_search(CommandSearch *s) {
     if (s->whole.target) cleanup_run(&s->whole.cleanup);
     if (s->part.target) cleanup_run(&s->part.cleanup);
     if (s->folder) cleanup_run(&s->folder->cleanup);
+}
+
+bool search_command(Run *r, Derivation *d) {
+    CommandSearch *s = start_search(r);
+    const bool good = s->folder && name_target(s) && choose_places(s, d);
+    end_search(s);
+    return good;
+}
+
+bool search_headroom(Run *r, const char **text) {
+    if (!r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime"))
+        return error_set(r->error, E_USAGE, "--headroom",
+                         "only onnxruntime says where it spends its time: give --measure-with "
+                         "onnxruntime");
+    CommandSearch *s = start_search(r);
+    bool good = s->folder && name_target(s);
+    if (good) s->origins = origins_find(&r->source, r->w, r->arena);
+    good = good && places_find(r, &s->origins, r->arena, &s->places) && wholes_write(s) &&
+           see_profile(s);
+    end_search(s);
+    if (good && !s->profile.known)
+        return error_set(r->error, E_ENVIRONMENT, "--headroom",
+                         "onnxruntime gave no profile of %s: it does not run there, or the Python "
+                         "packages onnx and onnxruntime are missing",
+                         r->in);
+    *text = r->stats.headroom;
     return good;
 }

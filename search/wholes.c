@@ -213,7 +213,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     return true;
 }
 
-static bool write_original(CommandSearch *s) {
+bool wholes_write(CommandSearch *s) {
     Run *r = s->r;
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
@@ -226,12 +226,10 @@ static bool write_original(CommandSearch *s) {
     return true;
 }
 
-static bool time_original(CommandSearch *s) {
+bool wholes_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
     s->base = t.seconds;
     return store_time(s, &s->v[0], false);
 }
-
-bool wholes_start(CommandSearch *s) { return write_original(s) && time_original(s); }

@@ -4,6 +4,7 @@
 #define ISOMER_WHOLES_H
 #include "search/folder.h"
 #include "search/price.h"
+#include "search/profile.h"
 #include "search/target.h"
 
 #define HOPELESS 0.015 /* what all places promise, of the whole: the whole is not tried */
@@ -36,6 +37,7 @@ typedef struct CommandSearch {
     double limit; /* run_seconds: the search ends then */
     Origins origins;
     Places places;
+    Profile profile; /* of the original */
     Pricing prices;
     int nranked, *ranked; /* places that gain, best first */
     double promised;      /* seconds that they gain together */
@@ -50,7 +52,9 @@ bool wholes_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
    an earlier one with the same bytes, -1: not usable. */
 bool wholes_make(CommandSearch *, ModelCandidate, int *index);
-/* Writes the original, times it alone: whether it runs at all, and what gains are compared with. */
+/* Writes the original as candidate 0. */
+bool wholes_write(CommandSearch *);
+/* Times it alone: whether it runs at all, and what gains are compared with. */
 bool wholes_start(CommandSearch *);
 /* Times candidates `list` beside the original; again: also those whose time is known. */
 bool wholes_measure(CommandSearch *, int n, const int list[], bool again);

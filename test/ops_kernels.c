@@ -199,30 +199,36 @@ static void draw_reverse(Drawn *t) {
     wholes(t, DT_INT64, 1, &x[batch], 0, (double)x[!batch]);
 }
 static void draw_reduction(Drawn *t) {
-    static const char *const how[] = {"none", "add", "mul", "max", "min"};
-    attribute(t, "reduction", "%s", how[draw(t, 0, 4)]);
+    static const char *const how[] = {"none", "mul", "max", "min"};
+    attribute(t, "reduction", "%s", how[draw(t, 0, 3)]);
 }
 /* Small whole numbers, so that no sum is rounded. */
-static void draw_scatter_nd(Drawn *t) {
+static void draw_scatter_nd_add(Drawn *t) {
     int64_t x[STEP_RANK], i[STEP_RANK], u[2 * STEP_RANK];
     const DType type = moved[draw(t, 0, 5)];
     const int rank = some_sizes(t, 1, 4, x), q = (int)draw(t, 0, rank), places = (int)draw(t, 0, 2);
     for (int a = 0; a < places; a++) i[a] = u[a] = draw(t, 0, 6);
     for (int a = q; a < rank; a++) u[places + a - q] = x[a];
     i[places] = q;
-    draw_reduction(t);
     wholes(t, type, rank, x, 0, 3);
     indices(t, places + 1, i, least_of(x, q));
     wholes(t, type, places + rank - q, u, 0, 3);
 }
-static void draw_scatter_elements(Drawn *t) {
+static void draw_scatter_nd(Drawn *t) {
+    draw_reduction(t);
+    draw_scatter_nd_add(t);
+}
+static void draw_scatter_add(Drawn *t) {
     int64_t x[STEP_RANK], i[STEP_RANK];
     const DType type = moved[draw(t, 0, 5)];
     const int rank = some_sizes(t, 1, 4, x), axis = index_of(t, rank, x, i);
-    draw_reduction(t);
     wholes(t, type, rank, x, 0, 3);
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);
+}
+static void draw_scatter_elements(Drawn *t) {
+    draw_reduction(t);
+    draw_scatter_add(t);
 }
 
 /* ---- lines */
@@ -388,7 +394,9 @@ static const Family families[] = {
     {"gathernd", draw_nd, false},
     {"reversesequence", draw_reverse, false},
     {"scatternd", draw_scatter_nd, false},
+    {"scatterndadd", draw_scatter_nd_add, false},
     {"scatterelements", draw_scatter_elements, false},
+    {"scatteradd", draw_scatter_add, false},
     {"rnn", draw_rnn, false},
     {"gru", draw_gru, false},
     {"lstm", draw_lstm, false},

@@ -90,9 +90,14 @@ bool model_writable(Model *, const ModelWrite *, const char **why);
 bool model_exportable(Model *, const Op *, const char **why);
 /* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
    a model of its own whose sizes are numbers: what is fixed here goes to a target to be timed.
+   What a node of the border takes may be bounded, so that it does not hide the core.
    Returns how many nodes it has, node[k] being the place in the model of its node k; 0 and *why: it
    cannot stand by itself. The file's pieces are of this model and of the arena. */
-int model_part(Model *, Arena *, Sizes, const bool core[], Pieces *file, int **node,
+typedef struct PartBorder {
+    const double *seconds; /* by node of the model; NULL: not known, and there is no bound */
+    double dearest;        /* one that takes more stays outside */
+} PartBorder;
+int model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, Pieces *file, int **node,
                const char **why);
 void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 #endif

@@ -200,11 +200,34 @@ static void add_rule_names(const Changes *c, int place, Text *t) {
     }
 }
 
-static void add_place(const Changes *c, const Pictures *p, int k, Text *t) {
+/* The gain that was timed at a place, as some node of the original belongs to both; NULL: none was.
+   Positions in the file are those of the original only where nothing was inlined. */
+static const PlaceGain *gain_at(const Changes *c, int place) {
+    const RunStats *s = &c->r->stats;
+    for (int k = 0; k < s->nplace && !c->r->source.memory; k++)
+        for (int j = 0; j < s->place[k].nat; j++)
+            if (s->place[k].at[j] < c->side[0].n && c->side[0].v[s->place[k].at[j]].place == place)
+                return &s->place[k];
+    return NULL;
+}
+
+/* As a share of what all timed places gain. */
+static double gain_share(const Changes *c, const PlaceGain *g) {
+    double sum = 0;
+    for (int k = 0; k < c->r->stats.nplace; k++) sum += place_total(&c->r->stats.place[k]);
+    return sum > 0 ? place_total(g) / sum : 0;
+}
+
+static void add_place(const Changes *c, const Pictures *p, int k, int number, Text *t) {
     const Drawn *d = &p->drawn[k];
-    text_add(t, "<h3>%d.", k + 1);
+    const PlaceGain *g = gain_at(c, d->place);
+    text_add(t, "<h3>%d.", number);
     add_rule_names(c, d->place, t);
     if (d->count > 1) text_add(t, " &mdash; %d places like this", d->count);
+    if (g)
+        text_add(t, " &mdash; %.4f ms before, %.4f ms after on the target, %.0f %% of the gain%s",
+                 g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100,
+                 g->expected ? " (expected, not timed)" : "");
     text_add(t, "</h3>\n");
     if (d->first) page_pair(p, d->first, "", t);
     text_add(t, "<details><summary>%s</summary><p>",
@@ -228,12 +251,58 @@ static void add_list(const Changes *c, int side, Text *t) {
     text_add(t, "</ul></div>");
 }
 
+/* The drawn places, what gained most on the target first; those that were not timed as they come.
+ */
+static const int *by_gain(const Changes *c, const Pictures *p) {
+    int *order = ARENA_NEW(c->arena, int, p->n);
+    double *gain = ARENA_NEW(c->arena, double, p->n);
+    for (int k = 0; k < p->n; k++) {
+        const PlaceGain *g = gain_at(c, p->drawn[k].place);
+        const double own = g ? place_total(g) : 0;
+        int to = k;
+        for (; to > 0 && gain[to - 1] < own; to--)
+            order[to] = order[to - 1], gain[to] = gain[to - 1];
+        order[to] = k, gain[to] = own;
+    }
+    return order;
+}
+
+static void add_gains(const Changes *c, Text *t) {
+    const RunStats *s = &c->r->stats;
+    if (!s->nplace) return;
+    text_add(t, "<h2>What gained, the largest first</h2>\n<p class=cap>Each place by itself, timed "
+                "on the target with the nodes around it; the times are of one of several equal "
+                "places.</p>\n<table><tr><th>place, by first node</th><th class=n>count</th><th "
+                "class=n>ms before</th><th class=n>ms after</th><th class=n>share</th><th>rules"
+                "</th></tr>\n");
+    for (int k = 0; k < s->nplace; k++) {
+        const PlaceGain *g = &s->place[k];
+        text_add(t, "<tr><td>");
+        add_escaped(t, g->node);
+        text_add(t,
+                 "</td><td class=n>%d</td><td class=n>%.4f</td><td class=n>%.4f</td><td "
+                 "class=n>%.0f %%</td><td>",
+                 g->count, g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100);
+        add_escaped(t, g->rules);
+        text_add(t, "%s</td></tr>\n", g->expected ? " (expected, not timed)" : "");
+    }
+    text_add(t, "</table>\n");
+}
+
+static void add_headroom(const Changes *c, bool changed, Text *t) {
+    if (changed || !c->r->stats.headroom) return;
+    text_add(t, "<h2>Headroom</h2>\n<pre>");
+    add_escaped(t, c->r->stats.headroom);
+    text_add(t, "</pre>\n");
+}
+
 static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
     text_add(t, "<h2>What changed</h2>\n<p class=key><span class=gone>gone</span><span "
                 "class=new>new</span><span "
                 "class=changed>changed</span><span class=kept>as it was</span></p>\n");
     if (!p->n) text_add(t, "<p>Nothing.</p>\n");
-    for (int k = 0; k < p->n; k++) add_place(c, p, k, t);
+    const int *order = by_gain(c, p);
+    for (int k = 0; k < p->n; k++) add_place(c, p, order[k], k + 1, t);
     text_add(t, "<h2>The whole graphs</h2>\n");
     if (p->whole) {
         text_add(t, "<details><summary>both as pictures</summary>\n");
@@ -254,6 +323,8 @@ void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
     add_escaped(t, name);
     text_add(t, "</h1>\n");
     add_summary(c, changed, t);
+    if (changed) add_gains(c, t);
+    add_headroom(c, changed, t);
     add_pictures(c, p, t);
     add_operators(c, t);
     add_kinds(c, t);

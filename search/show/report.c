@@ -95,7 +95,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->source.model);
     if (changed) table_places(&r->stats, t);
-    text_add(t, "  %-22s %14s %14s\n", "operator", "ms before", "ms after");
+    text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
             text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
@@ -104,6 +104,8 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
              r->stats.flops_after / 1e9);
     line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
+    if (r->stats.sizes)
+        text_add(t, "  of the sizes given the least gain is at %s:\n", r->stats.sizes);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)
@@ -119,6 +121,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
         text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
+    if (!changed && r->stats.headroom) text_add(t, "%s", r->stats.headroom);
     if (r->source.memory)
         text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
                     "the nodes in them\n");

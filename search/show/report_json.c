@@ -103,6 +103,10 @@ static void json_places(const RunStats *s, bool changed, cJSON *o) {
     json_gains(o, "gains", s->ngain, s->gain);
     if (!changed && s->reason) cJSON_AddStringToObject(o, "reason", s->reason);
     else cJSON_AddNullToObject(o, "reason");
+    if (s->sizes) cJSON_AddStringToObject(o, "sizes", s->sizes);
+    else cJSON_AddNullToObject(o, "sizes");
+    if (!changed && s->headroom) cJSON_AddStringToObject(o, "headroom", s->headroom);
+    else cJSON_AddNullToObject(o, "headroom");
 }
 
 static void add_versions(const Run *r, cJSON *o) {

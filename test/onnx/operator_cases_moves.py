@@ -138,7 +138,16 @@ def gathernd(case):
 
 
 def scatterelements(case):
-    axis, reduction = int(case.draw("axis")), case.draw("reduction")
+    scatter_along(case, case.draw("reduction"))
+    case.attrs["reduction"] = case.onnx_attrs["reduction"]
+
+
+def scatteradd(case):
+    scatter_along(case, "add")
+
+
+def scatter_along(case, reduction):
+    axis = int(case.draw("axis"))
     index = [1 + case.below(n) for n in (3, 4, 5)]
     n = (3, 4, 5)[axis]
     # an index may be met twice only where updates are joined
@@ -147,25 +156,31 @@ def scatterelements(case):
         if reduction == "none"
         else case.integers(*index, low=-n, high=n)
     )
-    case.inputs, case.attrs = [case.tensor(3, 4, 5), lines.astype(np.int64), case.tensor(*index)], {
-        "axis": axis,
-        "reduction": reduction,
-    }
-    case.type, case.onnx_attrs = "ScatterElements", dict(case.attrs)
+    case.inputs = [case.tensor(3, 4, 5), lines.astype(np.int64), case.tensor(*index)]
+    case.attrs, case.onnx_attrs = {"axis": axis}, {"axis": axis, "reduction": reduction}
+    case.type = "ScatterElements"
 
 
 def scatternd(case):
-    case.attrs["reduction"] = case.draw("reduction")
+    scatter_places(case, case.draw("reduction"))
+    case.attrs = dict(case.onnx_attrs)
+
+
+def scatterndadd(case):
+    scatter_places(case, "add")
+
+
+def scatter_places(case, reduction):
     places = (
         case.random.sample(range(6), 4)
-        if case.attrs["reduction"] == "none"
+        if reduction == "none"
         else [case.below(6) for _ in range(4)]
     )
     index = np.array([[p // 3, p % 3 - 3 * case.below(2)] for p in places], np.int64)
     case.inputs, case.type, case.onnx_attrs = (
         [case.tensor(2, 3, 4), index, case.tensor(4, 4)],
         "ScatterND",
-        dict(case.attrs),
+        {"reduction": reduction},
     )
 
 

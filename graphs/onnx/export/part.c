@@ -15,6 +15,8 @@ typedef struct Part {
     Arena *a;
     Sizes sizes;
     const char **why;
+    const double *seconds; /* by node; NULL: not known */
+    double dearest;        /* of a node of the border */
     Constants constants;
     int *first, *user; /* nodes that read a name: user[first[id]] .. user[first[id + 1] - 1] */
     uint32_t nname;
@@ -93,6 +95,9 @@ static bool include(Part *p, int i, Role role, int hops) {
     return include_makers(p, i, hops);
 }
 
+/* A neighbour that takes much longer than what it surrounds would hide it. */
+static bool too_dear(const Part *p, int i) { return p->seconds && p->seconds[i] > p->dearest; }
+
 /* hops 0: only what has to come along. */
 static bool include_makers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
@@ -102,7 +107,7 @@ static bool include_makers(Part *p, int i, int hops) {
         const int j = from->index;
         if (is_operand(p, n->in[k])) {
             if (!include(p, j, OPERAND, 0)) return false;
-        } else if (hops && !has_subgraph(&p->m->node[j]) &&
+        } else if (hops && !too_dear(p, j) && !has_subgraph(&p->m->node[j]) &&
                    !include(p, j, BORDER, is_costly(p, j) ? 0 : hops - 1))
             return false;
     }
@@ -114,7 +119,8 @@ static bool include_readers(Part *p, int i, int hops) {
     for (int k = 0; k < n->x.nout && hops; k++)
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
             const int to = p->user[j];
-            if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE)
+            if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE ||
+                too_dear(p, to))
                 continue;
             if (!include(p, to, BORDER, 0) ||
                 !include_readers(p, to, is_costly(p, to) ? 0 : hops - 1))
@@ -236,9 +242,10 @@ static void put_file(Part *p, Pieces *file) {
         wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);
 }
 
-int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], Pieces *file, int **node,
-               const char **why) {
+int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, Pieces *file,
+               int **node, const char **why) {
     Part p = {.m = m, .a = a, .sizes = sizes, .why = why};
+    p.seconds = border.seconds, p.dearest = border.dearest;
     *why = NULL;
     p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);
     p.role = ARENA_NEW(a, uint8_t, m->nnode);

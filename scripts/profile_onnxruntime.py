@@ -1,0 +1,120 @@
+"""Says where ONNX Runtime spends the time of a model, by node of the file, and what the machine can
+do: what the search reads to know where it may gain, and what --headroom shows.
+
+Prints, on one thread, each time the least of some runs:
+    machine FLOPS BYTES     the most arithmetic and memory traffic a second that it reaches itself
+    node K SECONDS          node K of the file, from 0; nodes that were fused into it have none
+    other TYPE SECONDS      operators that it added, or that no node of the file is named by
+ONNX Runtime names what it fuses after one of the nodes, or after the value that comes out; nodes
+get a number as their name first, and of a fused chain the node of the kernel's operator counts.
+"""
+
+import argparse, collections, json, os, re, sys, tempfile, time
+import numpy, onnx
+from onnx_tools import Feed, add_feed_options, one_line, session, session_options
+
+RUNS, SECONDS = 9, 1.5
+NUMBERED = re.compile(r"isomer_(\d+)_")
+SUFFIX = "_kernel_time"
+CHAIN = 4  # nodes of a fused chain
+
+
+def numbered(path):
+    """The model with a number as each node's name, its nodes, and which makes each value."""
+    model = onnx.load(path)
+    for k, node in enumerate(model.graph.node):
+        node.name = f"isomer_{k}_"
+    makers = {name: k for k, node in enumerate(model.graph.node) for name in node.output if name}
+    return model.SerializeToString(), list(model.graph.node), makers
+
+
+def kernels(model, feed, threads):
+    """Of each kernel: its operator, its name, the least seconds."""
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = session_options(threads)
+        options.enable_profiling = True
+        options.profile_file_prefix = os.path.join(folder, "profile")
+        run = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        values, start = feed.draw(run.get_inputs()), time.process_time()
+        for done in range(RUNS):
+            run.run(None, values)
+            if done > 3 and time.process_time() - start > SECONDS:
+                break
+        with open(run.end_profiling(), encoding="utf-8") as file:
+            events = json.load(file)
+    least = {}
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith(SUFFIX):
+            key = event["args"]["op_name"], event["name"][: -len(SUFFIX)]
+            least[key] = min(event["dur"], least.get(key, event["dur"]))
+    return [(op, name, micros * 1e-6) for (op, name), micros in least.items()]
+
+
+def node_of(op, name, nodes, makers):
+    """The node of the file that a kernel stands for; None: it is named after none."""
+    number = NUMBERED.search(name)
+    last = int(number[1]) if number else makers.get(name.removesuffix("_nchwc"))
+    chain = last
+    for _ in range(CHAIN):
+        if chain is None or nodes[chain].op_type == op:
+            break
+        before = [makers[value] for value in nodes[chain].input if value in makers]
+        chain = next((k for k in before if nodes[k].op_type == op), before[0] if before else None)
+    return last if chain is None or nodes[chain].op_type != op else chain
+
+
+def least_seconds(run, values, threads):
+    clock, best = time.thread_time if threads == 1 else time.perf_counter, float("inf")
+    for _ in range(5):
+        start = clock()
+        run.run(None, values)
+        best = min(best, clock() - start)
+    return best
+
+
+def machine(threads):
+    """FLOP/s of a product of matrices that stay in the cache; bytes/s of a sum of two tensors that
+    do not."""
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+
+    def one(op, shape):
+        info = [helper.make_tensor_value_info(name, kind, shape) for name in "abc"]
+        graph = helper.make_graph([helper.make_node(op, ["a", "b"], ["c"])], op, info[:2], info[2:])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+        model.ir_version = 8
+        values = {name: numpy.ones(shape, numpy.float32) for name in "ab"}
+        return least_seconds(session(model.SerializeToString(), threads), values, threads)
+
+    n, many = 512, 1 << 23
+    return 2 * n**3 / one("MatMul", [n, n]), 3 * 4 * many / one("Add", [many])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("model", help="the ONNX file")
+    parser.add_argument("--threads", type=int, default=1)
+    add_feed_options(parser)
+    options = parser.parse_args()
+    model, listed, makers = numbered(options.model)
+    nodes, others = collections.Counter(), collections.Counter()
+    for op, name, seconds in kernels(model, Feed(options), options.threads):
+        k = node_of(op, name, listed, makers)
+        if k is None:
+            others[op] += seconds
+        else:
+            nodes[k] += seconds
+    print("machine %.6g %.6g" % machine(options.threads))
+    for k, seconds in sorted(nodes.items()):
+        print(f"node {k} {seconds:.9f}")
+    for op, seconds in others.most_common():
+        print(f"other {op} {seconds:.9f}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception as error:  # whatever the runtime refuses: there is no profile
+        print(one_line(error), file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,163 @@
+/* profile.c -- the helper profile-onnxruntime, its answer, and what the nodes would take if each
+   ran as fast as the machine computes or moves its data (the roofline). */
+#include "search/profile.h"
+#include "search/child.h"
+#include "search/cost.h"
+#include "search/helper.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 10 };
+#define SHOW_FROM 0.01 /* of the time lost in all: what a node loses, to be shown */
+
+/* ---- asking */
+
+static void read_line(Profile *p, const char *line) {
+    int node;
+    char type[100];
+    double a, b;
+    if (sscanf(line, "machine %lf %lf", &a, &b) == 2) p->flops = a, p->bytes = b;
+    else if (sscanf(line, "node %d %lf", &node, &a) == 2 && node >= 0 && node < p->n)
+        p->seconds[node] += a, p->total += a;
+    else if (sscanf(line, "other %99s %lf", type, &a) == 2) p->other += a, p->total += a;
+}
+
+static bool profile_known(Profile *p) {
+    return p->known = p->total > 0 && p->flops > 0 && p->bytes > 0;
+}
+
+/* ---- in the cost file: nodes that take no time have no entry */
+
+enum { KEPT_FLOPS = -3, KEPT_BYTES, KEPT_OTHER };
+
+static double *kept_at(Profile *p, int k) {
+    return k == KEPT_FLOPS   ? &p->flops
+           : k == KEPT_BYTES ? &p->bytes
+           : k == KEPT_OTHER ? &p->other
+                             : &p->seconds[k];
+}
+
+static const char *key_of(const Run *r, int k) {
+    return arena_format(r->arena, "%s profile %d", r->source.digest, k);
+}
+
+static bool look_up(const Run *r, const char *device, Profile *p) {
+    for (int k = KEPT_FLOPS; k < p->n; k++) {
+        double *x = kept_at(p, k);
+        if (!costdb_get(r->db, "target", device, key_of(r, k), x)) *x = 0;
+        p->total += k >= KEPT_OTHER ? *x : 0;
+        if (k == KEPT_FLOPS && *x <= 0) return false;
+    }
+    return profile_known(p);
+}
+
+static bool remember(const Run *r, const char *device, Profile *p) {
+    for (int k = KEPT_FLOPS; k < p->n; k++)
+        if (*kept_at(p, k) > 0 &&
+            !costdb_put(r->db, "target", device, key_of(r, k), *kept_at(p, k), r->error))
+            return false;
+    return true;
+}
+
+bool profile_target(Run *r, const char *path, const char *folder, const char *device, Profile *p) {
+    char *said, *helper = helper_find(r->arena, "profile-onnxruntime");
+    size_t size;
+    *p = (Profile){.n = model_stats(r->source.model).nodes};
+    if (!helper || !r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime")) return true;
+    p->seconds = ARENA_NEW(r->arena, double, p->n);
+    if (look_up(r, device, p) || r->o->frozen) return true;
+    CommandLine w = {.arena = r->arena};
+    words_add(&w, helper);
+    words_add(&w, path);
+    words_add(&w, arena_format(r->arena, "--threads=%d", r->o->threads > 1 ? r->o->threads : 1));
+    words_add_shapes(&w, &r->inputs);
+    if (!words_add_inputs(&w, &r->inputs, folder, 1, r->error)) return false;
+    if (child_run(r->arena, w.v, NULL, &said, &size)) return !run_cancelled(r);
+    p->total = p->other = 0;
+    for (const char *line = said; *line; line += *line == '\n') {
+        read_line(p, line);
+        line += strcspn(line, "\n");
+    }
+    if (!profile_known(p)) memset(p->seconds, 0, sizeof *p->seconds * (size_t)p->n);
+    return !run_cancelled(r) && (!p->known || remember(r, device, p));
+}
+
+double profile_nodes(const Profile *p, int n, const int node[]) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += p->seconds[node[k]];
+    return sum + p->other * n / (p->n > 0 ? p->n : 1);
+}
+
+/* ---- headroom */
+
+typedef struct Loss {
+    int node;
+    double least, lost; /* seconds */
+    const char *name, *type;
+} Loss;
+
+/* By node of the file: the least seconds that its arithmetic and its data take. */
+static Loss *least_times(const Run *r, const Profile *p) {
+    const RunSource *s = &r->source;
+    Loss *v = ARENA_NEW(r->arena, Loss, p->n);
+    const NodeList live = graph_live(r->w, r->arena, &s->original);
+    for (int k = 0; k < p->n; k++) v[k] = (Loss){.node = k, .name = "", .type = ""};
+    for (int k = 0; k < live.n; k++) {
+        const int at = model_node_index(s->model, live.v[k]);
+        const Node node = node_get(r->w, live.v[k]);
+        if (at < 0 || at >= p->n) continue;
+        v[at].least += cost_roofline(r->w, &node, s->sizes, p->flops, p->bytes);
+        v[at].name = model_node_name(s->model, live.v[k], &v[at].type);
+    }
+    return v;
+}
+
+static int by_loss(const void *a, const void *b) {
+    const double x = ((const Loss *)a)->lost, y = ((const Loss *)b)->lost;
+    return x < y ? 1 : x > y ? -1 : ((const Loss *)a)->node - ((const Loss *)b)->node;
+}
+
+static bool touched(const Places *p, int node) {
+    for (int k = 0; k < p->n; k++)
+        for (int j = 0; j < p->place[k].n; j++)
+            if (p->place[k].node[j] == node) return true;
+    return false;
+}
+
+static void add_losses(const Profile *p, const Places *places, const Loss v[], double lost,
+                       Text *t) {
+    text_add(t, "  %-34s %-18s %9s %9s %7s\n", "node that loses most", "operator", "ms", "least ms",
+             "of it");
+    for (int k = 0; k < p->n && k < SHOWN && v[k].lost > SHOW_FROM * lost; k++)
+        text_add(t, "  %-34.34s %-18.18s %9.4f %9.4f %5.1f %%%s\n", v[k].name ? v[k].name : "",
+                 v[k].type ? v[k].type : "", p->seconds[v[k].node] * 1e3, v[k].least * 1e3,
+                 v[k].lost / lost * 100,
+                 !places || touched(places, v[k].node) ? "" : "   no rule touches it");
+}
+
+void profile_headroom(const Run *r, const Profile *p, const Places *places, Text *t) {
+    double least = 0, lost = p->other, untouched = 0;
+    if (!p->known) return;
+    Loss *v = least_times(r, p);
+    for (int k = 0; k < p->n; k++) {
+        const double own = v[k].least < p->seconds[k] ? v[k].least : p->seconds[k];
+        least += own;
+        v[k].lost = p->seconds[k] - own;
+        lost += v[k].lost;
+        if (places && !touched(places, k)) untouched += v[k].lost;
+    }
+    qsort(v, (size_t)p->n, sizeof *v, by_loss);
+    text_add(t,
+             "  the original reaches %.0f %% of the machine's roofline (%.1f GFLOP/s, %.1f GB/s): "
+             "%.3f of %.3f ms are lost",
+             least / p->total * 100, p->flops / 1e9, p->bytes / 1e9, lost * 1e3, p->total * 1e3);
+    if (places)
+        text_add(t, ", %.0f %% of that in nodes that no rule touches", untouched / lost * 100);
+    text_add(t, "\n");
+    if (p->other > SHOW_FROM * lost)
+        text_add(t,
+                 "  %.3f ms are in operators that the target added, or fused under other names\n",
+                 p->other * 1e3);
+    add_losses(p, places, v, lost, t);
+}

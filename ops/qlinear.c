@@ -57,6 +57,34 @@ const Op op_qlinearleakyrelu = {"qlinearleakyrelu",    ONE,       "y",
                                 leakyrelu_attrs,       shape_one, .expand = expand_leakyrelu,
                                 .onnx = onnx_leakyrelu};
 
+/* opset:since13: the node says by which version of Softmax it was made; up to 12 it meant something
+   else. */
+static bool read_opset(Call *c, OnnxRead *r, int attr) {
+    (void)c, (void)attr;
+    return r->integer(r, "opset", 0) >= 13 ||
+           r->refuse(r, "it was made of a Softmax before opset 13");
+}
+static bool write_opset(Call *c, OnnxWrite *w, int attr) {
+    (void)c, (void)attr;
+    return w->integer(w, "opset", 13);
+}
+static const OnnxItem softmax_items[] = {{"opset", "since13", read_opset, write_opset}, {0}};
+static const char expand_softmax[] = OF_ONE("softmax %p axis=axis");
+static const AttrDef softmax_attrs[] = {{"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"}, {0}};
+static const char *shape_softmax(Call *c) {
+    return axis(c, 0, c->in[0]->dim.n) < 0 ? "axis out of range" : shape_one(c);
+}
+static const OnnxMap onnx_softmax[] = {
+    {"com.microsoft", "QLinearSoftmax", 1, 0, "axis opset:since13"}, {0}};
+const Op op_qlinearsoftmax = {"qlinearsoftmax",
+                              ONE,
+                              "y",
+                              softmax_attrs,
+                              shape_softmax,
+                              .expand = expand_softmax,
+                              .onnx = onnx_softmax,
+                              .items = softmax_items};
+
 /* The mean over all axes but the first two. */
 static const char *shape_mean(Call *c) {
     const char *why = single_one(c);

@@ -36,6 +36,17 @@ def qlinearleakyrelu(case):
     of_one(case, lambda x: np.where(x < 0, x * float(p) / float(q or 1), x))
 
 
+def qlinearsoftmax(case):
+    axis = int(case.draw("axis"))
+    case.attrs["axis"] = axis
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True)
+
+    of_one(case, softmax, factor=0.1)
+
+
 def qlinearglobalmean(case):
     shape = (2, 3, 4, 5)[: 3 + case.below(2)]
     of_one(case, lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True), shape)

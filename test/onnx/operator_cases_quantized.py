@@ -69,6 +69,32 @@ def qlinearmul(case):
     of_two(case, np.multiply, 1)
 
 
+def product(case, bias):
+    case.attrs = {name: case.draw(name) for name in ("alpha", "transA", "transB")}
+    p, _, q = case.attrs["alpha"].partition("/")
+    trans_a, trans_b = (case.attrs[name] == "yes" for name in ("transA", "transB"))
+    dtype = byte_type(case)
+    a, b = small(case, 3, 5, dtype=dtype), small(case, 5, 4, dtype=dtype)
+    (sa, za), (sb, zb), (to, shift) = (parameters(case, dtype) for _ in range(3))
+    if trans_b and case.below(2):
+        sb = case.tensor(4, low=0.01, high=0.1)
+        zb = np.full(4, zb, zb.dtype)
+    c = case.integers(4, low=-300, high=300, dtype=np.int32) if bias else None
+    left, right = real(a, sa, za), (b.astype("f8") - zb) * sb.astype("f8")
+    y = left @ right + (0 if c is None else c * float(sa) * sb.astype("f8"))
+    case.inputs = [a.T.copy() if trans_a else a, sa, za, b.T.copy() if trans_b else b, sb, zb, c]
+    case.inputs += [to, shift]
+    case.expected = [quantized(y * float(p) / float(q or 1), 1 / float(to), shift)]
+
+
+def qlineargemm(case):
+    product(case, False)
+
+
+def qlineargemmbias(case):
+    product(case, True)
+
+
 def qlinearconcat(case):
     dtype, axis = byte_type(case), int(case.draw("axis"))
     case.attrs["axis"] = axis

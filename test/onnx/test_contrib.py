@@ -91,3 +91,20 @@ def test_concat(tmp_path, dtype, axis):
     order = ["y_scale", "y_zero", "a", "a_scale", "a_zero", "b", "b_scale", "b_zero"]
     shapes = {"a": (2, 3, 4), "b": (2, 5, 4) if axis == 1 else (2, 3, 6)}
     compared(tmp_path, "QLinearConcat", dtype, shapes, given, order, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("columns", [False, True])
+def test_product(tmp_path, dtype, bias, columns):
+    given = scales(dtype, a=0.0517, b=0.0433, y=1.9 if dtype == "uint8" else 0.5)
+    if columns:
+        given["b_scale"] = numpy.array([0.04, 0.05, 0.01, 0.02], "float32")
+        given["b_zero"] = numpy.zeros(4, dtype)
+    if bias:
+        given["c"] = numpy.array([-700, 20, 9000, 0], "int32")
+    order = ["a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "c" if bias else None]
+    shapes = {"a": (6, 7), "b": (4, 7)}
+    compared(
+        tmp_path, "QGemm", dtype, shapes, given, order + ["y_scale", "y_zero"], transB=1, alpha=0.5
+    )

@@ -65,7 +65,7 @@ bool op_input_needed(const Op *op, int input) {
     int k = 0;
     for (const char *s = op->in; *(s += strspn(s, " ")); k++) {
         size_t length = strcspn(s, " ");
-        if (k == input) return s[length - 1] != '?';
+        if (k == input) return s[length - 1] != '?' && s[length - 1] != '.';
         s += length;
     }
     return false;

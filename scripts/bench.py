@@ -19,6 +19,7 @@ from onnx_tools import (
     Feed,
     add_feed_options,
     feed_options,
+    least_seconds,
     model_table,
     session,
     shape_options,
@@ -27,8 +28,6 @@ from onnx_tools import (
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "bench")
 SCRIPTS = os.path.join(ROOT, "scripts")
-TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)  # of run-model --repeat
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 COLUMNS = [
     ("model", "name"),
     ("nodes", "nodes"),
@@ -143,10 +142,7 @@ def own_times(row, paths, rounds):
                 ]
                 + options
             )
-            found = TIME.search(said)
-            if not found:
-                raise Failed("run-model says no time")
-            best[i] = min(best[i], float(found[1]) * UNITS[found[2]])
+            best[i] = min(best[i], least_seconds(said))
     return best
 
 
@@ -182,7 +178,7 @@ def bench(row, rounds, targets):
     def part(key, work):
         try:
             result[key] = work()
-        except Failed as failure:
+        except (Failed, ValueError) as failure:
             result["failures"].append(f"{key}: {failure}")
 
     def own():

@@ -12,11 +12,9 @@ import numpy, onnx, onnxruntime
 from onnx import helper, numpy_helper
 from bench_operator_cases import CASES
 from markdown_page import page, table
-from onnx_tools import ROOT, session
+from onnx_tools import ROOT, least_seconds, one_line, session
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
 TYPES |= {"i32": "int32", "i64": "int64", "bool": "bool"}
 ROUNDS, SECONDS = 4, 0.06  # of each program
@@ -83,10 +81,9 @@ def own(path, feed, repeat, threads):
     done = subprocess.run(
         command + ["--repeat", str(repeat)], capture_output=True, text=True, check=False
     )
-    found = TIME.search(done.stdout)
-    if done.returncode or not found:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "no time")
-    return max(float(found[1]) * UNITS[found[2]], 1e-7)
+    if done.returncode:
+        raise RuntimeError(one_line(done.stderr))
+    return max(least_seconds(done.stdout), 1e-7)
 
 
 def theirs(runner, feed, names, repeat):

@@ -13,13 +13,20 @@ import argparse, csv, datetime, math, os, platform, re, shlex, subprocess, sys, 
 import onnxruntime
 from bench import WORK, call, prepared
 from markdown_page import page, table
-from onnx_tools import ROOT, Feed, add_feed_options, model_table, one_line, session, shape_options
+from onnx_tools import (
+    ROOT,
+    Feed,
+    add_feed_options,
+    least_seconds,
+    model_table,
+    one_line,
+    session,
+    shape_options,
+)
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
-TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)  # of run-model --repeat
 STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){3}(\S+)")  # of run-model --profile
-UNITS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
 
 
@@ -35,8 +42,7 @@ class Ours:
 
     def round(self, repeat):
         _, _, text = call(self.command + ["--repeat", str(repeat)])
-        found = TIME.search(text)
-        return float(found[1]) * UNITS[found[2]]
+        return 1e3 * least_seconds(text)
 
 
 class OnnxRuntime:

@@ -129,6 +129,14 @@ def session(path, threads=1):
     )
 
 
+def least_seconds(text):
+    """The least time that `run-model --repeat` prints; ValueError if there is none."""
+    found = re.search(r"^time: least ([\d.]+) (s|ms|us)\b", text, re.M)
+    if not found:
+        raise ValueError("run-model says no time")
+    return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]]
+
+
 def one_line(error):
     return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
 

@@ -218,19 +218,19 @@ static View matrix(const View *v, int slot, int rows, int columns, int64_t n) {
     m.stride[0] = v->stride[rows], m.stride[1] = v->stride[columns];
     return m;
 }
-static bool add_product(Build *b, const Device *one, Attention *a, int part, int which,
+static bool add_product(Build *b, Device *one, Attention *a, int part, int which,
                         const View view[3], int ncode, const Scalar code[]) {
     const Step step = {.kind = S_GEMM, .nview = 3, .view = view, .ncode = ncode, .code = code};
     Kernel *product = &a->product[part][which];
     Build own = *b;
-    product->device = (Device *)(uintptr_t)one, product->arena = b->arena;
-    own.device = product->device;
+    product->device = one, product->arena = b->arena;
+    own.device = one;
     own.kernel = product, own.step = &step, own.weights = NULL, own.workspace = 0;
     if (!gemm_maker.choices(own.device, &step) || !gemm_maker.build(&own, 0, product)) return false;
     a->work[part][which] = build_bytes(b, own.workspace);
     return true;
 }
-static bool add_part(Build *b, const Device *one, Attention *a, int part, float scale) {
+static bool add_part(Build *b, Device *one, Attention *a, int part, float scale) {
     const View *key = &a->view[PRESENT_KEY], *value = &a->view[PRESENT_VALUE];
     const View scores = view_dense(0, DT_FLOAT, 2, (const int64_t[]){a->rows, a->total});
     View in = scores;

@@ -21,6 +21,7 @@ from onnx_tools import (
     feed_options,
     least_seconds,
     model_table,
+    prepared,
     session,
     shape_options,
 )
@@ -84,22 +85,6 @@ def call(command, limit=1800):
             f"{os.path.basename(command[0])} ended with {process.returncode}: {said[-300:]}"
         )
     return time.monotonic() - start, peak, said
-
-
-def prepared(row):
-    """The model to measure: fetched, and with random weights if it has none."""
-    path = subprocess.run(
-        [os.path.join(SCRIPTS, "fetch-models"), row["name"]],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    if not row["name"].startswith("light_"):
-        return path
-    target = os.path.join(WORK, row["name"])
-    if not os.path.exists(target):
-        call([os.path.join(SCRIPTS, "randomize-weights"), path, target, "1"])
-    return target
 
 
 def optimize(row, source, target, extra):
@@ -172,7 +157,7 @@ def nodes(path):
 
 
 def bench(row, rounds, targets):
-    name, source = row["name"][:-5], prepared(row)
+    name, source = row["name"][:-5], prepared(row, WORK)
     result = {"name": name, "nodes": nodes(source), "agrees": True, "failures": []}
 
     def part(key, work):

@@ -9,9 +9,9 @@ runtimes take turns and the least time of each counts: on a shared machine noise
 words, only models whose names contain one of them are run, and nothing is written.
 """
 
-import argparse, csv, datetime, math, os, platform, re, shlex, subprocess, sys, time
+import argparse, csv, datetime, math, os, platform, re, shlex, sys, time
 import onnxruntime
-from bench import WORK, call, prepared
+from bench import WORK, call
 from markdown_page import page, table
 from onnx_tools import (
     ROOT,
@@ -20,6 +20,7 @@ from onnx_tools import (
     least_seconds,
     model_table,
     one_line,
+    prepared,
     session,
     shape_options,
 )
@@ -104,7 +105,7 @@ def public():
         words = shape_options(row)
         for value in row["values"].split():
             words += ["--input", value] if value != "-" else []
-        yield row["name"], prepared(row), words
+        yield row["name"], prepared(row, WORK), words
 
 
 def costliest(ours):

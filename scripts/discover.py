@@ -20,9 +20,8 @@ import re
 import subprocess
 import sys
 
-from onnx_tools import model_table, shape_options
+from onnx_tools import ROOT, model_table, prepared, shape_options
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
 KEPT = os.path.join(ROOT, "rules/discovered")
@@ -43,25 +42,6 @@ def load(path):
         return json.load(file)
 
 
-def prepared(row):
-    """The model's file: fetched, and with random weights if it has none."""
-    scripts = os.path.join(ROOT, "scripts")
-    path = subprocess.run(
-        [os.path.join(scripts, "fetch-models"), row["name"]],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    target = os.path.join(WORK, row["name"])
-    if row["name"].startswith("light_"):
-        if not os.path.exists(target):
-            subprocess.run(
-                [os.path.join(scripts, "randomize-weights"), path, target, "1"], check=True
-            )
-        return target
-    return path
-
-
 def questions(rows, operators):
     """One file of questions for each model."""
     files = []
@@ -70,7 +50,7 @@ def questions(rows, operators):
         if not os.path.exists(out):
             run(
                 "discover-rules",
-                prepared(row),
+                prepared(row, WORK),
                 *shape_options(row),
                 "--list",
                 "--operators",
@@ -142,7 +122,7 @@ def timed(row, rules, options, name):
     report = os.path.join(WORK, f"{row['name']}.{name}.json")
     if not os.path.exists(report):
         code = subprocess.run(
-            [os.path.join(BUILD, "optimize-model"), prepared(row), "--dry-run", "-q"]
+            [os.path.join(BUILD, "optimize-model"), prepared(row, WORK), "--dry-run", "-q"]
             + ["--rules", rules, "--effort", options.effort, "--report", report]
             + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
             + (["--measure-with", options.target] if options.target != "isomer" else [])

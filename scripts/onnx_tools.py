@@ -8,7 +8,7 @@ drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on t
 input's name only, so that two models with the same inputs get the same values.
 """
 
-import csv, os, re, zlib
+import csv, os, re, subprocess, zlib
 import numpy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -146,6 +146,23 @@ def model_table():
     with open(os.path.join(ROOT, "scripts", "models.tsv"), encoding="utf-8") as file:
         rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
         return [row for row in rows if row["name"].endswith(".onnx")]
+
+
+def prepared(row, folder):
+    """The file of a model of the table: fetched; in `folder` with random weights if it has none."""
+    scripts = os.path.join(ROOT, "scripts")
+    path = subprocess.run(
+        [os.path.join(scripts, "fetch-models"), row["name"]],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    if not row["name"].startswith("light_"):
+        return path
+    target = os.path.join(folder, row["name"])
+    if not os.path.exists(target):
+        subprocess.run([os.path.join(scripts, "randomize-weights"), path, target, "1"], check=True)
+    return target
 
 
 def shape_options(row):

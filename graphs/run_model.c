@@ -291,12 +291,11 @@ static bool choose_kernels(ModelRun *r) {
 }
 
 static bool make_plan(ModelRun *r) {
-    r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
+    r->plan = plan_build_for(&r->open, r->w, r->arena, r->graph, r->sizes, NULL, r->error);
     if (!r->plan) {
         *r->error = (Error){.kind = E_NONE};
         return report_obstacle(r, plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error));
     }
-    if (device_channels_last(&r->open)) plan_channels_last(r->w, r->plan, NULL);
     return choose_kernels(r);
 }
 

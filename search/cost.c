@@ -129,10 +129,9 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
     Graph cut;
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut)
-                  ? plan_build(c->w, a, &cut, c->sizes, &ignored)
+                  ? plan_build_for(&c->open, c->w, a, &cut, c->sizes,
+                                   loose_inputs(a, g, part, cut.nin), &ignored)
                   : NULL;
-    if (p && device_channels_last(&c->open))
-        plan_channels_last(c->w, p, loose_inputs(a, g, part, cut.nin));
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
@@ -247,9 +246,8 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
 /* The same plan as run-model makes, so that what is timed is what will run. */
 static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) {
     Text t = text_new(x->arena);
-    x->plan = plan_build(g->w, x->arena, g->graph, g->sizes, e);
+    x->plan = plan_build_for(&c->open, g->w, x->arena, g->graph, g->sizes, NULL, e);
     if (!x->plan) return false;
-    if (device_channels_last(&c->open)) plan_channels_last(g->w, x->plan, NULL);
     x->predicted = choose_plan(c->chooser, g->w->scratch, x->plan);
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);

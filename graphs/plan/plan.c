@@ -104,7 +104,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
 
 /* ---- slots */
 
-static int add_slot(PlanBuild *b, Slot slot) {
+int plan_slot(PlanBuild *b, Slot slot) {
     Plan *p = b->plan;
     ARENA_GROW(b->arena, p->slot, b->room_slots, p->nslot + 1);
     p->slot[p->nslot] = slot;
@@ -149,7 +149,7 @@ static bool place_value(Lowering *l, Value v, View *out) {
         *out = part;
     } else {
         out->slot =
-            add_slot(&l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
+            plan_slot(&l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
     }
     *view_of(l, v) = *out;
     return true;
@@ -162,7 +162,7 @@ static bool place_inputs(Lowering *l) {
         Value v = l->graph->in[k];
         l->b.at = value_node(l->b.w, v);
         if (!dense_view(&l->b, v, &in[k])) return false;
-        in[k].slot = add_slot(&l->b, (Slot){view_bytes(&in[k]), v, NULL, k, -1, -1});
+        in[k].slot = plan_slot(&l->b, (Slot){view_bytes(&in[k]), v, NULL, k, -1, -1});
         *view_of(l, v) = in[k];
     }
     p->nin = l->graph->nin;
@@ -173,7 +173,7 @@ static bool place_inputs(Lowering *l) {
 static bool place_constant(Lowering *l, Value v, const void *bytes) {
     View view;
     if (!dense_view(&l->b, v, &view)) return false;
-    view.slot = add_slot(&l->b, (Slot){view_bytes(&view), v, bytes, -1, -1, -1});
+    view.slot = plan_slot(&l->b, (Slot){view_bytes(&view), v, bytes, -1, -1, -1});
     *view_of(l, v) = view;
     return true;
 }
@@ -204,7 +204,7 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
     if (!sig_lower(&steps, n->sig, in, out))
         return plan_fail(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.nrooms; k++)
-        add_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
+        plan_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
     return true;
 }
@@ -240,7 +240,7 @@ static bool finish_outputs(Lowering *l) {
         l->b.at = value_node(l->b.w, g->out[k]);
         if (l->b.plan->slot[from.slot].output != k || l->b.plan->slot[from.slot].value != v) {
             if (!dense_view(&l->b, v, &to)) return false;
-            to.slot = add_slot(&l->b, (Slot){view_bytes(&to), v, NULL, -1, k, -1});
+            to.slot = plan_slot(&l->b, (Slot){view_bytes(&to), v, NULL, -1, k, -1});
             add_step(&l->b,
                      &(Step){.kind = S_COPY,
                              .nview = 2,
@@ -346,6 +346,7 @@ static bool prepare_values(Lowering *l) {
 static bool plan_all(Lowering *l) {
     if (!prepare_values(l) || !lower_all(l)) return false;
     if (find_homes(l) && !lower_all(l)) return false;
+    if (l->b.device) plan_int8(&l->b);
     plan_fuse(&l->b);
     charge(&l->b);
     plan_once(&l->b);
@@ -354,11 +355,11 @@ static bool plan_all(Lowering *l) {
 }
 
 /* 0 when planned, else the node that could not be. */
-static NodeId plan_new(World *w, Arena *a, const Graph *g, Sizes sizes, Plan **plan, Error *e) {
-    Lowering l = {
-        .b = {.w = w, .arena = a, .sizes = sizes, .error = e, .plan = ARENA_NEW(a, Plan, 1)},
-        .graph = g,
-        .scratch = w->scratch};
+static NodeId plan_new(const OpenDevice *device, World *w, Arena *a, const Graph *g, Sizes sizes,
+                       Plan **plan, Error *e) {
+    Lowering l = {.b = {w, a, sizes, e, .plan = ARENA_NEW(a, Plan, 1), .device = device},
+                  .graph = g,
+                  .scratch = w->scratch};
     ArenaMark mark = arena_mark(w->scratch);
     bool done = plan_all(&l);
     arena_reset(w->scratch, mark);
@@ -368,11 +369,19 @@ static NodeId plan_new(World *w, Arena *a, const Graph *g, Sizes sizes, Plan **p
 
 NodeId plan_obstacle(World *w, Arena *a, const Graph *g, Sizes sizes, Error *e) {
     Plan *plan;
-    return plan_new(w, a, g, sizes, &plan, e);
+    return plan_new(NULL, w, a, g, sizes, &plan, e);
 }
 
 Plan *plan_build(World *w, Arena *a, const Graph *g, Sizes sizes, Error *e) {
     Plan *plan;
-    plan_new(w, a, g, sizes, &plan, e);
+    plan_new(NULL, w, a, g, sizes, &plan, e);
+    return plan;
+}
+
+Plan *plan_build_for(const OpenDevice *device, World *w, Arena *a, const Graph *g, Sizes sizes,
+                     const bool loose[], Error *e) {
+    Plan *plan;
+    plan_new(device, w, a, g, sizes, &plan, e);
+    if (plan && device_channels_last(device)) plan_channels_last(w, plan, loose);
     return plan;
 }

@@ -5,7 +5,7 @@
 #ifndef ISOMER_PLAN_H
 #define ISOMER_PLAN_H
 #include "graphs/graph.h"
-#include "ops/backend/isomer_backend.h"
+#include "ops/backend/backend.h"
 
 typedef struct Slot {
     int64_t bytes;
@@ -32,10 +32,12 @@ typedef struct Plan {
 /* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no
    kernel). The plan lives in the arena. */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
+/* The same with what the device has algorithms for: 8-bit integers, channels last. */
+Plan *plan_build_for(const OpenDevice *, World *, Arena *, const Graph *, Sizes, const bool loose[],
+                     Error *);
 /* Lays what convolutions read and write channels last where that is possible: for back ends that
-   say so (device_channels_last). Anywhere between building and running. loose (NULL: none): the
-   inputs that may lie so too, and then outputs may as well, which is for pricing a part of a larger
-   plan. */
+   say so (device_channels_last), as plan_build_for does. loose (NULL: none): the inputs that may
+   lie so too, and then outputs may as well, which is for pricing a part of a larger plan. */
 void plan_channels_last(World *, Plan *, const bool loose[]);
 /* The first node that keeps it from being built, with the reason; 0: none. */
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *);

@@ -11,8 +11,16 @@ typedef struct PlanBuild {
     NodeId at; /* the graph's node being planned: what an error names */
     int room_slots, room_steps;
     Plan *plan;
+    const OpenDevice *device; /* what it is planned for; NULL: any */
 } PlanBuild;
 
+/* Products of what was just dequantized become products of 8-bit integers where the device has an
+   algorithm for them. Before plan_fuse. */
+void plan_int8(PlanBuild *);
+/* The step multiplies 8-bit integers: an accumulator of int32. */
+bool step_is_int8(const Step *);
+/* A new slot; returns its number. */
+int plan_slot(PlanBuild *, Slot);
 /* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
    Steps that became part of another are removed. */
 void plan_fuse(PlanBuild *);

@@ -9,9 +9,10 @@
 
    kind       views                               params and meaning
    S_GEMM     y[..,m,n] a[..,m,k] b[..,k,n]       -; all of one rank >= 2; batch axes broadcast by
-                                                  stride 0
+                                                  stride 0. Of 8-bit integers: the zero point of a
    S_CONV     y[n,o,i..] x[n,c,h..] w[o,c/g,k..]  group, then per spatial axis strides, pads
-                                                  (begin.. end..), dilations
+                                                  (begin.. end..), dilations. Of 8-bit integers:
+                                                  then the zero point of x
    S_POOL     y[n,c,i..] x[n,c,h..]               PoolKind, then per spatial axis kernel, strides,
                                                   pads (begin.. end..), dilations; then 1 if the
                                                   average divides by the cells of the padded input
@@ -46,7 +47,10 @@
    and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
    a kernel fuses into its convolution or product, need not. An epilogue that begins with the round
    of its accumulator says that the sums are whole numbers which float holds: Winograd's algorithm
-   is no way to compute them. S_EWISE may work in place: y may be the same view as an input. */
+   is no way to compute them. GEMM and CONV with a zero point are of uint8 or int8 (view 1) and int8
+   (view 2): sums of (x - zero) * w, exact in int32, the type of their accumulator; what padding
+   holds is zero. They are planned only for a back end that has an algorithm for them. S_EWISE may
+   work in place: y may be the same view as an input. */
 #ifndef ISOMER_BACKEND_API_H
 #define ISOMER_BACKEND_API_H
 #include <stddef.h>

@@ -317,6 +317,8 @@ static bool gemm_possible(const Device *d, const Step *s) {
     return d->blas || exact_sums(s);
 }
 static int gemm_choices(const Device *d, const Step *s) {
+    if (step_int8(s))
+        return sizes_fit(&s->view[0], &s->view[1], &s->view[2]) ? int8_choices(d, s) : 0;
     return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
 }
 /* Cut along the batch, or the rows, or the columns. */
@@ -330,6 +332,7 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
 /* oneDNN's algorithm first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
+    if (step_int8(b->step)) return int8_build(b, choice, k);
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
     if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
         if (split_gemm(b, dnn_gemm_build, true, k)) return true;

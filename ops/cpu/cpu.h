@@ -221,6 +221,11 @@ typedef struct Maker {
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
     copy_maker, softmax_maker, sample_maker, loop_maker, op_maker;
 
+/* ---- int8.c: convolutions and products of 8-bit integers (isomer_backend.h) */
+bool step_int8(const Step *);
+int int8_choices(const Device *, const Step *);
+Make int8_build;
+
 /* ---- team.c */
 /* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
 Team *team_new(int threads, char *why, size_t n);
@@ -289,5 +294,8 @@ bool dnn_conv_build(Build *, DnnAlgorithm, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);
 bool dnn_pool_build(Build *, int choice, Kernel *);
 int dnn_gemm_choices(const Device *, const Step *);
+/* Whether oneDNN has an exact and fast algorithm for a step of 8-bit integers (step_int8). */
+bool dnn_int8_possible(const Device *, const Step *);
+bool dnn_int8_build(Build *, Kernel *);
 bool dnn_gemm_build(Build *, int choice, Kernel *);
 #endif

@@ -181,6 +181,15 @@ Layout chain_layout(Build *b, Chain *c, Layout like, dnnl_format_tag_t tag) {
     if (!like || c->nlayout == MAX_LAYOUTS) return NULL;
     return chain_keep(c, layout_tagged(b->scratch, like, tag));
 }
+static dnnl_data_type_t data_type(int dtype) {
+    return dtype == DT_UINT8   ? dnnl_u8
+           : dtype == DT_INT8  ? dnnl_s8
+           : dtype == DT_INT32 ? dnnl_s32
+                               : dnnl_f32;
+}
+Layout any_layout(Build *b, Chain *c, Layout like) {
+    return chain_layout(b, c, like, dnnl_format_tag_any);
+}
 static Layout describe_view(Build *b, Chain *c, const View *v) {
     dnnl_dims_t dim, stride;
     for (int i = 0; i < v->rank; i++) {
@@ -188,7 +197,7 @@ static Layout describe_view(Build *b, Chain *c, const View *v) {
         dim[i] = v->dim[i], stride[i] = v->stride[i];
     }
     if (c->nlayout == MAX_LAYOUTS) return NULL;
-    return chain_keep(c, layout_strided(b->scratch, v->rank, dim, stride));
+    return chain_keep(c, layout_strided(b->scratch, v->rank, dim, stride, data_type(v->dtype)));
 }
 /* Axes of length 1 may carry any stride in a View: here they get the one a dense view would
    have. */
@@ -205,7 +214,7 @@ bool output_at(Build *b, Chain *c, const View *v, Input *in) {
     *in = (Input){.view = plain_view(v)};
     return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
-bool known_input(Build *b, Chain *c, const View *dense, const float *known, Input *in) {
+bool known_input(Build *b, Chain *c, const View *dense, const void *known, Input *in) {
     *in = (Input){.view = plain_view(dense), .known = known};
     in->view.slot = SLOT_SCRATCH;
     return (in->md = describe_view(b, c, &in->view)) != NULL;
@@ -214,21 +223,24 @@ static bool operand_input(Build *b, Chain *c, const Operand *o, Input *in) {
     *in = (Input){.view = plain_view(&o->view), .copy = o->copy, .known = o->constant};
     return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
-bool input_of(Build *b, Chain *c, int index, const View *as, Input *in) {
+bool typed_input_of(Build *b, Chain *c, int index, const View *as, int dtype, Input *in) {
     *in = (Input){.view = plain_view(as)};
-    if (as->dtype == DT_FLOAT && (in->md = describe_view(b, c, &in->view))) {
+    if (as->dtype == dtype && (in->md = describe_view(b, c, &in->view))) {
         if (b->weights && b->weights[index])
-            in->known = (const float *)b->weights[index] + in->view.offset;
+            in->known = (const char *)b->weights[index] + in->view.offset * dtype_size(dtype);
         return true;
     }
     Operand o;
-    return operand_pack_as(b, index, as, DT_FLOAT, &o) && operand_input(b, c, &o, in);
+    return operand_pack_as(b, index, as, dtype, &o) && operand_input(b, c, &o, in);
 }
-bool packed_input_of(Build *b, Chain *c, int index, Input *in) {
+bool input_of(Build *b, Chain *c, int index, const View *as, Input *in) {
+    return typed_input_of(b, c, index, as, DT_FLOAT, in);
+}
+bool packed_input_of(Build *b, Chain *c, int index, int dtype, Input *in) {
     const View *v = &b->step->view[index];
     Operand o;
-    if (v->dtype == DT_FLOAT && view_is_packed(v)) return input_of(b, c, index, v, in);
-    return operand_packed(b, index, v, DT_FLOAT, &o) && operand_input(b, c, &o, in);
+    if (v->dtype == dtype && view_is_packed(v)) return typed_input_of(b, c, index, v, dtype, in);
+    return operand_packed(b, index, v, dtype, &o) && operand_input(b, c, &o, in);
 }
 
 /* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered
@@ -264,6 +276,9 @@ dnnl_primitive_attr_t make_attributes(const Fused *f) {
     return attr;
 }
 
+bool is_reference(const_dnnl_primitive_desc_t pd) {
+    return strncmp(implementation(pd), "ref", 3) == 0;
+}
 const char *implementation(const_dnnl_primitive_desc_t pd) {
     const char *name = NULL;
     if (!pd || dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
@@ -295,18 +310,20 @@ bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, const Input
     return ok;
 }
 
-Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
+Chain *chain_typed(Build *b, Kernel *k, bool fused, int dtype, TailShape shape, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
     c->stream = c->dnn->stream[b->part];
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
     b->passing = true;
-    if (!(fused ? tail_plain(b, DT_FLOAT, shape, &c->tail)
-                : tail_new(b, DT_FLOAT, shape, &c->tail)))
+    if (!(fused ? tail_plain(b, dtype, shape, &c->tail) : tail_new(b, dtype, shape, &c->tail)))
         return NULL;
     if (output_at(b, c, &c->tail.into, y)) return c;
     return build_fail(b, "oneDNN cannot write views with these strides"), NULL;
+}
+Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
+    return chain_typed(b, k, fused, DT_FLOAT, shape, y);
 }
 bool chain_end(Build *b, Kernel *k, bool ok) {
     Chain *c = k->self;

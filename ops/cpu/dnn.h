@@ -1,7 +1,8 @@
 /* dnn.h -- what the files of oneDNN share. dnn.c has the device, chains of primitives and operands,
-   dnn_steps.c the steps. What the major versions spell differently is declared here and defined in
-   dnn_2.c and dnn_3.c, of which the Makefile takes the one that fits the header installed; where
-   there is none it takes dnn_none.c in place of all of them. */
+   dnn_steps.c the steps of floats, dnn_int8.c those of 8-bit integers. What the major versions
+   spell differently is declared here and defined in dnn_2.c and dnn_3.c, of which the Makefile
+   takes the one that fits the header installed; where there is none it takes dnn_none.c in place of
+   all of them. */
 #ifndef ISOMER_DNN_H
 #define ISOMER_DNN_H
 #include "ops/cpu/cpu.h"
@@ -56,9 +57,11 @@ typedef struct Input {
 
 /* ---- dnn_2.c, dnn_3.c */
 extern const bool dnn_has_winograd; /* for float32 */
-/* Of float32, by strides in elements; by a tag, with the sizes of another one. NULL: oneDNN has no
+extern const bool dnn_has_int8;     /* quantization_attributes works */
+/* By strides in elements; by a tag, with the sizes and the type of another one. NULL: oneDNN has no
    such layout. To be freed; what version 2 makes is in the arena. */
-Layout layout_strided(Arena *, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride);
+Layout layout_strided(Arena *, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
+                      dnnl_data_type_t);
 Layout layout_tagged(Arena *, Layout like, dnnl_format_tag_t);
 void layout_free(Layout);
 int layout_rank(Layout);
@@ -67,6 +70,15 @@ size_t layout_reach(Layout);
 /* Equal for equal layouts only; false: there is no telling. */
 bool layout_digest(Layout, char key[33]);
 dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, float beta);
+/* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], c along
+   the axes of mask; zero points of the input and, added last, of the result. scale NULL: 1. */
+typedef struct Quantization {
+    const float *scale;
+    int64_t nscale;
+    int mask;
+    int32_t x_zero, y_zero;
+} Quantization;
+dnnl_status_t quantization_attributes(dnnl_primitive_attr_t, const Quantization *);
 /* The step as oneDNN takes it: pads before and after, dilations counted from 0; kernel is read for
    pooling only. */
 typedef struct Windows {
@@ -84,6 +96,8 @@ dnnl_primitive_desc_t describe_gemm(dnnl_engine_t, Layout x, Layout w, Layout bi
 /* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the
    output's description. NULL: build_fail was called. */
 Chain *chain_new(Build *, Kernel *, bool fused, TailShape, Input *y);
+/* The same with what the primitive writes being of that type. */
+Chain *chain_typed(Build *, Kernel *, bool fused, int dtype, TailShape, Input *y);
 /* Ends it either way; returns ok, and false after build_fail. */
 bool chain_end(Build *, Kernel *, bool ok);
 /* Links the primitive c->pd with its inputs, weights and one output. w and bias may be NULL. */
@@ -93,14 +107,27 @@ Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such
    strides or the type is a 16-bit float. */
 bool input_of(Build *, Chain *, int index, const View *as, Input *);
+/* The same as elements of that type. */
+bool typed_input_of(Build *, Chain *, int index, const View *as, int dtype, Input *);
 /* The same, packed if it is not: oneDNN's fast algorithms refuse images with gaps. */
-bool packed_input_of(Build *, Chain *, int index, Input *);
+bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
 /* One whose contents are known, and lie densely. */
-bool known_input(Build *, Chain *, const View *dense, const float *known, Input *);
+bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);
 /* Where it lies in `view`, with nothing packed. */
 bool output_at(Build *, Chain *, const View *, Input *);
 /* With the fused epilogue's activations; NULL: no memory. */
 dnnl_primitive_attr_t make_attributes(const Fused *);
+/* A layout that oneDNN chooses, of the sizes and the type of another one. */
+Layout any_layout(Build *, Chain *, Layout like);
+/* The pads at the ends that make oneDNN's formula give exactly the output's size. param: of the
+   step, behind the groups. */
+Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
+                      const int64_t *param);
+/* Every window of the step reads a place of the image. */
+bool windows_read(const Step *);
+/* o, c/g, k.. as oneDNN has it where there are several groups: g, o/g, c/g, k.. */
+View grouped_weights(const View *w, int64_t group);
+bool is_reference(const_dnnl_primitive_desc_t);
 /* The name that oneDNN gives to what it chose; "" for NULL. */
 const char *implementation(const_dnnl_primitive_desc_t);
 #endif

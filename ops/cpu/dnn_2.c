@@ -3,18 +3,18 @@
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 
-const bool dnn_has_winograd = true;
+const bool dnn_has_winograd = true, dnn_has_int8 = true;
 
-Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride) {
+Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
+                      dnnl_data_type_t type) {
     dnnl_memory_desc_t *md = ARENA_NEW(arena, dnnl_memory_desc_t, 1);
-    const bool ok =
-        dnnl_memory_desc_init_by_strides(md, rank, dim, dnnl_f32, stride) == dnnl_success;
+    const bool ok = dnnl_memory_desc_init_by_strides(md, rank, dim, type, stride) == dnnl_success;
     return ok ? md : NULL;
 }
 Layout layout_tagged(Arena *arena, Layout like, dnnl_format_tag_t tag) {
     dnnl_memory_desc_t *md = ARENA_NEW(arena, dnnl_memory_desc_t, 1);
-    const bool ok =
-        dnnl_memory_desc_init_by_tag(md, like->ndims, like->dims, dnnl_f32, tag) == dnnl_success;
+    const bool ok = dnnl_memory_desc_init_by_tag(md, like->ndims, like->dims, like->data_type,
+                                                 tag) == dnnl_success;
     return ok ? md : NULL;
 }
 void layout_free(Layout md) { (void)md; }
@@ -23,7 +23,8 @@ size_t layout_reach(Layout md) {
     int64_t last = 0;
     for (int i = 0; i < md->ndims; i++)
         last += (md->dims[i] - 1) * md->format_desc.blocking.strides[i];
-    return (size_t)(last + 1) * sizeof(float);
+    const bool bytes = md->data_type == dnnl_u8 || md->data_type == dnnl_s8;
+    return (size_t)(last + 1) * (bytes ? 1 : sizeof(float));
 }
 /* oneDNN sets every byte of a descriptor that it makes. */
 bool layout_digest(Layout md, char key[33]) {
@@ -34,6 +35,17 @@ bool layout_digest(Layout md, char key[33]) {
 dnnl_status_t append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha,
                                 float beta) {
     return dnnl_post_ops_append_eltwise(ops, 1.0f, kind, alpha, beta);
+}
+
+static dnnl_status_t set_zero(dnnl_primitive_attr_t attr, int argument, int32_t zero) {
+    return zero ? dnnl_primitive_attr_set_zero_points(attr, argument, 1, 0, &zero) : dnnl_success;
+}
+dnnl_status_t quantization_attributes(dnnl_primitive_attr_t attr, const Quantization *q) {
+    dnnl_status_t status = dnnl_success;
+    if (q->scale)
+        status = dnnl_primitive_attr_set_output_scales(attr, q->nscale, q->mask, q->scale);
+    if (status == dnnl_success) status = set_zero(attr, DNNL_ARG_SRC, q->x_zero);
+    return status == dnnl_success ? set_zero(attr, DNNL_ARG_DST, q->y_zero) : status;
 }
 
 static dnnl_primitive_desc_t describe(const void *operation, dnnl_engine_t engine,

@@ -4,14 +4,20 @@
 #include "ops/cpu/dnn.h"
 #include <string.h>
 
-const bool dnn_has_winograd = false;
+const bool dnn_has_winograd = false, dnn_has_int8 = false;
 
-Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride) {
+Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
+                      dnnl_data_type_t type) {
     (void)arena;
     dnnl_memory_desc_t md = NULL;
     const bool ok =
-        dnnl_memory_desc_create_with_strides(&md, rank, dim, dnnl_f32, stride) == dnnl_success;
+        dnnl_memory_desc_create_with_strides(&md, rank, dim, type, stride) == dnnl_success;
     return ok ? md : NULL;
+}
+static dnnl_data_type_t layout_type(Layout md) {
+    dnnl_data_type_t type = dnnl_f32;
+    dnnl_memory_desc_query(md, dnnl_query_data_type, &type);
+    return type;
 }
 static const int64_t *layout_line(Layout md, dnnl_query_t what) {
     const dnnl_dims_t *line = NULL;
@@ -23,7 +29,7 @@ Layout layout_tagged(Arena *arena, Layout like, dnnl_format_tag_t tag) {
     dnnl_memory_desc_t md = NULL;
     const bool ok =
         dnnl_memory_desc_create_with_tag(&md, layout_rank(like), layout_line(like, dnnl_query_dims),
-                                         dnnl_f32, tag) == dnnl_success;
+                                         layout_type(like), tag) == dnnl_success;
     return ok ? md : NULL;
 }
 void layout_free(Layout md) { dnnl_memory_desc_destroy((dnnl_memory_desc_t)(uintptr_t)md); }
@@ -39,10 +45,11 @@ size_t layout_reach(Layout md) {
                   *stride = layout_line(md, dnnl_query_strides);
     int64_t last = 0;
     for (int i = 0; i < layout_rank(md); i++) last += (dim[i] - 1) * stride[i];
-    return (size_t)(last + 1) * sizeof(float);
+    const bool bytes = layout_type(md) == dnnl_u8 || layout_type(md) == dnnl_s8;
+    return (size_t)(last + 1) * (bytes ? 1 : sizeof(float));
 }
-/* Versions before 3.4 cannot write a descriptor down: a blocked layout of float32 is what these
-   queries say; others are oneDNN's secret. */
+/* Versions before 3.4 cannot write a descriptor down: a blocked layout is what these queries say;
+ * others are oneDNN's secret. */
 bool layout_digest(Layout md, char key[33]) {
     static const dnnl_query_t line[] = {dnnl_query_dims, dnnl_query_padded_dims,
                                         dnnl_query_padded_offsets, dnnl_query_strides},
@@ -55,7 +62,8 @@ bool layout_digest(Layout md, char key[33]) {
         kind != dnnl_blocked)
         return false;
     memset(all, 0, sizeof all);
-    all[0][0] = rank, all[1][0] = blocks, all[2][0] = (int64_t)dnnl_memory_desc_get_size(md);
+    all[0][0] = rank, all[0][1] = layout_type(md), all[1][0] = blocks,
+    all[2][0] = (int64_t)dnnl_memory_desc_get_size(md);
     for (int i = 0; i < LINES + BLOCKS; i++) {
         const int64_t *values = layout_line(md, i < LINES ? line[i] : block[i - LINES]);
         const int n = i < LINES ? rank : blocks;
@@ -66,6 +74,10 @@ bool layout_digest(Layout md, char key[33]) {
     return true;
 }
 
+/* Scales and zero points are arguments of a run in version 3. */
+dnnl_status_t quantization_attributes(dnnl_primitive_attr_t attr, const Quantization *q) {
+    return (void)attr, (void)q, dnnl_unimplemented;
+}
 dnnl_status_t append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha,
                                 float beta) {
     return dnnl_post_ops_append_eltwise(ops, kind, alpha, beta);

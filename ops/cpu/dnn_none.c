@@ -23,6 +23,8 @@ int dnn_pool_choices(const Device *d, const Step *s) { return (void)d, (void)s, 
 bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     return (void)choice, (void)k, build_fail(b, "built without oneDNN");
 }
+bool dnn_int8_possible(const Device *d, const Step *s) { return (void)d, (void)s, false; }
+bool dnn_int8_build(Build *b, Kernel *k) { return (void)k, build_fail(b, "built without oneDNN"); }
 int dnn_gemm_choices(const Device *d, const Step *s) { return (void)d, (void)s, 0; }
 bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     return (void)choice, (void)k, build_fail(b, "built without oneDNN");

@@ -21,15 +21,11 @@ static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, I
     return input_of(b, c, f->bias, &line, in);
 }
 
-static Layout any_layout(Build *b, Chain *c, Layout like) {
-    return chain_layout(b, c, like, dnnl_format_tag_any);
-}
-
 /* ---- convolution */
-/* The pads at the ends that make oneDNN's formula give exactly the output's size. A single window
-   moves nowhere: version 3.7 computes others than 1 wrongly there (one input channel). */
-static Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
-                             const int64_t *param) {
+/* A single window moves nowhere: version 3.7 computes others than 1 wrongly there (one input
+ * channel). */
+Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
+                      const int64_t *param) {
     Windows at;
     for (int i = 0; i < n; i++) {
         at.kernel[i] = kernel[i];
@@ -40,8 +36,7 @@ static Windows exact_windows(int n, const View *y, const View *x, const int64_t 
     }
     return at;
 }
-/* o, c/g, k.. becomes g, o/g, c/g, k.. */
-static View grouped(const View *w, int64_t group) {
+View grouped_weights(const View *w, int64_t group) {
     View g = *w;
     if (group == 1) return g;
     g.rank++;
@@ -63,7 +58,7 @@ static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t
         if (start + i * dilation >= 0 && start + i * dilation < size) return true;
     return false;
 }
-static bool windows_read(const Step *s) {
+bool windows_read(const Step *s) {
     const int n = s->view[1].rank - 2;
     const int64_t *p = s->param + 1;
     for (int i = 0; i < n; i++)
@@ -84,9 +79,6 @@ static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
     if (!f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
     return strstr(implementation(pd), "gemm") != NULL;
 }
-static bool is_reference(const_dnnl_primitive_desc_t pd) {
-    return strncmp(implementation(pd), "ref", 3) == 0;
-}
 /* Weights and bias of the step, or those that take in the affine part of the epilogue. */
 static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *affine, Input *w,
                           Input *bias) {
@@ -100,7 +92,7 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *
         for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
         weights = o.view;
     }
-    weights = grouped(&weights, s->param[0]);
+    weights = grouped_weights(&weights, s->param[0]);
     if (!(o.constant ? known_input(b, c, &weights, o.constant, w) : input_of(b, c, 2, &weights, w)))
         return false;
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &s->view[0].dim[1]);
@@ -115,7 +107,8 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
     const bool has_bias = affine || (f->whole && f->bias);
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f->whole, algorithm == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
-    if (!c || !(algorithm ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)) ||
+    if (!c ||
+        !(algorithm ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, DT_FLOAT, &x)) ||
         !conv_operands(b, c, f, affine, &w, &bias))
         return chain_end(b, k, false);
     const Windows at = exact_windows(n, &v[0], &v[1], v[2].dim + 2, s->param + 1);
@@ -186,7 +179,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const int n = v[1].rank - 2;
     Input x, y;
     Chain *c = chain_new(b, k, false, choice ? TAIL_ANY : TAIL_PACKED, &y);
-    if (!c || !(choice ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)))
+    if (!c || !(choice ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, DT_FLOAT, &x)))
         return chain_end(b, k, false);
     const Windows at = exact_windows(n, &v[0], &v[1], s->param + 1, s->param + 1 + n);
     const dnnl_format_tag_t tag = n == 1 ? dnnl_nCw16c : n == 2 ? dnnl_nChw16c : dnnl_nCdhw16c;

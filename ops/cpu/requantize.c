@@ -1,7 +1,8 @@
 /* requantize.c -- finds in a program what QuantizeLinear and DequantizeLinear leave of a number
    when one follows the other (ops/quantize.c lowers them so):
 
-     d = x / scale; r = round d; q = r + zero       the sum only where there is a zero point
+     d = x / scale; r = round d; q = r + zero       the sum only where there is a zero point; no
+                                                    division where it was done before (affine.c)
      for signed types: q = where isnan(q) least q
      t = q as an element of 8 or 16 bits; u = t - zero; y = u * scale'
 
@@ -40,9 +41,10 @@ static bool quantized(const Scalar code[], int i, Requantize *r) {
     const Scalar *sum = at(code, i, C_ADD);
     if (sum && constant(code, sum->b, &r->k[1])) enter(r, i), i = sum->a;
     const Scalar *round = at(code, i, C_ROUND), *ratio = round ? at(code, round->a, C_DIV) : NULL;
-    if (!ratio || !constant(code, ratio->b, &r->k[0]) || rintf(r->k[1]) != r->k[1]) return false;
-    enter(r, i), enter(r, round->a);
-    r->x = ratio->a;
+    if (!round || rintf(r->k[1]) != r->k[1]) return false;
+    enter(r, i);
+    r->x = round->a, r->k[0] = 1;
+    if (ratio && constant(code, ratio->b, &r->k[0])) r->x = ratio->a, enter(r, round->a);
     return true;
 }
 static bool is_inside(const Requantize *r, int i) {

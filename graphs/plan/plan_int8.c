@@ -1,0 +1,260 @@
+/* plan_int8.c -- products of quantized numbers in integers. Where both operands of a convolution or
+   matrix product were dequantized just before,
+
+     y = sum (x - zero) * scale * (w - zero') * scale'[c]
+
+   with numbers that are known, and c the axis of the results' channels, it becomes the sum of
+   (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
+   the scales as the first thing that its epilogue does. The weights less their zero point must be
+   constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
+   asked for each. What then nobody reads any more is dropped. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct Int8 {
+    PlanBuild *b;
+    int *writers, *writer; /* of each slot: how many steps, the last one */
+} Int8;
+
+/* What an element-wise step dequantizes: y = (q - zero) * scale[..]. */
+typedef struct Dequantized {
+    View y, q, scale, zero; /* zero.slot < 0: none */
+} Dequantized;
+
+bool step_is_int8(const Step *s) {
+    if (s->kind != S_GEMM && s->kind != S_CONV) return false;
+    return s->nparam == (s->kind == S_CONV ? 2 + 4 * (s->view[1].rank - 2) : 1);
+}
+
+static const View *view_read(const Step *s, int i) {
+    return s->code[i].op == C_VIEW ? &s->view[s->code[i].a] : NULL;
+}
+static bool is_byte(const View *v) { return v->dtype == DT_UINT8 || v->dtype == DT_INT8; }
+/* The program is this and nothing else. */
+static bool match_dequantize(const Step *s, Dequantized *d) {
+    if (s->kind != S_EWISE || s->ncode < 3 || s->view[0].dtype != DT_FLOAT) return false;
+    const Scalar *last = &s->code[s->ncode - 1];
+    const View *scale = last->op == C_MUL ? view_read(s, last->b) : NULL;
+    if (!scale || scale->dtype != DT_FLOAT) return false;
+    const Scalar *difference = s->code[last->a].op == C_SUB ? &s->code[last->a] : NULL;
+    const View *q = view_read(s, difference ? difference->a : last->a),
+               *zero = difference ? view_read(s, difference->b) : NULL;
+    if (!q || !is_byte(q) || (difference && (!zero || zero->dtype != q->dtype))) return false;
+    *d = (Dequantized){s->view[0], *q, *scale, .zero = {.slot = -1}};
+    if (zero) d->zero = *zero;
+    return true;
+}
+/* View v of a step as a view of the 8-bit integers of which its elements were made. */
+static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View *q) {
+    if (f->writers[v->slot] != 1 || v->dtype != DT_FLOAT ||
+        !match_dequantize(&f->b->plan->step[f->writer[v->slot]].step, d) || !view_gapless(&d->y) ||
+        !view_gapless(&d->q))
+        return false;
+    *q = *v;
+    q->slot = d->q.slot, q->dtype = d->q.dtype, q->offset = v->offset - d->y.offset + d->q.offset;
+    return true;
+}
+
+/* ---- numbers that are known */
+static const void *known_data(const Int8 *f, const View *v) {
+    return v->slot >= 0 ? f->b->plan->slot[v->slot].data : NULL;
+}
+/* The axis along which a view of numbers varies; -1: none, -2: several. */
+static int varying_axis(const View *v) {
+    int axis = -1;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a]) axis = axis == -1 ? a : -2;
+    return axis;
+}
+static double number_at(const Int8 *f, const View *v, int64_t at) {
+    return element_real((DType)v->dtype, known_data(f, v), v->offset + at);
+}
+/* One number for all of x. */
+static bool known_number(const Int8 *f, const View *v, double *k) {
+    if (!known_data(f, v) || varying_axis(v) != -1) return false;
+    *k = number_at(f, v, 0);
+    return isfinite(*k);
+}
+
+/* The weights' numbers by channel: axis `channel` of w, which lies in y as axis `at` (-1: one
+   number for all). */
+static bool axis_fits(const View *w, int channel, const View *y, int at) {
+    return at == -1 ||
+           (at >= 0 && w->dim[channel] == y->dim[at] && w->stride[channel] == y->stride[at]);
+}
+
+/* The zero point of each element of w: one for all, or by place of one axis. */
+typedef struct Zeros {
+    const View *view; /* NULL: 0 */
+    int64_t inner, size, stride;
+} Zeros;
+static bool zeros_of(const Int8 *f, const Dequantized *d, Zeros *z) {
+    *z = (Zeros){.inner = 1, .size = 1};
+    if (d->zero.slot < 0) return true;
+    const int axis = varying_axis(&d->zero);
+    if (!known_data(f, &d->zero) || axis == -2) return false;
+    z->view = &d->zero;
+    if (axis < 0) return true;
+    z->size = d->zero.dim[axis], z->stride = d->zero.stride[axis];
+    for (int a = axis + 1; a < d->y.rank; a++) z->inner *= d->y.dim[a];
+    return true;
+}
+/* The weights less their zero points; NULL: not known, or not within 8 signed bits. */
+static const int8_t *known_weights(const Int8 *f, const Dequantized *d) {
+    const int64_t n = view_count(&d->y);
+    const uint8_t *data = known_data(f, &d->q);
+    Zeros z;
+    if (!data || !zeros_of(f, d, &z)) return NULL;
+    data += d->q.offset;
+    if (!z.view && d->q.dtype == DT_INT8) return (const int8_t *)data;
+    int8_t *bytes = arena_alloc(f->b->arena, (size_t)(n ? n : 1));
+    for (int64_t at = 0; at < n; at += z.inner) {
+        const int zero = z.view ? (int)number_at(f, z.view, at / z.inner % z.size * z.stride) : 0;
+        for (int64_t i = at; i < at + z.inner && i < n; i++) {
+            const int k = (d->q.dtype == DT_UINT8 ? data[i] : (int8_t)data[i]) - zero;
+            if (k < -128 || k > 127) return NULL;
+            bytes[i] = (int8_t)k;
+        }
+    }
+    return bytes;
+}
+
+/* scale * scale'[c]; NULL: not all are numbers. */
+static const float *known_scales(const Int8 *f, double scale, const Dequantized *w, int from,
+                                 int64_t n) {
+    const int64_t stride = from < 0 ? 0 : w->scale.stride[from];
+    float *scales = arena_alloc(f->b->arena, (size_t)n * sizeof *scales);
+    for (int64_t c = 0; c < n; c++) {
+        scales[c] = (float)(scale * number_at(f, &w->scale, c * stride));
+        if (!isfinite(scales[c])) return NULL;
+    }
+    return scales;
+}
+
+/* ---- steps */
+/* The step's program with acc * view[view] in place of the accumulator. */
+static void scale_first(PlanBuild *b, Step *s, const View *scale) {
+    const View *before = s->view;
+    View *v = ARENA_NEW(b->arena, View, s->nview + 1);
+    Scalar *code = ARENA_NEW(b->arena, Scalar, s->ncode + 3);
+    int *number = ARENA_NEW(b->arena, int, s->ncode + 1), n = 3;
+    memcpy(v, before, (size_t)s->nview * sizeof *v);
+    v[s->nview] = *scale;
+    code[0] = (Scalar){.op = C_ACC};
+    code[1] = (Scalar){.op = C_VIEW, .a = (uint8_t)s->nview};
+    code[2] = (Scalar){.op = C_MUL, .a = 0, .b = 1};
+    for (int k = 0; k < s->ncode; k++) {
+        Scalar c = s->code[k];
+        number[k] = c.op == C_ACC ? 2 : n;
+        if (c.op == C_ACC) continue;
+        scalar_renumber(&c, number);
+        code[n++] = c;
+    }
+    s->view = v, s->nview++, s->code = code, s->ncode = n;
+}
+/* The weights do not move along the batch axes of a product. */
+static bool constant_matrix(const View *w) {
+    for (int a = 0; a < w->rank - 2; a++)
+        if (w->dim[a] > 1 && w->stride[a]) return false;
+    return true;
+}
+
+static bool rounds_first(const Step *s) { return s->ncode > 1 && s->code[1].op == C_ROUND; }
+
+/* What a step would be in integers; its views of what is new name the slots of the old one. */
+typedef struct Candidate {
+    Dequantized x, w;
+    View scale;
+    int from; /* the axis of w's dequantization along which its scale varies; -1: none */
+    double x_scale, x_zero;
+    Step step;
+} Candidate;
+static bool candidate_new(const Int8 *f, const Step *s, Candidate *c) {
+    const View *y = &s->view[0];
+    const bool conv = s->kind == S_CONV;
+    const int last = y->rank - 1, axis = conv ? 1 : last;
+    View *v = arena_copy(f->b->arena, s->view, (size_t)s->nview * sizeof *v);
+    int64_t *param = ARENA_NEW(f->b->arena, int64_t, s->nparam + 1);
+    *c = (Candidate){.step = *s};
+    if (y->dtype != DT_FLOAT || y->dim[axis] < 2 || rounds_first(s) ||
+        !dequantized_from(f, &s->view[1], &c->x, &v[1]) || known_data(f, &v[1]) ||
+        !dequantized_from(f, &s->view[2], &c->w, &v[2]) || (!conv && !constant_matrix(&v[2])))
+        return false;
+    c->from = varying_axis(&c->w.scale);
+    if (!known_number(f, &c->x.scale, &c->x_scale) || !known_data(f, &c->w.scale) ||
+        (c->x.zero.slot >= 0 && !known_number(f, &c->x.zero, &c->x_zero)) ||
+        !axis_fits(&s->view[2], conv ? 0 : last, &c->w.y, c->from))
+        return false;
+    v[2].dtype = DT_INT8, v[2].offset = s->view[2].offset - c->w.y.offset;
+    c->scale = (View){.slot = y->slot, .dtype = DT_FLOAT, .rank = y->rank, .stride = {0}};
+    memcpy(c->scale.dim, y->dim, sizeof y->dim);
+    c->scale.stride[axis] = 1;
+    if (s->nparam) memcpy(param, s->param, (size_t)s->nparam * sizeof *param);
+    param[s->nparam] = (int64_t)c->x_zero;
+    c->step.view = v, c->step.param = param, c->step.nparam++;
+    scale_first(f->b, &c->step, &c->scale);
+    return true;
+}
+static int constant_slot(Int8 *f, int like, const void *data, int64_t bytes) {
+    const Value value = f->b->plan->slot[like].value;
+    return plan_slot(f->b, (Slot){bytes, value, data, -1, -1, -1});
+}
+static bool make_int8(Int8 *f, Step *s) {
+    const OpenDevice *device = f->b->device;
+    Candidate c;
+    if (!candidate_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
+        return false;
+    const int64_t n = s->view[0].dim[s->kind == S_CONV ? 1 : s->view[0].rank - 1];
+    const int8_t *weights = known_weights(f, &c.w);
+    const float *scales = known_scales(f, c.x_scale, &c.w, c.from, n);
+    if (!weights || !scales) return false;
+    View *v = arena_copy(f->b->arena, c.step.view, (size_t)c.step.nview * sizeof *v);
+    v[2].slot = constant_slot(f, s->view[2].slot, weights, view_count(&c.w.y));
+    v[s->nview].slot = constant_slot(f, s->view[0].slot, scales, n * (int64_t)sizeof *scales);
+    *s = c.step;
+    s->view = v;
+    return true;
+}
+
+static void find_writers(Int8 *f) {
+    const Plan *p = f->b->plan;
+    f->writers = ARENA_NEW(f->b->w->scratch, int, p->nslot);
+    f->writer = ARENA_NEW(f->b->w->scratch, int, p->nslot);
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++) {
+            const int slot = p->step[k].step.view[j].slot;
+            if (slot >= 0) f->writers[slot]++, f->writer[slot] = k;
+        }
+}
+/* Drops the steps of which nobody reads a result. */
+static void drop_unread(PlanBuild *b) {
+    Plan *p = b->plan;
+    bool *read = ARENA_NEW(b->w->scratch, bool, p->nslot);
+    int kept = p->nstep;
+    for (int s = 0; s < p->nslot; s++) read[s] = p->slot[s].output >= 0;
+    for (int k = p->nstep - 1; k >= 0; k--) {
+        const Step *s = &p->step[k].step;
+        bool needed = false;
+        for (int j = 0; j < step_writes(s); j++)
+            needed |= s->view[j].slot >= 0 && read[s->view[j].slot];
+        for (int j = step_writes(s); needed && j < s->nview; j++)
+            if (s->view[j].slot >= 0) read[s->view[j].slot] = true;
+        if (needed) p->step[--kept] = p->step[k];
+    }
+    memmove(p->step, p->step + kept, (size_t)(p->nstep - kept) * sizeof *p->step);
+    p->nstep -= kept;
+}
+
+void plan_int8(PlanBuild *b) {
+    Int8 f = {.b = b};
+    const int steps = b->plan->nstep;
+    bool any = false;
+    find_writers(&f);
+    for (int k = 0; k < steps; k++) {
+        Step *s = &b->plan->step[k].step;
+        if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, s);
+    }
+    if (any) drop_unread(b);
+}

@@ -1,0 +1,247 @@
+/* dnn_int8.c -- convolutions and matrix products of 8-bit integers by oneDNN, on processors whose
+   instructions add four products into 32 bits without an intermediate sum that saturates (VNNI);
+   others compute these steps in floats. What follows the sums is handed to oneDNN as far as it
+   goes: first scale[c]*acc + shift[c] (affine.c), then activations (fused.c), then a quantization
+   of the result; the rest of the epilogue runs over what was written. */
+#include "ops/cpu/dnn.h"
+#include <math.h>
+#include <string.h>
+
+enum { WEIGHTS = 1 << 2 };
+
+static int32_t step_zero(const Step *s) { return (int32_t)s->param[s->nparam - 1]; }
+static int channel_axis(const Step *s) { return s->kind == S_CONV ? 1 : s->view[0].rank - 1; }
+
+static bool adds_four_products(void) {
+    const unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+    return (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni ||
+           (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
+}
+
+/* ---- the end of an epilogue that quantizes: round(x / scale) + zero, stored as 8 bits; without
+   the division where affine.c took it in */
+typedef struct Ending {
+    int x; /* the value that is quantized */
+    double scale, zero;
+} Ending;
+static const Scalar *value_of(const Step *s, int i, int op) {
+    return s->code[i].op == op ? &s->code[i] : NULL;
+}
+/* The number that x is where it is none: of signed types, the least. */
+static int skip_nan_guard(const Step *s, int i) {
+    const Scalar *w = value_of(s, i, C_WHERE);
+    return w && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;
+}
+static bool match_ending(const Step *s, Ending *e) {
+    if (dtype_size(s->view[0].dtype) != 1 || s->ncode < 2) return false;
+    int i = skip_nan_guard(s, s->ncode - 1);
+    const Scalar *sum = value_of(s, i, C_ADD);
+    *e = (Ending){.zero = 0};
+    if (sum && s->code[sum->b].op == C_CONST) e->zero = s->code[sum->b].k, i = sum->a;
+    const Scalar *round = value_of(s, i, C_ROUND),
+                 *ratio = round ? value_of(s, round->a, C_DIV) : NULL;
+    if (!round) return false;
+    e->scale = 1, e->x = round->a;
+    if (ratio && s->code[ratio->b].op == C_CONST) e->scale = s->code[ratio->b].k, e->x = ratio->a;
+    return e->scale > 0 && isfinite((float)(1 / e->scale)) && rint(e->zero) == e->zero &&
+           fabs(e->zero) < 256;
+}
+
+/* ---- what oneDNN does after the sums */
+typedef struct Finish {
+    Fused fused; /* whole: all of what is not an ending */
+    bool ends;
+    int dtype; /* of what it writes */
+    Quantization q;
+    float *bias; /* by channel; NULL: none */
+} Finish;
+
+/* A program of real numbers: else sums of integers stay what they are. */
+static bool computes_floats(const Step *s) {
+    bool floats = s->view[0].dtype == DT_FLOAT;
+    for (int i = 3; i < s->nview; i++) floats |= s->view[i].dtype == DT_FLOAT;
+    return floats;
+}
+/* Leaves in *rest the program that is not finished. */
+static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
+    const Step *whole = b->step;
+    const int axis = channel_axis(whole);
+    const int64_t n = whole->view[0].dim[axis];
+    Finish f = {.dtype = DT_INT32, .q = {.x_zero = step_zero(whole)}};
+    if (!computes_floats(whole)) {
+        f.fused.whole = whole->ncode == 0;
+        return f;
+    }
+    f.dtype = DT_FLOAT;
+    if (!affine_split(b, axis, split)) {
+        f.fused.whole = whole->ncode == 0;
+        return f;
+    }
+    rest->code = split->code, rest->ncode = split->ncode;
+    Step inner = *rest;
+    Ending e = {.scale = 1};
+    f.ends = match_ending(rest, &e);
+    if (f.ends) inner.ncode = e.x + 1;
+    f.fused = fused_match(b, &inner, axis);
+    if (f.fused.bias) f.fused.whole = false;
+    f.ends &= f.fused.whole;
+    /* relu and the line that nothing follows commute with the scale of the result */
+    const bool scaled =
+        f.ends && f.fused.nact <= 1 && (f.fused.nact == 0 || f.fused.act[0].kind == ACT_RELU);
+    if (f.ends && !scaled) {
+        if (f.fused.nact == 2) f.ends = f.fused.whole = false;
+        else f.fused.act[f.fused.nact++] = (Act){ACT_LINE, (float)(1 / e.scale), 0};
+    }
+    float *scale = ARENA_NEW(b->arena, float, n);
+    f.bias = ARENA_NEW(b->arena, float, n);
+    for (int64_t c = 0; c < n; c++) {
+        const double k = split->scale ? (double)split->scale[c] : 1,
+                     end = f.ends && scaled ? e.scale : 1;
+        scale[c] = (float)(k / end);
+        f.bias[c] = k != 0 ? (float)((double)split->shift[c] / k) : 0;
+        if (!isfinite(f.bias[c]) || (k == 0 && split->shift[c] != 0)) f.bias = NULL;
+        if (!f.bias) return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
+    }
+    f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis;
+    if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)e.zero;
+    return f;
+}
+static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
+    dnnl_primitive_attr_t attr = make_attributes(&f->fused);
+    if (attr && quantization_attributes(attr, &f->q) == dnnl_success) return attr;
+    dnnl_primitive_attr_destroy(attr);
+    return NULL;
+}
+
+/* ---- convolution */
+static bool conv_operands(Build *b, Chain *c, bool any, Input *x, Input *w) {
+    const Step *s = b->step;
+    const View weights = grouped_weights(&s->view[2], s->param[0]);
+    const bool read = any ? typed_input_of(b, c, 1, &s->view[1], s->view[1].dtype, x)
+                          : packed_input_of(b, c, 1, s->view[1].dtype, x);
+    return read && typed_input_of(b, c, 2, &weights, DT_INT8, w);
+}
+static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const bool done = f->fused.whole;
+    Input x, w, bias, y;
+    Chain *c = chain_typed(b, k, done, f->dtype, any ? TAIL_ANY : TAIL_PACKED, &y);
+    const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &v[0].dim[1]);
+    if (!c || !conv_operands(b, c, any, &x, &w) ||
+        (f->bias && !known_input(b, c, &line, f->bias, &bias)))
+        return chain_end(b, k, false);
+    const Windows at = exact_windows(v[1].rank - 2, &v[0], &v[1], v[2].dim + 2, s->param + 1);
+    Layout x_md = any ? any_layout(b, c, x.md) : x.md, y_md = any ? any_layout(b, c, y.md) : y.md,
+           w_md = any_layout(b, c, w.md);
+    dnnl_primitive_attr_t attr = finish_attributes(f);
+    if (attr && x_md && y_md && w_md)
+        c->pd = describe_conv(c->dnn->engine, dnnl_convolution_direct, x_md, w_md,
+                              f->bias ? bias.md : NULL, y_md, &at, attr);
+    dnnl_primitive_attr_destroy(attr);
+    const bool ok =
+        c->pd && !is_reference(c->pd) && chain_link(b, c, &x, &w, f->bias ? &bias : NULL, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
+}
+
+/* ---- matrix product */
+static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
+    const Step *s = b->step;
+    View flat[3], into[3];
+    Input x, w, bias, y;
+    Chain *c = chain_typed(b, k, f->fused.whole, f->dtype, TAIL_DENSE, &y);
+    if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
+    View views[3] = {c->tail.into, s->view[1], s->view[2]};
+    Step there = *s;
+    there.view = views;
+    if (!gemm_flatten(&there, into)) return chain_end(b, k, false);
+    const int rank = flat[0].rank;
+    int64_t dim[STEP_RANK] = {1, 1, 1};
+    dim[rank - 1] = flat[0].dim[rank - 1];
+    const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, rank, dim);
+    f->q.mask = 1 << (rank - 1);
+    if (!output_at(b, c, &into[0], &y) ||
+        !typed_input_of(b, c, 1, &flat[1], s->view[1].dtype, &x) ||
+        !typed_input_of(b, c, 2, &flat[2], DT_INT8, &w) ||
+        (f->bias && !known_input(b, c, &line, f->bias, &bias)))
+        return chain_end(b, k, false);
+    const Layout w_md = any ? any_layout(b, c, w.md) : w.md;
+    dnnl_primitive_attr_t attr = finish_attributes(f);
+    if (attr && w_md)
+        c->pd = describe_gemm(c->dnn->engine, x.md, w_md, f->bias ? bias.md : NULL, y.md, attr);
+    dnnl_primitive_attr_destroy(attr);
+    const bool ok =
+        c->pd && !is_reference(c->pd) && chain_link(b, c, &x, &w, f->bias ? &bias : NULL, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
+}
+
+/* ---- the step */
+static bool build_with(Build *b, Finish *f, Kernel *k) {
+    const size_t before = b->workspace;
+    for (int any = 0; any < 2; any++) {
+        b->workspace = before;
+        if (b->step->kind == S_CONV ? conv_build(b, any, f, k) : gemm_build(b, any, f, k))
+            return true;
+    }
+    b->workspace = before;
+    return false;
+}
+bool dnn_int8_build(Build *b, Kernel *k) {
+    const Step *whole = b->step;
+    Step rest = *whole;
+    AffinePart split;
+    Finish f = finish_new(b, &rest, &split), plain = {.dtype = f.ends ? DT_FLOAT : f.dtype};
+    b->step = &rest;
+    bool done = build_with(b, &f, k);
+    b->step = whole;
+    plain.q.x_zero = f.q.x_zero, plain.fused.whole = whole->ncode == 0;
+    return done || build_with(b, &plain, k);
+}
+
+static Layout describe_any(Arena *a, const View *v, dnnl_data_type_t type) {
+    View dense = view_dense(0, v->dtype, v->rank, v->dim);
+    dnnl_dims_t dim, stride;
+    for (int i = 0; i < v->rank; i++) dim[i] = dense.dim[i], stride[i] = dense.stride[i];
+    const Layout plain = layout_strided(a, v->rank, dim, stride, type),
+                 any = plain ? layout_tagged(a, plain, dnnl_format_tag_any) : NULL;
+    if (plain) layout_free(plain);
+    return any;
+}
+/* The views as oneDNN takes them, in layouts of its own choice. */
+static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step *s) {
+    View v[3] = {s->view[0], s->view[1], s->view[2]};
+    if (s->kind == S_GEMM ? !gemm_flatten(s, v) : !windows_read(s)) return NULL;
+    if (s->kind == S_CONV) v[2] = grouped_weights(&s->view[2], s->param[0]);
+    const Layout y = describe_any(a, &v[0], dnnl_s32),
+                 x = describe_any(a, &v[1], v[1].dtype == DT_UINT8 ? dnnl_u8 : dnnl_s8),
+                 w = describe_any(a, &v[2], dnnl_s8);
+    const Finish bare = {.q = {.x_zero = step_zero(s)}};
+    dnnl_primitive_attr_t attr = finish_attributes(&bare);
+    dnnl_primitive_desc_t pd = NULL;
+    if (attr && x && w && y && s->kind == S_GEMM)
+        pd = describe_gemm(d->dnn->engine, x, w, NULL, y, attr);
+    if (attr && x && w && y && s->kind == S_CONV) {
+        const Windows at =
+            exact_windows(v[1].rank - 2, &v[0], &v[1], s->view[2].dim + 2, s->param + 1);
+        pd = describe_conv(d->dnn->engine, dnnl_convolution_direct, x, w, NULL, y, &at, attr);
+    }
+    dnnl_primitive_attr_destroy(attr);
+    if (x) layout_free(x);
+    if (w) layout_free(w);
+    if (y) layout_free(y);
+    return pd;
+}
+bool dnn_int8_possible(const Device *d, const Step *s) {
+    if (!dnn_has_int8 || !d->dnn || !adds_four_products()) return false;
+    Escape escape = {.error = {0}};
+    Arena *volatile a = NULL;
+    if (setjmp(escape.here)) return arena_free(a), false;
+    a = arena_new(&escape, 0);
+    dnnl_primitive_desc_t pd = describe_bare(d, a, s);
+    const bool possible = pd && !is_reference(pd);
+    if (pd) dnnl_primitive_desc_destroy(pd);
+    arena_free(a);
+    return possible;
+}

@@ -1,0 +1,27 @@
+/* int8.c -- convolutions and products of 8-bit integers. They run where oneDNN computes them fast
+   and exactly; elsewhere there is no algorithm, and a planner that asks leaves such products in
+   floats. */
+#include "ops/cpu/cpu.h"
+
+bool step_int8(const Step *s) {
+    if (s->kind != S_CONV && s->kind != S_GEMM) return false;
+    return s->nparam == (s->kind == S_CONV ? 2 + 4 * (s->view[1].rank - 2) : 1) &&
+           (s->view[1].dtype == DT_UINT8 || s->view[1].dtype == DT_INT8) &&
+           s->view[2].dtype == DT_INT8;
+}
+int int8_choices(const Device *d, const Step *s) {
+    return view_count(&s->view[0]) > 0 && view_count(&s->view[2]) > 0 && dnn_int8_possible(d, s);
+}
+
+static bool build_part(Build *b, int choice, Kernel *k) {
+    return (void)choice, dnn_int8_build(b, k);
+}
+bool int8_build(Build *b, int choice, Kernel *k) {
+    const View *y = &b->step->view[0];
+    int first = 0;
+    while (first < y->rank - 2 && y->dim[first] == 1) first++;
+    const int last = y->rank - 1;
+    const Cut conv[] = {{0, 1, true}, {first < 2 ? 2 : first, 1, true}},
+              gemm[] = {{first, first < last - 1 ? 1 : 16, true}, {last, 64, true}};
+    return split_build(b, build_part, choice, b->step->kind == S_CONV ? conv : gemm, 2, k);
+}

@@ -104,6 +104,22 @@ static const char *shape_integer(Call *c) {
     return why ? why : place_fits(c, 3, c->in[1]->dim.v[0]);
 }
 static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer); }
+/* All channels at once, into y, where the target multiplies integers. */
+static bool whole_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y) {
+    Step s = {.kind = S_CONV};
+    const View v[] = {*y, in[0], in[k.w]};
+    const int spatial = y->rank - 2;
+    bool padded = false;
+    if (!b->target || spatial > STEP_SPATIAL) return false;
+    StepBuf own = *b;
+    own.n = own.room = 0, own.v = NULL;
+    add_window(c, &own, &s);
+    if (own.why) return false;
+    for (int i = 0; i < 2 * spatial; i++) padded |= s.param[1 + spatial + i] > 0;
+    return exact_int8(b, S_CONV, v, s.nparam, s.param, padded,
+                      k.x_zero < c->nin && c->in[k.x_zero] ? &in[k.x_zero] : NULL,
+                      k.w_zero < c->nin && c->in[k.w_zero] ? &in[k.w_zero] : NULL, 0);
+}
 /* Slices of the channels: y, 32-bit integers, becomes their sum; or, one being enough, the room of
    floats is handed out. */
 static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y, View *sums) {
@@ -114,6 +130,7 @@ static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const Vie
                *zero_w = shifted[1] ? &in[k.w_zero] : NULL;
     int64_t taps = 1;
     for (int a = 2; a < in[k.w].rank; a++) taps *= in[k.w].dim[a];
+    if (whole_windows(c, b, in, k, y)) return *sums = *y, true;
     const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1;
     if (y->rank > 2 + STEP_SPATIAL || taps > EXACT_TERMS ||
         (n > most && step_size(b, intof(c, GROUP)) != 1))
@@ -175,13 +192,8 @@ static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b)
     if (c->in[X_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, y->rank, y->dim, &whole) ||
         !add_windows(c, b, in, qlinear, &whole, &sums))
         return 0;
-    if (bias) {
-        const View each = place_view(&in[BIAS], y, 1);
-        if (sums.slot != whole.slot) step_copy(b, &whole, &sums);
-        exact_add(b, &whole, &each);
-        sums = whole;
-    }
-    exact_quantize(b, y, &sums, scale, &zero);
+    const View each = bias ? place_view(&in[BIAS], y, 1) : zero;
+    exact_quantize(b, y, &sums, bias ? &each : NULL, scale, &zero);
     return 1;
 }
 static const OnnxMap onnx_qlinear[] = {{"", "QLinearConv", 10, 0, WINDOWS}, {0}};

@@ -69,6 +69,10 @@ static bool add_products(StepBuf *b, const View *a, const View *w, const View *z
                          const View *zero_w, const View *y, View *sums) {
     View x[2], v[3], whole = {.slot = 0};
     const int r = y->rank;
+    const View all[] = {*y, factor_like(y, a), factor_like(y, w)};
+    if (a->rank > 1 && w->rank > 1 &&
+        exact_int8(b, S_GEMM, all, 0, NULL, false, zero_a, zero_w, r - 1))
+        return *sums = *y, true;
     if (!exact_floats(b, a, zero_a, a->rank - 2, &x[0]) ||
         !exact_floats(b, w, zero_w, w->rank - 1, &x[1]) || !step_room(b, DT_FLOAT, r, y->dim, sums))
         return false;
@@ -127,7 +131,7 @@ static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b)
     if (c->in[A_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, r, y->dim, &whole) ||
         !add_products(b, &in[A], &in[B], &in[A_ZERO], &in[B_ZERO], &whole, &sums))
         return 0;
-    exact_quantize(b, y, &sums, scale, &zero);
+    exact_quantize(b, y, &sums, NULL, scale, &zero);
     return 1;
 }
 static const OnnxMap onnx_qlinear[] = {{"", "QLinearMatMul", 10, 0, "factors:stretch"}, {0}};

@@ -35,6 +35,7 @@ typedef struct Lowering {
     View *view;      /* slot < 0: not yet */
     Home *home;
     int *output; /* 1 + index of the output that it is, 0: none */
+    bool *read;  /* by a node, or as an output */
 } Lowering;
 
 static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
@@ -196,8 +197,20 @@ static bool lower_to_views(Lowering *l, const Node *n, const View in[], const Vi
     return true;
 }
 
+static bool target_runs(void *build, const Step *s) {
+    const OpenDevice *d = ((PlanBuild *)build)->device;
+    return d->backend->choices(d->device, s) > 0;
+}
+static const void *target_known(void *build, int slot) {
+    return slot < 0 ? NULL : ((PlanBuild *)build)->plan->slot[slot].data;
+}
+
 static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out[]) {
     StepBuf steps = stepbuf_new(l->b.w, l->b.sizes, l->b.arena);
+    const StepTarget target = {target_runs, target_known, &l->b};
+    if (l->b.device) steps.target = &target;
+    for (int port = 0; port < n->nout && port < 64; port++)
+        if (!l->read[l->index[n->out + (Value)port]]) steps.unread |= (uint64_t)1 << port;
     for (int port = 0; port < n->nout; port++)
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_room = l->b.plan->nslot;
@@ -338,8 +351,16 @@ static bool prepare_values(Lowering *l) {
     l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
     l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
-    for (int k = l->graph->nout; k-- > 0;)
-        l->output[l->index[resolve_value(l, l->graph->out[k])]] = k + 1;
+    l->read = ARENA_NEW(l->b.arena, bool, l->nrow + 1);
+    for (int k = l->graph->nout; k-- > 0;) {
+        const int row = l->index[resolve_value(l, l->graph->out[k])];
+        l->output[row] = k + 1, l->read[row] = true;
+    }
+    for (int k = 0; k < l->ntask; k++) {
+        const Node n = node_get(l->b.w, l->task[k].node);
+        for (int j = 0; j < n.nin; j++)
+            if (n.in[j]) l->read[l->index[resolve_value(l, n.in[j])]] = true;
+    }
     return true;
 }
 

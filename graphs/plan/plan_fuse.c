@@ -130,12 +130,17 @@ static bool step_same_in_floats(const Step *s) {
     return same;
 }
 
+/* Sums of 8-bit integers, stored as they are, which floats read as they read the accumulator. */
+static bool plain_sums(const Step *s) {
+    return step_is_int8(s) && s->ncode == 0 && s->view[0].dtype == DT_INT32;
+}
 /* Whether what made stores must be converted to its type where reader's program goes on in this
    arithmetic. */
 static bool storing_converts(const Step *made, const Step *reader, Arithmetic a) {
     static const int whole[] = {
         [INT64] = DT_INT64, [UINT64] = DT_UINT64, [FLOAT32] = DT_FLOAT, [FLOAT64] = DT_DOUBLE};
     const int type = made->view[0].dtype;
+    if (plain_sums(made)) return false;
     const Scalar *last = made->ncode ? &made->code[made->ncode - 1] : NULL;
     if (type == whole[a] || (last && gives_bool(last))) return false;
     if (last && last->op == C_VIEW && made->view[last->a].dtype == type) return false;
@@ -150,7 +155,7 @@ typedef struct Program {
     int nview, ncode;
     View view[VIEWS_MAX];
     Scalar code[CODE_MAX];
-    bool full;
+    bool full, views; /* views: numbers that are known stay views too */
 } Program;
 
 static int program_view(Program *p, const View *v, int fixed) {
@@ -187,7 +192,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
         bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
-        if (v && !is_acc && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
+        if (v && !is_acc && !p->views && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
         else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
         else scalar_renumber(&c, number);
         last = number[k] = is_acc ? acc : program_add(p, c);
@@ -211,7 +216,8 @@ static bool program_done(const Program *p, int last) {
 static Arithmetic joined_arithmetic(const Step *made, const Step *reader) {
     const Arithmetic inner = views_arithmetic(made->view, made->nview),
                      outer = views_arithmetic(reader->view, reader->nview);
-    if (inner == outer || (outer >= FLOAT32 && step_same_in_floats(made))) return outer;
+    if (inner == outer || (outer >= FLOAT32 && (step_same_in_floats(made) || plain_sums(made))))
+        return outer;
     return NO_ARITHMETIC;
 }
 /* Value `inner` is what made stores; the value that reader reads. */
@@ -233,9 +239,9 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
 }
 
 /* reader becomes made, with reader's program as its epilogue. */
-static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
+static bool join_epilogue_with(Fuse *f, const Step *made, Step *reader, bool views) {
     int fixed = own_views(made), acc;
-    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed};
+    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed, .views = views};
     if (made->nview > VIEWS_MAX || !p.arithmetic) return false;
     memcpy(p.view, made->view, (size_t)fixed * sizeof *p.view);
     p.view[0] = reader->view[0];
@@ -247,6 +253,12 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     store_program(f->b, &joined, &p);
     *reader = joined;
     return true;
+}
+
+/* A view of floats may be what makes the program one of floats. */
+static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
+    return join_epilogue_with(f, made, reader, false) ||
+           (step_is_int8(made) && join_epilogue_with(f, made, reader, true));
 }
 
 /* Numbers become parts of an element-wise step's program, of which one operand stays. */

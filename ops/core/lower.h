@@ -7,10 +7,19 @@
 #include "ops/backend/view.h"
 
 enum { STEP_ROOMS = 16 };
+/* What steps are made for. runs: it has an algorithm for the step; known: the contents of a slot
+   that never change, from its first element on, or NULL. */
+typedef struct StepTarget {
+    bool (*runs)(void *user, const Step *);
+    const void *(*known)(void *user, int slot);
+    void *user;
+} StepTarget;
 typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     World *w;
     Sizes sizes; /* values of the symbols in types and attributes */
     Arena *arena;
+    const StepTarget *target; /* NULL: any back end */
+    uint64_t unread; /* outputs that nobody reads, by number: they need not be computed */
     int n, room;
     Step *v;
     const char *why; /* set by what could not be done; the steps must not be used then */

@@ -4,6 +4,7 @@
    is not read, or is not of that form. The last affine value through which everything reads the
    accumulator becomes the accumulator of the program that is left; a kernel scales its weights and
    starts from the shifts. */
+#include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -16,25 +17,28 @@ typedef struct Analysis {
     double *scale[AFFINE_CODE], *shift[AFFINE_CODE];
 } Analysis;
 
-/* A float that is known for each channel, or for all. */
-static const float *known_vector(const Build *b, const View *v, int view, int axis,
-                                 int64_t *stride) {
+/* A number that is known for each channel, or for all: the first one. */
+static const void *known_vector(const Build *b, const View *v, int view, int axis,
+                                int64_t *stride) {
     for (int i = 0; i < v->rank; i++)
         if (i != axis && v->dim[i] > 1 && v->stride[i] != 0) return NULL;
-    if (v->dtype != DT_FLOAT || !b->weights || !b->weights[view]) return NULL;
+    const bool simple = v->dtype == DT_FLOAT || v->dtype == DT_INT32;
+    if (!simple || !b->weights || !b->weights[view]) return NULL;
     *stride = v->dim[axis] > 1 ? v->stride[axis] : 0;
-    return (const float *)b->weights[view] + v->offset;
+    return b->weights[view];
 }
 
 static Form form_of_source(Analysis *n, const Build *b, int i, int axis) {
     const Scalar *c = &n->step->code[i];
     int64_t stride = 0;
-    const float *known =
-        c->op == C_VIEW ? known_vector(b, &n->step->view[c->a], c->a, axis, &stride) : NULL;
+    const View *v = c->op == C_VIEW ? &n->step->view[c->a] : NULL;
+    const void *known = v ? known_vector(b, v, c->a, axis, &stride) : NULL;
     if (c->op == C_VIEW && !known) return OTHER;
     for (int64_t k = 0; k < n->channels; k++) {
         n->scale[i][k] = c->op == C_ACC;
-        n->shift[i][k] = c->op == C_ACC ? 0 : c->op == C_CONST ? c->k : (double)known[k * stride];
+        n->shift[i][k] = known ? element_real((DType)v->dtype, known, v->offset + k * stride)
+                         : c->op == C_CONST ? c->k
+                                            : 0;
     }
     return c->op == C_ACC ? AFFINE : VECTOR;
 }

@@ -3,6 +3,7 @@
    choice among this, taps.c and oneDNN's algorithms. Up to three spatial axes; fewer are padded in
    front with axes of length 1. */
 #include "ops/cpu/cpu.h"
+#include <string.h>
 
 typedef struct Window {
     int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
@@ -287,12 +288,23 @@ typedef struct Pool {
     Class class, wide;
     ReduceKind kind;
     int size, wide_size;
+    bool bytes;                   /* the maximum of 8-bit integers, as they are */
+    int lowest;                   /* of them */
     int64_t *cells[STEP_SPATIAL]; /* mean: by how many cells each output of the axis divides */
     size_t acc;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Pool;
 
+static void pool_start(const Pool *p, void *acc, int64_t n) {
+    if (p->bytes) memset(acc, p->lowest, (size_t)n);
+    else reduce_start(acc, p->wide, p->kind, n);
+}
+static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
+    if (stride == 1) memcpy(y, x, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
+}
 static void pool_row(const Pool *p, void *acc, const char *x, int64_t od, int64_t oh) {
     const Window *g = &p->g;
     int64_t d, h, lo, hi;
@@ -316,7 +328,7 @@ static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
     const Window *g = &p->g;
     for (int64_t od = 0; od < g->out[0]; od++)
         for (int64_t oh = 0; oh < g->out[1]; oh++) {
-            reduce_start(acc, p->wide, p->kind, g->out[2]);
+            pool_start(p, acc, g->out[2]);
             pool_row(p, acc, x, od, oh);
             if (p->kind == REDUCE_MEAN)
                 for (int64_t ow = 0; ow < g->out[2]; ow++)
@@ -331,7 +343,7 @@ static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels
                        int64_t oh, int64_t ow) {
     const Window *g = &p->g;
     int64_t d, h, w;
-    reduce_start(acc, p->wide, p->kind, channels);
+    pool_start(p, acc, channels);
     for (int64_t kd = 0; kd < g->kernel[0]; kd++)
         for (int64_t kh = 0; kh < g->kernel[1]; kh++)
             for (int64_t kw = 0; kw < g->kernel[2]; kw++)
@@ -387,6 +399,11 @@ static int64_t *count_cells(Build *b, const Window *g, int a, bool padded, int64
     return cells;
 }
 
+static bool pools_bytes(const Step *s) {
+    const int type = s->view[1].dtype;
+    return s->param[0] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
+           (type == DT_UINT8 || type == DT_INT8);
+}
 static bool direct_pool_build(Build *b, Kernel *k) {
     Pool *p = ARENA_NEW(b->arena, Pool, 1);
     const Step *s = b->step;
@@ -394,8 +411,10 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->class = view_class(s->view, 2);
     p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
     p->wide = class_wide(p->class, p->kind);
-    const int dtype = class_dtype(p->class);
-    p->size = dtype_size(dtype), p->wide_size = dtype_size(class_dtype(p->wide));
+    p->bytes = pools_bytes(s);
+    const int type = s->view[1].dtype, dtype = p->bytes ? type : class_dtype(p->class);
+    p->lowest = type == DT_INT8 ? INT8_MIN : 0;
+    p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
     for (int a = 0; a < STEP_SPATIAL; a++) {
@@ -405,8 +424,9 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     }
     const bool channels = view_is_channels_last(&p->x.view);
     p->acc = build_bytes(b, (size_t)((channels ? s->view[0].dim[1] : p->g.out[2]) * p->wide_size));
-    p->merge = b->device->simd->merge[p->class][p->kind];
-    p->store = b->device->simd->store[p->wide][dtype];
+    const Simd *simd = b->device->simd;
+    p->merge = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
+    p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
     k->run = channels ? pool_run_channels : pool_run;
     k->self = p;
     return true;

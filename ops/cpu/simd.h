@@ -40,6 +40,8 @@ typedef struct Simd {
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
        class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
+    /* The greater ones of bytes: unsigned, signed. */
+    void (*max_bytes[2])(void *acc, const void *x, int64_t stride, int64_t n);
     /* Likewise all of x[0..n-1] into the one acc[0]. */
     void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
     /* y[i] += w[0] * x[i*stride]. */

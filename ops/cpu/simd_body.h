@@ -328,6 +328,8 @@ static void requantize(float *y, const float *x, const float k[6], int64_t n) {
                 acc[i] = (W)(value);                                          \
             }                                                                 \
     }
+DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
+DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)
 /* Partial results in LANES places, which become registers, folded at the end. */
 enum { LANES = 32 };
 #define DEFINE_TOTAL(name, W, T, value)                               \
@@ -491,6 +493,7 @@ const Simd SIMD_TABLE = {
     .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .requantize = requantize,
+    .max_bytes = {max_uint8, max_int8},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},
     .blend = {blend_float, blend_double},

@@ -1,8 +1,10 @@
 /* exact.c -- steps for sums of products of 8-bit integers less their zeros. Floats hold such a sum
    exactly, in any order, as long as no more than EXACT_TERMS terms of at most 255 * 255 are added:
    so products and convolutions of floats compute them, a slice of the terms at a time, and slices
-   are added as integers. */
+   are added as integers. A back end that has an algorithm for such integers gets one step. */
+#include "ops/core/element.h"
 #include "ops/operator/op.h"
+#include <string.h>
 
 View place_view(const View *in, const View *like, int axis) {
     View y = *like;
@@ -10,6 +12,90 @@ View place_view(const View *in, const View *like, int axis) {
     for (int k = 0; k < y.rank; k++)
         y.stride[k] = k == axis && in->rank == 1 && in->dim[0] > 1 ? in->stride[0] : 0;
     return y;
+}
+/* All numbers of a view of zero points are this one. NULL or left out: they are 0. */
+static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
+    if (!zero || zero->rank < 0) return is == 0;
+    const void *data = b->target->known(b->target->user, zero->slot);
+    const int64_t n = view_count(zero), stride = zero->rank ? zero->stride[zero->rank - 1] : 0;
+    if (!data || zero->rank > 1) return false;
+    for (int64_t k = 0; k < n; k++)
+        if (element_real((DType)zero->dtype, data, zero->offset + k * stride) != (double)is)
+            return false;
+    return true;
+}
+/* w less its zero points within 8 signed bits, as a view like it of what a step must write to *made
+   first (rank -1: none). */
+static bool signed_weights(StepBuf *b, const View *w, const View *zero, View *y, View *made) {
+    View once = *w;
+    *y = *w, made->rank = -1;
+    if (!b->target->known(b->target->user, w->slot)) return false;
+    if (w->dtype == DT_INT8) return zeros_are(b, zero, 0);
+    for (int k = 0; k < w->rank; k++)
+        if (w->stride[k] == 0) once.dim[k] = 1;
+    if (!zeros_are(b, zero, 128) || !step_room(b, DT_INT8, once.rank, once.dim, made)) return false;
+    *y = view_spread(made, w->rank, w->dim);
+    return true;
+}
+/* For each column the sum of the factors in it, as a view like `like`. */
+static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums) {
+    const int r = w->rank;
+    View columns = *w, each;
+    for (int k = 0; k < r - 2; k++)
+        if (w->dim[k] > 1 && w->stride[k]) return false;
+    columns.rank = 2;
+    for (int k = 0; k < 2; k++)
+        columns.dim[k] = w->dim[r - 1 - k], columns.stride[k] = w->stride[r - 1 - k];
+    if (!step_room(b, DT_INT32, 1, columns.dim, &each)) return false;
+    const View v[] = {each, columns};
+    step_param(b, step_add(b, S_REDUCE, 2, v), 1, (const int64_t[]){REDUCE_SUM});
+    *sums = place_view(&each, like, like->rank - 1);
+    return true;
+}
+bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const int64_t param[],
+                bool padded, const View *x_zero, const View *w_zero, int w_axis) {
+    enum { PARAMS = 2 + 4 * STEP_SPATIAL };
+    View views[5] = {v[0], v[1], v[2]};
+    int64_t params[PARAMS] = {0};
+    const int steps = b->n, rooms = b->nrooms;
+    View made;
+    if (!b->target || nparam >= PARAMS || v[0].dtype != DT_INT32) return false;
+    if (nparam) memcpy(params, param, (size_t)nparam * sizeof *params);
+    const bool shifted = x_zero && x_zero->rank >= 0;
+    if (shifted && view_count(x_zero) != 1) return false;
+    const void *zero = shifted ? b->target->known(b->target->user, x_zero->slot) : NULL;
+    if (zero) params[nparam] = (int64_t)element_real((DType)x_zero->dtype, zero, x_zero->offset);
+    const bool dynamic = shifted && !zero;
+    if ((dynamic && (padded || kind != S_GEMM)) ||
+        !signed_weights(b, &v[2], w_zero, &views[2], &made))
+        return b->nrooms = rooms, false;
+    const Step wanted = {
+        .kind = kind, .nview = 3, .nparam = nparam + 1, .view = views, .param = params};
+    if (!b->target->runs(b->target->user, &wanted)) return b->nrooms = rooms, false;
+    if (made.rank >= 0) {
+        View w = v[2];
+        memcpy(w.dim, made.dim, sizeof w.dim);
+        const View less[] = {made, w, place_view(w_zero, &made, w_axis)};
+        step_code(b, step_add(b, S_EWISE, 3, less), 3,
+                  (const Scalar[]){{.op = C_VIEW, .a = 1},
+                                   {.op = C_VIEW, .a = 2},
+                                   {.op = C_SUB, .a = 0, .b = 1}});
+    }
+    if (dynamic) {
+        views[3] = place_view(x_zero, &v[0], -1);
+        if (!column_sums(b, &views[2], &v[0], &views[4]))
+            return b->n = steps, b->nrooms = rooms, false;
+    }
+    Step *s = step_add(b, kind, dynamic ? 5 : 3, views);
+    step_param(b, s, nparam + 1, params);
+    if (dynamic)
+        step_code(b, s, 5,
+                  (const Scalar[]){{.op = C_ACC},
+                                   {.op = C_VIEW, .a = 3},
+                                   {.op = C_VIEW, .a = 4},
+                                   {.op = C_MUL, .a = 1, .b = 2},
+                                   {.op = C_SUB, .a = 0, .b = 3}});
+    return true;
 }
 bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *out) {
     static const Scalar code[] = {
@@ -34,13 +120,21 @@ bool exact_collect(StepBuf *b, const View *sums, const View *y, View *whole) {
     exact_add(b, y, whole);
     return true;
 }
-void exact_quantize(StepBuf *b, const View *y, const View *sums, const View scale[3],
-                    const View *zero) {
-    static const Scalar code[] = {{.op = C_VIEW, .a = 1},        {.op = C_VIEW, .a = 2},
-                                  {.op = C_VIEW, .a = 3},        {.op = C_MUL, .a = 1, .b = 2},
-                                  {.op = C_VIEW, .a = 4},        {.op = C_DIV, .a = 3, .b = 4},
-                                  {.op = C_MUL, .a = 0, .b = 5}, {.op = C_ROUND, .a = 6},
-                                  {.op = C_VIEW, .a = 5},        {.op = C_ADD, .a = 7, .b = 8}};
-    const View v[] = {*y, *sums, scale[0], scale[1], scale[2], *zero};
-    step_code(b, step_add(b, S_EWISE, 6, v), 10, code);
+void exact_quantize(StepBuf *b, const View *y, const View *sums, const View *bias,
+                    const View scale[3], const View *zero) {
+    enum { SUM = 2 }; /* the instruction that is the sum with its bias */
+    static const Scalar code[] = {
+        {.op = C_VIEW, .a = 1},  {.op = C_VIEW, .a = 6},        {.op = C_ADD, .a = 0, .b = 1},
+        {.op = C_VIEW, .a = 2},  {.op = C_VIEW, .a = 3},        {.op = C_MUL, .a = 3, .b = 4},
+        {.op = C_VIEW, .a = 4},  {.op = C_DIV, .a = 5, .b = 6}, {.op = C_MUL, .a = SUM, .b = 7},
+        {.op = C_ROUND, .a = 8}, {.op = C_VIEW, .a = 5},        {.op = C_ADD, .a = 9, .b = 10}};
+    enum { CODE = sizeof code / sizeof *code };
+    Scalar own[CODE];
+    View v[] = {*y, *sums, scale[0], scale[1], scale[2], *zero, bias ? *bias : *zero};
+    memcpy(own, code, sizeof own);
+    if (!bias) { /* the sum alone */
+        own[1].a = 5;
+        own[SUM] = (Scalar){.op = C_VIEW, .a = 1};
+    }
+    step_code(b, step_add(b, S_EWISE, bias ? 7 : 6, v), CODE, own);
 }

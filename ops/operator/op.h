@@ -118,6 +118,12 @@ Ex whole_near(Call *, Ex x, Ex zero);
 View place_view(const View *in, const View *like, int axis);
 
 /* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_room). */
+/* y, 32-bit integers, as one convolution or product of 8-bit integers, where the target has an
+   algorithm for it: views y, x and w of the step and the parameters that it has without zero points
+   (NULL or left out: none; those of w one for each place of w_axis). padded: some windows reach
+   over the image. False: no step was added. */
+bool exact_int8(StepBuf *, StepKind, const View v[3], int nparam, const int64_t param[], bool padded,
+                const View *x_zero, const View *w_zero, int w_axis);
 enum { EXACT_TERMS = 258 }; /* that floats add exactly */
 /* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a buffer
    (step_room). */
@@ -128,7 +134,8 @@ void exact_round(StepBuf *, Step *);
 /* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the buffer between. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
 void exact_add(StepBuf *, const View *y, const View *part);
-/* y = round(sums * (scale[0] * scale[1] / scale[2])) + zero, saturating. */
-void exact_quantize(StepBuf *, const View *y, const View *sums, const View scale[3],
-                    const View *zero);
+/* y = round((sums + bias) * (scale[0] * scale[1] / scale[2])) + zero, saturating; bias: NULL for
+   none. In floats, which hold the sums to 24 bits. */
+void exact_quantize(StepBuf *, const View *y, const View *sums, const View *bias,
+                    const View scale[3], const View *zero);
 #endif

@@ -1,0 +1,207 @@
+"""Quantized convolutions and products: the built-in runtime agrees with ONNX Runtime, and where the
+processor and oneDNN multiply 8-bit integers its plan does so, whichever way a model writes them."""
+
+import os, re, subprocess
+import numpy, onnx, onnxruntime, pytest
+from onnx import TensorProto, helper, numpy_helper
+from small_models import BUILD
+
+RNG = numpy.random.default_rng
+
+
+def flags():
+    with open("/proc/cpuinfo") as file:
+        found = re.search(r"^flags\s*:(.*)$", file.read(), re.M)
+    return set(found.group(1).split()) if found else set()
+
+
+def program(*words):
+    done = subprocess.run([os.path.join(BUILD, "run-model"), *map(str, words)], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+MULTIPLIES = "oneDNN 2" in program("--version") and flags() & {"avx512_vnni", "avx_vnni"}
+
+
+class Graph:
+    """A model with one input x of floats, built node by node."""
+
+    def __init__(self, shape, seed=1):
+        self.rng, self.nodes, self.constants, self.shape = RNG(seed), [], [], shape
+
+    def constant(self, value):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(numpy.asarray(value), name))
+        return name
+
+    def node(self, op, inputs, outputs=1, **attributes):
+        names = [f"v{len(self.nodes)}_{k}" for k in range(outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def quantize(self, x, scale, zero):
+        return self.node("QuantizeLinear", [x, self.constant(numpy.float32(scale)), zero])
+
+    def dequantize(self, x, scale, zero, **attributes):
+        scale = self.constant(numpy.asarray(scale, numpy.float32))
+        return self.node("DequantizeLinear", [x, scale, zero], **attributes)
+
+    def weights(self, shape, dtype):
+        low, high = (-128, 128) if dtype == "int8" else (0, 256)
+        return self.rng.integers(low, high, shape).astype(dtype)
+
+    def save(self, folder, output, dtype):
+        graph = helper.make_graph(
+            self.nodes,
+            "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
+            [helper.make_tensor_value_info(output, dtype, None)],
+            self.constants,
+        )
+        opsets = [helper.make_opsetid("", 17)]
+        path = folder / "m.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        return path
+
+
+def compared(folder, graph, output, integers, dtype=TensorProto.FLOAT, step=0.0, options=()):
+    """Runs both; a result differs by at most `step`, which is that of its quantization. integers:
+    how many convolutions and products the plan has of 8-bit integers."""
+    path = graph.save(folder, output, dtype)
+    x = RNG(2).normal(size=graph.shape).astype("float32")
+    numpy.save(folder / "x.npy", x)
+    session = onnxruntime.SessionOptions()
+    session.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    (want,) = onnxruntime.InferenceSession(str(path), session).run(None, {"x": x})
+    words = [path, "--input", f"x={folder / 'x.npy'}", *options]
+    program(*words, "--output-dir", folder / "out")
+    have = numpy.load(folder / "out" / f"{output}.npy")
+    assert have.dtype == want.dtype and have.shape == want.shape
+    far = numpy.abs(have.astype(float) - want.astype(float))
+    assert far.max() <= step * 1.001 + 1e-5 * numpy.abs(want.astype(float)).max()
+    assert (far > 1e-5 * numpy.abs(want.astype(float)).max()).mean() < 0.01, "many steps differ"
+    planned = re.findall(r"\| (?:conv|gemm) \S+ [UI]8\[\S+ I8\[", program(*words, "--dump", "plan"))
+    if MULTIPLIES:
+        assert len(planned) == integers
+    else:
+        assert not planned
+
+
+CONVOLUTIONS = [
+    ("plain", (1, 8, 9, 9), (16, 8, 3, 3), {"pads": [1] * 4}),
+    ("strided", (2, 8, 11, 10), (6, 8, 3, 2), {"strides": [2, 3], "pads": [1, 0, 1, 1]}),
+    ("pointwise", (1, 32, 7, 7), (24, 32, 1, 1), {}),
+    ("depthwise", (1, 16, 9, 9), (16, 1, 3, 3), {"group": 16, "pads": [1] * 4}),
+    ("dilated", (1, 8, 12, 12), (16, 8, 3, 3), {"dilations": [2, 2], "pads": [2] * 4}),
+    ("one axis", (1, 8, 30), (16, 8, 5), {"pads": [2, 2]}),
+]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("zero", [0, 131])
+@pytest.mark.parametrize("name, x, w, attributes", CONVOLUTIONS)
+def test_convolution_between_dequantize_and_quantize(
+    tmp_path, name, x, w, attributes, zero, threads
+):
+    g = Graph(x)
+    point = g.constant(numpy.uint8(zero))
+    q = g.quantize("x", 0.02, point)
+    image = g.dequantize(q, 0.02, point)
+    scales = g.rng.uniform(0.001, 0.01, w[0])
+    kernel = g.dequantize(
+        g.constant(g.weights(w, "int8")), scales, g.constant(numpy.zeros(w[0], "int8")), axis=0
+    )
+    bias = g.constant(g.rng.normal(size=w[0]).astype("float32"))
+    y = g.node("Relu", [g.node("Conv", [image, kernel, bias], **attributes)])
+    point = g.constant(numpy.uint8(0))
+    y = g.dequantize(g.quantize(y, 0.05, point), 0.05, point)
+    compared(tmp_path, g, y, 1, step=0.05, options=["--threads", threads])
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("shape", [(5, 64), (2, 3, 64)])
+def test_product_between_dequantize_and_quantize(tmp_path, shape, signed):
+    """Per column, and with unsigned weights around 128."""
+    g = Graph(shape)
+    point = g.constant(numpy.uint8(100))
+    image = g.dequantize(g.quantize("x", 0.03, point), 0.03, point)
+    if signed:
+        zero = g.constant(numpy.zeros(48, "int8"))
+        weights = g.constant(g.weights((64, 48), "int8"))
+        factor = g.dequantize(weights, g.rng.uniform(0.001, 0.01, 48), zero, axis=1)
+    else:
+        weights, zero = g.constant(g.weights((64, 48), "uint8")), g.constant(numpy.uint8(128))
+        factor = g.dequantize(weights, 0.004, zero)
+    compared(tmp_path, g, g.node("MatMul", [image, factor]), 1)
+
+
+def test_weights_that_do_not_fit_stay_floats(tmp_path):
+    g = Graph((5, 64))
+    point = g.constant(numpy.uint8(100))
+    image = g.dequantize(g.quantize("x", 0.03, point), 0.03, point)
+    weights, zero = g.constant(g.weights((64, 48), "uint8")), g.constant(numpy.uint8(3))
+    compared(tmp_path, g, g.node("MatMul", [image, g.dequantize(weights, 0.004, zero)]), 0)
+
+
+def test_operands_that_are_not_constant_stay_floats(tmp_path):
+    g = Graph((8, 8))
+    point = g.constant(numpy.uint8(100))
+    image = g.dequantize(g.quantize("x", 0.03, point), 0.03, point)
+    compared(tmp_path, g, g.node("MatMul", [image, image]), 0)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name, x, w, attributes", CONVOLUTIONS)
+def test_quantized_convolution(tmp_path, name, x, w, attributes, bias):
+    g = Graph(x)
+    point = g.constant(numpy.uint8(90))
+    inputs = [g.quantize("x", 0.02, point), g.constant(numpy.float32(0.02)), point]
+    inputs += [g.constant(g.weights(w, "int8"))]
+    inputs += [g.constant(g.rng.uniform(0.001, 0.01, w[0]).astype("float32"))]
+    inputs += [g.constant(numpy.zeros(w[0], "int8"))]
+    inputs += [g.constant(numpy.float32(0.07)), g.constant(numpy.uint8(120))]
+    if bias:
+        inputs.append(g.constant(g.rng.integers(-9000, 9000, w[0]).astype("int32")))
+    y = g.node("QLinearConv", inputs, **attributes)
+    compared(tmp_path, g, y, 1, TensorProto.UINT8, step=1)
+
+
+def test_quantized_product(tmp_path):
+    g = Graph((2, 9, 600))  # longer than the sums that floats hold
+    point = g.constant(numpy.uint8(90))
+    inputs = [g.quantize("x", 0.02, point), g.constant(numpy.float32(0.02)), point]
+    inputs += [g.constant(g.weights((600, 32), "int8")), g.constant(numpy.float32(0.01))]
+    inputs += [g.constant(numpy.int8(0)), g.constant(numpy.float32(0.9))]
+    inputs += [g.constant(numpy.uint8(120))]
+    compared(tmp_path, g, g.node("QLinearMatMul", inputs), 1, TensorProto.UINT8, step=1)
+
+
+@pytest.mark.parametrize("dtype, zero", [("int8", 0), ("uint8", 128), ("uint8", 7)])
+@pytest.mark.parametrize("shape", [(9, 700), (2, 9, 700)])
+def test_integer_product_with_a_zero_point_of_the_run(tmp_path, shape, dtype, zero):
+    g = Graph(shape)
+    q, _, point = g.node("DynamicQuantizeLinear", ["x"], 3)
+    inputs = [q, g.constant(g.weights((700, 40), dtype)), point]
+    y = g.node("MatMulInteger", inputs + [g.constant(numpy.array(zero, dtype))])
+    compared(tmp_path, g, y, int(zero != 7), TensorProto.INT32)
+
+
+@pytest.mark.parametrize("pads, integers", [([0] * 4, 0), ([1] * 4, 0)])
+def test_integer_convolution_with_a_zero_point_of_the_run(tmp_path, pads, integers):
+    g = Graph((1, 8, 9, 9))
+    q, _, point = g.node("DynamicQuantizeLinear", ["x"], 3)
+    inputs = [q, g.constant(g.weights((16, 8, 3, 3), "uint8")), point]
+    inputs.append(g.constant(numpy.uint8(128)))
+    compared(tmp_path, g, g.node("ConvInteger", inputs, pads=pads), integers, TensorProto.INT32)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("shape, kernel", [((2, 5, 9, 8), [3, 2]), ((1, 3, 20), [4])])
+def test_maximum_of_bytes(tmp_path, shape, kernel, dtype):
+    """Without the places, which nobody reads, it is a pool like any other."""
+    g = Graph(shape)
+    q = g.quantize("x", 0.02, g.constant(numpy.array(3, dtype)))
+    y = g.node("MaxPool", [q], kernel_shape=kernel, strides=[2] * len(kernel))
+    compared(tmp_path, g, y, 0, getattr(TensorProto, dtype.upper()))
+    assert "| pool " in program(tmp_path / "m.onnx", "--dump", "plan")

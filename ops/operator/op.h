@@ -122,8 +122,8 @@ View place_view(const View *in, const View *like, int axis);
    algorithm for it: views y, x and w of the step and the parameters that it has without zero points
    (NULL or left out: none; those of w one for each place of w_axis). padded: some windows reach
    over the image. False: no step was added. */
-bool exact_int8(StepBuf *, StepKind, const View v[3], int nparam, const int64_t param[], bool padded,
-                const View *x_zero, const View *w_zero, int w_axis);
+bool exact_int8(StepBuf *, StepKind, const View v[3], int nparam, const int64_t param[],
+                bool padded, const View *x_zero, const View *w_zero, int w_axis);
 enum { EXACT_TERMS = 258 }; /* that floats add exactly */
 /* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a buffer
    (step_room). */

@@ -75,13 +75,30 @@ static const char *shape_truth(Call *c) {
     c->out[0].dtype = DT_BOOL;
     return why;
 }
+static bool is_wide_float(const View *x) {
+    return dtype_class((DType)x->dtype) == 'F' && dtype_bits((DType)x->dtype) >= 16;
+}
 static double is_nan(double x) { return isnan(x); }
 static int kernel_isnan(const Step *s, void *const slot[]) {
     kernel_each(s, slot, is_nan);
     return 0;
 }
 static const OnnxMap onnx_isnan[] = {{"", "IsNaN", 9, 0, ""}, {0}};
-const Op op_isnan = {"isnan",           "x", "y", .shape = shape_truth, .kernel = kernel_isnan,
+static int steps_truth(const View in[], const View out[], StepBuf *b, int n, const Scalar code[]) {
+    if (!is_wide_float(&in[0])) return 0;
+    step_code(b, step_add(b, S_EWISE, 2, (const View[]){out[0], in[0]}), n, code);
+    return 1;
+}
+static int steps_isnan(Call *c, const View in[], const View out[], StepBuf *b) {
+    static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ISNAN, .a = 0}};
+    return (void)c, steps_truth(in, out, b, 2, code);
+}
+const Op op_isnan = {"isnan",
+                     "x",
+                     "y",
+                     .shape = shape_truth,
+                     .steps = steps_isnan,
+                     .kernel = kernel_isnan,
                      .onnx = onnx_isnan};
 
 enum { NEGATIVE, POSITIVE };
@@ -107,6 +124,16 @@ static int kernel_isinf(const Step *s, void *const slot[]) {
                               : is_neither);
     return 0;
 }
+/* Either sign, or equal to the infinity of one; neither is left to the kernel. */
+static int steps_isinf(Call *c, const View in[], const View out[], StepBuf *b) {
+    const Scalar either[] = {{.op = C_VIEW, .a = 1}, {.op = C_ISINF, .a = 0}},
+                 one[] = {{.op = C_VIEW, .a = 1},
+                          {.op = C_CONST, .k = word(c, POSITIVE) ? INFINITY : -INFINITY},
+                          {.op = C_EQ, .a = 0, .b = 1}};
+    if (!word(c, POSITIVE) && !word(c, NEGATIVE)) return 0;
+    return word(c, POSITIVE) && word(c, NEGATIVE) ? steps_truth(in, out, b, 2, either)
+                                                  : steps_truth(in, out, b, 3, one);
+}
 static const OnnxMap onnx_isinf[] = {
     {"", "IsInf", 10, 0, "negative=detect_negative positive=detect_positive"}, {0}};
 const Op op_isinf = {"isinf",
@@ -114,6 +141,7 @@ const Op op_isinf = {"isinf",
                      "y",
                      isinf_attrs,
                      shape_truth,
+                     .steps = steps_isinf,
                      .kernel = kernel_isinf,
                      .params = isinf_params,
                      .onnx = onnx_isinf};

@@ -241,6 +241,15 @@ static void draw_topk(Drawn *t) {
     attribute(t, "largest", draw(t, 0, 1) ? "yes" : "no");
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 9 : 200);
 }
+static void draw_best(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
+    if (x[axis] < 1) x[axis] = 1;
+    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more than a group */
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "last", draw(t, 0, 1) ? "yes" : "no");
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 3 : 200);
+}
 static void draw_cumulated(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
@@ -386,6 +395,8 @@ static const Family families[] = {
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
     {"topk", draw_topk, false},
+    {"argmax", draw_best, false},
+    {"argmin", draw_best, false},
     {"cumsum", draw_cumulated, false},
     {"cumprod", draw_cumulated, false},
     {"attention", draw_attention, false},

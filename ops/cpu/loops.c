@@ -94,6 +94,8 @@ static const struct {
     {"scatternd", scatternd_build},
     {"scatterelements", scatterelements_build},
     {"topk", topk_build},
+    {"argmax", argmax_build},
+    {"argmin", argmax_build},
     {"cumsum", cumsum_build},
     {"cumprod", cumprod_build},
 };

@@ -93,13 +93,9 @@ static int steps_isnan(Call *c, const View in[], const View out[], StepBuf *b) {
     static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ISNAN, .a = 0}};
     return (void)c, steps_truth(in, out, b, 2, code);
 }
-const Op op_isnan = {"isnan",
-                     "x",
-                     "y",
-                     .shape = shape_truth,
-                     .steps = steps_isnan,
-                     .kernel = kernel_isnan,
-                     .onnx = onnx_isnan};
+const Op op_isnan = {
+    "isnan",           "x", "y", .shape = shape_truth, .steps = steps_isnan, .kernel = kernel_isnan,
+    .onnx = onnx_isnan};
 
 enum { NEGATIVE, POSITIVE };
 static const AttrDef isinf_attrs[] = {

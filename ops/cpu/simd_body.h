@@ -221,7 +221,9 @@ DEFINE_WHERE(uint, uint64_t)
    double, it from an integer) */
 #define SAME(x) (x)
 #define TO_BOOL(x) ((x) != 0)
-#define SATURATE(T, low, high) (x != x ? 0 : x <= (low) ? (T)(low) : x >= (high) ? (T)(high) : (T)x)
+/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. */
+#define SATURATE(T, low, high) \
+    ((T)(int32_t)(x != x ? 0 : x <= (low) ? (low) : x >= (high) ? (high) : x))
 #define TYPES(X)                                                                           \
     X(DT_FLOAT, float, SAME, (float)x, (float)x)                                           \
     X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                       \

@@ -1,7 +1,7 @@
 """Random models through optimize-model (test/random/), seeded by the day of the last commit; cases
 that once failed; planted failures that must be noticed."""
 
-import os, subprocess, sys
+import os, subprocess, sys, time
 import pytest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -10,7 +10,7 @@ import cases, planted, rule_coverage, run
 from check import KNOWN, Bench, check
 
 HEAVY = bool(os.environ.get("ISOMER_HEAVY"))
-COUNT = 2000 if HEAVY else 300
+COUNT, SECONDS = (2000, 2700) if HEAVY else (300, 300)
 
 
 def day():
@@ -20,12 +20,16 @@ def day():
     return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 1
 
 
-def test_models_of_the_day():
-    seed = day()
+def test_models_of_the_day(monkeypatch):
+    """A busy machine does fewer of them in the time that there is."""
+    seed, end = day(), time.monotonic() + SECONDS
+    monkeypatch.setattr(run, "END", end)
     total = run.campaign(COUNT, seed, sanitized=False, quiet=True)
+    enough = 0.97 * COUNT if time.monotonic() < end else 0.2 * COUNT
     bad = [f for f in total.failures if f[0] not in KNOWN]
     print(f"seed {seed}: {dict(total.count)}, {dict(total.kinds)}")
-    assert total.count["models"] >= 0.97 * COUNT and total.count["changed"] >= 0.3 * COUNT
+    assert total.count["models"] >= enough
+    assert total.count["changed"] >= 0.3 * total.count["models"]
     assert not bad, "\n".join(
         f"run.py 1 {seed} {n} ({about}; {how}): {kind}: {what}" for kind, n, about, how, what in bad
     )

@@ -43,12 +43,13 @@ typedef struct LineAttr {
 } LineAttr;
 typedef struct LineConstant LineConstant;
 typedef struct NodeLine {
-    const Op *op;
+    const Op *op; /* NULL: out[0] is another name of in[0], which may be left out */
     int nout, nin, nattr;
     const char **out, **in; /* names without %; NULL: left out (_) */
     LineAttr *attr;
     LineConstant *constant; /* NULL: not a constant */
     const char *at;         /* its place in the text */
+    const char *when;       /* in an expansion: the condition in brackets before it; NULL: none */
 } NodeLine;
 typedef struct LineList {
     int n, nout;

@@ -133,18 +133,88 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     return (Bindings){b.n, b.v};
 }
 
+/* ---- conditions: "bias", "!bias", "mask:2", "causal=yes", "heads!=0", joined by commas */
+
+static int input_position(const Op *op, const char *wanted) {
+    char name[NAME_MAX_LENGTH];
+    const char *list = op->in;
+    for (int k = 0; declared_name(&list, name); k++)
+        if (!strcmp(name, wanted)) return k;
+    return -1;
+}
+static bool attr_is(World *w, const AttrDef *d, const Attr *have, Scan *s, bool *is) {
+    Attr want = {0};
+    if (!attr_parse(w, s, d, &want)) return false;
+    *is = d->kind == A_REAL ? have->real == want.real
+          : d->kind == A_INT || d->kind == A_INTS
+              ? have->ints.n == want.ints.n && have->ints.v[0] == want.ints.v[0]
+              : have->word == want.word;
+    return true;
+}
+/* False: the text is not a condition, which is a bug of the operator. */
+static bool condition_holds(World *w, const Node *n, Scan *s, bool *holds) {
+    char name[NAME_MAX_LENGTH];
+    const bool lacks = scan_char(s, '!');
+    if (!scan_name(s, name, sizeof name)) return false;
+    const int input = input_position(n->op, name), attr = attrs_find(n->op->attrs, name);
+    if (input >= 0) {
+        int64_t rank;
+        const Value v = input < n->nin ? n->in[input] : 0;
+        *holds = v != 0;
+        if (scan_char(s, ':')) {
+            if (!scan_int(s, &rank)) return false;
+            *holds = v && value_type(w, v)->dim.n == rank;
+        }
+        *holds ^= lacks;
+        return true;
+    }
+    if (attr < 0) return false;
+    Attr have[ATTRS_MAX];
+    sig_attr(w, n->sig, have);
+    const bool differs = scan_char(s, '!');
+    if (!scan_char(s, '=') || !attr_is(w, &n->op->attrs[attr], &have[attr], s, holds)) return false;
+    *holds ^= differs;
+    return true;
+}
+static bool line_holds(World *w, const Node *n, const char *when, bool *holds) {
+    Scan s = scan_new(n->op->name, when, strlen(when), NULL);
+    bool one = true;
+    *holds = true;
+    do {
+        if (!condition_holds(w, n, &s, &one)) return false;
+        *holds &= one;
+    } while (scan_char(&s, ','));
+    return scan_end(&s);
+}
+/* The lines whose conditions hold for this node. */
+static bool lines_of(World *w, Arena *a, const Node *n, const LineList *all, LineList *out) {
+    *out = *all;
+    out->v = ARENA_NEW(a, NodeLine, all->n);
+    out->n = 0;
+    for (int k = 0; k < all->n; k++) {
+        bool holds = true;
+        if (all->v[k].when && !line_holds(w, n, all->v[k].when, &holds)) return false;
+        if (!holds) continue;
+        out->v[out->n] = all->v[k];
+        out->v[out->n++].when = NULL;
+    }
+    return true;
+}
+
 bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     Node n = node_get(w, id);
     if (!n.op->expand)
         return error_set(e, E_INVALID, n.op->name, "this operator is not a composite");
-    const LineList *lines = graph_tables(w)->expansion[n.op_index];
+    LineList lines;
     Names names = {.arena = a};
     Value *v;
+    if (!lines_of(w, a, &n, graph_tables(w)->expansion[n.op_index], &lines))
+        return error_set(e, E_INVALID, n.op->name, "its expansion has an invalid condition");
     Bindings bound = node_bindings(w, a, &n, &names);
-    if (!lines_build(w, a, lines, &bound, &names, &v, e)) return false;
-    if (lines->nout != n.nout)
+    if (!lines_build(w, a, &lines, &bound, &names, &v, e)) return false;
+    if (lines.nout != n.nout)
         return error_set(e, E_INVALID, n.op->name,
-                         "its expansion has %d results, but the node has %d", lines->nout, n.nout);
+                         "its expansion has %d results, but the node has %d", lines.nout, n.nout);
     for (int k = 0; k < n.nout; k++) out[k] = v[k];
     return true;
 }

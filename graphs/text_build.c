@@ -134,6 +134,8 @@ static Value constant_line(Build *b, const LineConstant *c) {
 }
 
 static Value line_build(Build *b, const NodeLine *l) {
+    if (l->when)
+        return scan_fail(&b->scan, l->at, "a condition stands outside an operator's expansion"), 0;
     if (l->constant) return constant_line(b, l->constant);
     Value *in = ARENA_NEW(b->arena, Value, l->nin);
     Attr attr[ATTRS_MAX];
@@ -156,6 +158,17 @@ static bool name_results(Build *b, const NodeLine *l, Value y) {
     return true;
 }
 
+static bool name_again(Build *b, const NodeLine *l) {
+    Value v;
+    if (l->nin != 1 || l->nout != 1)
+        return scan_fail(&b->scan, l->at, "another name needs one value");
+    if (!inputs_build(b, l, &v)) return false;
+    if (names_has(b->names, l->out[0]))
+        return scan_fail(&b->scan, l->at, "%%%s is already defined", l->out[0]);
+    names_set(b->names, l->out[0], v);
+    return true;
+}
+
 static bool outputs_build(Build *b, const LineList *l, Value **out) {
     Value *v = ARENA_NEW(b->arena, Value, l->nout);
     for (int k = 0; k < l->nout; k++)
@@ -171,6 +184,10 @@ bool lines_build(World *w, Arena *a, const LineList *l, const Bindings *bound, N
     if (e) b.scan.error = e;
     bind_symbols(&b);
     for (int k = 0; k < l->n; k++) {
+        if (!l->v[k].op && !l->v[k].when) {
+            if (!name_again(&b, &l->v[k])) return false;
+            continue;
+        }
         Value y = line_build(&b, &l->v[k]);
         if (!y || !name_results(&b, &l->v[k], y)) return false;
     }

@@ -120,14 +120,25 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     return !scan_failed(s);
 }
 
+/* "[bias, causal=yes]" before a line. */
+static bool condition_parse(Arena *a, Scan *s, const char **when) {
+    if (!scan_char(s, '[')) return true;
+    const char *start = s->at;
+    while (s->at < s->end && *s->at != ']' && *s->at != '\n') s->at++;
+    *when = arena_string(a, start, (size_t)(s->at - start));
+    return scan_char(s, ']') || scan_fail(s, s->at, "expected ]");
+}
+
 static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     char name[128];
     l->at = s->at;
+    if (!condition_parse(a, s, &l->when)) return false;
     if (!values_parse(s, a, false, &l->nout, &l->out)) return false;
     if (!l->nout) return scan_fail(s, s->at, "expected a line %%y = operator .. or out %%y ..");
     if (!scan_char(s, '=')) return scan_fail(s, s->at, "expected =");
     scan_blank(s);
     const char *at = s->at;
+    if (l->when && at < s->end && *at == '%') return values_parse(s, a, false, &l->nin, &l->in);
     if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "expected an operator");
     if (!(l->op = op_find(name))) return scan_fail(s, at, "unknown operator %s", name);
     if (l->op == &op_constant) return constant_parse(w, a, s, &l->constant);

@@ -64,3 +64,24 @@ static const OnnxMap onnx_clip[] = {
     {0},
 };
 const Op op_clip = {"clip", "x", "y", clip_attrs, clip_shape, define_clip, .onnx = onnx_clip};
+
+/* activate: the function that ONNX Runtime's optimizer joins to a convolution or product. clip
+   takes alpha and beta as its bounds. */
+enum { KIND, KIND_ALPHA, KIND_BETA };
+static const AttrDef activate_attrs[] = {
+    [KIND] = {"kind", A_ENUM, "none", "none relu leakyrelu tanh sigmoid clip hardsigmoid",
+              .draw = "none relu leakyrelu tanh sigmoid clip hardsigmoid"},
+    [KIND_ALPHA] = {"alpha", A_REAL, "0", .draw = "0 1/4 -1/2"},
+    [KIND_BETA] = {"beta", A_REAL, "0", .draw = "1/2 1"},
+    {0},
+};
+static const char expand_activate[] =
+    "[kind=none] %y = %x\n"
+    "[kind=relu] %y = relu %x\n"
+    "[kind=leakyrelu] %y = leakyrelu %x alpha=alpha\n"
+    "[kind=tanh] %y = tanh %x\n"
+    "[kind=sigmoid] %y = sigmoid %x\n"
+    "[kind=clip] %y = clip %x min=alpha max=beta\n"
+    "[kind=hardsigmoid] %y = hardsigmoid %x alpha=alpha beta=beta\n"
+    "out %y\n";
+const Op op_activate = {"activate", "x", "y", activate_attrs, shape, .expand = expand_activate};

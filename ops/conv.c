@@ -1,7 +1,8 @@
 /* conv: y[n, o, i..] = b[o] + sum c, k..: x[n, g*C + c, s*i + d*k - p ..] * w[o, c, k..], g the
    group of o, zero outside x. x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes.
    convinteger: of integers of 8 bits less their zeros, one number, for w also one for each o.
-   qlinearconv: likewise, its result quantized again. */
+   qlinearconv: likewise, its result quantized again.
+   fusedconv: conv, plus z, and an activation. */
 #include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
@@ -205,3 +206,68 @@ const Op op_qlinearconv = {"qlinearconv",
                            define_qlinear,
                            .steps = steps_qlinear,
                            .onnx = onnx_qlinear};
+
+enum { ACTIVATION = DILATIONS + 1, ALPHA, BETA };
+enum { Z = 3 };
+static const AttrDef fused_attrs[] = {
+    [GROUP] = {"group", A_INT, "1", .draw = "1 2 3"},
+    [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},
+    [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1 2"},
+    [DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"},
+    [ACTIVATION] = {"activation", A_ENUM, "none",
+                    "none relu leakyrelu tanh sigmoid clip hardsigmoid",
+                    .draw = "none relu leakyrelu tanh sigmoid clip hardsigmoid"},
+    [ALPHA] = {"alpha", A_REAL, "0", .draw = "0 1/4 -1/2"},
+    [BETA] = {"beta", A_REAL, "0", .draw = "1/2 1"},
+    {0},
+};
+static const char *shape_fused(Call *c) {
+    const char *why = shape(c);
+    if (why || c->nin <= Z || !c->in[Z]) return why;
+    if (c->in[Z]->dim.n != c->out[0].dim.n) return "z has another rank than the result";
+    for (int k = 0; k < c->out[0].dim.n; k++) need_eq(c, c->in[Z]->dim.v[k], c->out[0].dim.v[k]);
+    return NULL;
+}
+static const char expand_fused[] =
+    "%c = conv %x %w %b group=group strides=strides pads=pads dilations=dilations\n"
+    "[z] %s = add %c %z\n"
+    "[!z] %s = %c\n"
+    "%y = activate %s kind=activation alpha=alpha beta=beta\n"
+    "out %y\n";
+
+/* parameters:one, parameters:two: the list activation_params is alpha, or alpha and beta. */
+static const int parameter[] = {ALPHA, BETA};
+static bool read_one(Call *c, OnnxRead *r, int attr) {
+    (void)c, (void)attr;
+    return r->reals(r, "activation_params", 1, parameter);
+}
+static bool read_two(Call *c, OnnxRead *r, int attr) {
+    (void)c, (void)attr;
+    return r->reals(r, "activation_params", 2, parameter);
+}
+static bool write_one(Call *c, OnnxWrite *w, int attr) {
+    (void)c, (void)attr;
+    return w->reals(w, "activation_params", 1, parameter);
+}
+static bool write_two(Call *c, OnnxWrite *w, int attr) {
+    (void)c, (void)attr;
+    return w->reals(w, "activation_params", 2, parameter);
+}
+static const OnnxItem fused_items[] = {
+    {"parameters", "one", read_one, write_one}, {"parameters", "two", read_two, write_two}, {0}};
+#define FUSED(NAME, WORD, PARAMETERS)                                         \
+    {                                                                         \
+        "com.microsoft", "FusedConv", 1, 0,                                   \
+            WINDOWS " activation=" NAME "! +activation==" WORD " " PARAMETERS \
+    }
+static const OnnxMap onnx_fused[] = {FUSED("none", "", "activation_params:ignore"),
+                                     FUSED("relu", "Relu", "activation_params:ignore"),
+                                     FUSED("tanh", "Tanh", "activation_params:ignore"),
+                                     FUSED("sigmoid", "Sigmoid", "activation_params:ignore"),
+                                     FUSED("leakyrelu", "LeakyRelu", "parameters:one"),
+                                     FUSED("clip", "Clip", "parameters:two"),
+                                     FUSED("hardsigmoid", "HardSigmoid", "parameters:two"),
+                                     {0}};
+const Op op_fusedconv = {"fusedconv",        "x w b? z?",         "y",
+                         fused_attrs,        shape_fused,         .expand = expand_fused,
+                         .onnx = onnx_fused, .items = fused_items};

@@ -1,5 +1,5 @@
 /* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose,
-   B likewise. c may lack leading axes. */
+   B likewise. c may lack leading axes. fusedgemm: the same, and an activation. */
 #include "ops/operator/op.h"
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
@@ -79,3 +79,37 @@ static const OnnxMap onnx[] = {
 };
 const Op op_gemm = {"gemm",      "a b c?", "y", attrs, shape, define, .steps = write_steps,
                     .onnx = onnx};
+
+enum { ACTIVATION = TRANS_B + 1, ACTIVATION_ALPHA, ACTIVATION_BETA };
+static const AttrDef fused_attrs[] = {
+    [ALPHA] = {"alpha", A_REAL, "1", .draw = "1 1/2 -2"},
+    [BETA] = {"beta", A_REAL, "1", .draw = "1 1/4 -1"},
+    [TRANS_A] = {"transA", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [TRANS_B] = {"transB", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [ACTIVATION] = {"activation", A_ENUM, "none",
+                    "none relu leakyrelu tanh sigmoid clip hardsigmoid",
+                    .draw = "none relu leakyrelu tanh sigmoid hardsigmoid"},
+    [ACTIVATION_ALPHA] = {"activation_alpha", A_REAL, "0", .draw = "0 1/4 -1/2"},
+    [ACTIVATION_BETA] = {"activation_beta", A_REAL, "0", .draw = "1/2 1"},
+    {0},
+};
+static const char expand_fused[] =
+    "%g = gemm %a %b %c alpha=alpha beta=beta transA=transA transB=transB\n"
+    "%y = activate %g kind=activation alpha=activation_alpha beta=activation_beta\n"
+    "out %y\n";
+#define FUSED(NAME, WORD, PARAMETERS)                                                    \
+    {                                                                                    \
+        "com.microsoft", "FusedGemm", 1, 0,                                              \
+            "alpha beta transA transB c:stretch activation=" NAME "! +activation==" WORD \
+            " activation_gamma:ignore " PARAMETERS                                       \
+    }
+#define NONE "activation_alpha:ignore activation_beta:ignore"
+static const OnnxMap onnx_fused[] = {
+    FUSED("relu", "Relu", NONE),
+    FUSED("tanh", "Tanh", NONE),
+    FUSED("sigmoid", "Sigmoid", NONE),
+    FUSED("leakyrelu", "LeakyRelu", "activation_alpha activation_beta:ignore"),
+    FUSED("hardsigmoid", "HardSigmoid", "activation_alpha activation_beta"),
+    {0}};
+const Op op_fusedgemm = {
+    "fusedgemm", "a b c?", "y", fused_attrs, shape, .expand = expand_fused, .onnx = onnx_fused};

@@ -1,7 +1,9 @@
 /* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n].
    A factor may lack leading axes (shared weights); stretching a 1 is the business of `broadcast`.
    matmulinteger: of integers of 8 bits less their zeros, which are one number, or one for each row
-   of a or column of b. qlinearmatmul: likewise, its result quantized again. */
+   of a or column of b. qlinearmatmul: likewise, its result quantized again.
+   fusedmatmul: alpha * the product of A and B, where A is a or its transpose; with batchA axis 0 of
+   a stands behind the batch axes: [m, b.., k]. B likewise. */
 #include "ops/operator/op.h"
 
 /* Of the products of inputs 0 and `second`. */
@@ -143,3 +145,90 @@ const Op op_qlinearmatmul = {"qlinearmatmul",
                              define_qlinear,
                              .steps = steps_qlinear,
                              .onnx = onnx_qlinear};
+
+enum { ALPHA, TRANS_A, TRANS_B, BATCH_A, BATCH_B };
+static const AttrDef fused_attrs[] = {
+    [ALPHA] = {"alpha", A_REAL, "1", .draw = "1 1/2 -2"},
+    [TRANS_A] = {"transA", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [TRANS_B] = {"transB", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [BATCH_A] = {"batchA", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [BATCH_B] = {"batchB", A_ENUM, "no", "no yes", .draw = "no yes"},
+    {0},
+};
+/* Where the axes of the factor [.., row, column] stand in the input. */
+static void factor_axes(Call *c, int input, int n, int axis[]) {
+    for (int k = 0; k < n; k++) axis[k] = k;
+    if (word(c, BATCH_A + input)) {
+        for (int k = 0; k + 2 < n; k++) axis[k] = k + 1;
+        axis[n - 2] = 0;
+    }
+    if (word(c, TRANS_A + input)) {
+        const int row = axis[n - 2];
+        axis[n - 2] = axis[n - 1], axis[n - 1] = row;
+    }
+}
+static Dims factor_dims(Call *c, int input) {
+    const Dims d = c->in[input]->dim;
+    Dims out = d;
+    int axis[RANK_MAX];
+    factor_axes(c, input, d.n, axis);
+    for (int k = 0; k < d.n; k++) out.v[k] = d.v[axis[k]];
+    return out;
+}
+static const char *shape_fused(Call *c) {
+    const char *why = dtypes_agree(c, "F");
+    if (why) return why;
+    if (c->in[0]->dim.n < 2 || c->in[1]->dim.n < 2) return "fusedmatmul needs matrices";
+    const Dims a = factor_dims(c, 0), b = factor_dims(c, 1);
+    need_eq(c, a.v[a.n - 1], b.v[b.n - 2]);
+    for (int k = 3; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
+    c->out[0] = *c->in[0];
+    c->out[0].dim = dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1]);
+    return NULL;
+}
+/* The element of a factor at an index of the factor. */
+static Ex of_factor(Call *c, int input, Dims i) {
+    Dims x = i;
+    int axis[RANK_MAX];
+    factor_axes(c, input, i.n, axis);
+    for (int k = 0; k < i.n; k++) x.v[axis[k]] = i.v[k];
+    return at(c, input, x);
+}
+static Ex define_fused(Call *c, Dims i) {
+    const int na = c->in[0]->dim.n, nb = c->in[1]->dim.n;
+    const Dims a = factor_dims(c, 0), k = bound(c, dims_tail(a, 1));
+    const Ex y = sum(c, k, (Cond){0},
+                     mul(c, of_factor(c, 0, dims_with(dims_tail(i, na), -1, k.v[0])),
+                         of_factor(c, 1, dims_with(dims_tail(i, nb), -2, k.v[0]))));
+    return real(c, ALPHA) == num(c, 1, 1) ? y : mul(c, real(c, ALPHA), y);
+}
+/* alpha as each element is written. */
+static int steps_fused(Call *c, const View in[], const View out[], StepBuf *b) {
+    View v[3] = {out[0]};
+    double alpha;
+    if (!ex_number(c->w, real(c, ALPHA), &alpha)) return 0;
+    for (int k = 0; k < 2; k++) {
+        int axis[RANK_MAX];
+        factor_axes(c, k, in[k].rank, axis);
+        const View factor = view_axes(&in[k], in[k].rank, axis);
+        v[1 + k] = factor_like(&out[0], &factor);
+    }
+    Step *s = step_add(b, S_GEMM, 3, v);
+    if (alpha != 1)
+        step_code(b, s, 3,
+                  (const Scalar[]){
+                      {.op = C_ACC}, {.op = C_CONST, .k = alpha}, {.op = C_MUL, .a = 0, .b = 1}});
+    return 1;
+}
+/* Of TransposeMatMul, its first name, too. */
+static const OnnxMap onnx_fused[] = {
+    {"com.microsoft", "FusedMatMul", 1, 0,
+     "alpha transA transB batchA=no! batchB=no! transBatchA==0 transBatchB==0 factors:stretch"},
+    {"com.microsoft", "FusedMatMul", 1, 0,
+     "alpha transA transB batchA=transBatchA batchB=transBatchB"},
+    {"com.microsoft", "TransposeMatMul", 1, 0,
+     "alpha transA transB batchA=no! batchB=no! factors:stretch import:only"},
+    {0}};
+const Op op_fusedmatmul = {
+    "fusedmatmul",     "a b", "y", fused_attrs, shape_fused, define_fused, .steps = steps_fused,
+    .onnx = onnx_fused};

@@ -120,6 +120,30 @@ static void composites_become_their_definition(void **state) {
     world_free(w);
 }
 
+static void check_expansion(const char *line, const char *body) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_named(w,
+                          arena_format(w->arena,
+                                       "graph g %%x : F [1, 2, 5] %%w : F [3, 2, 3] %%b : F [3] "
+                                       "%%z : F [1, 3, 3]\nbody\n %s\n out %%y\n",
+                                       line),
+                          &(Names){0}),
+          out;
+    Error e = {0};
+    assert_true(graph_expand(w, w->arena, &g, &out, NULL, &e));
+    assert_string_equal(graph_body(w, &out), body);
+    world_free(w);
+}
+static void lines_of_an_expansion_have_conditions(void **state) {
+    (void)state;
+    check_expansion("%y = fusedconv %x %w", "  %1 = conv %x %w\n  out %1\n");
+    check_expansion("%y = fusedconv %x %w %b activation=relu",
+                    "  %1 = conv %x %w %b\n  %2 = relu %1\n  out %2\n");
+    check_expansion("%y = fusedconv %x %w _ %z activation=clip alpha=-1 beta=2",
+                    "  %1 = conv %x %w\n  %2 = add %1 %z\n  %3 = clip %2 min=-1 max=2\n"
+                    "  out %3\n");
+}
+
 static void every_expansion_parses(void **state) {
     (void)state;
     for (int k = 0; k < op_count(); k++) {
@@ -141,6 +165,7 @@ int main(void) {
         cmocka_unit_test(one_of_several_results_can_be_replaced),
         cmocka_unit_test(what_does_not_fit_is_named),
         cmocka_unit_test(composites_become_their_definition),
+        cmocka_unit_test(lines_of_an_expansion_have_conditions),
         cmocka_unit_test(every_expansion_parses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,9 @@ static void wrong_texts_are_refused_at_their_place(void **state) {
     } wrong[] = {
         {"graph g\nbody\n %y = relu %x\n out %y\n", 3, 2, "unknown value %x"},
         {"graph g\n %x : F [2]\nbody\n %y = rely %x\n out %y\n", 4, 7, "unknown operator rely"},
+        {"graph g\n %x : F [2]\nbody\n [x] %y = relu %x\n out %y\n", 4, 2,
+         "a condition stands outside an operator's expansion"},
+        {"graph g\n %x : F [2]\nbody\n [x %y = relu %x\n out %y\n", 4, 17, "expected ]"},
         {"graph g\n %x : F [2]\nbody\n %y = relu %x up=1\n out %y\n", 4, 15, "no attribute up"},
         {"graph g\n %x : F [2]\nbody\n %y = softmax %x axis=0 axis=1\n out %y\n", 4, 25, "twice"},
         {"graph g\n %x : F [2]\nbody\n %y = relu %x %x\n out %y\n", 4, 2, "too many inputs"},

@@ -44,6 +44,16 @@ static int64_t read_int(OnnxRead *r, const char *name, int64_t otherwise) {
 static const char *read_text(OnnxRead *r, const char *name, const char *otherwise) {
     return onnx_attr_text(import_of(r), name, otherwise);
 }
+static bool read_reals(OnnxRead *r, const char *name, int n, const int attr[]) {
+    Import *s = import_of(r);
+    OnnxAttr t;
+    if (!onnx_attr(s, name, &t) || t.kind != ONNX_ATTR_FLOATS || t.n != n)
+        return import_fail(s, "attribute %s is not a list of %d numbers", name, n);
+    for (int k = 0; k < n; k++)
+        if (!give_attr(s, attr[k], &(OnnxAttr){.kind = ONNX_ATTR_FLOAT, .f = t.floats[k]}))
+            return false;
+    return true;
+}
 static bool read_given(OnnxRead *r, int attr, PolyList *out) {
     Import *s = import_of(r);
     *out = s->attr[attr].ints;
@@ -60,6 +70,7 @@ static bool own_import(Import *s, const OnnxItem *item, int attr) {
     Reading reading = {{.list = read_list,
                         .integer = read_int,
                         .text = read_text,
+                        .reals = read_reals,
                         .given = read_given,
                         .give = read_give,
                         .refuse = read_refuse},
@@ -97,13 +108,26 @@ static bool write_text(OnnxWrite *w, const char *name, const char *text) {
 static bool write_list(OnnxWrite *w, const char *name, PolyList list) {
     return draft_ints(draft_of(w), name, list);
 }
+static bool write_reals(OnnxWrite *w, const char *name, int n, const int attr[]) {
+    Draft *d = draft_of(w);
+    float *v = ARENA_NEW(d->w->arena, float, n);
+    for (int k = 0; k < n; k++) {
+        double real;
+        if (!ex_number(d->w, d->attr[attr[k]].real, &real))
+            return draft_fail(d, "a number that is a symbolic variable");
+        v[k] = (float)real;
+    }
+    EmitAttr *t = draft_new(d, name, EMIT_FLOATS);
+    return t->n = n, t->floats = v, true;
+}
 static bool write_list_input(OnnxWrite *w, int place, PolyList list) {
     return draft_list_slot(draft_of(w), place, list);
 }
 static bool write_refuse(OnnxWrite *w, const char *why) { return draft_fail(draft_of(w), why); }
 
 static bool own_export(Draft *d, const OnnxItem *item, int attr) {
-    Writing writing = {{write_int, write_text, write_list, write_list_input, write_refuse}, d};
+    Writing writing = {
+        {write_int, write_text, write_list, write_reals, write_list_input, write_refuse}, d};
     Call c = sig_call(d->w, d->node.sig, NULL);
     return item->write(&c, &writing.w, attr);
 }

@@ -69,6 +69,8 @@ struct OnnxRead {
     bool (*list)(OnnxRead *, const char *name, int input, PolyList *out);
     int64_t (*integer)(OnnxRead *, const char *name, int64_t otherwise);
     const char *(*text)(OnnxRead *, const char *name, const char *otherwise);
+    /* A list of n numbers, which become attributes of ours. */
+    bool (*reals)(OnnxRead *, const char *name, int n, const int attr[]);
     bool (*given)(OnnxRead *, int attr, PolyList *out); /* ours, by an item that is no special */
     void (*give)(OnnxRead *, int attr, int n, const Poly *);
     bool (*refuse)(OnnxRead *, const char *why); /* false; `why` is static or of the World */
@@ -78,6 +80,7 @@ struct OnnxWrite { /* each false: it cannot be said */
     bool (*integer)(OnnxWrite *, const char *name, int64_t);
     bool (*text)(OnnxWrite *, const char *name, const char *);
     bool (*list)(OnnxWrite *, const char *name, PolyList); /* of numbers */
+    bool (*reals)(OnnxWrite *, const char *name, int n, const int attr[]);
     bool (*list_input)(OnnxWrite *, int place, PolyList);  /* of sizes, from place 0 */
     bool (*refuse)(OnnxWrite *, const char *why);
 };

@@ -4,6 +4,7 @@ numpy. test_contrib_float.py compares them with ONNX Runtime itself."""
 import math
 import numpy as np
 from operator_case import number
+from operator_cases_layers import conv
 
 
 def expect(case, *results):
@@ -104,3 +105,75 @@ def multiheadpadded(case):
 
 def multiheadboth(case):
     attended(case, True, True)
+
+
+ACTIVATIONS = {
+    "none": lambda x, a, b: x,
+    "relu": lambda x, a, b: np.maximum(x, 0),
+    "leakyrelu": lambda x, a, b: np.where(x < 0, a * x, x),
+    "tanh": lambda x, a, b: np.tanh(x),
+    "sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)),
+    "clip": lambda x, a, b: np.clip(x, a, b),
+    "hardsigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+}
+SPELLED = dict(zip(ACTIVATIONS, " Relu LeakyRelu Tanh Sigmoid Clip HardSigmoid".split(" ")))
+PARAMETERS = {"leakyrelu": 1, "clip": 2, "hardsigmoid": 2}
+
+
+def activate(case):
+    case.attrs = {name: case.draw(name) for name in ("kind", "alpha", "beta")}
+    case.inputs = [case.tensor(3, 4)]
+    kind, alpha, beta = case.attrs["kind"], number(case.attrs["alpha"]), number(case.attrs["beta"])
+    expect(case, ACTIVATIONS[kind](case.inputs[0].astype("f8"), alpha, beta))
+
+
+def activation(case, prefix=""):
+    """Draws it; the word and the numbers as ONNX Runtime has them."""
+    names = ["activation", prefix + "alpha", prefix + "beta"]
+    case.attrs |= {name: case.draw(name) for name in names}
+    word = case.attrs["activation"]
+    values = [number(case.attrs[name]) for name in names[1:]]
+    return SPELLED[word], values[: PARAMETERS.get(word, 0)]
+
+
+def fusedconv(case):
+    conv(case)
+    word, values = activation(case)
+    case.type, case.domain = "FusedConv", "com.microsoft"
+    if word:
+        case.onnx_attrs["activation"] = word
+    if values:
+        case.onnx_attrs["activation_params"] = values
+
+
+def fusedgemm(case):
+    case.attrs = {name: case.draw(name) for name in ("alpha", "beta", "transA", "transB")}
+    word, values = activation(case, "activation_")
+    a, b = (3, 4), (4, 5)
+    case.inputs = [
+        case.tensor(*(a[::-1] if case.attrs["transA"] == "yes" else a)),
+        case.tensor(*(b[::-1] if case.attrs["transB"] == "yes" else b)),
+    ] + ([case.tensor(5)] if case.below(2) else [])
+    case.type, case.domain = ("FusedGemm", "com.microsoft") if word else ("Gemm", "")
+    case.onnx_attrs = {name: number(case.attrs[name]) for name in ("alpha", "beta")}
+    case.onnx_attrs |= {name: int(case.attrs[name] == "yes") for name in ("transA", "transB")}
+    if word:
+        case.onnx_attrs["activation"] = word
+    case.onnx_attrs |= dict(zip(("activation_alpha", "activation_beta"), values))
+
+
+def fusedmatmul(case):
+    case.attrs = {name: case.draw(name) for name in case.op.attrs}
+    case.inputs = []
+    for name, rows, columns in (("A", 4, 5), ("B", 5, 6)):
+        if case.attrs["trans" + name] == "yes":
+            rows, columns = columns, rows
+        first = case.attrs["batch" + name] == "yes"
+        case.inputs.append(
+            case.tensor(*((rows, 2, 3, columns) if first else (2, 3, rows, columns)))
+        )
+    case.type, case.domain = "FusedMatMul", "com.microsoft"
+    case.onnx_attrs = {"alpha": number(case.attrs["alpha"])}
+    for ours, theirs in (("trans", "trans"), ("batch", "transBatch")):
+        for name in "AB":
+            case.onnx_attrs[theirs + name] = int(case.attrs[ours + name] == "yes")

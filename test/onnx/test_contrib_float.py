@@ -49,7 +49,9 @@ def compared(folder, op, shapes, order, outputs=("y",), whole=None, **attributes
         have = numpy.load(folder / "out" / f"{name}.npy")
         assert have.shape == expected.shape
         numpy.testing.assert_allclose(have, expected, rtol=1e-4, atol=1e-5)
-    text = program("optimize-model", path, folder / "o.onnx", "--dry-run", *words)
+    text = program(
+        "optimize-model", path, folder / "o.onnx", "--dry-run", "--cost", "nodes", *words
+    )
     assert "0 opaque" in text or "opaque" not in text
 
 

@@ -64,16 +64,17 @@ def theirs(case):
     arrays = case.inputs if case.onnx_inputs is None else case.onnx_inputs
     names = ["" if a is None else f"x{k}" for k, a in enumerate(arrays)]
     outputs = [f"y{k}" for k in range(case.outputs)]
-    node = helper.make_node(case.type, names, outputs, **case.onnx_attrs)
+    node = helper.make_node(case.type, names, outputs, domain=case.domain, **case.onnx_attrs)
     infos = [
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
         for n, a in zip(names, arrays)
         if n
     ]
     graph = helper.make_graph([node], "g", infos, [onnx_output(name) for name in outputs])
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8
-    )
+    opsets = [helper.make_opsetid("", case.opset)]
+    if case.domain:
+        opsets.append(helper.make_opsetid(case.domain, 1))
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     feed = {n: a for n, a in zip(names, arrays) if n}
     try:
         if case.type in REFERENCE:

@@ -30,6 +30,8 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
             p.has_s = 1,
             p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
         if (x->kind == EMIT_STRINGS) pack_strings(a, x, &p);
+        if (x->kind == EMIT_FLOATS)
+            p.n_floats = (size_t)x->n, p.floats = (float *)(uintptr_t)x->floats;
         if (x->kind == EMIT_INTS) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
         size_t n = onnx__attribute_proto__get_packed_size(&p);
         Text attr = text_new(a);

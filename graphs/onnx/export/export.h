@@ -11,6 +11,7 @@ typedef enum EmitKind { /* which member of EmitAttr holds it: AttributeProto.Att
                         EMIT_INT = 2,
                         EMIT_STRING = 3,
                         EMIT_TENSOR = 4,
+                        EMIT_FLOATS = 6,
                         EMIT_INTS = 7,
                         EMIT_STRINGS = 8
 } EmitKind;
@@ -21,6 +22,7 @@ typedef struct EmitAttr { /* an attribute to be written */
     float f;
     int n;
     const int64_t *ints;
+    const float *floats;
     const char *const *texts;
     Slice tensor;
 } EmitAttr;

@@ -133,7 +133,8 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     return (Bindings){b.n, b.v};
 }
 
-/* ---- conditions: "bias", "!bias", "mask:2", "causal=yes", "heads!=0", joined by commas */
+/* ---- conditions: "bias", "!bias", "mask:2", "mask:B", "causal=yes", "heads!=0", joined by commas
+ */
 
 static int input_position(const Op *op, const char *wanted) {
     char name[NAME_MAX_LENGTH];
@@ -162,8 +163,10 @@ static bool condition_holds(World *w, const Node *n, Scan *s, bool *holds) {
         const Value v = input < n->nin ? n->in[input] : 0;
         *holds = v != 0;
         if (scan_char(s, ':')) {
-            if (!scan_int(s, &rank)) return false;
-            *holds = v && value_type(w, v)->dim.n == rank;
+            const bool axes = scan_int(s, &rank);
+            if (!axes && !scan_name(s, name, sizeof name)) return false;
+            const Type *t = v ? value_type(w, v) : NULL;
+            *holds = t && (axes ? t->dim.n == rank : t->dtype == dtype_parse(name));
         }
         *holds ^= lacks;
         return true;

@@ -1,5 +1,6 @@
 /* contrib: operators of ONNX Runtime's domain com.microsoft on real numbers, which its optimizer
-   makes of several nodes and which saved results of it hold. Each is what it was made of. */
+   makes of several nodes and which saved results of it hold. Each is what it was made of. heads.c
+   has those of attention. */
 #include "ops/operator/op.h"
 
 /* biasgelu, fastgelu: gelu, or its approximation by tanh, of a sum; b may lack leading axes of a.
@@ -79,82 +80,72 @@ const Op op_skiprmsnormbias = {
     "skiprmsnormbias", "x skip scale bias",           "y mean factor sum", skip_attrs,
     shape_skip,        .expand = expand_rmsnorm_bias, .onnx = onnx_rmsnorm};
 
-/* multihead..: attention of q, k and v [b, places, heads * n] with as many heads each; bias holds
-   what is added to q, k and v, one behind the other; padding [b, places] is 0 where a place of k is
-   not seen; mask is added to the scores. Further results: keys and values by heads. */
-enum { HEADS, HEAD_SCALE, CAUSAL };
-enum { Q, K, V, BIAS, PADDING, MASK };
-static const AttrDef multihead_attrs[] = {
-    [HEADS] = {.name = "heads", .kind = A_INT, .draw = "1 2"},
-    [HEAD_SCALE] = {"scale", A_REAL, "0", .draw = "0 1/3"}, /* 0: 1 / sqrt(n) */
-    [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
-    {0}};
+/* embedlayernorm: rows of words, of positions (position_ids, or the first ones) and of segments,
+   added, then layernorm. Further results: how many 1s each row of the mask has, and the sum. */
+enum { IDS, SEGMENTS, WORDS, POSITIONS, SEGMENT_ROWS, EMBED_SCALE, SHIFT, MASK, POSITION_IDS };
 static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
-static const char *shape_multihead(Call *c) {
-    const Type *const *in = c->in;
-    int64_t heads;
-    for (int k = Q; k <= V; k++)
-        if (in[k]->dim.n != 3) return "query, key and value must have three axes";
-    if (!is_float(in[Q])) return "not supported for these element types";
-    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the heads must be a number";
-    const Dims q = in[Q]->dim, k = in[K]->dim, v = in[V]->dim;
-    const Poly h = intof(c, HEADS), d = quot(c, q.v[2], h), e = quot(c, v.v[2], h);
-    need_eq(c, q.v[2], poly(c, "h*d", h, d)), need_eq(c, v.v[2], poly(c, "h*e", h, e));
-    need_eq(c, k.v[2], q.v[2]), need_eq(c, k.v[1], v.v[1]);
-    need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]);
-    if (has(c, BIAS)) {
-        if (in[BIAS]->dim.n != 1) return "the bias must have one axis";
-        need_eq(c, in[BIAS]->dim.v[0], poly(c, "q + q + v", q.v[2], v.v[2]));
+static const char *shape_embed(Call *c) {
+    static const int ids[] = {SEGMENTS, MASK, POSITION_IDS},
+                     rows[] = {WORDS, POSITIONS, SEGMENT_ROWS};
+    const Dims i = c->in[IDS]->dim;
+    const DType t = c->in[WORDS]->dtype;
+    if (!is_float(c->in[WORDS]) || c->in[IDS]->dtype != DT_INT32)
+        return "not supported for these element types";
+    if (i.n != 2 || has(c, SEGMENTS) != has(c, SEGMENT_ROWS)) return "the inputs do not match";
+    for (int k = 0; k < 3; k++)
+        if (has(c, ids[k])) {
+            const Dims d = c->in[ids[k]]->dim;
+            if (d.n != 2 || c->in[ids[k]]->dtype != DT_INT32) return "the inputs do not match";
+            if (ids[k] != POSITION_IDS) need_eq(c, d.v[0], i.v[0]);
+            need_eq(c, d.v[1], i.v[1]);
+        }
+    const Poly n = c->in[WORDS]->dim.v[1];
+    for (int k = 0; k < 3; k++)
+        if (has(c, rows[k])) {
+            const Dims d = c->in[rows[k]]->dim;
+            if (d.n != 2 || c->in[rows[k]]->dtype != t) return "the inputs do not match";
+            need_eq(c, d.v[1], n);
+        }
+    if (!has(c, POSITION_IDS)) need_ge(c, c->in[POSITIONS]->dim.v[0], i.v[1]);
+    for (int k = EMBED_SCALE; k <= SHIFT; k++) {
+        if (c->in[k]->dim.n != 1 || c->in[k]->dtype != t) return "the inputs do not match";
+        need_eq(c, c->in[k]->dim.v[0], n);
     }
-    if (has(c, PADDING)) {
-        if (in[PADDING]->dim.n != 2) return "only a padding mask of two axes is supported";
-        need_eq(c, in[PADDING]->dim.v[0], q.v[0]), need_eq(c, in[PADDING]->dim.v[1], k.v[1]);
-    }
-    for (int j = 0; j < c->nout; j++) c->out[j] = *in[Q];
-    c->out[0].dim.v[2] = v.v[2];
-    for (int j = 1; j < c->nout; j++)
-        c->out[j].dim = (Dims){4, {q.v[0], h, k.v[1], j == 1 ? d : e}};
+    c->out[0] = c->out[2] = (Type){.dtype = t, .dim = {3, {i.v[0], i.v[1], n}}};
+    c->out[1] = (Type){.dtype = DT_INT32, .dim = {1, {i.v[0]}}};
     return NULL;
 }
-static const char *without(Call *c, int one, int other) {
-    return has(c, one) || has(c, other) ? "an input is not supported beside the others"
-                                        : shape_multihead(c);
+static bool domain_embed(Call *c, int input, Poly *low, Poly *high) {
+    const int rows = input == IDS            ? WORDS
+                     : input == SEGMENTS     ? SEGMENT_ROWS
+                     : input == POSITION_IDS ? POSITIONS
+                                             : -1;
+    if (rows >= 0) return all_places(c, c->in[rows]->dim.v[0], low, high);
+    return input == MASK && all_places(c, poly(c, "2"), low, high);
 }
-static const char *shape_plain(Call *c) { return without(c, BIAS, PADDING); }
-static const char *shape_biased(Call *c) { return without(c, PADDING, PADDING); }
-static const char *shape_padded(Call *c) { return without(c, BIAS, MASK); }
-static const char *shape_both(Call *c) { return without(c, MASK, MASK); }
-#define ADD_BIAS                                        \
-    "%bq %bk %bv = split %bias sizes=[q.2, k.2, v.2]\n" \
-    "%cq = broadcast %bq shape=[q.0, q.1, q.2]\n"       \
-    "%ck = broadcast %bk shape=[k.0, k.1, k.2]\n"       \
-    "%cv = broadcast %bv shape=[v.0, v.1, v.2]\n"       \
-    "%sq = add %q %cq\n"                                \
-    "%sk = add %k %ck\n"                                \
-    "%sv = add %v %cv\n"
-#define PADDING_MASK               \
-    "%seen = cast %padding to=B\n" \
-    "%hide = reshape %seen shape=[padding.0, 1, 1, padding.1]\n"
-#define ATTENTION(inputs)                                                                        \
-    "%y %key %value = attention " inputs " heads=heads groups=heads scale=scale causal=causal\n" \
-    "out %y %key %value\n"
-static const char expand_plain[] = ATTENTION("%q %k %v %mask"),
-                  expand_biased[] = ADD_BIAS ATTENTION("%sq %sk %sv %mask"),
-                  expand_padded[] = PADDING_MASK ATTENTION("%q %k %v %hide"),
-                  expand_both[] = ADD_BIAS PADDING_MASK ATTENTION("%sq %sk %sv %hide");
-static const OnnxMap onnx_multihead[] = {
-    {"com.microsoft", "MultiHeadAttention", 1, 0,
-     "heads=num_heads scale causal=unidirectional mask_filter_value:ignore"},
+static const char expand_embed[] =
+    "%w = gather %words %ids axis=0\n"
+    "[position_ids] %i = broadcast %position_ids shape=[ids.0, ids.1]\n"
+    "[position_ids] %p = gather %positions %i axis=0\n"
+    "[!position_ids] %p = slice %positions starts=[0, 0] sizes=[ids.1, positions.1]\n"
+    "%t = add %w %p\n"
+    "[segments] %g = gather %segment_rows %segments axis=0\n"
+    "[segments] %sum = add %t %g\n"
+    "[!segments] %sum = %t\n"
+    "[mask] %count = reduce_sum %mask axes=[1]\n"
+    "[!mask] %count = fill value=0 shape=[ids.0] dtype=I32\n"
+    "%y %mean %factor = layernorm %sum %scale %shift epsilon=epsilon\n"
+    "out %y %count %sum\n";
+static const OnnxMap onnx_embed[] = {
+    {"com.microsoft", "EmbedLayerNormalization", 1, 0, "epsilon mask_index_type==1"},
+    {"com.microsoft", "EmbedLayerNormalization", 1, 0, "epsilon +mask_index_type==0"},
     {0}};
-#define MULTIHEAD(NAME, INPUTS, KIND)                    \
-    const Op op_##NAME = {#NAME,                         \
-                          INPUTS,                        \
-                          "y present_key present_value", \
-                          multihead_attrs,               \
-                          shape_##KIND,                  \
-                          .expand = expand_##KIND,       \
-                          .onnx = onnx_multihead};
-MULTIHEAD(multihead, "q k v bias? padding? mask?", plain)
-MULTIHEAD(multiheadbias, "q k v bias padding? mask?", biased)
-MULTIHEAD(multiheadpadded, "q k v bias? padding mask?", padded)
-MULTIHEAD(multiheadboth, "q k v bias padding mask?", both)
+const Op op_embedlayernorm = {
+    "embedlayernorm",
+    "ids segments? words positions segment_rows? scale shift mask? position_ids?",
+    "y count sum",
+    skip_attrs,
+    shape_embed,
+    .expand = expand_embed,
+    .domain = domain_embed,
+    .onnx = onnx_embed};

@@ -123,6 +123,111 @@ static const OnnxMap onnx_mean[] = {
 const Op op_qlinearglobalmean = {
     "qlinearglobalmean", ONE, "y", .shape = shape_mean, .kernel = kernel_mean, .onnx = onnx_mean};
 
+/* The average over windows, the channels being axis 1, or the last one with `last`. */
+enum { KERNEL, STRIDES, PADS, CEIL, COUNT_PADS, LAST };
+static const AttrDef pool_attrs[] = {
+    [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},
+    [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},
+    [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1"},
+    [CEIL] = {"ceil", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [COUNT_PADS] = {"count_pads", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [LAST] = {"last", A_ENUM, "no", "no yes", .draw = "no yes"},
+    {0}};
+/* How many windows there are is the business of averagepool: here only what is sure. */
+static const char *shape_pool(Call *c) {
+    const char *why = single_one(c);
+    Dims d = c->in[0]->dim;
+    const int ns = d.n - 2, first = word(c, LAST) ? 1 : 2;
+    const PolyList kernel = ints(c, KERNEL), s = ints(c, STRIDES), p = ints(c, PADS);
+    if (why) return why;
+    if (ns < 1 || ns > 3 || kernel.n != ns || s.n != ns || p.n != 2 * ns)
+        return "pooling needs one kernel size, one stride and two pads for each spatial axis";
+    if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime divides by the whole window there */
+        return "what windows behind the padding count is not supported";
+    for (int j = 0; j < ns; j++) {
+        const Poly n = d.v[first + j], pads = poly(c, "p + q", p.v[j], p.v[j + ns]),
+                   one = poly(c, "1");
+        need_ge(c, kernel.v[j], one);
+        d.v[first + j] =
+            !word(c, CEIL)
+                ? windows(c, n, kernel.v[j], s.v[j], pads, one)
+                : least(c,
+                        windows(c, n, kernel.v[j], s.v[j], poly(c, "p + s - 1", pads, s.v[j]), one),
+                        poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, p.v[j]), s.v[j])));
+    }
+    return shape_bytes(c, 0, d);
+}
+#define CHANNELS_FIRST(x, y)                                        \
+    "[last=no] %" y " = %" x "\n"                                   \
+    "[last=yes, x:3] %" y " = transpose %" x " perm=[0, 2, 1]\n"    \
+    "[last=yes, x:4] %" y " = transpose %" x " perm=[0, 3, 1, 2]\n" \
+    "[last=yes, x:5] %" y " = transpose %" x " perm=[0, 4, 1, 2, 3]\n"
+#define CHANNELS_LAST(x, y)                                         \
+    "[last=no] %" y " = %" x "\n"                                   \
+    "[last=yes, x:3] %" y " = transpose %" x " perm=[0, 2, 1]\n"    \
+    "[last=yes, x:4] %" y " = transpose %" x " perm=[0, 2, 3, 1]\n" \
+    "[last=yes, x:5] %" y " = transpose %" x " perm=[0, 2, 3, 4, 1]\n"
+static const char expand_pool[] = CHANNELS_FIRST(
+    "x", "c") "%p = dequantize %c %x_scale %x_zero\n"
+              "%r = averagepool %p kernel=kernel strides=strides pads=pads ceil=ceil "
+              "count_pads=count_pads\n"
+              "%q = quantize %r %y_scale %y_zero to=x\n" CHANNELS_LAST("q", "y") "out %y\n";
+#define POOL "kernel=kernel_shape strides ceil=ceil_mode count_pads=count_include_pad "
+static const OnnxMap onnx_pool[] = {
+    {"com.microsoft", "QLinearAveragePool", 1, 0, POOL "pads:auto_pad last=no! channels_last==0"},
+    {"com.microsoft", "QLinearAveragePool", 1, 0,
+     POOL "pads auto_pad==NOTSET last=yes! +channels_last==1"},
+    {0}};
+const Op op_qlinearaveragepool = {"qlinearaveragepool", ONE,        "y",
+                                  pool_attrs,           shape_pool, .expand = expand_pool,
+                                  .onnx = onnx_pool};
+
+/* The maximum over windows of bytes, the channels last. */
+enum { NHWC_DILATIONS = CEIL, NHWC_CEIL };
+static const AttrDef nhwc_attrs[] = {
+    [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},
+    [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},
+    [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1"},
+    [NHWC_DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"},
+    [NHWC_CEIL] = {"ceil", A_ENUM, "no", "no yes", .draw = "no yes"},
+    {0}};
+static const char *shape_nhwc(Call *c) {
+    Dims d = c->in[0]->dim;
+    const PolyList kernel = ints(c, KERNEL), s = ints(c, STRIDES), p = ints(c, PADS),
+                   dilation = ints(c, NHWC_DILATIONS);
+    const int ns = d.n - 2;
+    if (!is_byte(c->in[0])) return "not supported for these element types";
+    if (d.n != 4 || kernel.n != ns || s.n != ns || p.n != 2 * ns || dilation.n != ns)
+        return "pooling needs one kernel size, one stride, one dilation and two pads for each "
+               "spatial axis, of which there are two";
+    for (int j = 0; j < ns; j++) {
+        const Poly n = d.v[1 + j], pads = poly(c, "p + q", p.v[j], p.v[j + ns]);
+        need_ge(c, kernel.v[j], poly(c, "1"));
+        d.v[1 + j] =
+            !word(c, NHWC_CEIL)
+                ? windows(c, n, kernel.v[j], s.v[j], pads, dilation.v[j])
+                : least(c,
+                        windows(c, n, kernel.v[j], s.v[j], poly(c, "p + s - 1", pads, s.v[j]),
+                                dilation.v[j]),
+                        poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, p.v[j]), s.v[j])));
+    }
+    c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = d};
+    return NULL;
+}
+static const char expand_nhwc[] =
+    "%t = transpose %x perm=[0, 3, 1, 2]\n"
+    "%f = cast %t to=F\n"
+    "%p = maxpool %f kernel=kernel strides=strides pads=pads dilations=dilations ceil=ceil\n"
+    "%q = cast %p to=x\n"
+    "%y = transpose %q perm=[0, 2, 3, 1]\n"
+    "out %y\n";
+static const OnnxMap onnx_nhwc[] = {
+    {"com.microsoft", "NhwcMaxPool", 1, 0,
+     "kernel=kernel_shape strides pads dilations ceil=ceil_mode auto_pad==NOTSET"},
+    {0}};
+const Op op_nhwcmaxpool = {
+    "nhwcmaxpool", "x", "y", nhwc_attrs, shape_nhwc, .expand = expand_nhwc, .onnx = onnx_nhwc};
+
 /* ---- of two tensors, broadcast */
 static const char *shape_two(Call *c) {
     static const int needed[] = {0, 1, 3, 4, 6}, scales[] = {1, 2, 4, 5, 6, 7};

@@ -197,12 +197,14 @@ static const OnnxMap onnx_quantize[] = {
     {"", "QuantizeLinear", 19, 20, "axis block=0! to:quantized saturate"},
     {"", "QuantizeLinear", 13, 18, "axis block=0! to:quantized"},
     {"", "QuantizeLinear", 10, 12, "axis=1! block=0! to:quantized"},
+    {"com.microsoft", "QuantizeLinear", 1, 0, "axis block=0! to:quantized import:only"},
     {0},
 };
 static const OnnxMap onnx_dequantize[] = {
     {"", "DequantizeLinear", 21, 0, "axis block=block_size to:scale"},
     {"", "DequantizeLinear", 13, 20, "axis block=0! to:scale"},
     {"", "DequantizeLinear", 10, 12, "axis=1! block=0! to:scale"},
+    {"com.microsoft", "DequantizeLinear", 1, 0, "axis block=0! to:scale import:only"},
     {0},
 };
 const Op op_quantize = {"quantize",

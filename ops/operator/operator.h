@@ -81,7 +81,7 @@ struct OnnxWrite { /* each false: it cannot be said */
     bool (*text)(OnnxWrite *, const char *name, const char *);
     bool (*list)(OnnxWrite *, const char *name, PolyList); /* of numbers */
     bool (*reals)(OnnxWrite *, const char *name, int n, const int attr[]);
-    bool (*list_input)(OnnxWrite *, int place, PolyList);  /* of sizes, from place 0 */
+    bool (*list_input)(OnnxWrite *, int place, PolyList); /* of sizes, from place 0 */
     bool (*refuse)(OnnxWrite *, const char *why);
 };
 typedef struct OnnxItem {

@@ -1,5 +1,5 @@
-"""Cases of the operators that ONNX Runtime's optimizer makes (contrib.c): what they are made of, by
-numpy. test_contrib_float.py compares them with ONNX Runtime itself."""
+"""Cases of the operators that ONNX Runtime's optimizer makes (contrib.c, heads.c): what they are
+made of, by numpy, or ONNX Runtime itself. test_contrib_*.py compare more forms of them with it."""
 
 import math
 import numpy as np
@@ -79,7 +79,7 @@ def attended(case, biased, padded):
         padding[:, 0] = 1
         scores = np.where(padding[:, None, None, :] != 0, scores, -np.inf)
     elif case.below(2):
-        mask = case.tensor(*((2, heads, queries, places) if case.below(2) else (queries, places)))
+        mask = case.tensor(*((2 if case.below(2) else 1), heads, queries, places))
         scores = scores + mask
     if causal == "yes":
         scores = np.where(np.tri(queries, places, dtype=bool), scores, -np.inf)
@@ -92,19 +92,7 @@ def attended(case, biased, padded):
 
 
 def multihead(case):
-    attended(case, False, False)
-
-
-def multiheadbias(case):
-    attended(case, True, False)
-
-
-def multiheadpadded(case):
-    attended(case, False, True)
-
-
-def multiheadboth(case):
-    attended(case, True, True)
+    attended(case, case.below(2), case.below(2))
 
 
 ACTIVATIONS = {

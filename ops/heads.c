@@ -1,0 +1,306 @@
+/* heads: attention in ONNX Runtime's domain com.microsoft, which its optimizer makes of several
+   nodes. Each is what it was made of: masks become what `attention` takes, either truth (may it be
+   seen?) or numbers to add. Values of the expansions: %q4 %k4 %v4 by heads, %past_key and
+   %past_value, %hide the mask of truth, %bias4 the numbers. */
+#include "ops/operator/op.h"
+
+static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
+static int rank_of(Call *c, int input) { return has(c, input) ? c->in[input]->dim.n : 0; }
+#define REFUSED "not supported for these element types"
+
+/* ---- multihead: attention of q, k and v [b, places, heads * n] with as many heads each; k and v
+   may be given by heads; bias holds what is added to q, k and v, one behind the other; padding is 0
+   where a place of k is not seen, or says how many places are seen [b]; scores are added. Further
+   results: keys and values by heads with what was before them. */
+enum { HEADS, HEAD_SCALE, CAUSAL };
+enum { Q, K, V, BIAS, PADDING, SCORES, PAST_KEY, PAST_VALUE };
+static const AttrDef multihead_attrs[] = {
+    [HEADS] = {.name = "heads", .kind = A_INT, .draw = "1 2"},
+    [HEAD_SCALE] = {"scale", A_REAL, "0", .draw = "0 1/3"}, /* 0: 1 / sqrt(n) */
+    [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
+    {0}};
+/* [b, heads, places, n] of k or v. */
+static Dims by_heads(Call *c, int input) {
+    const Dims d = c->in[input]->dim;
+    if (d.n == 4) return d;
+    const Poly h = intof(c, HEADS), n = quot(c, d.v[2], h);
+    need_eq(c, d.v[2], poly(c, "h*n", h, n));
+    return (Dims){4, {d.v[0], h, d.v[1], n}};
+}
+static void equal_sizes(Call *c, Dims a, Dims b, const char *axes) {
+    for (; *axes; axes++) need_eq(c, a.v[*axes - '0'], b.v[*axes - '0']);
+}
+static const char *masks_fit(Call *c, Dims q, Poly total) {
+    if (has(c, PADDING)) {
+        const Dims d = c->in[PADDING]->dim;
+        if (d.n < 1 || d.n > 3 || !is_whole(c->in[PADDING])) return "this mask is not supported";
+        need_eq(c, d.v[0], q.v[0]);
+        if (d.n > 1) need_eq(c, d.v[d.n - 1], total);
+        if (d.n == 3) need_eq(c, d.v[1], q.v[2]);
+    }
+    if (!has(c, SCORES)) return NULL;
+    if (rank_of(c, SCORES) > 4 || c->in[SCORES]->dtype != c->in[Q]->dtype)
+        return "this bias of the scores is not supported";
+    return rank_of(c, SCORES) != 4 && has(c, PADDING)
+               ? "an input is not supported beside the others"
+               : NULL;
+}
+static const char *shape_multihead(Call *c) {
+    int64_t heads;
+    if (rank_of(c, Q) != 3 || rank_of(c, K) < 3 || rank_of(c, K) > 4 ||
+        rank_of(c, V) != rank_of(c, K))
+        return "query, key and value must have three axes";
+    if (!is_float(c->in[Q])) return REFUSED;
+    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the heads must be a number";
+    const Dims q = by_heads(c, Q), k = by_heads(c, K), v = by_heads(c, V);
+    Poly total = k.v[2];
+    equal_sizes(c, q, k, "013"), equal_sizes(c, k, v, "012");
+    if (has(c, BIAS)) {
+        if (rank_of(c, BIAS) != 1 || rank_of(c, K) != 3) return "this bias is not supported";
+        need_eq(c, c->in[BIAS]->dim.v[0],
+                poly(c, "h*d + h*d + h*e", intof(c, HEADS), q.v[3], v.v[3]));
+    }
+    if (has(c, PAST_KEY) != has(c, PAST_VALUE)) return "past keys need past values";
+    if (has(c, PAST_KEY)) {
+        if (rank_of(c, PAST_KEY) != 4 || rank_of(c, PAST_VALUE) != 4)
+            return "past keys and values need four axes";
+        equal_sizes(c, c->in[PAST_KEY]->dim, k, "013");
+        equal_sizes(c, c->in[PAST_VALUE]->dim, v, "013");
+        need_eq(c, c->in[PAST_KEY]->dim.v[2], c->in[PAST_VALUE]->dim.v[2]);
+        total = poly(c, "p + t", c->in[PAST_KEY]->dim.v[2], total);
+    }
+    for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[Q];
+    c->out[0].dim = (Dims){3, {q.v[0], q.v[2], poly(c, "h*e", intof(c, HEADS), v.v[3])}};
+    c->out[1].dim = dims_with(k, 2, total), c->out[2].dim = dims_with(v, 2, total);
+    return masks_fit(c, q, total);
+}
+#define BY_HEADS(x, y, d)                                                        \
+    "%r" y " = reshape %" x " shape=[q.0, " y ".1, heads, floor(" d "/heads)]\n" \
+    "%" y "4 = transpose %r" y " perm=[0, 2, 1, 3]\n"
+#define ADD_BIAS                                               \
+    "[bias] %bq %bk %bv = split %bias sizes=[q.2, k.2, v.2]\n" \
+    "[bias] %sq = add %q %bq\n"                                \
+    "[bias] %sk = add %k %bk\n"                                \
+    "[bias] %sv = add %v %bv\n"                                \
+    "[!bias] %sq = %q\n"                                       \
+    "[!bias] %sk = %k\n"                                       \
+    "[!bias] %sv = %v\n"
+/* Lines under a condition, for keys of t places; %hide [b, 1, s or 1, t]. */
+#define HIDE(when, mask, b, s, t)                                          \
+    "[" when mask ":1] %far = range n=" t " dtype=I32\n"                   \
+    "[" when mask ":1] %far2 = broadcast %far shape=[" b ", " t "]\n"      \
+    "[" when mask ":1] %end = reshape %" mask " shape=[" b ", 1]\n"        \
+    "[" when mask ":1] %end2 = broadcast %end shape=[" b ", " t "]\n"      \
+    "[" when mask ":1] %seen = less %far2 %end2\n"                         \
+    "[" when mask ":1] %hide = reshape %seen shape=[" b ", 1, 1, " t "]\n" \
+    "[" when mask ":2] %seen = cast %" mask " to=B\n"                      \
+    "[" when mask ":2] %hide = reshape %seen shape=[" b ", 1, 1, " t "]\n" \
+    "[" when mask ":3] %seen = cast %" mask " to=B\n"                      \
+    "[" when mask ":3] %hide = reshape %seen shape=[" b ", 1, " s ", " t "]\n"
+/* %hide and numbers: what is not seen gets the least number. */
+#define JOIN(when, mask, b, s, t, type)                                                         \
+    "[" when mask ", scores] %wide = broadcast %hide shape=[" b ", heads, " s ", " t "]\n"      \
+    "[" when mask ", scores] %numbers = broadcast %scores shape=[" b ", heads, " s ", " t "]\n" \
+    "[" when mask ", scores] %low = fill value=-3.4e38 shape=[" b ", heads, " s ", " t          \
+    "] dtype=" type "\n"                                                                        \
+    "[" when mask ", scores] %seen4 = where %wide %numbers %low\n"                              \
+    "[" when mask ", !scores] %seen4 = %hide\n"
+static const char expand_multihead[] = ADD_BIAS BY_HEADS(
+    "sq", "q",
+    "q.2") "[k:3] %rk = reshape %sk shape=[k.0, k.1, heads, floor(k.2/heads)]\n"
+           "[k:3] %k4 = transpose %rk perm=[0, 2, 1, 3]\n"
+           "[k:4] %k4 = %k\n"
+           "[v:3] %rv = reshape %sv shape=[v.0, v.1, heads, floor(v.2/heads)]\n"
+           "[v:3] %v4 = transpose %rv perm=[0, 2, 1, 3]\n"
+           "[v:4] %v4 = %v\n" HIDE("k:3, past_key, ", "padding", "q.0", "q.1", "k.1 + past_key.2")
+               JOIN("k:3, past_key, ", "padding", "q.0", "q.1", "k.1 + past_key.2", "q")
+                   HIDE("k:3, !past_key, ", "padding", "q.0", "q.1", "k.1")
+                       JOIN("k:3, !past_key, ", "padding", "q.0", "q.1", "k.1", "q")
+                           HIDE("k:4, ", "padding", "q.0", "q.1", "k.2")
+                               JOIN("k:4, ", "padding", "q.0", "q.1", "k.2",
+                                    "q") "[!padding] %seen4 = %scores\n"
+                                         "%y4 %key %value = attention %q4 %k4 %v4 %seen4 %past_key "
+                                         "%past_value scale=scale "
+                                         "causal=causal\n"
+                                         "%yt = transpose %y4 perm=[0, 2, 1, 3]\n"
+                                         "[v:3] %y = reshape %yt shape=[q.0, q.1, v.2]\n"
+                                         "[v:4] %y = reshape %yt shape=[q.0, q.1, heads*v.3]\n"
+                                         "out %y %key %value\n";
+static const OnnxMap onnx_multihead[] = {
+    {"com.microsoft", "MultiHeadAttention", 1, 0,
+     "heads=num_heads scale causal=unidirectional mask_filter_value:ignore"},
+    {0}};
+const Op op_multihead = {"multihead",
+                         "q k v bias? padding? scores? past_key? past_value?",
+                         "y present_key present_value",
+                         multihead_attrs,
+                         shape_multihead,
+                         .expand = expand_multihead,
+                         .onnx = onnx_multihead};
+
+/* ---- jointattention, jointattentionpast: x [b, s, n] times weights [n, q + k + v] plus a bias,
+   parted into q, k and v with as many heads each. A mask as of multihead. past and present [2, b,
+   heads, places, n]: keys, then values. quantattention, quantattentionpast: of integers with one
+   scale and zero for x, and for the weights one or one for each column. */
+enum { SIZES = CAUSAL + 1 };
+enum { X, WEIGHTS, JOINT_BIAS, MASK, PAST, JOINT_SCORES };
+enum { X_SCALE = 3, W_SCALE, Q_MASK, X_ZERO, W_ZERO, Q_PAST, Q_SCORES };
+static const AttrDef joint_attrs[] = {
+    [HEADS] = {.name = "heads", .kind = A_INT, .draw = "1 2"},
+    [HEAD_SCALE] = {"scale", A_REAL, "0", .draw = "0 1/3"},
+    [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [SIZES] = {.name = "sizes", .kind = A_INTS},
+    {0}};
+static const char *shape_joint(Call *c, int mask, int past, int scores) {
+    const Dims x = c->in[X]->dim, w = c->in[WEIGHTS]->dim;
+    const PolyList n = ints(c, SIZES);
+    int64_t heads;
+    if (x.n != 3 || w.n != 2 || n.n != 3) return "the inputs do not match";
+    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the heads must be a number";
+    const Poly h = intof(c, HEADS), d = quot(c, n.v[0], h), e = quot(c, n.v[2], h);
+    Poly total = x.v[1];
+    need_eq(c, x.v[2], w.v[0]), need_eq(c, w.v[1], poly(c, "q + k + v", n.v[0], n.v[1], n.v[2]));
+    need_eq(c, n.v[0], n.v[1]);
+    need_eq(c, n.v[0], poly(c, "h*d", h, d)), need_eq(c, n.v[2], poly(c, "h*e", h, e));
+    if (has(c, JOINT_BIAS)) {
+        if (rank_of(c, JOINT_BIAS) != 1) return "the bias must have one axis";
+        need_eq(c, c->in[JOINT_BIAS]->dim.v[0], w.v[1]);
+    }
+    if (c->nout > 1) need_eq(c, n.v[0], n.v[2]);
+    if (has(c, past)) {
+        const Dims p = c->in[past]->dim;
+        if (p.n != 5 || c->nout < 2) return "past keys and values have five axes";
+        need_eq(c, p.v[0], poly(c, "2")), need_eq(c, p.v[1], x.v[0]), need_eq(c, p.v[2], h);
+        need_eq(c, p.v[4], d);
+        total = poly(c, "p + t", p.v[3], total);
+    }
+    if (has(c, mask)) {
+        const Dims m = c->in[mask]->dim;
+        if (m.n < 1 || m.n > 3 || !is_whole(c->in[mask])) return "this mask is not supported";
+        need_eq(c, m.v[0], x.v[0]);
+        if (m.n > 1) need_eq(c, m.v[m.n - 1], total);
+        if (m.n == 3) need_eq(c, m.v[1], x.v[1]);
+    }
+    if (has(c, scores) && (rank_of(c, scores) != 4 || c->in[scores]->dtype != c->in[X]->dtype))
+        return "this bias of the scores is not supported";
+    c->out[0] = (Type) {
+        .dtype = is_float(c->in[X]) ? c->in[X]->dtype : DT_FLOAT, .dim = {
+            3,
+            {x.v[0], x.v[1], n.v[2]}
+        }
+    };
+    if (c->nout > 1)
+        c->out[1] =
+            (Type){.dtype = c->out[0].dtype, .dim = {5, {poly(c, "2"), x.v[0], h, total, d}}};
+    return NULL;
+}
+static const char *shape_real(Call *c) {
+    if (!is_float(c->in[X]) || c->in[WEIGHTS]->dtype != c->in[X]->dtype) return REFUSED;
+    return shape_joint(c, MASK, PAST, JOINT_SCORES);
+}
+static const char *shape_quantized(Call *c) {
+    static const int single[] = {X_SCALE, X_ZERO};
+    if (!is_byte(c->in[X]) || !is_byte(c->in[WEIGHTS])) return REFUSED;
+    for (int k = 0; k < 2; k++)
+        if (has(c, single[k]) && !dims_single(c, c->in[single[k]]->dim))
+            return "scale and zero point of x must be single numbers";
+    for (int k = W_SCALE; k <= W_ZERO; k += W_ZERO - W_SCALE)
+        if (has(c, k) && !dims_single(c, c->in[k]->dim)) {
+            if (rank_of(c, k) != 1) return "scales and zero points have one axis at most";
+            need_eq(c, c->in[k]->dim.v[0], c->in[WEIGHTS]->dim.v[1]);
+        }
+    return shape_joint(c, Q_MASK, Q_PAST, Q_SCORES);
+}
+#define PRODUCT                  \
+    "%m = matmul %x %w\n"        \
+    "[bias] %p = add %m %bias\n" \
+    "[!bias] %p = %m\n"
+#define QUANTIZED_PRODUCT                        \
+    "%i = matmulinteger %x %w %x_zero %w_zero\n" \
+    "%f = cast %i to=F\n"                        \
+    "%c = broadcast %w_scale shape=[w.1]\n"      \
+    "%e = broadcast %x_scale shape=[w.1]\n"      \
+    "%g = mul %c %e\n"                           \
+    "%m = mul %f %g\n"                           \
+    "%p = add %m %bias\n"
+#define PART(y)                                                                \
+    "%r" y " = reshape %" y " shape=[x.0, x.1, heads, floor(w.1/(3*heads))]\n" \
+    "%" y "4 = transpose %r" y " perm=[0, 2, 1, 3]\n"
+/* Without past keys q and k, and v, may have different sizes: `attention` parts the heads. */
+#define ALONE                                                                                      \
+    "%q %k %v = split %p axis=2 sizes=sizes\n" HIDE("", "mask", "x.0", "x.1", "x.1") JOIN(         \
+        "", "mask", "x.0", "x.1", "x.1",                                                           \
+        "x") "[!mask] %seen4 = %scores\n"                                                          \
+             "%y = attention %q %k %v %seen4 heads=heads groups=heads scale=scale causal=causal\n" \
+             "out %y\n"
+#define WITH_PAST                                                                                  \
+    "%q %k %v = split %p axis=2 sizes=sizes\n" PART("q") PART("k")                                 \
+        PART("v") "[past] %a %b = split %past axis=0 sizes=[1, 1]\n"                               \
+                  "[past] %past_key = reshape %a shape=[past.1, past.2, past.3, past.4]\n"         \
+                  "[past] %past_value = reshape %b shape=[past.1, past.2, past.3, past.4]\n" HIDE( \
+                      "past, ", "mask", "x.0", "x.1", "x.1 + past.3")                              \
+                      JOIN("past, ", "mask", "x.0", "x.1", "x.1 + past.3", "x")                    \
+                          HIDE("!past, ", "mask", "x.0", "x.1", "x.1")                             \
+                              JOIN("!past, ", "mask", "x.0", "x.1", "x.1",                         \
+                                   "x") "[!mask] %seen4 = %scores\n"                               \
+                                        "[past] %y4 %key %value = attention %q4 %k4 %v4 %seen4 "   \
+                                        "%past_key %past_value scale=scale "                       \
+                                        "causal=causal\n"                                          \
+                                        "[!past] %y4 %key %value = attention %q4 %k4 %v4 %seen4 "  \
+                                        "scale=scale causal=causal\n"                              \
+                                        "%yt = transpose %y4 perm=[0, 2, 1, 3]\n"                  \
+                                        "%y = reshape %yt shape=[x.0, x.1, floor(w.1/3)]\n"        \
+                                        "[past] %k5 = reshape %key shape=[1, x.0, heads, x.1 + "   \
+                                        "past.3, past.4]\n"                                        \
+                                        "[past] %v5 = reshape %value shape=[1, x.0, heads, x.1 + " \
+                                        "past.3, past.4]\n"                                        \
+                                        "[!past] %k5 = reshape %key shape=[1, x.0, heads, x.1, "   \
+                                        "floor(w.1/(3*heads))]\n"                                  \
+                                        "[!past] %v5 = reshape %value shape=[1, x.0, heads, x.1, " \
+                                        "floor(w.1/(3*heads))]\n"                                  \
+                                        "%present = concat %k5 %v5 axis=0\n"                       \
+                                        "out %y %present\n"
+static const char expand_joint[] = PRODUCT ALONE, expand_joint_past[] = PRODUCT WITH_PAST;
+
+/* sizes:thirds: qkv_hidden_sizes, or each a third of the weights. */
+static bool read_sizes(Call *c, OnnxRead *r, int attr) {
+    const Type *w = c->nin > WEIGHTS ? c->in[WEIGHTS] : NULL;
+    PolyList list;
+    if (r->list(r, "qkv_hidden_sizes", -1, &list) && list.n)
+        return r->give(r, attr, list.n, list.v), true;
+    if (!w || w->dim.n != 2) return r->refuse(r, "the weights are not a matrix");
+    const Poly third = quot(c, w->dim.v[1], poly(c, "3"));
+    return r->give(r, attr, 3, (const Poly[]){third, third, third}), true;
+}
+static bool write_sizes(Call *c, OnnxWrite *w, int attr) {
+    const PolyList n = ints(c, attr);
+    return (n.v[0] == n.v[1] && n.v[0] == n.v[2]) || w->list(w, "qkv_hidden_sizes", n);
+}
+static const OnnxItem joint_items[] = {{"sizes", "thirds", read_sizes, write_sizes}, {0}};
+#define JOINT                                                                            \
+    "heads=num_heads scale causal=unidirectional sizes:thirds mask_filter_value:ignore " \
+    "do_rotary==0 past_present_share_buffer==0 rotary_embedding_dim:ignore"
+static const OnnxMap onnx_joint[] = {{"com.microsoft", "Attention", 1, 0, JOINT}, {0}};
+const Op op_jointattention = {"jointattention",
+                              "x w bias? mask? past? scores?",
+                              "y",
+                              joint_attrs,
+                              shape_real,
+                              .expand = expand_joint,
+                              .onnx = onnx_joint,
+                              .items = joint_items};
+const Op op_jointattentionpast = {"jointattentionpast", "x w bias? mask? past? scores?",
+                                  "y present",          joint_attrs,
+                                  shape_real,           .expand = expand_joint_past,
+                                  .onnx = onnx_joint,   .items = joint_items};
+static const char expand_quant[] = QUANTIZED_PRODUCT ALONE,
+                  expand_quant_past[] = QUANTIZED_PRODUCT WITH_PAST;
+static const OnnxMap onnx_quant[] = {{"com.microsoft", "QAttention", 1, 0, JOINT}, {0}};
+#define QUANTIZED "x w bias x_scale w_scale mask? x_zero? w_zero? past? scores?"
+const Op op_quantattention = {"quantattention",   QUANTIZED,           "y",
+                              joint_attrs,        shape_quantized,     .expand = expand_quant,
+                              .onnx = onnx_quant, .items = joint_items};
+const Op op_quantattentionpast = {"quantattentionpast", QUANTIZED,
+                                  "y present",          joint_attrs,
+                                  shape_quantized,      .expand = expand_quant_past,
+                                  .onnx = onnx_quant,   .items = joint_items};

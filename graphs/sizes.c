@@ -83,6 +83,25 @@ static bool set_shape(Bind *b, const char *option) {
                      t->dim.n, axis);
 }
 
+static bool type_mentions(const World *w, const Type *t, Symbol s) {
+    bool found = false;
+    for (int k = 0; t->known && k < t->dim.n; k++) found |= poly_mentions(w, t->dim.v[k], s);
+    return found;
+}
+/* There are names that no value of the graph has: those of the composites' expansions. */
+static bool graph_has_size(const Bind *b, Arena *a, Symbol s) {
+    const NodeList live = graph_live(b->w, a, b->g);
+    bool found = false;
+    for (int k = 0; k < b->g->nin; k++)
+        found |= type_mentions(b->w, value_type(b->w, b->g->in[k]), s);
+    for (int k = 0; k < live.n && !found; k++) {
+        const Node n = node_get(b->w, live.v[k]);
+        for (int port = 0; port < n.nout; port++)
+            found |= type_mentions(b->w, value_type(b->w, n.out + (Value)port), s);
+    }
+    return found;
+}
+
 static bool set_dim(Bind *b, Arena *a, const char *option) {
     const char *equals = strrchr(option, '=');
     char *end = NULL;
@@ -90,8 +109,9 @@ static bool set_dim(Bind *b, Arena *a, const char *option) {
     if (!equals || end == equals + 1 || *end)
         return error_set(b->error, E_USAGE, option, "expected NAME=NUMBER");
     Symbol s = symbol_named(b->w, arena_string(a, option, (size_t)(equals - option)));
-    return s >= b->n ? error_set(b->error, E_USAGE, option, "the model has no size with this name")
-                     : set_size(b, s, value, option);
+    return s >= b->n || !graph_has_size(b, a, s)
+               ? error_set(b->error, E_USAGE, option, "the model has no size with this name")
+               : set_size(b, s, value, option);
 }
 
 static bool complete_sizes(Bind *b, Text *notes) {

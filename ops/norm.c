@@ -114,7 +114,10 @@ static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *
     return 1;
 }
 static const OnnxMap onnx_layernorm[] = {
-    {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"}, {0}};
+    {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"},
+    {"", "LayerNormalization", 1, 16,
+     "axis epsilon stash_type:ignore import:only"}, /* ONNX Runtime's */
+    {0}};
 const Op op_layernorm = {
     "layernorm",     "x scale? bias?", "y mean factor",          attrs,
     shape_layernorm, define_layernorm, .steps = steps_layernorm, .onnx = onnx_layernorm,

@@ -73,8 +73,8 @@ const Op op_quantmatmulfloat = {"quantmatmulfloat",
    packed likewise, or numbers of a's type; none: half of the range. */
 enum { K, N, BITS, BLOCK };
 enum { PACKED = 1, SCALES, ZERO, GROUPS, BIAS };
-static const AttrDef bits_attrs[] = {[K] = {.name = "k", .kind = A_INT, .draw = "40 64"},
-                                     [N] = {.name = "n", .kind = A_INT, .draw = "3"},
+static const AttrDef bits_attrs[] = {[K] = {.name = "inner", .kind = A_INT, .draw = "40 64"},
+                                     [N] = {.name = "columns", .kind = A_INT, .draw = "3"},
                                      [BITS] = {"bits", A_INT, "4", .draw = "2 4 8"},
                                      [BLOCK] = {.name = "block", .kind = A_INT, .draw = "16 32"},
                                      {0}};
@@ -110,32 +110,32 @@ static const char *shape_bits(Call *c) {
     c->out[0].dim = dims_with(a, -1, intof(c, N));
     return NULL;
 }
-#define COLUMNS                                                          \
-    "%u = unpackbits %b bits=bits\n"                                     \
-    "%w = cast %u to=a\n"                                                \
-    "[!zero, bits=2] %z = fill value=2 shape=[n, b.1, 1] dtype=a\n"      \
-    "[!zero, bits=4] %z = fill value=8 shape=[n, b.1, 1] dtype=a\n"      \
-    "[!zero, bits=8] %z = fill value=128 shape=[n, b.1, 1] dtype=a\n"    \
-    "[zero:U8] %zr = reshape %zero shape=[n, floor((b.1*bits + 7)/8)]\n" \
-    "[zero:U8] %zu = unpackbits %zr bits=bits\n"                         \
-    "[zero:U8] %zs = slice %zu starts=[0, 0] sizes=[n, b.1]\n"           \
-    "[zero:U8] %zc = cast %zs to=a\n"                                    \
-    "[zero:U8] %z = reshape %zc shape=[n, b.1, 1]\n"                     \
-    "[zero, !zero:U8] %z = reshape %zero shape=[n, b.1, 1]\n"            \
-    "%zb = broadcast %z shape=[n, b.1, block]\n"                         \
-    "%d = sub %w %zb\n"                                                  \
-    "%s = reshape %scales shape=[n, b.1, 1]\n"                           \
-    "%sb = broadcast %s shape=[n, b.1, block]\n"                         \
-    "%e = mul %d %sb\n"                                                  \
-    "%r = reshape %e shape=[n, b.1*block]\n"                             \
-    "%t = slice %r starts=[0, 0] sizes=[n, k]\n"
+#define COLUMNS                                                                \
+    "%u = unpackbits %b bits=bits\n"                                           \
+    "%w = cast %u to=a\n"                                                      \
+    "[!zero, bits=2] %z = fill value=2 shape=[columns, b.1, 1] dtype=a\n"      \
+    "[!zero, bits=4] %z = fill value=8 shape=[columns, b.1, 1] dtype=a\n"      \
+    "[!zero, bits=8] %z = fill value=128 shape=[columns, b.1, 1] dtype=a\n"    \
+    "[zero:U8] %zr = reshape %zero shape=[columns, floor((b.1*bits + 7)/8)]\n" \
+    "[zero:U8] %zu = unpackbits %zr bits=bits\n"                               \
+    "[zero:U8] %zs = slice %zu starts=[0, 0] sizes=[columns, b.1]\n"           \
+    "[zero:U8] %zc = cast %zs to=a\n"                                          \
+    "[zero:U8] %z = reshape %zc shape=[columns, b.1, 1]\n"                     \
+    "[zero, !zero:U8] %z = reshape %zero shape=[columns, b.1, 1]\n"            \
+    "%zb = broadcast %z shape=[columns, b.1, block]\n"                         \
+    "%d = sub %w %zb\n"                                                        \
+    "%s = reshape %scales shape=[columns, b.1, 1]\n"                           \
+    "%sb = broadcast %s shape=[columns, b.1, block]\n"                         \
+    "%e = mul %d %sb\n"                                                        \
+    "%r = reshape %e shape=[columns, b.1*block]\n"                             \
+    "%t = slice %r starts=[0, 0] sizes=[columns, inner]\n"
 static const char expand_bits[] = COLUMNS "%p = fusedmatmul %a %t transB=yes\n"
                                           "[bias] %y = add %p %bias\n"
                                           "[!bias] %y = %p\n"
                                           "out %y\n";
 static const OnnxMap onnx_bits[] = {
     {"com.microsoft", "MatMulNBits", 1, 0,
-     "k=K n=N bits block=block_size accuracy_level:ignore weight_prepacked==0"},
+     "inner=K columns=N bits block=block_size accuracy_level:ignore weight_prepacked==0"},
     {0}};
 const Op op_matmulnbits = {"matmulnbits",
                            "a b scales zero? groups? bias?",

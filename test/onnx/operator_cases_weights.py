@@ -45,9 +45,9 @@ def quantmatmulfloat(case):
 
 
 def matmulnbits(case):
-    k, n, bits, block = (int(case.draw(name)) for name in ("k", "n", "bits", "block"))
+    k, n, bits, block = (int(case.draw(name)) for name in ("inner", "columns", "bits", "block"))
     bits = 4 if bits == 2 else bits
-    case.attrs = {"k": k, "n": n, "bits": bits, "block": block}
+    case.attrs = {"inner": k, "columns": n, "bits": bits, "block": block}
     blocks = -(-k // block)
     zero = whole(case, n * -(-blocks * bits // 8)) if case.below(2) else None
     b, scales = whole(case, n, blocks, block * bits // 8), case.tensor(n * blocks, high=0.01, low=0)

@@ -2,6 +2,8 @@
    inputs, prints digests of the outputs or writes them, and tells what each step costs. */
 #include "graphs/plan/choose.h"
 #include "graphs/plan/execute.h"
+#include "graphs/plan/losses.h"
+#include "graphs/plan/machine.h"
 #include "graphs/feed.h"
 #include "graphs/graph_text.h"
 #include "graphs/npz.h"
@@ -21,7 +23,7 @@
 #include <sys/stat.h>
 
 typedef struct RunOptions {
-    bool version, profile;
+    bool version, profile, machine;
     int64_t repeat, seed, threads;
     const char *output_dir, *backend, *backend_options, *dump, *cost_db, *help;
     StringList input, shape, dim, files;
@@ -99,7 +101,14 @@ static void option_table(RunOptions *o, OptionDef table[]) {
         {.name = "profile",
          .kind = OPT_FLAG,
          .into = &o->profile,
-         .help = "Prints the time, operations and bytes of each step."},
+         .help = "Prints the time, operations and bytes of each step, which percentage that is of "
+                 "the machine's roofline, and the operators by the time that they lose to it."},
+        {.name = "machine",
+         .kind = OPT_FLAG,
+         .into = &o->machine,
+         .help =
+             "Prints what the machine does at best: arithmetic, and the bandwidth of each level "
+             "of its memory. Measured once and kept in the cost file. Needs no model."},
         {.name = "backend",
          .kind = OPT_TEXT,
          .into = &o->backend,
@@ -386,39 +395,42 @@ static bool show_outputs(ModelRun *r) {
     return true;
 }
 
-static void print_step(ModelRun *r, int k, double seconds, double total) {
-    const PlanStep *s = &r->plan->step[k];
-    const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
-    Text t = text_new(r->arena);
-    if (s->choice) text_add(&t, "algorithm %d of ", s->choice);
-    step_print(&s->step, &t);
-    printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds,
-           100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,
-           1e-6 * s->bytes, type ? type : node_get(r->w, s->node).op->name,
-           name && *name ? name : "-", t.data);
+/* ---- what it costs */
+
+/* The file named, or else the usual one; where there is none, nothing is kept. */
+static bool find_machine(ModelRun *r, Machine *m) {
+    char *path = NULL;
+    Error none = {.kind = E_NONE};
+    if (!r->costs && (r->o.cost_db || costdb_default_path(r->arena, &path, &none)))
+        r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db ? r->o.cost_db : path,
+                               r->o.cost_db ? r->error : &none);
+    return (r->costs || !r->o.cost_db) &&
+           machine_find(r->backend, r->device, r->costs, m, r->error);
 }
 
 /* The least of a few rounds for every step. */
 static bool profile(ModelRun *r) {
     enum { ROUNDS = 5 };
     int n = r->plan->nstep;
-    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n),
-           total = 0, flops = 0, bytes = 0;
+    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n);
+    Machine m;
+    Text t = text_new(r->arena);
+    if (!find_machine(r, &m)) return false;
     for (int round = 0; round < ROUNDS; round++) {
         if (!runner_profile(r->runner, seconds, r->error)) return false;
         for (int k = 0; k < n; k++) least[k] = round ? fmin(least[k], seconds[k]) : seconds[k];
     }
-    for (int k = 0; k < n; k++) {
-        total += least[k];
-        if (!r->plan->step[k].once)
-            flops += r->plan->step[k].flops, bytes += r->plan->step[k].bytes;
-    }
-    printf("step        ms     %%    GFLOP GFLOP/s        MB  operator         node  step\n");
-    for (int k = 0; k < n; k++)
-        if (!r->plan->step[k].once) print_step(r, k, least[k], total > 0 ? total : 1);
-    printf(" all %9.3f 100.0 %9.4f %7.2f %9.3f  %d steps, %.1f MB of work memory\n", 1e3 * total,
-           1e-9 * flops, total > 0 ? 1e-9 * flops / total : 0, 1e-6 * bytes, n,
-           1e-6 * (double)r->plan->work_bytes);
+    losses_print(r->w, r->model, r->plan, least, &m, &t);
+    fputs(t.data, stdout);
+    return true;
+}
+
+static bool show_machine(ModelRun *r) {
+    Machine m;
+    Text t = text_new(r->arena);
+    if (!open_backend(r) || !find_machine(r, &m)) return false;
+    machine_print(&m, &t);
+    fputs(t.data, stdout);
     return true;
 }
 
@@ -433,6 +445,7 @@ static bool dump(ModelRun *r) {
 }
 
 static bool run_model(ModelRun *r) {
+    if (r->o.machine) return show_machine(r);
     if (!open_backend(r) || !open_model(r)) return false;
     if (r->o.dump) return dump(r);
     if (!fill_inputs(r) || !make_plan(r)) return false;
@@ -445,7 +458,7 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
     OptionDef table[32];
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
-    return r->o.help || r->o.version || r->o.files.n == 1 ||
+    return r->o.help || r->o.version || r->o.machine || r->o.files.n == 1 ||
            error_set(r->error, E_USAGE, "", "expected one model; usage: %s", program.usage);
 }
 

@@ -27,7 +27,7 @@ from onnx_tools import (
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
-STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){3}(\S+)")  # of run-model --profile
+STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){4}(\S+)")  # of run-model --profile
 ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
 
 

@@ -2,6 +2,7 @@
    known (graphs/plan/choose.h). */
 #include "search/cost.h"
 #include "graphs/plan/choose.h"
+#include "graphs/plan/machine.h"
 #include "graphs/constants.h"
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
@@ -218,9 +219,8 @@ double cost_node(World *w, const Node *n, Sizes sizes) {
 
 double cost_roofline(World *w, const Node *n, Sizes sizes, double flops, double bytes) {
     if (n->op->flags & (OP_NO_COST | OP_RANDOM) || is_view(w, n)) return 0;
-    const double compute = sig_flops(w, n->sig, sizes) / flops,
-                 move = node_bytes(w, n, sizes) / bytes;
-    return compute > move ? compute : move;
+    const Machine m = {.flops = flops, .n = 1, .level = {{.bandwidth = bytes}}};
+    return machine_least(&m, sig_flops(w, n->sig, sizes), node_bytes(w, n, sizes));
 }
 
 /* ---- whole plans */

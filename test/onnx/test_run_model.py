@@ -1,6 +1,6 @@
 """run-model against ONNX Runtime on small models, its options, and how it fails."""
 
-import os, subprocess
+import os, sqlite3, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -105,6 +105,24 @@ def test_profile_names_nodes_and_counts(model):
         line.split()[0].isdigit() and " conv F[1,6,8,8]" in line
         for line in done.stdout.splitlines()
     )
+
+
+def test_profile_compares_with_the_machine(model, tmp_path):
+    words = ["--cost-db", tmp_path / "costs.sqlite"]
+    (machine,) = run("--machine", *words).stdout.splitlines()
+    assert machine.startswith("machine: ") and run("--machine", *words).stdout == machine + "\n"
+    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # one operation a second
+        kept.execute("UPDATE cost SET seconds = 1 WHERE kind = 'machine'")
+    lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()
+    (conv,) = (line.split() for line in lines if " conv F[1,6,8,8]" in line)
+    assert conv[6] == "100" and "machine: 0.0 GFLOP/s" in "".join(lines)
+    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # as much as anyone wants: all is lost
+        kept.execute("UPDATE cost SET seconds = 1e-30 WHERE kind = 'machine'")
+    lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()
+    (conv,) = (line.split() for line in lines if " conv F[1,6,8,8]" in line)
+    assert conv[6] == "0"
+    lost = lines[[line.startswith("operator that loses") for line in lines].index(True) + 1 :]
+    assert lost and all(line.endswith("%") for line in lost)
 
 
 @pytest.mark.parametrize("grain", ["", "grain=1"])

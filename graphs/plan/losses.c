@@ -1,0 +1,84 @@
+/* losses.c -- the columns are read by scripts/bench_runtimes.py and bench_roofline.py. */
+#include "graphs/plan/losses.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 12 };
+#define SHOW_FROM 0.005 /* of the time in all: what an operator loses, to be shown */
+
+typedef struct Loss { /* of an operator */
+    const char *op;
+    int steps;
+    double seconds, lost;
+} Loss;
+
+static const char *operator_of(World *w, const Model *m, NodeId node, const char **name) {
+    const char *type = NULL;
+    *name = model_node_name(m, node, &type);
+    if (!*name || !**name) *name = "-";
+    return type ? type : node_get(w, node).op->name;
+}
+
+/* Seconds that the device needs; no more than it took. */
+static double needed(const Machine *m, const PlanStep *s, double seconds) {
+    const double least = machine_least(m, s->flops, s->bytes);
+    return least < seconds ? least : seconds;
+}
+
+static void print_step(World *w, const Model *model, int k, const PlanStep *s, double seconds,
+                       double total, const Machine *m, Text *t) {
+    const char *name, *op = operator_of(w, model, s->node, &name);
+    Text step = text_new(w->scratch);
+    if (s->choice) text_add(&step, "algorithm %d of ", s->choice);
+    step_print(&s->step, &step);
+    text_add(t, "%4d %9.3f %5.1f %9.4f %7.2f %9.3f %5.0f  %-16s %s  %.100s\n", k, 1e3 * seconds,
+             100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,
+             1e-6 * s->bytes, seconds > 0 ? 100 * needed(m, s, seconds) / seconds : 100, op, name,
+             step.data);
+}
+
+static int by_loss(const void *a, const void *b) {
+    const Loss *x = a, *y = b;
+    return x->lost < y->lost ? 1 : x->lost > y->lost ? -1 : strcmp(x->op, y->op);
+}
+
+static void add_loss(Loss v[], int *n, const char *op, double seconds, double lost) {
+    int k = 0;
+    while (k < *n && strcmp(v[k].op, op)) k++;
+    if (k == *n) v[(*n)++] = (Loss){.op = op};
+    v[k].steps++, v[k].seconds += seconds, v[k].lost += lost;
+}
+
+static void print_losses(Loss v[], int n, double total, Text *t) {
+    qsort(v, (size_t)n, sizeof *v, by_loss);
+    text_add(t, "%-20s %5s %9s %9s %7s\n", "operator that loses", "steps", "ms", "lost ms",
+             "of all");
+    for (int k = 0; k < n && k < SHOWN && v[k].lost > SHOW_FROM * total; k++)
+        text_add(t, "%-20.20s %5d %9.3f %9.3f %5.1f %%\n", v[k].op, v[k].steps, 1e3 * v[k].seconds,
+                 1e3 * v[k].lost, 100 * v[k].lost / total);
+}
+
+void losses_print(World *w, const Model *model, const Plan *p, const double seconds[],
+                  const Machine *m, Text *t) {
+    Loss *v = ARENA_NEW(w->scratch, Loss, p->nstep);
+    double total = 0, flops = 0, bytes = 0, least = 0;
+    int n = 0, steps = 0;
+    for (int k = 0; k < p->nstep; k++) {
+        const PlanStep *s = &p->step[k];
+        const char *name;
+        if (s->once) continue;
+        const double need = needed(m, s, seconds[k]);
+        total += seconds[k], flops += s->flops, bytes += s->bytes, least += need, steps++;
+        add_loss(v, &n, operator_of(w, model, s->node, &name), seconds[k], seconds[k] - need);
+    }
+    const double all = total > 0 ? total : 1;
+    machine_print(m, t);
+    text_add(t, "step        ms     %%    GFLOP GFLOP/s        MB %%roof  operator         node  "
+                "step\n");
+    for (int k = 0; k < p->nstep; k++)
+        if (!p->step[k].once) print_step(w, model, k, &p->step[k], seconds[k], all, m, t);
+    text_add(t, " all %9.3f 100.0 %9.4f %7.2f %9.3f %5.0f  %d steps, %.1f MB of work memory\n",
+             1e3 * total, 1e-9 * flops, 1e-9 * flops / all, 1e-6 * bytes, 100 * least / all, steps,
+             1e-6 * (double)p->work_bytes);
+    print_losses(v, n, all, t);
+}

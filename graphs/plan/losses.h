@@ -1,0 +1,13 @@
+/* losses.h -- where the time of a plan goes, and how much of it the device would not need. */
+#ifndef ISOMER_LOSSES_H
+#define ISOMER_LOSSES_H
+#include "graphs/onnx/onnx.h"
+#include "graphs/plan/machine.h"
+#include "graphs/plan/plan.h"
+
+/* A table of the steps that are not done once, seconds[k] being the time of step k; under it the
+   operators that lose most: time beyond the steps' rooflines. The model says how nodes are called.
+ */
+void losses_print(World *, const Model *, const Plan *, const double seconds[], const Machine *,
+                  Text *);
+#endif

@@ -1,0 +1,115 @@
+/* machine.c -- measured with steps like any other: products of matrices that stay in the cache, by
+   every algorithm, and sums of two tensors that half fill a cache, or several times the last one.
+   A level is no slower than those behind it: a short step spends part of its time on being called.
+ */
+#include "graphs/plan/machine.h"
+#include "graphs/plan/profile.h"
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { IDENTITY = 4096, FLOATS = 4, SUM_VIEWS = 3 };
+static const int64_t products[] = {256, 384, 512, 768};
+
+double machine_least(const Machine *m, double flops, double bytes) {
+    int k = 0;
+    while (k + 1 < m->n && bytes > m->level[k].size) k++;
+    return fmax(flops / m->flops, bytes / m->level[k].bandwidth);
+}
+
+static View tensor(int slot, int rank, int64_t n) {
+    View v = {.slot = slot, .dtype = DT_FLOAT, .rank = rank};
+    for (int k = 0; k < rank; k++) v.dim[k] = n, v.stride[k] = k == rank - 1 ? 1 : n;
+    return v;
+}
+
+static double measure_flops(const Backend *b, Device *d, Error *e) {
+    static const bool known[] = {false, false, true};
+    double most = -1;
+    for (size_t k = 0; k < sizeof products / sizeof *products; k++) {
+        const int64_t n = products[k];
+        const View v[] = {tensor(0, 2, n), tensor(1, 2, n), tensor(2, 2, n)};
+        const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
+        for (int choice = 0; choice < b->choices(d, &s); choice++) {
+            const double seconds = profile_step(b, d, &s, choice, known, 1, INFINITY, e);
+            if (seconds > 0) most = fmax(most, 2.0 * (double)(n * n * n) / seconds);
+        }
+    }
+    return most;
+}
+
+/* Two tensors read, one written, which together have so many bytes. */
+static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error *e) {
+    static const Scalar code[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}};
+    const int64_t n = (int64_t)(bytes / (FLOATS * SUM_VIEWS));
+    const View v[] = {tensor(0, 1, n), tensor(1, 1, n), tensor(2, 1, n)};
+    const Step s = {.kind = S_EWISE, .nview = 3, .ncode = 3, .view = v, .code = code};
+    const double seconds = profile_step(b, d, &s, 0, NULL, 1, INFINITY, e);
+    return seconds > 0 ? FLOATS * SUM_VIEWS * (double)n / seconds : -1;
+}
+
+static double cache_size(int name, double otherwise) {
+    const long size = sysconf(name);
+    return size > 0 ? (double)size : otherwise;
+}
+/* Sizes of the levels; the last one has none. */
+static void name_levels(Machine *m) {
+    const double size[] = {cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
+                           cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                           cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20), INFINITY};
+    m->n = MACHINE_LEVELS;
+    for (int k = 0; k < m->n; k++) m->level[k].size = size[k];
+}
+/* Half of a cache; of the last one, which others share, no more than eight times the one before; in
+   memory three times the last one, within bounds. */
+static double filling(const Machine *m, int k) {
+    if (k + 1 == m->n) return fmin(fmax(3 * m->level[k - 1].size, 96 << 20), 384 << 20);
+    const double half = m->level[k].size / 2;
+    return k + 2 == m->n ? fmin(half, 8 * m->level[k - 1].size) : half;
+}
+
+static bool measure(const Backend *b, Device *d, Machine *m, Error *e) {
+    m->flops = measure_flops(b, d, e);
+    for (int k = 0; k < m->n; k++)
+        m->level[k].bandwidth = measure_bandwidth(b, d, filling(m, k), e);
+    for (int k = m->n - 2; k >= 0; k--)
+        m->level[k].bandwidth = fmax(m->level[k].bandwidth, m->level[k + 1].bandwidth);
+    return (m->flops > 0 && m->level[m->n - 1].bandwidth > 0) ||
+           error_set(e, E_ENVIRONMENT, b->name, "the device cannot be measured");
+}
+
+/* Rate k: of arithmetic, then of the levels. Kept are seconds for one operation or byte, of which
+   the file keeps the least. */
+static double *rate(Machine *m, int k) { return k ? &m->level[k - 1].bandwidth : &m->flops; }
+
+bool machine_find(const Backend *b, Device *d, CostDb *db, Machine *m, Error *e) {
+    static const char *const key[] = {"flops", "level 1", "level 2", "level 3", "memory"};
+    char identity[IDENTITY], device[IDENTITY + 32];
+    if (b->identity(d, identity, sizeof identity))
+        return error_set(e, E_ENVIRONMENT, b->name, "the back end does not identify its device");
+    snprintf(device, sizeof device, "%s threads %d", identity, b->threads ? b->threads(d) : 0);
+    bool there = db != NULL;
+    *m = (Machine){0};
+    name_levels(m);
+    for (int k = 0; k <= m->n && there; k++) {
+        double seconds;
+        there = costdb_get(db, "machine", device, key[k], &seconds) && seconds > 0;
+        if (there) *rate(m, k) = 1 / seconds;
+    }
+    if (there) return true;
+    Error why = {0};
+    if (!measure(b, d, m, &why)) return error_set(e, why.kind, why.place, "%s", why.reason);
+    for (int k = 0; k <= m->n && db; k++)
+        if (!costdb_put(db, "machine", device, key[k], 1 / *rate(m, k), e)) return false;
+    return true;
+}
+
+void machine_print(const Machine *m, Text *t) {
+    text_add(t, "machine: %.1f GFLOP/s; GB/s:", 1e-9 * m->flops);
+    for (int k = 0; k < m->n; k++) {
+        text_add(t, " %.1f", 1e-9 * m->level[k].bandwidth);
+        if (k + 1 < m->n) text_add(t, " (up to %.0f KiB),", m->level[k].size / 1024);
+    }
+    text_add(t, "\n");
+}

@@ -68,7 +68,7 @@ static const OnnxMap onnx[] = {
 const Op op_rotary = {"rotary", "x cos sin",      "y",          attrs,
                       shape,    .define = define, .onnx = onnx, .items = items};
 
-/* rotaryat: likewise, known only: with `heads` x may be [b, s, n*e]; with positions [b, s] the
+/* rotaryat: likewise: with `heads` x may be [b, s, n*e]; with positions [b, s] the
    cosines are a table [p, h] from which they are taken. */
 enum { AT_INTERLEAVED, AT_HEADS };
 static const AttrDef at_attrs[] = {
@@ -96,42 +96,45 @@ static const char *shape_at(Call *c) {
 static bool domain_at(Call *c, int input, Poly *low, Poly *high) {
     return input == 3 && all_places(c, c->in[1]->dim.v[0], low, high);
 }
-static int params_at(Call *c, int64_t *out, int room) {
-    if (room < 2 || !is_const(c, intof(c, AT_HEADS), &out[1])) return -1;
-    return out[0] = word(c, AT_INTERLEAVED), 2;
-}
-static double angle(const Step *s, void *const slot[], int input, int64_t b, int64_t place,
-                    int64_t k) {
-    const View *v = &s->view[1 + input], *at = &s->view[4];
-    if (v->rank == 3) return kernel_real(v, slot, kernel_at(v, (int64_t[]){b, place, k}));
-    int64_t row = kernel_integer(at, slot, kernel_at(at, (int64_t[]){b, place}));
-    if (row < 0 || row >= v->dim[0]) return 0;
-    return kernel_real(v, slot, kernel_at(v, (int64_t[]){row, k}));
-}
-static int kernel_places(const Step *s, void *const slot[]) {
-    const View *y = &s->view[0], *x = &s->view[1];
-    int64_t i[STEP_RANK], h = s->view[2].dim[s->view[2].rank - 1], last = x->rank - 1,
-                          n = x->rank == 3 ? s->param[2] : 1, e = x->dim[last] / n;
-    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        int64_t at = i[last], k = at % e, b = i[0], place = i[last - 1], to = kernel_at(y, i),
-                other;
-        if (k >= 2 * h) {
-            kernel_move(y, slot, to, x, kernel_at(x, i));
-            continue;
-        }
-        int64_t pair = s->param[1] ? k / 2 : k % h;
-        bool second = s->param[1] ? k % 2 : k >= h;
-        other = s->param[1] ? (second ? at - 1 : at + 1) : (second ? at - h : at + h);
-        double one = kernel_real(x, slot, kernel_at(x, i)),
-               cosine = angle(s, slot, 1, b, place, pair), sine = angle(s, slot, 2, b, place, pair);
-        i[last] = other;
-        double two = kernel_real(x, slot, kernel_at(x, i));
-        i[last] = at;
-        kernel_set_real(y, slot, to,
-                        second ? sine * two + cosine * one : cosine * one - sine * two);
-    }
-    return 0;
-}
+/* For x as %r [A, B, C, e], of which 2*h numbers are turned, and angles %c and %d. */
+#define TURNED(when, A, B, C, one, h, e)                                                          \
+    "[" when "] %cr = reshape %c shape=[" one ", " h "]\n"                                        \
+    "[" when "] %dr = reshape %d shape=[" one ", " h "]\n"                                        \
+    "[" when "] %cb = broadcast %cr shape=[" A ", " B ", " C ", " h "]\n"                         \
+    "[" when "] %db = broadcast %dr shape=[" A ", " B ", " C ", " h "]\n"                         \
+    "[" when ", interleaved=no] %p %q %rest = split %r axis=3 sizes=[" h ", " h ", " e " - 2*" h  \
+    "]\n"                                                                                         \
+    "[" when ", interleaved=yes] %all %rest = split %r axis=3 sizes=[2*" h ", " e " - 2*" h "]\n" \
+    "[" when ", interleaved=yes] %pairs = reshape %all shape=[" A ", " B ", " C ", " h ", 2]\n"   \
+    "[" when ", interleaved=yes] %p5 %q5 = split %pairs axis=4 sizes=[1, 1]\n"                    \
+    "[" when ", interleaved=yes] %p = reshape %p5 shape=[" A ", " B ", " C ", " h "]\n"           \
+    "[" when ", interleaved=yes] %q = reshape %q5 shape=[" A ", " B ", " C ", " h "]\n"           \
+    "[" when "] %pc = mul %p %cb\n"                                                               \
+    "[" when "] %qd = mul %q %db\n"                                                               \
+    "[" when "] %qc = mul %q %cb\n"                                                               \
+    "[" when "] %pd = mul %p %db\n"                                                               \
+    "[" when "] %f = sub %pc %qd\n"                                                               \
+    "[" when "] %s = add %qc %pd\n"                                                               \
+    "[" when ", interleaved=no] %z = concat %f %s %rest axis=3\n"                                 \
+    "[" when ", interleaved=yes] %f5 = reshape %f shape=[" A ", " B ", " C ", " h ", 1]\n"        \
+    "[" when ", interleaved=yes] %s5 = reshape %s shape=[" A ", " B ", " C ", " h ", 1]\n"        \
+    "[" when ", interleaved=yes] %both = concat %f5 %s5 axis=4\n"                                 \
+    "[" when ", interleaved=yes] %flat = reshape %both shape=[" A ", " B ", " C ", 2*" h "]\n"    \
+    "[" when ", interleaved=yes] %z = concat %flat %rest axis=3\n"
+#define EITHER_FORM(when, h)                                           \
+    TURNED("x:4, " when, "x.0", "x.1", "x.2", "x.0, 1, x.2", h, "x.3") \
+    TURNED("x:3, " when, "x.0", "x.1", "heads", "x.0, x.1, 1", h, "floor(x.2/heads)")
+static const char expand_at[] =
+    "[positions] %c = gather %cos %positions axis=0\n"
+    "[positions] %d = gather %sin %positions axis=0\n"
+    "[!positions] %c = %cos\n"
+    "[!positions] %d = %sin\n"
+    "[x:4] %r = %x\n"
+    "[x:3] %r = reshape %x shape=[x.0, x.1, heads, floor(x.2/heads)]\n" EITHER_FORM("positions",
+                                                                                    "cos.1")
+        EITHER_FORM("!positions", "cos.2") "[x:4] %y = %z\n"
+                                           "[x:3] %y = reshape %z shape=[x.0, x.1, x.2]\n"
+                                           "out %y\n";
 static const OnnxMap onnx_at[] = {
     {"", "RotaryEmbedding", 23, 0, "interleaved heads=0! dim:rotary"},
     {"", "RotaryEmbedding", 23, 0, "interleaved heads=num_heads dim:rotary"},
@@ -141,8 +144,7 @@ const Op op_rotaryat = {"rotaryat",
                         "y",
                         at_attrs,
                         shape_at,
+                        .expand = expand_at,
                         .domain = domain_at,
-                        .kernel = kernel_places,
-                        .params = params_at,
                         .onnx = onnx_at,
                         .items = items};

@@ -226,6 +226,21 @@ static void draw_scatter_add(Drawn *t) {
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);
 }
+static void draw_cache(Drawn *t) {
+    int64_t x[STEP_RANK], u[STEP_RANK];
+    const int rank = some_sizes(t, 2, 4, x), axis = (int)draw(t, 1, rank - 1);
+    const DType type = moved[draw(t, 0, 5)];
+    const bool circular = draw(t, 0, 1);
+    memcpy(u, x, sizeof u);
+    u[axis] = draw(t, 0, x[axis]);
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "mode", circular ? "circular" : "linear");
+    wholes(t, type, rank, x, 0, 99);
+    wholes(t, type, rank, u, 100, 199);
+    if (draw(t, 0, 3))
+        wholes(t, draw(t, 0, 1) ? DT_INT64 : DT_INT32, 1, x, 0,
+               circular ? 20 : (double)(x[axis] - u[axis]));
+}
 static void draw_scatter_elements(Drawn *t) {
     draw_reduction(t);
     draw_scatter_add(t);
@@ -407,6 +422,7 @@ static const Family families[] = {
     {"scatternd", draw_scatter_nd, false},
     {"scatterndadd", draw_scatter_nd_add, false},
     {"scatterelements", draw_scatter_elements, false},
+    {"cachewrite", draw_cache, false},
     {"scatteradd", draw_scatter_add, false},
     {"rnn", draw_rnn, false},
     {"gru", draw_gru, false},

@@ -93,6 +93,7 @@ static const struct {
     {"reversesequence", reverse_build},
     {"scatternd", scatternd_build},
     {"scatterelements", scatterelements_build},
+    {"cachewrite", cachewrite_build},
     {"topk", topk_build},
     {"argmax", argmax_build},
     {"argmin", argmax_build},

@@ -1,6 +1,8 @@
 /* scatter.c -- scatternd and scatterelements (ops/scatter.c says what they are): x is copied, then
    updates are written or joined in the order of the index, each row of them at an offset that
-   indices give. All indices are checked before anything is written. */
+   indices give. All indices are checked before anything is written. cachewrite: x is copied, then
+   updates are written along an axis from where each batch starts. */
+#include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -121,4 +123,62 @@ bool scatterelements_build(Build *b, int choice, Kernel *k) {
     return chosen_new(b, y, axis, 1, 2, view_count(index), &s->chosen) &&
            finish_scatter(b, s, b->step->param[2], (const View[]){of_offsets, *u, of_y},
                           (const View[]){one, one}, k);
+}
+
+/* ---- cachewrite: `inner` is what each batch has at each place */
+typedef struct CacheWrite {
+    Scatter s;
+    View start; /* rank -1: all start at 0 */
+    int axis;
+    bool circular;
+} CacheWrite;
+
+/* Where place p of a batch goes; -1: there is no such place. */
+static int64_t cache_place(const CacheWrite *c, void *const slot[], int64_t batch, int64_t p) {
+    const View *v = &c->start;
+    const int64_t n = c->s.y.dim[c->axis];
+    if (v->rank >= 0)
+        p += element_integer((DType)v->dtype, slot[v->slot], v->offset + batch * v->stride[0]);
+    if (c->circular) p %= n;
+    return p >= 0 && p < n ? p : -1;
+}
+static int cache_run(const Kernel *k, void *const slot[], void *work) {
+    const CacheWrite *c = k->self;
+    const Scatter *s = &c->s;
+    const View *u = &s->updates;
+    const int64_t batches = u->dim[0], places = u->dim[c->axis];
+    for (int64_t b = 0; b < batches; b++)
+        for (int64_t p = 0; p < places; p++)
+            if (cache_place(c, slot, b, p) < 0) return -1;
+    copy_run(s->copy, slot, work);
+    char *y = view_at(&s->y, slot, work);
+    const char *from = view_at(u, slot, work);
+    for (int64_t b = 0; b < batches && s->inner.count > 0; b++)
+        for (int64_t p = 0; p < places; p++) {
+            const int64_t to = b * s->y.stride[0] +
+                               cache_place(c, slot, b, p) * s->y.stride[c->axis],
+                          at = b * u->stride[0] + p * u->stride[c->axis];
+            join_inner(s, y + to * s->size, from + at * s->size);
+        }
+    return 0;
+}
+bool cachewrite_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[2];
+    CacheWrite *c = ARENA_NEW(b->arena, CacheWrite, 1);
+    View inner[2] = {*u, *y};
+    c->axis = (int)b->step->param[1], c->circular = b->step->param[2] != 0;
+    c->start = b->step->nview > 3 ? b->step->view[3] : (View){.rank = -1};
+    c->s = (Scatter){.y = *y, .updates = *u, .size = dtype_size(y->dtype)};
+    c->s.join = join_of(y->dtype, NONE);
+    if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
+        c->start.format)
+        return build_fail(b, "cachewrite: not supported for these element types");
+    for (int v = 0; v < 2; v++) inner[v].dim[0] = inner[v].dim[c->axis] = 1;
+    memcpy(inner[1].dim, inner[0].dim, sizeof inner[0].dim);
+    c->s.inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
+    nest_with_axis(&c->s.inner);
+    c->s.copy = copy_new(b, y, x);
+    k->run = cache_run, k->self = c;
+    return c->s.copy != NULL;
 }

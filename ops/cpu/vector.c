@@ -13,8 +13,9 @@ typedef struct Source {
     View view;
     int size; /* bytes of an element in memory */
     bool native, once,
-        literal; /* of the class's type; the same for all tiles; a constant of the program */
-    size_t at;   /* its register: offset in the scratch */
+        literal;   /* of the class's type; the same for all tiles; a constant of the program */
+    bool repeated; /* each row of a tile is the same, and so is that of the next tile */
+    size_t at;     /* its register: offset in the scratch */
     double k;
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } Source;
@@ -183,6 +184,8 @@ static void make_nest(Making *m) {
     v->tile_columns = columns < BLOCK ? columns : BLOCK;
     v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK / 2;
     v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
+    for (int i = 0; i < v->nsource && v->rows_axis; i++)
+        v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 2] == 0;
     const int axis = n->rank - 1 - v->rows_axis;
     const int64_t step = v->rows_axis ? v->tile_rows : v->tile_columns;
     v->tiles = step ? (n->dim[axis] + step - 1) / step : 0;
@@ -226,6 +229,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
 
 /* ---- running */
 typedef struct Tile {
+    bool first; /* of those along an axis, and so of the most rows */
     int64_t rows, columns;
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
@@ -258,11 +262,11 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
 static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
-        if (s->once) continue;
+        if (s->once || (s->repeated && !t->first)) continue;
         int64_t stride[2];
         tile_strides(v, i + 1, stride);
         char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
-        if (contiguous(t->rows, t->columns, stride)) {
+        if (!s->repeated && contiguous(t->rows, t->columns, stride)) {
             if (!s->native) s->load(to, from, 1, t->rows * t->columns);
             t->source[i] = s->native ? from : to;
             continue;
@@ -321,6 +325,7 @@ static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_
         t->rows = v->rows_axis ? part : 1;
         t->columns = v->rows_axis ? v->tile_columns : part;
         for (int i = 0; i < n->n; i++) offset[i] = start[i] + at * n->stride[i * STEP_RANK + axis];
+        t->first = at == first * step;
         run_tile(v, t, base, offset);
     }
 }

@@ -105,13 +105,6 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
 
 /* ---- slots */
 
-int plan_slot(PlanBuild *b, Slot slot) {
-    Plan *p = b->plan;
-    ARENA_GROW(b->arena, p->slot, b->room_slots, p->nslot + 1);
-    p->slot[p->nslot] = slot;
-    return p->nslot++;
-}
-
 /* The view of a value as a dense tensor of slot 0. */
 static bool dense_view(PlanBuild *b, Value v, View *out) {
     const Type *t = value_type(b->w, v);

@@ -23,11 +23,6 @@ typedef struct Dequantized {
     View y, q, scale, zero; /* zero.slot < 0: none */
 } Dequantized;
 
-bool step_is_int8(const Step *s) {
-    if (s->kind != S_GEMM && s->kind != S_CONV) return false;
-    return s->nparam == (s->kind == S_CONV ? 2 + 4 * (s->view[1].rank - 2) : 1);
-}
-
 static const View *view_read(const Step *s, int i) {
     return s->code[i].op == C_VIEW ? &s->view[s->code[i].a] : NULL;
 }

@@ -18,6 +18,13 @@ static int by_size(const void *a, const void *b) {
     return x->slot - y->slot;
 }
 
+int plan_slot(PlanBuild *b, Slot slot) {
+    Plan *p = b->plan;
+    ARENA_GROW(b->arena, p->slot, b->room_slots, p->nslot + 1);
+    p->slot[p->nslot] = slot;
+    return p->nslot++;
+}
+
 /* Constant slots: no step writes them, or steps that are done once and write all of it. What turns
    out not to be one is passed on within the pass, so that few are needed. */
 static bool find_once(Plan *p, bool *constant) {

@@ -248,6 +248,51 @@ static void constants_alone_are_computed_once(void **state) {
 
 /* An input left out has no slot: it keeps no step from being computed once, and nothing is read or
    written in its place. */
+/* The greatest number of elements that a step whose program holds this instruction writes. */
+static int64_t written_by(const Plan *p, int op) {
+    int64_t most = -1;
+    for (int k = 0; k < p->nstep; k++)
+        for (int i = 0; i < p->step[k].step.ncode; i++)
+            if (p->step[k].step.code[i].op == op && view_count(&p->step[k].step.view[0]) > most)
+                most = view_count(&p->step[k].step.view[0]);
+    return most;
+}
+static void check_written(const char *text, int op, int64_t elements) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(w, text);
+    const Plan *p = planned(w, &g);
+    if (written_by(p, op) != elements) show(w, &g, p);
+    assert_int_equal(written_by(p, op), elements);
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+/* A function of what repeats along an axis is computed once, if all who read it read along the
+   axes; a part of a program that constants determine becomes a step of its own. */
+static void what_repeats_is_computed_once(void **state) {
+    (void)state;
+    check_written("graph g %x : F [3] %z : F [2, 5, 3]\nbody\n %b = broadcast %x shape=[2, 5, 3]\n "
+                  "%e = exp %b\n %y = mul %e %z\n out %y\n",
+                  C_EXP, 3);
+    check_written("graph g %x : F [3] %z : F [5, 3]\nbody\n %b = broadcast %x shape=[4, 5, 3]\n "
+                  "%e = exp %b\n %s = slice %e starts=[1, 0, 0] sizes=[2, 5, 3] steps=[1, 1, 1]\n "
+                  "%y = mul %s %z\n out %y\n",
+                  C_EXP, 3);
+    check_written("graph g %x : F [3] %z : F [15]\nbody\n %b = broadcast %x shape=[5, 3]\n "
+                  "%e = exp %b\n %r = reshape %e shape=[15]\n %y = mul %r %z\n out %y\n",
+                  C_EXP, 15); /* its axes are joined */
+    check_written("graph g %x : F [3] %z : F [3]\nbody\n %b = broadcast %x shape=[5, 3]\n "
+                  "%e = exp %b\n %r = reshape %e shape=[15]\n "
+                  "%s = slice %r starts=[1] sizes=[3] steps=[1]\n %y = mul %s %z\n out %y\n",
+                  C_EXP, 15); /* from one row into the next */
+    check_written("graph g %z : F [4, 3]\nbody\n %k = constant F [3] {1, 2, 3}\n "
+                  "%b = broadcast %k shape=[4, 3]\n %q = mul %z %b\n %s = sqrt %b\n "
+                  "%y = add %q %s\n out %y\n",
+                  C_SQRT, 3);
+    check_written("graph g %k : F [3] %z : F [4, 3]\nbody\n %b = broadcast %k shape=[4, 3]\n "
+                  "%q = add %z %b\n %y = sqrt %q\n out %y\n",
+                  C_SQRT, 12); /* of what changes */
+}
+
 static void what_is_left_out_has_no_slot(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -512,6 +557,7 @@ int main(void) {
         cmocka_unit_test(outputs_that_are_views_are_copied),
         cmocka_unit_test(concats_are_written_in_place),
         cmocka_unit_test(constants_alone_are_computed_once),
+        cmocka_unit_test(what_repeats_is_computed_once),
         cmocka_unit_test(what_is_left_out_has_no_slot),
         cmocka_unit_test(convolutions_lie_channels_last),
         cmocka_unit_test(the_ends_of_a_part_may_lie_channels_last),

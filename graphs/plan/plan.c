@@ -361,7 +361,10 @@ static bool plan_all(Lowering *l) {
     if (!prepare_values(l) || !lower_all(l)) return false;
     if (find_homes(l) && !lower_all(l)) return false;
     if (l->b.device) plan_int8(&l->b);
+    plan_collapse(&l->b);
     plan_fuse(&l->b);
+    plan_once(&l->b);
+    plan_split_constants(&l->b);
     charge(&l->b);
     plan_once(&l->b);
     plan_place(&l->b);

@@ -24,6 +24,12 @@ int plan_slot(PlanBuild *, Slot);
 /* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
    Steps that became part of another are removed. */
 void plan_fuse(PlanBuild *);
+/* Element-wise steps compute one place of the axes along which all their operands repeat. Before
+   plan_fuse. */
+void plan_collapse(PlanBuild *);
+/* Parts of element-wise programs that read constants alone, the same along some axis, become steps
+   of their own. Behind plan_once, which must be called again. */
+void plan_split_constants(PlanBuild *);
 /* Marks the steps that read constants only. */
 void plan_once(PlanBuild *);
 /* Gives every slot that is no input, output or constant its place in the work memory; slots never

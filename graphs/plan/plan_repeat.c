@@ -1,0 +1,258 @@
+/* plan_repeat.c -- what repeats along an axis is computed once. Before fusion: an element-wise step
+   whose operands are all the same along some axes computes one place of them, and those who read
+   its result read that place again and again. After fusion: a part of a program that reads
+   constants alone, such as the square root of a variance, becomes a step of its own where constants
+   are the same along some axis of the result; it is done once, when the runner is made. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+/* ---- steps */
+static bool repeats_along(const Step *s, int axis) {
+    for (int j = 1; j < s->nview; j++)
+        if (s->view[j].rank != s->view[0].rank || s->view[j].stride[axis] != 0) return false;
+    return s->view[0].dim[axis] > 1;
+}
+/* y with one place along the axes in which it repeats. */
+static View collapsed(const View *y, const bool once[]) {
+    View v = *y;
+    int64_t next = 1;
+    for (int a = y->rank - 1; a >= 0; a--) {
+        if (once[a]) v.dim[a] = 1;
+        v.stride[a] = next;
+        next *= v.dim[a];
+    }
+    return v;
+}
+/* The axis of y that a view of it walks with this stride; -1: several, joined. */
+static int axis_walked(const View *y, int64_t stride, int64_t size) {
+    for (int a = 0; a < y->rank; a++)
+        if (y->dim[a] > 1 && y->stride[a] == stride && size <= y->dim[a]) return a;
+    return -1;
+}
+/* v, a view of y, as a view of what y is collapsed to. False: it does not walk along y's axes. */
+static bool view_again(const View *v, const View *y, const View *few, const bool once[],
+                       View *out) {
+    int64_t rest = v->offset, end[STEP_RANK]; /* of the walk along each axis of y */
+    *out = *v;
+    out->offset = 0;
+    for (int a = 0; a < y->rank; a++) {
+        end[a] = rest / y->stride[a];
+        if (!once[a]) out->offset += end[a] * few->stride[a];
+        rest %= y->stride[a];
+    }
+    for (int k = 0; k < v->rank; k++) {
+        if (v->dim[k] <= 1 || v->stride[k] == 0) continue;
+        const int a = axis_walked(y, v->stride[k], v->dim[k]);
+        if (a < 0 || (end[a] += v->dim[k] - 1) >= y->dim[a]) return false;
+        out->stride[k] = once[a] ? 0 : few->stride[a];
+    }
+    return true;
+}
+/* Whether it is written by this step alone and all who read it can read less of it. */
+static bool can_collapse(const Plan *p, int k, const bool once[]) {
+    const View *y = &p->step[k].step.view[0];
+    const View few = collapsed(y, once);
+    const Slot *slot = &p->slot[y->slot];
+    View again;
+    if (slot->data || slot->input >= 0 || slot->output >= 0 || y->offset != 0 || !view_gapless(y))
+        return false;
+    for (int i = 0; i < p->nstep; i++)
+        for (int j = 0; j < p->step[i].step.nview; j++) {
+            const View *v = &p->step[i].step.view[j];
+            if (v->slot != y->slot || (i == k && j == 0)) continue;
+            if (j < step_writes(&p->step[i].step) || i <= k ||
+                !view_again(v, y, &few, once, &again))
+                return false;
+        }
+    return true;
+}
+static void collapse_step(PlanBuild *b, int k, const bool once[]) {
+    Plan *p = b->plan;
+    const View y = p->step[k].step.view[0], few = collapsed(&y, once);
+    for (int i = k; i < p->nstep; i++) {
+        Step *s = &p->step[i].step;
+        View *v = arena_copy(b->arena, s->view, (size_t)s->nview * sizeof *v);
+        for (int j = 0; j < s->nview; j++) {
+            for (int a = 0; i == k && a < v[j].rank; a++)
+                if (once[a]) v[j].dim[a] = 1;
+            if (i > k && v[j].slot == y.slot) view_again(&s->view[j], &y, &few, once, &v[j]);
+        }
+        if (i == k) v[0] = few;
+        s->view = v;
+    }
+}
+void plan_collapse(PlanBuild *b) {
+    Plan *p = b->plan;
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        bool once[STEP_RANK] = {false}, any = false;
+        if (s->kind != S_EWISE || view_count(&s->view[0]) == 0) continue;
+        for (int a = 0; a < s->view[0].rank; a++) any |= once[a] = repeats_along(s, a);
+        if (any && can_collapse(p, k, once)) collapse_step(b, k, once);
+    }
+}
+
+/* ---- parts of programs */
+enum { PART_CODE = 200, PART_VIEWS = 96, PARTS = 16 };
+typedef struct Parts {
+    bool constant[PART_CODE];         /* it reads constants and numbers alone, a view among them */
+    bool number[PART_CODE];           /* numbers alone */
+    bool along[PART_CODE][STEP_RANK]; /* it differs from place to place of the axis */
+} Parts;
+
+static void mark_view(const bool constant[], const Step *s, int i, Parts *parts) {
+    const Scalar *c = &s->code[i];
+    parts->number[i] = c->op == C_CONST;
+    if (c->op != C_VIEW) return;
+    const View *v = &s->view[c->a];
+    parts->constant[i] =
+        v->slot >= 0 && constant[v->slot] && v->dtype == DT_FLOAT && v->rank == s->view[0].rank;
+    for (int a = 0; a < v->rank; a++) parts->along[i][a] = v->dim[a] > 1 && v->stride[a] != 0;
+}
+static void mark_value(const Step *s, int i, Parts *parts) {
+    const Scalar *c = &s->code[i];
+    const int n = scalar_values(c->op), from[] = {c->a, c->b, c->c};
+    bool known = n > 0, view = false;
+    for (int k = 0; k < n; k++) {
+        known &= parts->constant[from[k]] || parts->number[from[k]];
+        view |= parts->constant[from[k]];
+        for (int a = 0; a < STEP_RANK; a++) parts->along[i][a] |= parts->along[from[k]][a];
+    }
+    parts->constant[i] = known && view, parts->number[i] = known && !view;
+}
+static bool repeats(const Step *s, const bool along[]) {
+    for (int a = 0; a < s->view[0].rank; a++)
+        if (s->view[0].dim[a] > 1 && !along[a]) return true;
+    return false;
+}
+/* Value i is worth a step: more than a view, and read by a value that is not constant. */
+static bool worth_a_step(const Step *s, const Parts *parts, int i) {
+    if (!parts->constant[i] || scalar_values(s->code[i].op) == 0 || !repeats(s, parts->along[i]))
+        return false;
+    for (int j = i + 1; j < s->ncode; j++) {
+        const Scalar *c = &s->code[j];
+        const int n = scalar_values(c->op), from[] = {c->a, c->b, c->c};
+        for (int k = 0; k < n; k++)
+            if (from[k] == i && !parts->constant[j]) return true;
+    }
+    return false;
+}
+/* The values that value i needs, itself the last. */
+static int copy_part(const Step *s, int i, Scalar code[]) {
+    bool needed[PART_CODE] = {false};
+    int number[PART_CODE], n = 0;
+    needed[i] = true;
+    for (int j = i; j >= 0; j--) {
+        const int values = needed[j] ? scalar_values(s->code[j].op) : 0;
+        const int from[] = {s->code[j].a, s->code[j].b, s->code[j].c};
+        for (int k = 0; k < values; k++) needed[from[k]] = true;
+    }
+    for (int j = 0; j <= i; j++) {
+        if (!needed[j]) continue;
+        code[n] = s->code[j];
+        scalar_renumber(&code[n], number);
+        number[j] = n++;
+    }
+    return n;
+}
+/* The step that computes value i of s once; *seen: its result as a view of the sizes of s. */
+static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, View *seen) {
+    Scalar code[PART_CODE];
+    View *v = ARENA_NEW(b->arena, View, s->nview);
+    bool once[STEP_RANK] = {false};
+    Step made = {.kind = S_EWISE, .nview = s->nview, .ncode = copy_part(s, i, code)};
+    for (int a = 0; a < s->view[0].rank; a++) once[a] = !along[a];
+    View whole = view_dense(0, DT_FLOAT, s->view[0].rank, s->view[0].dim);
+    v[0] = collapsed(&whole, once);
+    v[0].slot = plan_slot(b, (Slot){view_count(&v[0]) * (int64_t)sizeof(float),
+                                    b->plan->slot[s->view[0].slot].value, NULL, -1, -1, -1});
+    int n = 1;
+    for (int j = 0; j < made.ncode; j++) { /* only the views that it reads */
+        if (code[j].op != C_VIEW) continue;
+        v[n] = s->view[code[j].a];
+        for (int a = 0; a < v[n].rank; a++)
+            if (once[a]) v[n].dim[a] = 1;
+        code[j].a = (uint8_t)n++;
+    }
+    made.nview = n;
+    made.view = v;
+    made.code = arena_copy(b->arena, code, (size_t)made.ncode * sizeof *code);
+    *seen = v[0];
+    memcpy(seen->dim, whole.dim, sizeof seen->dim);
+    for (int a = 0; a < seen->rank; a++)
+        if (once[a]) seen->stride[a] = 0;
+    return made;
+}
+/* Instructions and views that nobody needs any more are dropped. */
+static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[]) {
+    Scalar rest[PART_CODE];
+    int number[PART_VIEWS], n = 1;
+    View *kept = ARENA_NEW(b->arena, View, PART_VIEWS);
+    Step whole = *s;
+    whole.code = code;
+    memset(number, 0, sizeof number);
+    kept[0] = v[0];
+    s->ncode = copy_part(&whole, s->ncode - 1, rest);
+    for (int j = 0; j < s->ncode; j++) {
+        if (rest[j].op != C_VIEW) continue;
+        if (!number[rest[j].a]) number[rest[j].a] = n, kept[n++] = v[rest[j].a];
+        rest[j].a = (uint8_t)number[rest[j].a];
+    }
+    s->code = arena_copy(b->arena, rest, (size_t)s->ncode * sizeof *rest);
+    s->view = kept, s->nview = n;
+}
+static bool of_single_floats(const Step *s) {
+    if (s->kind != S_EWISE || s->ncode > PART_CODE || s->nview > PART_VIEWS / 2) return false;
+    for (int j = 0; j < s->nview; j++)
+        if (s->view[j].dtype == DT_DOUBLE) return false;
+    return true;
+}
+/* The steps that a step is given before it: at most PARTS. */
+static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) {
+    Parts parts;
+    Scalar code[PART_CODE];
+    View v[PART_VIEWS];
+    int n = 0, nview = s->nview;
+    memset(&parts, 0, sizeof parts);
+    for (int i = 0; i < s->ncode; i++) {
+        if (scalar_values(s->code[i].op) == 0) mark_view(constant, s, i, &parts);
+        else mark_value(s, i, &parts);
+    }
+    memcpy(code, s->code, (size_t)s->ncode * sizeof *code);
+    memcpy(v, s->view, (size_t)nview * sizeof *v);
+    for (int i = 0; i < s->ncode && n < PARTS; i++) {
+        if (!worth_a_step(s, &parts, i)) continue;
+        out[n++] = part_step(b, s, parts.along[i], i, &v[nview]);
+        code[i] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
+    }
+    if (n) store_rest(b, s, code, v);
+    return n;
+}
+/* What is known, or made once of what is known. */
+static bool *constant_slots(PlanBuild *b) {
+    const Plan *p = b->plan;
+    bool *constant = ARENA_NEW(b->w->scratch, bool, p->nslot);
+    for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].data != NULL;
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].once) constant[p->step[k].step.view[0].slot] = true;
+    return constant;
+}
+void plan_split_constants(PlanBuild *b) {
+    Plan *p = b->plan;
+    const PlanStep *before = p->step;
+    const int steps = p->nstep;
+    bool *constant = constant_slots(b);
+    p->step = NULL, p->nstep = b->room_steps = 0;
+    for (int k = 0; k < steps; k++) {
+        Step parts[PARTS];
+        PlanStep whole = before[k];
+        const int n = !whole.once && of_single_floats(&whole.step)
+                          ? split_step(b, constant, &whole.step, parts)
+                          : 0;
+        ARENA_GROW(b->arena, p->step, b->room_steps, p->nstep + n + 1);
+        for (int i = 0; i < n; i++)
+            p->step[p->nstep++] = (PlanStep){.step = parts[i], .node = whole.node};
+        p->step[p->nstep++] = whole;
+    }
+}

@@ -118,10 +118,52 @@ static int kernel_mean(const Step *s, void *const slot[]) {
     }
     return 0;
 }
+/* The mean of the numbers as they are stored, in floats, which hold its sum exactly up to a place
+   of 256 by 256; then scaled and quantized. */
+static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
+    enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO };
+    const View *y = &out[0], *x = &in[X];
+    View sum;
+    int64_t places = 1;
+    for (int k = 2; k < x->rank; k++) places *= x->dim[k];
+    if (places > 1 << 16 || places < 1 || !step_room(b, DT_INT32, 2, x->dim, &sum)) return 0;
+    step_param(b, step_add(b, S_REDUCE, 2, (const View[]){sum, *x}), 1,
+               (const int64_t[]){REDUCE_SUM});
+    View v[6] = {*y, sum, place_view(&in[X_SCALE], y, -1), place_view(&in[Y_SCALE], y, -1)};
+    v[1] = *y, v[1].slot = sum.slot, v[1].dtype = DT_INT32, v[1].offset = 0;
+    for (int k = 0; k < y->rank; k++) v[1].stride[k] = k < 2 ? sum.stride[k] : 0;
+    Scalar code[12] = {{.op = C_VIEW, .a = 1},
+                       {.op = C_CONST, .k = (double)places},
+                       {.op = C_DIV, .a = 0, .b = 1}};
+    int n = 3, nview = 4;
+    if (c->nin > X_ZERO && c->in[X_ZERO]) {
+        v[nview] = place_view(&in[X_ZERO], y, -1);
+        code[3] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
+        code[4] = (Scalar){.op = C_SUB, .a = 2, .b = 3};
+        n = 5;
+    }
+    const uint8_t at = (uint8_t)n;
+    const Scalar scaled[] = {{.op = C_VIEW, .a = 2},
+                             {.op = C_VIEW, .a = 3},
+                             {.op = C_DIV, .a = at, .b = (uint8_t)(at + 1)},
+                             {.op = C_MUL, .a = (uint8_t)(at - 1), .b = (uint8_t)(at + 2)},
+                             {.op = C_ROUND, .a = (uint8_t)(at + 3)}};
+    memcpy(code + n, scaled, sizeof scaled);
+    n += 5;
+    if (c->nin > Y_ZERO && c->in[Y_ZERO]) {
+        v[nview] = place_view(&in[Y_ZERO], y, -1);
+        code[n] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
+        code[n + 1] = (Scalar){.op = C_ADD, .a = (uint8_t)(n - 1), .b = (uint8_t)n};
+        n += 2;
+    }
+    step_code(b, step_add(b, S_EWISE, nview, v), n, code);
+    return 1;
+}
 static const OnnxMap onnx_mean[] = {
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 0, "channels_last==0"}, {0}};
 const Op op_qlinearglobalmean = {
-    "qlinearglobalmean", ONE, "y", .shape = shape_mean, .kernel = kernel_mean, .onnx = onnx_mean};
+    "qlinearglobalmean", ONE, "y", .shape = shape_mean, .steps = steps_mean, .kernel = kernel_mean,
+    .onnx = onnx_mean};
 
 /* The average over windows, the channels being axis 1, or the last one with `last`. */
 enum { KERNEL, STRIDES, PADS, CEIL, COUNT_PADS, LAST };

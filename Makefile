@@ -323,6 +323,7 @@ fresh:
 	for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done
 bench: all
 	BUILD=$(BUILD) scripts/bench
+	BUILD=$(BUILD) scripts/bench-roofline
 	BUILD=$(BUILD) scripts/bench-rules
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/bench-generator
 # Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last

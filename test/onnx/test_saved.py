@@ -1,5 +1,6 @@
-"""What ONNX Runtime writes when it saves a model that it has optimized (extended level) runs on the
-built-in runtime, and goes through optimize-model with nothing left opaque."""
+"""Small networks as exporters write them, and what ONNX Runtime writes when it saves one that it has
+optimized (extended level), run on the built-in runtime, and go through optimize-model with nothing
+left opaque."""
 
 import os
 import numpy as np, onnx, onnxruntime, pytest
@@ -125,7 +126,22 @@ def transposed_products(folder):
     return net.save(folder, net("Div", y, net.hold(np.float32(4))))
 
 
+def line_reader(folder):
+    """Convolutions, then a recurrence over the columns, both ways."""
+    net = Net(x=(1, 1, 8, 20))
+    y = net("Relu", net("Conv", "x", net.weights(6, 1, 3, 3), net.weights(6), pads=[1] * 4))
+    y = net("MaxPool", y, kernel_shape=[2, 1], strides=[2, 1])
+    y = net("ReduceMean", y, axes=[2], keepdims=0)
+    y = net("Transpose", y, perm=[2, 0, 1])
+    cells = [net.weights(2, 20, 6), net.weights(2, 20, 5), net.weights(2, 40)]
+    y, _, _ = net("LSTM", y, *cells, results=3, hidden_size=5, direction="bidirectional")
+    y = net("Reshape", net("Transpose", y, perm=[0, 2, 1, 3]), net.hold(np.array([20, 1, 10])))
+    y = net("Add", net("MatMul", y, net.weights(10, 7)), net.weights(7))
+    return net.save(folder, net("LogSoftmax", y, axis=2))
+
+
 NETWORKS = {
+    line_reader: {"FusedConv"},
     residual_network: {"FusedConv", "FusedGemm"},
     transformer: {"SkipLayerNormalization", "Gelu", "FusedMatMul"},
     quantized_network: {"QLinearAdd", "QLinearSigmoid", "QLinearConcat", "QLinearAveragePool"},
@@ -153,13 +169,14 @@ def test_saved_models_run(tmp_path, make):
     for name, value in feed.items():
         np.save(tmp_path / f"{name}.npy", value)
         words += ["--input", f"{name}={tmp_path / name}.npy"]
-    program("run-model", saved, "--output-dir", tmp_path / "out", *words)
-    (name,) = os.listdir(tmp_path / "out")
-    have = np.load(tmp_path / "out" / name)
     quantum = 0.03 if make is quantized_network else 0.02 if "quant" in make.__name__ else 1e-4
-    np.testing.assert_allclose(have, want, rtol=1e-4, atol=1.01 * quantum)
-    text = program("optimize-model", saved, tmp_path / "o.onnx", "--cost", "nodes", *words)
-    assert "0 opaque" in text or "opaque" not in text
+    for model in (path, saved):
+        out = tmp_path / f"out-{model.stem}"
+        program("run-model", model, "--output-dir", out, *words)
+        (name,) = os.listdir(out)
+        np.testing.assert_allclose(np.load(out / name), want, rtol=1e-4, atol=1.01 * quantum)
+        text = program("optimize-model", model, tmp_path / "o.onnx", "--cost", "nodes", *words)
+        assert "0 opaque" in text or "opaque" not in text
 
 
 def shape_of(info):

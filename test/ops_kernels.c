@@ -226,6 +226,19 @@ static void draw_scatter_add(Drawn *t) {
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);
 }
+/* Places beyond the borders too, and more places than a block has. */
+static void draw_grid_sample(Drawn *t) {
+    static const char *const modes[] = {"linear", "nearest", "cubic"}, *const outside[] = {
+                                                                           "zeros", "border",
+                                                                           "reflection"};
+    const int64_t b = draw(t, 1, 3), rows = draw(t, 0, 3) ? draw(t, 1, 5) : 90;
+    attribute(t, "mode", modes[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
+    attribute(t, "outside", outside[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
+    attribute(t, "align", draw(t, 0, 1) ? "no" : "yes");
+    t->tolerance = 1e-5;
+    reals(t, DT_FLOAT, 4, (int64_t[]){b, draw(t, 1, 5), draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
+    reals(t, DT_FLOAT, 4, (int64_t[]){b, rows, draw(t, 1, 7), 2}, -1.4, 1.4);
+}
 static void draw_cache(Drawn *t) {
     int64_t x[STEP_RANK], u[STEP_RANK];
     const int rank = some_sizes(t, 2, 4, x), axis = (int)draw(t, 1, rank - 1);
@@ -423,6 +436,7 @@ static const Family families[] = {
     {"scatterndadd", draw_scatter_nd_add, false},
     {"scatterelements", draw_scatter_elements, false},
     {"cachewrite", draw_cache, false},
+    {"gridsample", draw_grid_sample, false},
     {"scatteradd", draw_scatter_add, false},
     {"rnn", draw_rnn, false},
     {"gru", draw_gru, false},

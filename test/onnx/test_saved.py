@@ -1,6 +1,6 @@
-"""Small networks as exporters write them, and what ONNX Runtime writes when it saves one that it has
-optimized (extended level), run on the built-in runtime, and go through optimize-model with nothing
-left opaque."""
+"""Small networks as exporters write them, and what ONNX Runtime writes when it saves one that it
+has optimized (extended level), run on the built-in runtime, and go through optimize-model with
+nothing left opaque."""
 
 import os
 import numpy as np, onnx, onnxruntime, pytest

@@ -1,0 +1,143 @@
+/* gridsample.c -- gridsample (ops/gridsample.c says what it is) of floats with two spatial axes, by
+   the nearest place or bilinear, zeros or the border outside. A block of places of the result at a
+   time: what each reads, as offsets and weights, the same for all channels, then channel by channel
+   the sums. What lies outside has the weight 0 and an offset inside. Blocks go to threads. */
+#include "ops/cpu/cpu.h"
+#include <math.h>
+
+enum { LINEAR, NEAREST }; /* parameter 1, as in ops/gridsample.c */
+enum { ZEROS, BORDER };   /* parameter 2 */
+enum { Y, X, GRID, BLOCK = 256, TAPS = 4 };
+typedef struct GridSample {
+    View view[3];
+    int taps, parts;
+    bool border, align;
+    int64_t blocks; /* of each batch */
+    size_t each;    /* bytes of a part's scratch */
+    size_t at;
+} GridSample;
+typedef struct GridRun {
+    const GridSample *g;
+    float *y;
+    const float *x, *grid;
+    char *work;
+} GridRun;
+typedef struct Reads { /* tap by tap */
+    int32_t offset[TAPS][BLOCK];
+    float weight[TAPS][BLOCK];
+} Reads;
+
+/* Where g in -1..1 lies on an axis of n places; far outside it stays outside. */
+static double place_on(const GridSample *s, float g, int64_t n) {
+    float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
+    if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
+    if (s->taps == 1) at = rintf(at);
+    return !s->border ? at : at < 0 ? 0 : at > (float)(n - 1) ? (double)(n - 1) : at;
+}
+static void list_tap(const GridSample *s, Reads *r, int tap, int k, const int64_t at[2],
+                     double weight) {
+    const View *x = &s->view[X];
+    int64_t offset = 0;
+    for (int a = 0; a < 2; a++) {
+        const int64_t n = x->dim[2 + a];
+        int64_t i = at[a];
+        if (i < 0 || i >= n) {
+            if (!s->border) weight = 0;
+            i = i < 0 ? 0 : n - 1;
+        }
+        offset += i * x->stride[2 + a];
+    }
+    r->offset[tap][k] = (int32_t)offset, r->weight[tap][k] = (float)weight;
+}
+static void list_reads(const GridSample *s, const float grid[2], Reads *r, int k) {
+    double place[2], part[2];
+    int64_t low[2];
+    for (int a = 0; a < 2; a++) {
+        place[a] = place_on(s, grid[1 - a], s->view[X].dim[2 + a]);
+        low[a] = (int64_t)floor(place[a]), part[a] = place[a] - (double)low[a];
+    }
+    if (s->taps == 1) {
+        list_tap(s, r, 0, k, low, 1);
+        return;
+    }
+    for (int tap = 0; tap < TAPS; tap++) {
+        const int down = tap / 2, right = tap % 2;
+        list_tap(s, r, tap, k, (const int64_t[]){low[0] + down, low[1] + right},
+                 (down ? part[0] : 1 - part[0]) * (right ? part[1] : 1 - part[1]));
+    }
+}
+static void sum_channel(const Reads *r, int taps, const float *restrict x, float *restrict y,
+                        int64_t stride, int64_t n) {
+    if (taps == 1) {
+        for (int64_t k = 0; k < n; k++) y[k * stride] = r->weight[0][k] * x[r->offset[0][k]];
+        return;
+    }
+    for (int64_t k = 0; k < n; k++)
+        y[k * stride] =
+            r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
+            (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
+}
+/* The places of y's last two axes are rows one behind the other. */
+static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
+    const GridSample *s = run->g;
+    const View *y = &s->view[Y], *x = &s->view[X], *grid = &s->view[GRID];
+    const int64_t columns = y->dim[3];
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = (first + k) / columns, column = (first + k) % columns;
+        const float *at =
+            run->grid + b * grid->stride[0] + row * grid->stride[1] + column * grid->stride[2];
+        list_reads(s, (const float[]){at[0], at[grid->stride[3]]}, r, (int)k);
+    }
+    for (int64_t c = 0; c < y->dim[1]; c++)
+        sum_channel(r, s->taps, run->x + b * x->stride[0] + c * x->stride[1],
+                    run->y + b * y->stride[0] + c * y->stride[1] + first * y->stride[3],
+                    y->stride[3], n);
+}
+static void run_part(void *job, int k) {
+    const GridRun *run = job;
+    const GridSample *s = run->g;
+    const int64_t places = s->view[Y].dim[2] * s->view[Y].dim[3],
+                  all = s->view[Y].dim[0] * s->blocks, end = all * (k + 1) / s->parts;
+    Reads *r = (Reads *)(void *)(run->work + (size_t)k * s->each);
+    for (int64_t j = all * k / s->parts; j < end; j++) {
+        const int64_t first = j % s->blocks * BLOCK, left = places - first;
+        run_block(run, j / s->blocks, first, left < BLOCK ? left : BLOCK, r);
+    }
+}
+static int gridsample_run(const Kernel *k, void *const slot[], void *work) {
+    const GridSample *s = k->self;
+    const View *x = &s->view[X];
+    if (view_count(&s->view[Y]) > 0 && (x->dim[2] < 1 || x->dim[3] < 1)) return -1;
+    GridRun run = {s, (float *)(void *)view_at(&s->view[Y], slot, work),
+                   (const float *)(const void *)view_at(x, slot, work),
+                   (const float *)(const void *)view_at(&s->view[GRID], slot, work),
+                   (char *)work + s->at};
+    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
+    else run_part(&run, 0);
+    return 0;
+}
+
+bool gridsample_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *step = b->step;
+    GridSample *s = ARENA_NEW(b->arena, GridSample, 1);
+    int64_t low, high;
+    for (int j = 0; j < 3; j++) {
+        s->view[j] = step->view[j];
+        if (step->view[j].dtype != DT_FLOAT || step->view[j].format || step->view[j].rank != 4)
+            return build_fail(b, "gridsample: floats with two spatial axes only");
+    }
+    const View *y = &s->view[Y];
+    view_extent(&s->view[X], &low, &high);
+    if (step->param[1] > NEAREST || step->param[2] > BORDER || low < 0 || high > INT32_MAX ||
+        (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
+        return build_fail(b, "gridsample: not by this mode");
+    s->taps = step->param[1] == NEAREST ? 1 : TAPS;
+    s->border = step->param[2] == BORDER, s->align = step->param[3] != 0;
+    s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;
+    s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y));
+    s->each = (sizeof(Reads) + 63) / 64 * 64;
+    s->at = build_bytes(b, s->each * (size_t)s->parts);
+    k->run = gridsample_run, k->self = s;
+    return true;
+}

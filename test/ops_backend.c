@@ -181,6 +181,29 @@ static void operations_on_special_floats(void **state) {
         }
 }
 
+/* Exponents 2 and 3 as constants of the program, for which there are products; others are not. */
+static void constant_powers_are_products(void **state) {
+    (void)state;
+    static const double exponents[] = {2, 3, 4, 0.5};
+    float y[ODD], a[ODD];
+    for (int d = 0; d < 2; d++)
+        for (int e = 0; e < 4; e++) {
+            const Scalar code[] = {{.op = C_VIEW, .a = 1},
+                                   {.op = C_CONST, .k = exponents[e]},
+                                   {.op = C_POW, .a = 0, .b = 1}};
+            const View v[] = {line(0, DT_FLOAT, ODD), line(1, DT_FLOAT, ODD)};
+            const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 3};
+            memcpy(a, odd, sizeof a);
+            run_step(devices[d], &s, (void *const[]){y, a});
+            for (int i = 0; i < ODD; i++) {
+                const double want = pow((double)odd[i], exponents[e]);
+                if (!near_float(want, y[i], 4))
+                    fail_msg("%g^%g: %.9g (device %d)", (double)odd[i], exponents[e], (double)y[i],
+                             d);
+            }
+        }
+}
+
 static void elementary_functions_are_accurate(void **state) {
     (void)state;
     static const int ops[] = {C_EXP, C_SIGMOID, C_TANH, C_ERF, C_LOG};
@@ -550,6 +573,7 @@ int main(void) {
         cmocka_unit_test(equal_contents_are_held_once),
         cmocka_unit_test(known_weights_are_packed_once),
         cmocka_unit_test(operations_on_special_floats),
+        cmocka_unit_test(constant_powers_are_products),
         cmocka_unit_test(elementary_functions_are_accurate),
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(comparisons_give_booleans),

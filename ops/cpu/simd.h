@@ -30,6 +30,8 @@ typedef struct Simd {
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
        C_WHERE, C_AS. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
+    /* y[i] = a[i]^3, of CLASS_FLOAT; b is not read. */
+    void (*cube)(void *y, const void *a, const void *b, int64_t n);
     /* y[i] = c[i] != 0 ? a[i] : b[i] */
     void (*where[CLASS_COUNT])(void *y, const void *c, const void *a, const void *b, int64_t n);
     /* NULL: no numeric type. */

@@ -146,6 +146,21 @@ static const OnnxMap onnx_max[] = {LEAST("Max"), {0}};
 
 enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
 const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
+
+/* sum: add, written as ONNX's Sum, which runtimes do not fuse into what follows. Sum itself is read
+   as add. */
+static const char *shape_sum(Call *c) {
+    return is_float(c->in[0]) ? shape(c) : "not supported for these element types";
+}
+static const OnnxMap onnx_sum[] = {{"", "Sum", 8, 0, "export:only"}, {0}};
+const Op op_sum = {"sum",
+                   "a b",
+                   "y",
+                   .shape = shape_sum,
+                   .expand = "%y = add %a %b\nout %y\n",
+                   .onnx = onnx_sum,
+                   .flags = BOTH};
+
 const Op op_sub = {
     "sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub, .flags = OP_BROADCASTS};
 const Op op_mul = {"mul", "a b", "y", NULL, shape, define_mul, .onnx = onnx_mul, .flags = BOTH};

@@ -14,8 +14,9 @@ static const char expansion[] = "%s = fill value=0.7071067811865476 shape=[] dty
                                 "%y = mul %h %p\n"
                                 "out %y\n";
 
-static const OnnxMap onnx[] = {
-    {"", "Gelu", 20, 0, "approximate==none"}, {"com.microsoft", "Gelu", 1, 0, "import:only"}, {0}};
+static const OnnxMap onnx[] = {{"", "Gelu", 20, 0, "approximate==none"},
+                               {"com.microsoft", "Gelu", 1, 0, "for:com.microsoft"},
+                               {0}};
 const Op op_gelu = {"gelu", "x", "y", .shape = shape, .expand = expansion, .onnx = onnx};
 
 /* gelutanh: its approximation x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3))). */
@@ -26,7 +27,7 @@ static Ex define_tanh(Call *c, Dims i) {
     return mul(c, mul(c, num(c, 1, 2), x), add(c, one, fn(c, FN_TANH, inner)));
 }
 static const OnnxMap onnx_tanh[] = {{"", "Gelu", 20, 0, "+approximate==tanh"},
-                                    {"com.microsoft", "FastGelu", 1, 0, "import:only"},
+                                    {"com.microsoft", "FastGelu", 1, 0, "for:com.microsoft"},
                                     {0}};
 const Op op_gelutanh = {"gelutanh",       "x", "y", .shape = shape, .define = define_tanh,
                         .onnx = onnx_tanh};

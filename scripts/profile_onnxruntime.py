@@ -7,6 +7,8 @@ Prints, on one thread, each time the least of some runs:
     other TYPE SECONDS      operators that it added, or that no node of the file is named by
 ONNX Runtime names what it fuses after one of the nodes, or after the value that comes out; nodes
 get a number as their name first, and of a fused chain the node of the kernel's operator counts.
+Where it makes up a name, the optimized model that it saves says what the kernel reads and makes: the
+nodes between share its time.
 """
 
 import argparse, collections, json, os, re, sys, tempfile, time
@@ -17,6 +19,7 @@ RUNS, SECONDS = 9, 1.5
 NUMBERED = re.compile(r"isomer_(\d+)_")
 SUFFIX = "_kernel_time"
 CHAIN = 4  # nodes of a fused chain
+UNNAMED, LARGEST = 0.01, 1 << 30  # share of the time, bytes of a model: where it is worth asking
 
 
 def numbered(path):
@@ -65,6 +68,48 @@ def node_of(op, name, nodes, makers):
     return last if chain is None or nodes[chain].op_type != op else chain
 
 
+def optimized_nodes(model):
+    """What ONNX Runtime runs: the node of each name."""
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = session_options(1)
+        options.optimized_model_filepath = os.path.join(folder, "optimized.onnx")
+        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        graph = onnx.load(options.optimized_model_filepath).graph
+    return {node.name: node for node in graph.node}
+
+
+def nodes_between(kernel, nodes, makers, made):
+    """The nodes of the file that a kernel does the work of: those that its results depend on, up to
+    what it reads; none if that leads to what another kernel makes."""
+    found, ends = set(), set(kernel.input)
+    values = [value for value in kernel.output if value in makers]
+    while values:
+        k = makers[values.pop()]
+        if k in found:
+            continue
+        found.add(k)
+        before = [v for v in nodes[k].input if v in makers and v not in ends]
+        if not made.isdisjoint(before):
+            return []
+        values += before
+    return sorted(found)
+
+
+def share_others(model, listed, makers, nodes, others):
+    """Gives the time of kernels with made up names to the nodes that they stand for."""
+    kernels_of = optimized_nodes(model)
+    made = {value for kernel in kernels_of.values() for value in kernel.output}
+    for op, name, seconds in list(others):
+        kernel = kernels_of.get(name)
+        between = nodes_between(kernel, listed, makers, made) if kernel else []
+        for k in between:
+            nodes[k] += seconds / len(between)
+        if between:
+            others.remove((op, name, seconds))
+
+
 def least_seconds(run, values, threads):
     clock, best = time.thread_time if threads == 1 else time.perf_counter, float("inf")
     for _ in range(5):
@@ -98,17 +143,23 @@ def main():
     add_feed_options(parser)
     options = parser.parse_args()
     model, listed, makers = numbered(options.model)
-    nodes, others = collections.Counter(), collections.Counter()
+    nodes, others = collections.Counter(), []
     for op, name, seconds in kernels(model, Feed(options), options.threads):
         k = node_of(op, name, listed, makers)
         if k is None:
-            others[op] += seconds
+            others.append((op, name, seconds))
         else:
             nodes[k] += seconds
+    unnamed = sum(seconds for _, _, seconds in others)
+    if unnamed > UNNAMED * (unnamed + nodes.total()) and len(model) < LARGEST:
+        share_others(model, listed, makers, nodes, others)
+    by_type = collections.Counter()
+    for op, _, seconds in others:
+        by_type[op] += seconds
     print("machine %.6g %.6g" % machine(options.threads))
     for k, seconds in sorted(nodes.items()):
         print(f"node {k} {seconds:.9f}")
-    for op, seconds in others.most_common():
+    for op, seconds in by_type.most_common():
         print(f"other {op} {seconds:.9f}")
 
 

@@ -48,7 +48,10 @@ typedef struct IsomerOptions {
     const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
     const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
                                  (search/README.md); NULL: the built-in runtime */
-    const char *backend;      /* of the built-in runtime: "cpu", "cuda" or the path of a plug-in */
+    IsomerTexts domain;  /* "com.microsoft": operators of ONNX Runtime's own may be used, so that
+                            the result runs there only; "none"; empty: com.microsoft if
+                            measure_with is "onnxruntime", else none */
+    const char *backend; /* of the built-in runtime: "cpu", "cuda" or the path of a plug-in */
     const char *backend_options; /* text that the back end understands; NULL: none */
     int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
     int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */

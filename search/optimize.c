@@ -26,6 +26,28 @@ enum { PREFOLD_BYTES = 64 };
 
 /* ---- open */
 
+static bool is_a_domain(const char *domain) {
+    for (int k = 0; k < op_count(); k++)
+        for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++)
+            if (*domain && !strcmp(e->domain, domain)) return true;
+    return false;
+}
+
+/* What --domain says; without it, what the target has. */
+static bool choose_domains(Run *r) {
+    static const char *const runtime[] = {"com.microsoft"};
+    const IsomerTexts said = r->o->domain;
+    const bool none = said.n && !strcmp(said.v[said.n - 1], "none");
+    for (int k = 0; k < said.n; k++)
+        if (strcmp(said.v[k], "none") && !is_a_domain(said.v[k]))
+            return error_set(r->error, E_USAGE, "--domain", "no operator of the domain %s is known",
+                             said.v[k]);
+    r->domain = none ? (IsomerTexts){0} : said;
+    if (!said.n && r->o->measure_with && !strcmp(r->o->measure_with, "onnxruntime"))
+        r->domain = (IsomerTexts){1, runtime};
+    return true;
+}
+
 static bool open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
@@ -85,8 +107,9 @@ static bool measure_original(Run *r) {
 }
 
 static bool read_model(Run *r) {
-    r->source.model =
-        model_open_values(r->w, r->source.path, &(OpenValues){.beside = r->in}, r->error);
+    r->source.model = model_open_values(
+        r->w, r->source.path,
+        &(OpenValues){.beside = r->in, .ndomain = r->domain.n, .domain = r->domain.v}, r->error);
     if (!r->source.model) return false;
     r->source.original = *model_graph(r->source.model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
@@ -278,8 +301,9 @@ static bool open_inputs(Run *r) {
  */
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
-           open_model(r) && open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
-           run_can_check_with(r) && open_library(r) && open_costs(r);
+           choose_domains(r) && open_model(r) && open_inputs(r) &&
+           run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) && open_library(r) &&
+           open_costs(r);
 }
 
 static bool show_headroom(Run *r, IsomerResult *out) {

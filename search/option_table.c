@@ -73,6 +73,13 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "onnxruntime|CMD",
          .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
+        {.name = "domain",
+         .kind = OPT_LIST,
+         .into = &o->domain,
+         .value = "com.microsoft|none",
+         .help = "Operators of this domain may be used, too: com.microsoft are ONNX Runtime's own. "
+                 "Default: com.microsoft with --measure-with onnxruntime, else none, so that the "
+                 "result runs anywhere. May be repeated."},
         {.name = "threads",
          .kind = OPT_INT,
          .into = &o->library.threads,
@@ -292,6 +299,7 @@ void optimize_lists(OptimizeOptions *o) {
     o->library.input_shape = isomer_texts(o->shape), o->library.dim = isomer_texts(o->dim);
     o->library.inputs = isomer_texts(o->input);
     o->library.enable = isomer_texts(o->enable), o->library.disable = isomer_texts(o->disable);
+    o->library.domain = isomer_texts(o->domain);
     o->library.explain = isomer_texts(o->explain);
 }
 

@@ -43,8 +43,11 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     s->sizes = whole->source.sizes;
     *nnode = model_part(whole->source.model, p->arena, s->sizes, core, border, &p->file, node, why);
     if (!*nnode) return false;
-    const OpenValues open = {
-        .bytes = pieces_join(&p->file, p->arena), .nbytes = p->file.size, .beside = whole->in};
+    const OpenValues open = {.bytes = pieces_join(&p->file, p->arena),
+                             .nbytes = p->file.size,
+                             .beside = whole->in,
+                             .ndomain = whole->domain.n,
+                             .domain = whole->domain.v};
     s->model = model_open_values(p->w, "part", &open, &p->error);
     if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
     s->original = *model_graph(s->model);

@@ -92,6 +92,7 @@ typedef struct Run {
     /* What it is told and what it works with. */
     const IsomerOptions *o;
     const char *in, *out;
+    IsomerTexts domain; /* whose operators may be written */
     Escape *escape;
     World *w;
     Arena *arena;

@@ -6,6 +6,7 @@
 #include "verifier/defined.h"
 #include "verifier/explain.h"
 #include "verifier/literals.h"
+#include "verifier/reads.h"
 #include "verifier/cases.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -197,7 +198,7 @@ static bool same_reads(Attempt *a) {
                     *y = import_reads(&a->import, a->instance->to.out[k]);
         Dom ctx = import_range(&a->import, a->instance->from.out[k]);
         if (x->too_many || y->too_many) return false;
-        if (atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) continue;
+        if (reads_equal(p, ctx, x, y)) continue;
         explain_form(p, "left reads", nf_atom(p, reads_atom(p, x)));
         explain_form(p, "right reads", nf_atom(p, reads_atom(p, y)));
         return false;

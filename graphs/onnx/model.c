@@ -23,6 +23,12 @@ int64_t model_opset(const Model *m, Slice domain) {
     return !domain.n && m->x.ir_version < 3 ? 1 : 0;
 }
 
+bool model_allows(const Model *m, const char *domain) {
+    for (int k = 0; k < m->open.ndomain; k++)
+        if (!strcmp(m->open.domain[k], domain)) return true;
+    return false;
+}
+
 const char *node_place(Model *m, const OnnxNode *n) {
     const char *shown = n->name[0]  ? n->name
                         : n->x.nout ? slice_text(m->w->arena, n->x.out[0])

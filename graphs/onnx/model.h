@@ -78,6 +78,8 @@ struct Model {
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
+/* May operators of this domain be written that the file need not have: the caller names it. */
+bool model_allows(const Model *, const char *domain);
 const char *node_place(Model *, const OnnxNode *);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);

@@ -26,6 +26,10 @@ typedef struct OpenValues {
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
     const char *beside; /* external data lies beside this file; NULL: beside the model */
+    /* Domains whose operators may be written although the file does not import them, at version 1:
+       the result does then. */
+    int ndomain;
+    const char *const *domain;
     /* NULL, or the file's contents, nbytes of them, which outlive the model; the path is for
        messages then. */
     const void *bytes;

@@ -44,7 +44,7 @@ typedef struct Assembly {
     Job *job;
     Item *item;
     FilePlan *r;
-    int constant_room;
+    int constant_room, import_room;
 } Assembly;
 
 static uint32_t *at32(Assembly *p, Table32 *t, uint32_t key) {
@@ -411,7 +411,16 @@ static void mark_owned(Assembly *p, Value v, const Node *composite) {
     for (int k = 0; k < n.nin; k++) mark_owned(p, n.in[k], composite);
 }
 
+static void note_domain(Assembly *p, const char *domain) {
+    if (model_opset(p->m, (Slice){(const unsigned char *)domain, strlen(domain)})) return;
+    for (int k = 0; k < p->r->nimport; k++)
+        if (!strcmp(p->r->import[k], domain)) return;
+    ARENA_GROW(p->a, p->r->import, p->import_room, p->r->nimport + 1);
+    p->r->import[p->r->nimport++] = domain;
+}
+
 static bool write_emit(Assembly *p, const Emit *e, int place) {
+    note_domain(p, e->domain);
     NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
     const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
                **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);

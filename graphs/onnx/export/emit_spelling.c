@@ -8,6 +8,11 @@ bool export_nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
 bool export_never(Draft *d, int attr) {
     return (void)attr, draft_fail(d, "it has another spelling in ONNX");
 }
+bool export_for_runtime(Draft *d, int attr) {
+    (void)attr;
+    return model_allows(d->m, "com.microsoft") ||
+           draft_fail(d, "the runtime's domain is not allowed");
+}
 bool export_broadcasts(Draft *d, int attr) {
     d->broadcasts = BROADCASTS_ALL;
     return (void)attr, true;

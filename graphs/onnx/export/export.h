@@ -60,6 +60,8 @@ typedef struct FilePlan { /* what the new file holds; names by NameId of the mod
     bool *keep;    /* by NameId: initializers that stay */
     bool *carried; /* by NameId: this name exists in the new file */
     uint32_t nname;
+    int nimport; /* domains that new nodes are of and the old file does not import */
+    const char **import;
     int nconstant; /* new initializers */
     NameId *constant;
     Value *content;

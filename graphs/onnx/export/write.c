@@ -161,6 +161,13 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
         else pieces_add(file, f.whole.at, f.whole.n);
     }
+    for (int k = 0; k < r.nimport; k++) {
+        Text opset = text_new(a), field = text_new(a);
+        wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, r.import[k], strlen(r.import[k]));
+        wire_put_int(&opset, OPERATOR_SET_ID_VERSION, 1);
+        wire_put_bytes(&field, MODEL_OPSET_IMPORT, opset.data, opset.size);
+        pieces_add(file, field.data, field.size);
+    }
     return true;
 }
 
@@ -314,9 +321,16 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
     return ok;
 }
 
+/* An operator of a domain that may not be written is none that a rule should make. */
+static bool of_a_domain(const Op *op) {
+    bool all = op->onnx && op->onnx->type;
+    for (const OnnxMap *e = op->onnx; e && e->type; e++) all &= *e->domain != 0;
+    return all;
+}
+
 bool model_exportable(Model *m, const Op *op, const char **why) {
-    bool ok = emit_possible(m, op) || op->expand || op == &op_constant || op == &op_input ||
-              op == &op_opaque;
+    bool ok = emit_possible(m, op) || (op->expand && !of_a_domain(op)) || op == &op_constant ||
+              op == &op_input || op == &op_opaque;
     *why = ok ? NULL
               : "the model's operator set lacks both this operator and the operators of its "
                 "definition";

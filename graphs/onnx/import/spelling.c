@@ -148,6 +148,9 @@ bool import_axis_flatten(Import *s, int attr) {
 
 bool import_fold(Import *s, int attr) { return (void)attr, s->fold = true; }
 bool import_nothing(Import *s, int attr) { return (void)s, (void)attr, true; }
+bool import_never(Import *s, int attr) {
+    return (void)attr, import_fail(s, "it is read as another operator");
+}
 bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
 bool import_stretch_pair(Import *s, int attr) { return (void)attr, s->stretch_pair = true; }
 bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }

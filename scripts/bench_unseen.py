@@ -1,0 +1,147 @@
+"""Optimizes models of your own for ONNX Runtime and confirms each result in a process of its own.
+
+    bench-unseen run --program build/optimize-model --into FOLDER MODEL.onnx ..
+    bench-unseen table BEFORE AFTER
+
+`run` optimizes each model with an empty cost file and writes the result and a line of results.json
+into FOLDER; then it times the original, a copy of it and the result in turns (the medians of their
+shares of a round, as measure-onnxruntime has them). Models that are there already are left out.
+`table` compares two such folders, made by two versions of the program, as Markdown.
+
+Sizes that a model leaves open are given by `MODEL.onnx:seq=64,batch=2`.
+"""
+
+import argparse, json, math, os, shutil, subprocess, statistics, sys, tempfile, time
+from onnx_tools import Feed, add_feed_options
+from measure_onnxruntime import measure
+
+ROUNDS = 21
+GAIN = 1.03
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def confirm(paths, dims):
+    """Of each file but the first: how many times as fast, by the median over rounds; and the least
+    seconds of all."""
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    feed = Feed(parser.parse_args([f"--dim={d}" for d in dims]))
+    files = measure(paths, feed, ROUNDS)
+    for file in files:
+        if file.reason:
+            raise RuntimeError(f"{file.path}: {file.reason}")
+    ratios = [
+        statistics.median(a / b for a, b in zip(files[0].visits, file.visits)) for file in files[1:]
+    ]
+    return ratios, [min(file.visits) for file in files]
+
+
+def optimize(program, path, out, dims, folder):
+    report = os.path.join(folder, "report.json")
+    words = [program, path, out, "--measure-with", "onnxruntime", "--quiet", "--report", report]
+    words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + [f"--dim={d}" for d in dims]
+    start = time.time()
+    subprocess.run(words, check=True)
+    with open(report, encoding="utf-8") as file:
+        return time.time() - start, json.load(file)
+
+
+def one(program, argument, into):
+    path, _, sizes = argument.partition(":")
+    dims = [d for d in sizes.split(",") if d]
+    name = os.path.splitext(os.path.basename(path))[0]
+    out = os.path.join(into, name + ".onnx")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds, report = optimize(program, path, out, dims, folder)
+        row = {"name": name, "sizes": sizes, "seconds": round(seconds, 1)}
+        row["rules"] = sorted(rule["name"] for rule in report["rules"])
+        with open(path, "rb") as a, open(out, "rb") as b:
+            row["same"] = a.read() == b.read()
+        if not row["same"]:
+            copy = os.path.join(folder, "copy.onnx")
+            shutil.copy(path, copy)
+            (row["control"], row["ratio"]), least = confirm([path, copy, out], dims)
+            row["before"], row["after"] = least[0], least[2]
+            row["claimed"] = claimed(report)
+    return row
+
+
+def claimed(report):
+    """What the search says; None: it did not time the whole."""
+    before, after = (report["measured_seconds"][k] for k in ("before", "after"))
+    return before / after if before and after else None
+
+
+def rows_of(folder):
+    path = os.path.join(folder, "results.json")
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return {row["name"]: row for row in map(json.loads, file)}
+
+
+def run(options):
+    os.makedirs(options.into, exist_ok=True)
+    done = rows_of(options.into)
+    for argument in options.models:
+        name = os.path.splitext(os.path.basename(argument.partition(":")[0]))[0]
+        if name in done:
+            continue
+        try:
+            row = one(options.program, argument, options.into)
+        except (subprocess.CalledProcessError, RuntimeError, OSError) as error:
+            row = {"name": name, "failed": str(error)}
+        print(json.dumps(row), flush=True)
+        with open(os.path.join(options.into, "results.json"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def ratio(row):
+    return row.get("ratio", 1.0) if not row.get("failed") else 1.0
+
+
+def shown(row):
+    return "failed" if row.get("failed") else "=" if row["same"] else f"{row['ratio']:.2f}"
+
+
+def table(options):
+    before, after = rows_of(options.before), rows_of(options.after)
+    names = sorted((n for n in after if n in before), key=lambda n: (-ratio(after[n]), n))
+    print("| model | before | after | ms | ms after | control | search before, s | after, s |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in names:
+        a, b = before[name], after[name]
+        times = "- | - | -"
+        if "ratio" in b:
+            times = f"{b['before'] * 1e3:.3g} | {b['after'] * 1e3:.3g} | {b['control']:.2f}"
+        took = f"{a.get('seconds', 0):.0f} | {b.get('seconds', 0):.0f}"
+        print(f"| {name} | {shown(a)} | {shown(b)} | {times} | {took} |")
+    if names:
+        means = [
+            math.exp(statistics.fmean(math.log(ratio(rows[n])) for n in names))
+            for rows in (before, after)
+        ]
+        above = [sum(ratio(rows[n]) > GAIN for n in names) for rows in (before, after)]
+        print()
+        print(
+            f"Geometric mean over {len(names)} models: {means[0]:.3f} before, {means[1]:.3f} after;"
+            f" above {GAIN}: {above[0]} before, {above[1]} after."
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    words = commands.add_parser("run", help="optimizes and confirms")
+    words.add_argument("--program", default=os.path.join(HERE, "..", "build", "optimize-model"))
+    words.add_argument("--into", required=True, metavar="FOLDER")
+    words.add_argument("models", nargs="+", metavar="MODEL.onnx[:NAME=N,..]")
+    words = commands.add_parser("table", help="compares two folders")
+    words.add_argument("before")
+    words.add_argument("after")
+    options = parser.parse_args()
+    run(options) if options.command == "run" else table(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+/* reads.c -- whether two graphs look at the same elements of their inputs. Elements that another
+   part of the same side has among its own count once: a convolution reads in the middle of its
+   window what a 1x1 convolution beside it reads. */
+#include "verifier/reads.h"
+#include "verifier/simplify.h"
+#include "verifier/unify.h"
+
+enum { VARIABLES_MAX = 24 };
+
+/* The one element that a part's form is. */
+static const AtomInfo *element(Prover *p, Nf nf) {
+    if (nf_size(p, nf) != 1) return NULL;
+    const NfTerm t = nf_term(p, nf, 0);
+    if (t.nvar || t.dom || t.nfactor != 1 || !ratio_is(t.c, 1) || !ratio_is(t.factor[0].power, 1))
+        return NULL;
+    const AtomInfo *a = atom_info(p, t.factor[0].atom);
+    return a->kind == AT_INPUT ? a : NULL;
+}
+
+/* What the variables of `of` must be for its element to be `one`: a guess, to be checked. */
+static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo *all) {
+    Symbol *from = ARENA_NEW(p->arena, Symbol, VARIABLES_MAX);
+    Poly *to = ARENA_NEW(p->arena, Poly, VARIABLES_MAX);
+    Map m = {0, from, to};
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < all->nindex && m.n < VARIABLES_MAX; i++) {
+            const Poly e =
+                poly_subst(p->w, poly_sub(p->w, all->index[i], one->index[i]), m.n, m.from, m.to);
+            Poly value;
+            for (int k = 0; k < of->nvar; k++) {
+                if (among(of->var[k], m.n, from) || !solve_for(p, e, of->var[k], &value)) continue;
+                for (int j = 0; j < m.n; j++)
+                    to[j] = poly_subst(p->w, to[j], 1, &of->var[k], &value);
+                from[m.n] = of->var[k], to[m.n++] = value;
+                more = true;
+                break;
+            }
+        }
+    }
+    return m;
+}
+
+/* Each element of x is one of y's. */
+static bool among_those(Prover *p, Dom ctx, const Part *x, const Part *y) {
+    const Part one = part_open(p, x), all = part_open(p, y);
+    const AtomInfo *a = element(p, one.nf), *b = element(p, all.nf);
+    if (!a || !b || a->word != b->word || a->nindex != b->nindex) return false;
+    prover_spend(p, 1 + a->nindex);
+    const Map m = solve(p, &all, a, b);
+    const Dom rest = dom_subst(p, all.dom, m);
+    for (int k = 0; k < all.nvar; k++)
+        if (!among(all.var[k], m.n, m.from)) return false;
+    return nf_subst(p, all.nf, m) == one.nf && prover_entails(p, dom_and(p, ctx, one.dom), rest);
+}
+
+static Atom set_of(Prover *p, Dom ctx, const Parts *s) {
+    Part *kept = ARENA_NEW(p->arena, Part, s->n + 1);
+    bool *gone = ARENA_NEW(p->arena, bool, s->n + 1);
+    int n = 0;
+    for (int k = 0; k < s->n; k++)
+        for (int j = 0; j < s->n && !gone[k]; j++)
+            gone[k] = j != k && !gone[j] && among_those(p, ctx, &s->v[k], &s->v[j]);
+    for (int k = 0; k < s->n; k++)
+        if (!gone[k]) kept[n++] = s->v[k];
+    return atom_parts(p, AT_MAX, n, kept);
+}
+
+bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+    return atoms_equal(p, ctx, atom_parts(p, AT_MAX, x->n, x->v),
+                       atom_parts(p, AT_MAX, y->n, y->v)) ||
+           atoms_equal(p, ctx, set_of(p, ctx, x), set_of(p, ctx, y));
+}

@@ -131,7 +131,7 @@ static Ex define_rmsnorm(Call *c, Dims i) {
 }
 static const OnnxMap onnx_rmsnorm[] = {
     {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"},
-    {"", "SimplifiedLayerNormalization", 1, 0, "axis epsilon stash_type:ignore for:com.microsoft"},
+    {"", "SimplifiedLayerNormalization", 1, 0, "axis epsilon stash_type:ignore import:only"},
     {0}};
 const Op op_rmsnorm = {"rmsnorm",      "x scale?",          "y", attrs, shape_from_axis,
                        define_rmsnorm, .onnx = onnx_rmsnorm};

@@ -7,8 +7,8 @@ Prints, on one thread, each time the least of some runs:
     other TYPE SECONDS      operators that it added, or that no node of the file is named by
 ONNX Runtime names what it fuses after one of the nodes, or after the value that comes out; nodes
 get a number as their name first, and of a fused chain the node of the kernel's operator counts.
-Where it makes up a name, the optimized model that it saves says what the kernel reads and makes: the
-nodes between share its time.
+Where it makes up a name, the optimized model that it saves says what the kernel reads and makes:
+the nodes between share its time.
 """
 
 import argparse, collections, json, os, re, sys, tempfile, time

@@ -197,8 +197,8 @@ def enable(rules):
 
 @pytest.mark.parametrize("group", [1, 6])
 def test_branches(group, tmp_path):
-    """Convolutions of one tensor with kernels of two sizes and a batch normalization, added, are one
-    convolution, whose sums it takes over from no element that the branches do not read."""
+    """Convolutions of one tensor with kernels of two sizes and a batch normalization, added, are
+    one convolution."""
     g, path, out = Graph(), tmp_path / "m.onnx", tmp_path / "o.onnx"
     parts = [branch(g, "x", 6, kernel, group) for kernel in (1, 3, 3)] + [batch_norm(g, "x", 6)]
     y = parts[0]

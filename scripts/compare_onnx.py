@@ -7,9 +7,9 @@ The checker must accept what it accepted before; inputs, outputs (names, types, 
 opset imports must be equal, but ONNX Runtime's own domain may come; on several drawn inputs each
 output must have the same shape and type and agree: max|difference| <= tolerance * max|original|,
 1e-4, or 1e-2 for models of float16; integers, booleans and strings are equal, NaN and infinities
-are at the same places. An element that fails this agrees all the same where it is no more than 8 times
-as far off as roundings of inputs and constants move the original: what cancels, or lies at a step,
-is not determined better.
+are at the same places. An element that fails this agrees all the same where it is no more than 8
+times as far off as roundings of inputs and constants move the original: what cancels, or lies at a
+step, is not determined better.
 """
 
 import argparse, sys

@@ -7,7 +7,7 @@
 enum { OPTIMIZE_OPTIONS = 64 }; /* room for the table */
 /* What the program is told: the options of the library, lists of text for them, its own. */
 typedef struct OptimizeOptions {
-    IsomerOptions library;                                  /* as isomer.h has them */
+    IsomerOptions library;                                          /* as isomer.h has them */
     StringList shape, dim, enable, disable, domain, explain, input; /* optimize_lists */
     bool version, quiet, list_rules;
     int verbose;

@@ -1,10 +1,10 @@
 """ONNX Runtime's profile: how far a model is from the machine's roofline, by node of the file, and
 what the search does with it."""
 
-import json, re, subprocess
+import json, os, re, subprocess, sys
 import numpy, onnx, pytest
 from onnx import helper
-from small_models import PROGRAM, agree, save, tensor
+from small_models import PROGRAM, ROOT, agree, save, tensor
 
 TARGET = ["--measure-with", "onnxruntime"]
 
@@ -134,3 +134,57 @@ def test_sizes_must_be_numbers(tmp_path):
     for wrong in ("h=96,", "h=,96", "h=96,,48", "h=96,x"):
         done = optimize(model, tmp_path / "o.onnx", "--dim", wrong)
         assert done.returncode == 2 and wrong in done.stderr, wrong
+
+
+def between(kernel, made):
+    """By profile_onnxruntime: the nodes of a file x -> a -> b -> c, d that a kernel stands for."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    from profile_onnxruntime import nodes_between
+
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Mul", ["a", "w"], ["b"]),
+        helper.make_node("Add", ["b", "a"], ["c"]),
+        helper.make_node("Neg", ["b"], ["d"]),
+    ]
+    makers = {name: k for k, node in enumerate(nodes) for name in node.output}
+    return nodes_between(kernel, nodes, makers, made)
+
+
+def test_kernels_with_made_up_names():
+    """The nodes between what a kernel reads and makes; none where it reads what the file does not
+    have, so that they would lead to another kernel's."""
+    fused = helper.make_node("Fused", ["a", "w"], ["c"])
+    assert between(fused, {"a", "c", "d"}) == [1, 2]
+    assert between(helper.make_node("Fused", ["x", "w"], ["c"]), {"c", "d"}) == [0, 1, 2]
+    reordered = helper.make_node("ReorderOutput", ["inner"], ["c"])
+    assert between(reordered, {"a", "inner", "c", "d"}) == []
+    assert between(helper.make_node("Copy", ["a"], ["new"]), {"a", "new"}) == []
+
+
+def test_a_fused_kernel_is_shared(tmp_path):
+    """An addition and a layer normalization spelled out, which ONNX Runtime makes one kernel of, get
+    its time: nothing remains under other names."""
+    rng, w = numpy.random.default_rng(5), {}
+    w["s"], w["b"] = rng.random(256).astype("f"), rng.random(256).astype("f")
+    w["two"], w["e"] = numpy.float32(2), numpy.float32(1e-5)
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Add", ["x", "r"], ["t"]),
+        helper.make_node("ReduceMean", ["t"], ["m"], axes=[-1]),
+        helper.make_node("Sub", ["t", "m"], ["d"]),
+        helper.make_node("Pow", ["d", "two"], ["p"]),
+        helper.make_node("ReduceMean", ["p"], ["v"], axes=[-1]),
+        helper.make_node("Add", ["v", "e"], ["u"]),
+        helper.make_node("Sqrt", ["u"], ["q"]),
+        helper.make_node("Div", ["d", "q"], ["n"]),
+        helper.make_node("Mul", ["n", "s"], ["k"]),
+        helper.make_node("Add", ["k", "b"], ["y"]),
+    ]
+    shape = [1, 128, 256]
+    path = save(tmp_path / "m.onnx", nodes, [tensor("x", shape)], [tensor("y", shape)], w)
+    words = [os.path.join(ROOT, "scripts", "profile-onnxruntime"), path]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    said = [line.split() for line in done.stdout.splitlines()]
+    assert {int(k) for kind, k, *_ in said if kind == "node"} == set(range(len(nodes)))
+    assert not [line for line in said if line[0] == "other"]

@@ -163,8 +163,8 @@ def test_kernels_with_made_up_names():
 
 
 def test_a_fused_kernel_is_shared(tmp_path):
-    """An addition and a layer normalization spelled out, which ONNX Runtime makes one kernel of, get
-    its time: nothing remains under other names."""
+    """An addition and a layer normalization spelled out, which ONNX Runtime makes one kernel of,
+    get its time: nothing remains under other names."""
     rng, w = numpy.random.default_rng(5), {}
     w["s"], w["b"] = rng.random(256).astype("f"), rng.random(256).astype("f")
     w["two"], w["e"] = numpy.float32(2), numpy.float32(1e-5)

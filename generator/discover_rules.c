@@ -55,6 +55,12 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->d.sizes.dims,
          .value = "NAME=N",
          .help = "The value of a size that the models name, likewise. May be repeated."},
+        {.name = "profile",
+         .kind = OPT_TEXT,
+         .into = &m->d.profile,
+         .value = "FILE",
+         .help = "What scripts/profile-onnxruntime printed of the one model: questions are ordered "
+                 "by the time that their nodes lose there. Default: by estimated times."},
         {.name = "operators",
          .kind = OPT_INT,
          .into = &m->operators,

@@ -15,7 +15,7 @@ enum {
 };
 typedef struct Met { /* parts that are the same */
     int64_t count;
-    double seconds;
+    double seconds, most; /* of all; of one */
     Part part;
 } Met;
 typedef struct Asking {
@@ -29,7 +29,7 @@ typedef struct Asking {
     Constants constants;
     int *place;   /* by value: its node's in live */
     bool *may;    /* by place: it may be of a part */
-    double *cost; /* by place: seconds */
+    double *cost; /* by place: seconds, or those that it loses */
     int n, from, parts;
     int in[PART_MOST]; /* the part in hand: places */
     Intern *keys;
@@ -151,9 +151,11 @@ static void meet_part(Asking *x) {
             x->nmet = (int)id;
             x->met[id - 1].part = (Part){n, nout, arena_copy(x->a, node, (size_t)n * sizeof *node),
                                          arena_copy(x->a, out, (size_t)nout * sizeof *out)};
-            x->met[id - 1].seconds = seconds;
         }
-        x->met[id - 1].count++;
+        Met *m = &x->met[id - 1];
+        m->count++;
+        m->seconds += seconds;
+        if (seconds > m->most) m->most = seconds;
     }
     arena_reset(x->w->scratch, mark);
 }
@@ -230,8 +232,8 @@ static void ask_parts(Asking *x, Questions *to, const char *from) {
             if (!strcmp(graph.data, last)) continue;
             last = graph.data;
             questions_add(to, &(Question){.count = m->count,
-                                          .seconds = m->seconds * (double)m->count,
-                                          .most = m->seconds,
+                                          .seconds = m->seconds,
+                                          .most = m->most,
                                           .from = from,
                                           .at = at.size ? at.data : "",
                                           .graph = graph.data});
@@ -240,7 +242,7 @@ static void ask_parts(Asking *x, Questions *to, const char *from) {
 }
 
 void questions_ask(Questions *to, World *w, const Graph *g, Sizes sizes, int most,
-                   const char *from) {
+                   const char *from, const double *lost) {
     Arena *a = arena_new(arena_escape(w->arena), 0);
     Asking x = {.w = w, .a = a, .g = g, .sizes = sizes, .live = graph_live(w, a, g)};
     x.most = most < PART_MOST ? most : PART_MOST;
@@ -255,6 +257,7 @@ void questions_ask(Questions *to, World *w, const Graph *g, Sizes sizes, int mos
         for (int p = 0; p < y.nout; p++) x.place[y.out + (Value)p] = k;
         x.cost[k] = askable(&x, &y) ? node_seconds(w, y.out, sizes) : -1;
         x.may[k] = x.cost[k] >= 0;
+        if (lost) x.cost[k] = lost[x.live.v[k]];
     }
     for (int k = 0; k < x.live.n; k++)
         if (x.may[k]) grow_from(&x, k);

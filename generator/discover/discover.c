@@ -3,6 +3,7 @@
 #include "generator/discover/discover.h"
 #include "generator/discover/answer.h"
 #include "generator/discover/ask.h"
+#include "generator/discover/lost.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/world.h"
 #include "ops/base/process.h"
@@ -25,6 +26,8 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
     World *w = graph_world_new(arena_escape(q->arena), 0);
     const OpenValues open = {.size = size_given, .size_user = &o->sizes, .first_is_one = true};
     Model *m = model_open_values(w, path, &open, e);
+    double *lost = NULL;
+    bool good = m != NULL;
     if (m) {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         size_t n = strlen(name) - (ends_with(name, ".onnx") ? 5 : 0);
@@ -33,14 +36,17 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
             if (*c == ',' || *c == ' ') *c = '_';
         Sizes sizes = {0};
         sizes_guess(w, w->arena, model_graph(m), &sizes);
-        questions_ask(q, w, model_graph(m), sizes, o->operators, from);
+        good = !o->profile || lost_read(w, w->arena, m, sizes, o->profile, &lost, e);
+        if (good) questions_ask(q, w, model_graph(m), sizes, o->operators, from, lost);
         model_close(m);
     }
     world_free(w);
-    return m != NULL;
+    return good;
 }
 
 bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
+    if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
+        return error_set(e, E_USAGE, "--profile", "is of one model: give that alone");
     for (int k = 0; k < o->files.n; k++) {
         const char *path = o->files.v[k];
         if (ends_with(path, ".questions") ? !questions_read(q, path, e) : !ask_model(o, path, q, e))

@@ -8,6 +8,7 @@
 typedef struct DiscoverOptions {
     StringList files;  /* models, and files of questions (*.questions) */
     SizeOptions sizes; /* of the models */
+    const char *profile; /* of the one model (lost.h); NULL: times are estimated */
     int operators;     /* the largest part of a model */
     int depth, steps;  /* of each question (answer.h) */
     int jobs, most;    /* most: questions; 0: all */

@@ -48,7 +48,9 @@ void questions_add(Questions *q, const Question *x) {
 
 static int slower_first(const void *x, const void *y) {
     const Question *a = x, *b = y;
+    size_t n = strlen(a->graph), m = strlen(b->graph);
     return a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds)
+           : n != m                 ? (n > m) - (n < m)
                                     : strcmp(a->id, b->id);
 }
 void questions_sort(Questions *q) {

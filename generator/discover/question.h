@@ -19,7 +19,7 @@ enum { QUESTION_ID = 17 };
 typedef struct Question {
     char id[QUESTION_ID];
     int64_t count;    /* how many places ask it */
-    double seconds;   /* estimated, of all places together */
+    double seconds;   /* of all places: estimated, or what a profile says they lose */
     double most;      /* seconds of the place that `at` is from: the most expensive one */
     const char *from; /* the models, joined by commas */
     const char *at;   /* "a=1 b=64" */
@@ -34,7 +34,7 @@ typedef struct Questions {
 Questions questions_new(Arena *);
 /* Strings are copied. An equal question becomes one with it. */
 void questions_add(Questions *, const Question *);
-/* Decreasing seconds, then by identifier. */
+/* Decreasing seconds, then increasing length, then by identifier. */
 void questions_sort(Questions *);
 /* Adds what a file holds. E_ENVIRONMENT, E_INVALID with the line. */
 bool questions_read(Questions *, const char *path, Error *);

@@ -51,18 +51,30 @@ static double operations(World *w, NodeId id, Sizes sizes) {
     return total;
 }
 
-double node_seconds(World *w, NodeId id, Sizes sizes) {
-    Node n = node_get(w, id);
-    if (n.op->flags & OP_NO_COST || n.op == &op_broadcast || n.op == &op_fill) return 0;
-    if (sig_shape(w, n.sig, 0) == SIG_RESHAPE) return call / 4;
-    double bytes = 0, work = operations(w, id, sizes);
-    for (int k = 0; k < n.nin + n.nout; k++) {
-        Value v = k < n.nin ? n.in[k] : n.out + (Value)(k - n.nin);
+/* That it reads and writes; < 0: some size has no value. */
+static double bytes_of(World *w, const Node *n, Sizes sizes) {
+    double bytes = 0;
+    for (int k = 0; k < n->nin + n->nout; k++) {
+        Value v = k < n->nin ? n->in[k] : n->out + (Value)(k - n->nin);
         if (!v) continue;
         const Type *t = value_type(w, v);
         int64_t elements = type_elements(w, t, sizes);
         if (elements < 0) return -1;
         bytes += (double)elements * dtype_bits(t->dtype) / 8;
     }
-    return work < 0 ? work : call + bytes * byte + work * arithmetic;
+    return bytes;
+}
+
+double node_seconds(World *w, NodeId id, Sizes sizes) {
+    Node n = node_get(w, id);
+    if (n.op->flags & OP_NO_COST || n.op == &op_broadcast || n.op == &op_fill) return 0;
+    if (sig_shape(w, n.sig, 0) == SIG_RESHAPE) return call / 4;
+    double work = operations(w, id, sizes), bytes = bytes_of(w, &n, sizes);
+    return work < 0 || bytes < 0 ? -1 : call + bytes * byte + work * arithmetic;
+}
+
+double node_least(World *w, NodeId id, Sizes sizes, double flops, double bytes) {
+    Node n = node_get(w, id);
+    double compute = sig_flops(w, n.sig, sizes) / flops, move = bytes_of(w, &n, sizes) / bytes;
+    return compute > move ? compute : move > 0 ? move : 0;
 }

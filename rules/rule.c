@@ -200,7 +200,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
     return true;
 }
 
-static void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
+void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
     ARENA_APPEND(a, set->v, set->n, *rule);
 }
 

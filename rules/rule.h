@@ -57,6 +57,8 @@ typedef struct RuleSet {
    whether one holds. */
 bool rules_read(Arena *, const char *path, RuleSet *, Error *);
 bool rules_parse(Arena *, const char *file, const char *text, size_t n, RuleSet *, Error *);
+/* Appends a copy; nothing is checked. */
+void rules_add(RuleSet *, Arena *, const Rule *);
 const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none */
 /* With comment and verdict, as rules_parse reads it. */
 void rule_print(const Rule *, Text *);

@@ -8,4 +8,7 @@
    standard output, 0-terminated, in the arena; its standard error is dropped. Returns its exit
    status; -1 with errno: it could not be run or was killed (ECANCELED). */
 int child_run(Arena *, char *const argv[], const Text *in, char **out, size_t *n);
+/* The same, but once stop(user) says so, it and what it started are killed: ECANCELED. */
+int child_run_until(Arena *, char *const argv[], const Text *in, char **out, size_t *n,
+                    bool (*stop)(void *user), void *user);
 #endif

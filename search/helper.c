@@ -29,6 +29,16 @@ char *helper_find(Arena *a, const char *name) {
     return NULL;
 }
 
+char *program_find(Arena *a, const char *name) {
+    static const char *const beside[] = {"", "/../bin", "/../../bin"};
+    char folder[INSTALLED_PATH];
+    for (size_t k = 0; installed_folder(folder) && k < sizeof beside / sizeof *beside; k++) {
+        char *path = arena_format(a, "%s%s/%s", folder, beside[k], name);
+        if (!access(path, X_OK)) return path;
+    }
+    return NULL;
+}
+
 void words_add(CommandLine *w, const char *text) {
     ARENA_GROW(w->arena, w->v, w->room, w->n + 2);
     w->v[w->n++] = arena_string(w->arena, text, strlen(text));

@@ -1,5 +1,5 @@
-/* helper.h -- the Python programs of scripts/ that run another runtime: where they are, and the
-   words of their command lines. */
+/* helper.h -- other programs that a run starts, above all the Python programs of scripts/ that run
+   another runtime: where they are, and the words of their command lines. */
 #ifndef ISOMER_HELPER_H
 #define ISOMER_HELPER_H
 #include "search/run.h"
@@ -23,4 +23,7 @@ char *words_command(const CommandLine *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
    not there, or the name is not one of letters, digits, - and _ alone. */
 char *helper_find(Arena *, const char *name);
+/* The path of another of these programs: beside this one, or installed with the library. NULL: it
+   is not there. */
+char *program_find(Arena *, const char *name);
 #endif

@@ -3,6 +3,7 @@
 #include "search/library.h"
 #include "rules/installed.h"
 #include <string.h>
+#include <unistd.h>
 
 int library_find(const Library *l, const char *name) {
     for (int k = 0; k < l->n; k++)
@@ -68,10 +69,25 @@ const Instance *library_instance(const Library *l, int rule, int nlength, const 
     return NULL;
 }
 
+/* A definition may have changed since the user's rules were proved. */
+static bool add_own(World *w, Arena *a, const char *path, Library *l, Error *e) {
+    RuleSet own = {.arena = a};
+    if (!path || access(path, F_OK)) return true;
+    if (!rules_read(a, path, &own, e)) return false;
+    for (int k = 0; k < own.n; k++) {
+        Error why = {0};
+        if (rules_find(&l->set, own.v[k].name) || rules_find(&l->set, own.v[k].id)) continue;
+        if (rule_check(w, &own.v[k], &why)) rules_add(&l->set, a, &own.v[k]);
+        else l->nstale++;
+    }
+    return true;
+}
+
 bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
     *l = (Library){.set.arena = a};
     if (!o->rules && !installed_rules(a, o->target, &l->set, e)) return false;
     if (o->rules && strcmp(o->rules, "none") && !rules_read(a, o->rules, &l->set, e)) return false;
+    if (!add_own(w, a, o->own, l, e)) return false;
     l->n = l->set.n;
     l->rule = ARENA_NEW(a, LibraryRule, l->n);
     for (int k = 0; k < l->n; k++) {

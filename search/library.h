@@ -8,6 +8,7 @@ typedef struct LibraryOptions {
     /* A file; "none"; NULL: the library beside the program or installed with it. */
     const char *rules;
     const char *target; /* whose discovered rules are read, too; NULL: none are */
+    const char *own;    /* a file of further rules (library_open); NULL: none */
     int nenable, ndisable;
     const char *const *enable, *const *disable; /* rule names; enable: only these */
     unsigned allow;                             /* classes beyond the default ones */
@@ -20,11 +21,13 @@ typedef struct LibraryRule {
 typedef struct Library {
     RuleSet set;
     int n, ninstance;
+    int nstale;        /* rules of options.own that are not used: their proofs do not hold here */
     LibraryRule *rule; /* in the order of the files' names, then of their text */
     Instance *instance;
 } Library;
-/* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library
-   found. E_USAGE: an option names an unknown rule. */
+/* Every rule must pass rule_check: E_CHECK names the one that does not. Of `own`, which need not
+   exist, those that pass are taken, unless the name or what it says is known. E_ENVIRONMENT: no
+   library found. E_USAGE: an option names an unknown rule. */
 bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
 /* Chooses again among the rules that were read, by other options. E_USAGE: an option names an
    unknown rule. */

@@ -6,6 +6,7 @@
 #include "graphs/needs.h"
 #include "graphs/world.h"
 #include "search/check_steps.h"
+#include "search/discover.h"
 #include "search/finish.h"
 #include "search/input_data.h"
 #include "search/option_table.h"
@@ -51,14 +52,22 @@ static bool choose_domains(Run *r) {
 static bool open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
+    char *own = NULL;
+    Error none = {0}; /* a user without a folder has no rules */
+    if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &none);
     LibraryOptions l = {.rules = r->o->rules,
                         .target = r->o->measure_with ? r->o->measure_with : "isomer",
+                        .own = own,
                         .allow = allow,
                         .nenable = r->o->enable.n,
                         .enable = r->o->enable.v,
                         .ndisable = r->o->disable.n,
                         .disable = r->o->disable.v};
-    return library_open(r->w, r->arena, &l, &r->library, r->error);
+    if (!library_open(r->w, r->arena, &l, &r->library, r->error)) return false;
+    if (r->library.nstale)
+        run_say(r, "%d rules of %s are not used: their proofs do not hold for this version",
+                r->library.nstale, own);
+    return true;
 }
 
 /* Can the nodes of the right side be written in the model's operator set? Those without inputs
@@ -302,8 +311,8 @@ static bool open_inputs(Run *r) {
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
            choose_domains(r) && open_model(r) && open_inputs(r) &&
-           run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) && open_library(r) &&
-           open_costs(r);
+           run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) && run_discover(r) &&
+           open_library(r) && open_costs(r);
 }
 
 static bool show_headroom(Run *r, IsomerResult *out) {

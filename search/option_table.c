@@ -44,6 +44,21 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "CLASS",
          .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
                  "+), which may make NaN and infinity vanish or appear."},
+        {.name = "discover",
+         .kind = OPT_REAL,
+         .into = &o->library.discover,
+         .value = "SECONDS",
+         .help = "First looks for new rules for so long: what equals the model's most expensive "
+                 "parts and may cost less. What is proved is used in this run, and kept.",
+         .least = 0,
+         .most = 1e9},
+        {.name = "rules-out",
+         .kind = OPT_TEXT,
+         .into = &o->library.rules_out,
+         .value = "FILE",
+         .help = "The rules that --discover found: new ones are added to FILE. Default: "
+                 "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
+                 "for this target reads unless --rules is given."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,

@@ -60,22 +60,29 @@ static bool remember(const Run *r, const char *device, Profile *p) {
     return true;
 }
 
-bool profile_target(Run *r, const char *path, const char *folder, const char *device, Profile *p) {
+bool profile_ask(Run *r, const char *path, const char *folder) {
     char *said, *helper = helper_find(r->arena, "profile-onnxruntime");
     size_t size;
-    *p = (Profile){.n = model_stats(r->source.model).nodes};
     if (!helper || !r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime")) return true;
-    p->seconds = ARENA_NEW(r->arena, double, p->n);
-    if (look_up(r, device, p) || r->o->frozen) return true;
     CommandLine w = {.arena = r->arena};
     words_add(&w, helper);
     words_add(&w, path);
     words_add(&w, arena_format(r->arena, "--threads=%d", r->o->threads > 1 ? r->o->threads : 1));
     words_add_shapes(&w, &r->inputs);
     if (!words_add_inputs(&w, &r->inputs, folder, 1, r->error)) return false;
-    if (child_run(r->arena, w.v, NULL, &said, &size)) return !run_cancelled(r);
+    if (!child_run(r->arena, w.v, NULL, &said, &size)) r->profile = said;
+    return !run_cancelled(r);
+}
+
+bool profile_target(Run *r, const char *path, const char *folder, const char *device, Profile *p) {
+    *p = (Profile){.n = model_stats(r->source.model).nodes};
+    if (!r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime")) return true;
+    p->seconds = ARENA_NEW(r->arena, double, p->n);
+    if (look_up(r, device, p) || r->o->frozen) return true;
+    if (!r->profile && !profile_ask(r, path, folder)) return false;
+    if (!r->profile) return true;
     p->total = p->other = 0;
-    for (const char *line = said; *line; line += *line == '\n') {
+    for (const char *line = r->profile; *line; line += *line == '\n') {
         read_line(p, line);
         line += strcspn(line, "\n");
     }

@@ -12,6 +12,9 @@ typedef struct Profile {
     int n;
     double *seconds; /* by node of the file; 0: it is fused into another, or never runs */
 } Profile;
+/* Has the helper profile the file at `path` for this target: r->profile is what it prints, NULL if
+   the target is another one or gives none. False: the error is set. */
+bool profile_ask(Run *, const char *path, const char *folder);
 /* From the cost file, where `device` names the target; else by running the helper on the file at
    `path`, which has the nodes of the source, with files in `folder` during the run. A frozen run
    only reads, and a helper that fails gives no profile. False: the error is set. In the arena. */

@@ -33,6 +33,15 @@ typedef struct KindCost {
     int steps[2];
     double seconds[2];
 } KindCost;
+/* What --discover found. */
+typedef struct RunDiscovered {
+    int questions, asked, answered;
+    int candidates, proved;
+    int fresh;        /* of the proved ones: the file did not hold them */
+    double seconds;   /* 0: nothing was asked */
+    const char *path; /* the file */
+    const char *note; /* what went wrong; NULL: nothing */
+} RunDiscovered;
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
@@ -58,7 +67,8 @@ typedef struct RunStats {
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
-    int noperator;                         /* run_operators */
+    RunDiscovered discovered;
+    int noperator; /* run_operators */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
@@ -104,7 +114,8 @@ typedef struct Run {
     Library library;
     CostDb *db;
     RunInputs inputs;
-    const char *helper; /* of --check-with: the program that runs both models */
+    const char *helper;  /* of --check-with: the program that runs both models */
+    const char *profile; /* what profile-onnxruntime printed; NULL: it was not asked */
 
     RunStats stats;
 } Run;

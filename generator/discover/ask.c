@@ -241,8 +241,8 @@ static void ask_parts(Asking *x, Questions *to, const char *from) {
     }
 }
 
-void questions_ask(Questions *to, World *w, const Graph *g, Sizes sizes, int most,
-                   const char *from, const double *lost) {
+void questions_ask(Questions *to, World *w, const Graph *g, Sizes sizes, int most, const char *from,
+                   const double *lost) {
     Arena *a = arena_new(arena_escape(w->arena), 0);
     Asking x = {.w = w, .a = a, .g = g, .sizes = sizes, .live = graph_live(w, a, g)};
     x.most = most < PART_MOST ? most : PART_MOST;

@@ -6,13 +6,13 @@
 #include "graphs/sizes.h"
 
 typedef struct DiscoverOptions {
-    StringList files;  /* models, and files of questions (*.questions) */
-    SizeOptions sizes; /* of the models */
+    StringList files;    /* models, and files of questions (*.questions) */
+    SizeOptions sizes;   /* of the models */
     const char *profile; /* of the one model (lost.h); NULL: times are estimated */
-    int operators;     /* the largest part of a model */
-    int depth, steps;  /* of each question (answer.h) */
-    int jobs, most;    /* most: questions; 0: all */
-    double seconds;    /* afterwards no question is begun; 0: no limit */
+    int operators;       /* the largest part of a model */
+    int depth, steps;    /* of each question (answer.h) */
+    int jobs, most;      /* most: questions; 0: all */
+    double seconds;      /* afterwards no question is begun; 0: no limit */
     uint64_t seed;
     const char *folder; /* finished questions are kept there; NULL: nowhere */
     double worse;       /* of answers (answer.h) */

@@ -91,6 +91,15 @@ static void table_places(const RunStats *s, Text *t) {
     if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
 }
 
+static void table_discovered(const RunDiscovered *d, Text *t) {
+    text_add(t,
+             "  discovered in %.1f s: %d of %d questions asked, %d answered by %d candidate rules, "
+             "%d proved, %d of them new",
+             d->seconds, d->asked, d->questions, d->answered, d->candidates, d->proved, d->fresh);
+    text_add(t, d->proved ? ": in %s\n" : "\n", d->path);
+    if (d->note) text_add(t, "  %s\n", d->note);
+}
+
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->source.model);
@@ -120,6 +129,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     if (r->stats.frozen_missing)
         text_add(t, "  %d times were not in the cost file and were estimated\n",
                  r->stats.frozen_missing);
+    if (r->stats.discovered.seconds > 0) table_discovered(&r->stats.discovered, t);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (!changed && r->stats.headroom) text_add(t, "%s", r->stats.headroom);
     if (r->source.memory)

@@ -121,6 +121,25 @@ static void add_versions(const Run *r, cJSON *o) {
     }
 }
 
+static void add_discovered(const RunDiscovered *d, cJSON *o) {
+    if (d->seconds <= 0) {
+        cJSON_AddNullToObject(o, "discovered");
+        return;
+    }
+    cJSON *x = cJSON_AddObjectToObject(o, "discovered");
+    const struct {
+        const char *name;
+        double v;
+    } all[] = {{"questions", d->questions},   {"asked", d->asked},   {"answered", d->answered},
+               {"candidates", d->candidates}, {"proved", d->proved}, {"new", d->fresh},
+               {"seconds", d->seconds}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        cJSON_AddNumberToObject(x, all[k].name, all[k].v);
+    cJSON_AddStringToObject(x, "file", d->path);
+    if (d->note) cJSON_AddStringToObject(x, "note", d->note);
+    else cJSON_AddNullToObject(x, "note");
+}
+
 static void drop(void *json) { cJSON_Delete(json); }
 
 void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
@@ -142,6 +161,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     json_rules(&r->library, r->arena, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     json_places(s, changed, o);
+    add_discovered(&s->discovered, o);
     add_numbers(s, run_seconds(r), o);
     add_check(r, o);
     char *text = cJSON_Print(o);

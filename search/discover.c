@@ -1,0 +1,227 @@
+/* discover.c -- the programs discover-rules and verify-rules are run on the model as it is read,
+   its questions ordered by the target's profile where there is one. Proofs are made a few at a
+   time, so that little is lost when the time is over; all that was proved until then is kept. */
+#include "search/discover.h"
+#include "rules/installed.h"
+#include "search/child.h"
+#include "search/folder.h"
+#include "search/helper.h"
+#include "search/profile.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ASKING 0.7 /* of the time */
+enum { JOBS_MOST = 16, PROOFS = 4 /* at a time, of each process */ };
+
+typedef struct Discovering {
+    Run *r;
+    RunFolder *folder;
+    const char *model, *jobs; /* the model's file; a number as text */
+    double start, until;      /* run_seconds */
+    RuleSet proved;
+} Discovering;
+
+bool own_rules_file(const Run *r, char **path, Error *e) {
+    if (!r->o->rules_out)
+        return own_rules_path(r->arena, r->o->measure_with ? r->o->measure_with : "isomer", path,
+                              e);
+    *path = arena_string(r->arena, r->o->rules_out, strlen(r->o->rules_out));
+    return true;
+}
+
+static bool time_over(void *user) {
+    const Discovering *d = user;
+    return run_time_over(d->r, d->until);
+}
+
+static const char *file_in(const Discovering *d, const char *name) {
+    return arena_format(d->r->arena, "%s/%s", d->folder->path, name);
+}
+
+/* ---- asking */
+
+static bool write_original(Discovering *d) {
+    Run *r = d->r;
+    ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
+    d->model = file_in(d, "model.onnx");
+    return model_write(r->source.model, &same, d->model, r->error);
+}
+
+/* The file of the target's profile; NULL: it gives none, or the error is set. */
+static const char *write_profile(Discovering *d) {
+    Run *r = d->r;
+    const char *path = file_in(d, "profile");
+    if (!profile_ask(r, d->model, d->folder->path)) return NULL;
+    if (!r->profile) return NULL;
+    return file_write(path, r->profile, strlen(r->profile), r->error) ? path : NULL;
+}
+
+/* Writes candidates; *path NULL: there are none. */
+static bool ask(Discovering *d, const char *program, const char **path) {
+    Run *r = d->r;
+    RunDiscovered *s = &r->stats.discovered;
+    char *said, seconds[40];
+    size_t size;
+    const char *profile = write_profile(d);
+    if (r->error->kind != E_NONE || run_cancelled(r)) return false;
+    CommandLine w = {.arena = r->arena};
+    const char *const words[] = {program,        d->model,      "--operators=3", "--depth=1",
+                                 "--steps=1500", "--worse=1.3", "--jobs",        d->jobs};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
+    words_add_shapes(&w, &r->inputs);
+    if (profile) words_add(&w, "--profile"), words_add(&w, profile);
+    snprintf(seconds, sizeof seconds, "--time=%.3f", ASKING * (d->until - run_seconds(r)));
+    words_add(&w, seconds);
+    words_add(&w, "--out");
+    words_add(&w, *path = file_in(d, "candidates.rules"));
+    const int status = child_run_until(r->arena, w.v, NULL, &said, &size, time_over, d);
+    if (run_cancelled(r)) return false;
+    if (status) {
+        s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d", status)
+                             : "no question was answered in the time";
+        *path = NULL;
+        return true;
+    }
+    sscanf(said, "questions %d, asked %d, resumed %*d, answered %d", &s->questions, &s->asked,
+           &s->answered);
+    return true;
+}
+
+/* ---- proving */
+
+/* The rules from..to-1, and those of them that are proved. */
+static bool prove_some(Discovering *d, const char *program, const RuleSet *all, int from, int to) {
+    Run *r = d->r;
+    Text t = text_new(r->arena);
+    char *said;
+    size_t size;
+    const char *in = file_in(d, "some.rules"), *out = file_in(d, "verdicts.rules");
+    RuleSet verdicts = {.arena = r->arena};
+    for (int k = from; k < to; k++)
+        text_add(&t, "%s", k > from ? "\n" : ""), rule_print(&all->v[k], &t);
+    if (!file_write(in, t.data, t.size, r->error)) return false;
+    CommandLine w = {.arena = r->arena};
+    const char *const words[] = {program, in, "--quiet", "--jobs", d->jobs, "--output", out};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
+    unlink(out);
+    const int status = child_run_until(r->arena, w.v, NULL, &said, &size, time_over, d);
+    if (run_cancelled(r)) return false;
+    if (status != 0 && status != 1) return true;
+    if (!rules_read(r->arena, out, &verdicts, r->error)) return false;
+    for (int k = 0; k < verdicts.n; k++) {
+        Rule x = verdicts.v[k];
+        if (x.verdict != VERDICT_PROVED || rules_find(&d->proved, x.id)) continue;
+        x.name = arena_format(r->arena, "found-%s", x.id); /* depends on what it says alone */
+        rules_add(&d->proved, r->arena, &x);
+    }
+    return true;
+}
+
+static bool prove(Discovering *d, const char *program, const char *path) {
+    Run *r = d->r;
+    RuleSet all = {.arena = r->arena};
+    if (!rules_read(r->arena, path, &all, r->error)) return false;
+    r->stats.discovered.candidates = all.n;
+    for (int k = 0, n; k < all.n && !time_over(d); k += n) {
+        n = all.n - k < PROOFS ? all.n - k : PROOFS;
+        if (!prove_some(d, program, &all, k, k + n)) return false;
+    }
+    r->stats.discovered.proved = d->proved.n;
+    return true;
+}
+
+/* ---- keeping */
+
+static bool make_folders(char *path, Error *e) {
+    for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        const bool made = !mkdir(path, 0777) || errno == EEXIST;
+        const int why = errno;
+        if (!made) error_set(e, E_ENVIRONMENT, path, "cannot make this folder: %s", strerror(why));
+        *slash = '/';
+        if (!made) return false;
+    }
+    return true;
+}
+
+/* The file with what it held, byte for byte, and behind it those rules that it lacks. */
+static bool add_to_file(Discovering *d, const char *path) {
+    Run *r = d->r;
+    RunDiscovered *s = &r->stats.discovered;
+    RuleSet old = {.arena = r->arena};
+    Text t = text_new(r->arena);
+    char *had;
+    size_t size;
+    if (!access(path, F_OK)) {
+        if (!rules_read(r->arena, path, &old, r->error) ||
+            !file_read(r->arena, path, &had, &size, r->error))
+            return false;
+        text_bytes(&t, had, size);
+    }
+    for (int k = 0; k < d->proved.n; k++) {
+        if (rules_find(&old, d->proved.v[k].id)) continue;
+        if (t.size) text_add(&t, "\n");
+        rule_print(&d->proved.v[k], &t);
+        s->fresh++;
+    }
+    return !s->fresh || file_write(path, t.data, t.size, r->error);
+}
+
+/* Of several runs at once each waits for the one that has the file. */
+static bool keep(Discovering *d, char *path) {
+    Run *r = d->r;
+    if (!make_folders(path, r->error)) return false;
+    const char *lock = arena_format(r->arena, "%s.lock", path);
+    const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0 || flock(fd, LOCK_EX)) {
+        if (fd >= 0) close(fd);
+        return error_set(r->error, E_ENVIRONMENT, lock, "cannot lock: %s", strerror(errno));
+    }
+    const bool good = add_to_file(d, path);
+    close(fd);
+    return good;
+}
+
+/* ---- all */
+
+static bool discover(Discovering *d, char *out) {
+    Run *r = d->r;
+    const char *candidates;
+    char *ask_with = program_find(r->arena, "discover-rules"),
+         *prove_with = program_find(r->arena, "verify-rules");
+    if (!ask_with || !prove_with)
+        return error_set(r->error, E_ENVIRONMENT, "--discover",
+                         "the program %s is not beside this one",
+                         ask_with ? "verify-rules" : "discover-rules");
+    if (!write_original(d) || !ask(d, ask_with, &candidates)) return false;
+    if (candidates && !prove(d, prove_with, candidates)) return false;
+    return !d->proved.n || keep(d, out);
+}
+
+bool run_discover(Run *r) {
+    RunDiscovered *s = &r->stats.discovered;
+    char *out;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (r->o->discover <= 0) return true;
+    if (r->o->frozen || r->o->replay)
+        return error_set(r->error, E_USAGE, "--discover",
+                         "what is found depends on the time: it cannot be repeated with %s",
+                         r->o->frozen ? "--frozen" : "--replay");
+    if (!own_rules_file(r, &out, r->error)) return false;
+    Discovering d = {.r = r, .proved.arena = r->arena, .start = run_seconds(r)};
+    d.until = d.start + r->o->discover;
+    d.jobs = arena_format(r->arena, "%ld", cores < 1 ? 1 : cores > JOBS_MOST ? JOBS_MOST : cores);
+    d.folder = run_folder(r->source.model, r->arena, r->error);
+    if (!d.folder) return false;
+    run_say(r, "discovering rules for %.0f s", r->o->discover);
+    const bool good = discover(&d, out);
+    cleanup_run(&d.folder->cleanup);
+    s->path = out;
+    s->seconds = run_seconds(r) - d.start;
+    return good;
+}

@@ -7,6 +7,7 @@
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make discover        asks the models and keeps in rules/discovered what pays
+#   make atlas           rules/discovered/ATLAS.md: single operators on a target
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
@@ -86,7 +87,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: discover fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: discover atlas fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -376,6 +377,10 @@ rules: all
 # not repeated.
 discover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
+# What a node of one operator could be instead on TARGET: rules/discovered/ATLAS.md
+# (scripts/atlas.py). Steps whose results are in build/atlas are not repeated.
+atlas: all
+	BUILD=$(BUILD) $(PYTHON) scripts/atlas.py --target $(or $(TARGET),onnxruntime) $(ATLAS)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an
 # operator's definition changed.
 prove: all

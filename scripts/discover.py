@@ -3,12 +3,14 @@
 scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
 optimize-model times them on the target with no other rules, and what pays at a place and does not
 follow from the library is kept in rules/discovered, with the question, the models, the places, the
-ratio, the date and the target as a comment. A step whose results are in BUILD/discover is not done
-again; an interrupted one continues. For some models alone the result goes to BUILD/discover.
+ratio, the date and the target as a comment. Where the target gives a profile, what loses most time
+is asked first. A step whose results are in BUILD/discover is not done again; an interrupted one
+continues. For some models alone, or models of one's own (a file's path), the result goes to
+BUILD/discover; with --beyond only what does not follow from the library is timed.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
-                   [--least RATIO]"""
+                   [--least RATIO] [--stem NAME] [--beyond]"""
 
 import argparse
 import datetime
@@ -20,7 +22,7 @@ import re
 import subprocess
 import sys
 
-from onnx_tools import ROOT, model_table, prepared, shape_options
+from onnx_tools import ROOT, feed_options, model_table, prepared, shape_options
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
@@ -42,7 +44,31 @@ def load(path):
         return json.load(file)
 
 
-def questions(rows, operators):
+def file_of(row):
+    """The model's file."""
+    return row["path"] if "path" in row else prepared(row, WORK)
+
+
+def profile(row, target):
+    """The words that name the model's profile on the target; none: it gives none."""
+    out = os.path.join(WORK, f"{row['name']}.profile")
+    if target != "onnxruntime":
+        return []
+    if not os.path.exists(out):
+        done = subprocess.run(
+            [os.path.join(ROOT, "scripts/profile-onnxruntime"), file_of(row), *feed_options(row)],
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            print(f"{row['name']}: no profile: {done.stderr.decode()}")
+            return []
+        with open(out, "wb") as file:
+            file.write(done.stdout)
+    return ["--profile", out]
+
+
+def questions(rows, operators, target):
     """One file of questions for each model."""
     files = []
     for row in rows:
@@ -50,8 +76,9 @@ def questions(rows, operators):
         if not os.path.exists(out):
             run(
                 "discover-rules",
-                prepared(row, WORK),
+                file_of(row),
                 *shape_options(row),
+                *profile(row, target),
                 "--list",
                 "--operators",
                 str(operators),
@@ -119,10 +146,10 @@ def prove(stem, jobs):
 
 def timed(row, rules, options, name):
     """The report of optimize-model with these rules alone on the target; None: it failed."""
-    report = os.path.join(WORK, f"{row['name']}.{name}.json")
+    report = os.path.join(WORK, f"{row['name']}.{os.path.basename(rules)}.{name}.json")
     if not os.path.exists(report):
         code = subprocess.run(
-            [os.path.join(BUILD, "optimize-model"), prepared(row, WORK), "--dry-run", "-q"]
+            [os.path.join(BUILD, "optimize-model"), file_of(row), "--dry-run", "-q"]
             + ["--rules", rules, "--effort", options.effort, "--report", report]
             + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
             + (["--measure-with", options.target] if options.target != "isomer" else [])
@@ -188,6 +215,15 @@ def where(places):
     )
 
 
+def beyond(stem, known, path):
+    """Writes the rules of the basis that do not follow from the library."""
+    texts = rule_texts(stem + ".proved")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n\n".join(text for name, (_, text) in texts.items() if name not in known))
+        file.write("\n")
+    return path
+
+
 def keep(found, known, stem, path):
     """Writes the rules that pay and do not follow from the library, the best first, with how they
     were found and where they pay."""
@@ -217,7 +253,9 @@ def write_table(lines):
 def parse():
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", help="names, or the beginnings of names; default: all")
+    parser.add_argument("models", nargs="*", help="names, their beginnings, or paths; default: all")
+    parser.add_argument("--stem", default="discovered", help="of the files of this run")
+    parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
     parser.add_argument("--operators", type=int, default=3)
     parser.add_argument("--depth", type=int, default=1)
@@ -237,21 +275,26 @@ def main():
         row
         for row in model_table()
         if not options.models or any(row["name"].startswith(name) for name in options.models)
+    ] + [
+        {"name": os.path.basename(path), "path": path, "shapes": "-", "values": "-"}
+        for path in options.models
+        if os.path.sep in path
     ]
     os.makedirs(WORK, exist_ok=True)
-    stem = os.path.join(WORK, "discovered")
-    made = answers(questions(rows, options.operators), options, stem)
+    stem = os.path.join(WORK, options.stem)
+    made = answers(questions(rows, options.operators, options.target), options, stem)
     counts = prove(stem, options.jobs)
+    known = regained(stem)
+    tried = beyond(stem, known, stem + ".beyond") if options.beyond else stem + ".proved"
     found, ratios = {}, []
     for row in rows:
-        report = timed(row, stem + ".proved", options, options.target)
+        report = timed(row, tried, options, options.target)
         if not report:
             continue
         ratios.append((row["name"][: -len(".onnx")], whole(report)))
         for rule, model, places, ratio in paying(row, report, options.least):
             found.setdefault(rule, []).append((model, places, ratio))
     os.makedirs(KEPT, exist_ok=True)
-    known = regained(stem)
     folder = WORK if options.models else KEPT
     best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1

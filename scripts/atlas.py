@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""The atlas of a target: for each operator at shapes that models have it, its time there, the share
+of the machine's roofline, and the fastest equivalent that is proved, in rules/discovered/ATLAS.md.
+
+Each case of atlas_cases.py is a model of one node, and a question of size 1: discover-rules answers
+it, verify-rules proves the answers, and optimize-model times what they, the library and the
+discovered rules make of the node on the target, one after the other in the same process. A ratio is
+that of the original's time to the rewritten node's, of the last, confirming measurement where there
+was one. A step whose results are in BUILD/atlas is not done again, so an interrupted run continues.
+
+usage: atlas.py [WORD..] [--target onnxruntime] [--jobs N] [--steps N] [--effort quick]
+With words only cases whose family, name or operator contains one of them are asked, and the table
+is printed, not kept."""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+from atlas_cases import ASKED
+from bench_operators import written
+from discover import BUILD, KEPT, load, rule_texts, run
+from markdown_page import page, table
+from onnx_tools import ROOT, one_line
+
+WORK = os.path.join(BUILD, "atlas")
+ALTERNATIVE = 1.2  # a ratio that counts as one
+
+
+class Entry:
+    """A case: its model and feed, in a folder of its own; what is known of it."""
+
+    def __init__(self, case):
+        name = "-".join(re.findall(r"\w+", f"{case.op} {case.name}"))
+        digest = hashlib.sha256(repr(case).encode()).hexdigest()[:8]
+        self.case = case
+        self.folder = os.path.join(WORK, f"{name}-{digest}")
+        self.model = os.path.join(self.folder, "m.onnx")
+        self.refused = None
+
+    def path(self, name):
+        """A file of this case."""
+        return os.path.join(self.folder, name)
+
+    def make(self):
+        """Writes the model and what it is fed."""
+        if os.path.exists(self.path("made")):
+            return
+        os.makedirs(self.folder, exist_ok=True)
+        try:
+            written(self.case, self.folder)
+        except Exception as error:  # the case is refused by onnx: it is a row of its own
+            self.refused = one_line(error)
+            return
+        with open(self.path("made"), "w", encoding="utf-8"):
+            pass
+
+    def feed(self):
+        """The options that feed it."""
+        files = sorted(name for name in os.listdir(self.folder) if name.endswith(".npy"))
+        return [word for name in files for word in ("--input", f"{name[:-4]}={self.path(name)}")]
+
+
+def output(words, path):
+    """Runs a program whose output goes to a file, unless that is there; False: it failed."""
+    if os.path.exists(path):
+        return True
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        return False
+    with open(path + ".new", "wb") as file:
+        file.write(done.stdout)
+    os.replace(path + ".new", path)
+    return True
+
+
+def ask(entry, target):
+    """The question of a case, with the time that it loses on the target."""
+    profile = []
+    helper = os.path.join(ROOT, "scripts/profile-onnxruntime")
+    if target == "onnxruntime":
+        if not output([helper, entry.model, *entry.feed()], entry.path("profile")):
+            entry.refused = "the target does not run it"
+            return None
+        profile = ["--profile", entry.path("profile")]
+    program = os.path.join(BUILD, "discover-rules")
+    words = [program, entry.model, "--list", "--operators", "1", *profile]
+    return entry.path("m.questions") if output(words, entry.path("m.questions")) else None
+
+
+def answer(entries, options):
+    """The rules that answer the questions, proved; a file."""
+    stem = os.path.join(WORK, "answers")
+    asked = (ask(entry, options.target) for entry in entries if not entry.refused)
+    files = [file for file in asked if file]
+    run(
+        *("discover-rules", *files, "--depth", "1", "--steps", str(options.steps)),
+        *("--worse", "4", "--jobs", str(options.jobs), "--resume", os.path.join(WORK, "kept")),
+        *("-q", "-o", stem + ".candidates", "--json", stem + ".json"),
+    )
+    run(
+        *("verify-rules", "-q", "-j", str(options.jobs), "--resume", stem + ".candidates"),
+        *("-o", stem + ".verdicts"),
+        allowed=(0, 1),
+    )
+    run(
+        *("compare-rules", "part", stem + ".verdicts", "-q", "--basis", stem + ".proved"),
+        *("--rest", stem + ".unproved"),
+    )
+    return stem + ".proved", load(stem + ".json")
+
+
+def timed(entry, rules, options):
+    """The report of optimize-model; None: it failed."""
+    report = entry.path(options.target + ".json")
+    if not os.path.exists(report):
+        measure = ["--measure-with", options.target] if options.target != "isomer" else []
+        done = subprocess.run(
+            [os.path.join(BUILD, "optimize-model"), entry.model, "--dry-run", "-q", *measure]
+            + ["--rules-out", rules, "--effort", options.effort, "--report", report]
+            + ["--cost-db", os.path.join(WORK, "costs.sqlite"), *entry.feed()],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            entry.refused = done.stderr.strip()
+            return None
+    return load(report)
+
+
+def best_of(report):
+    """(ratio, rules) of the fastest that was timed; (1, "") where nothing gains."""
+    pair = report["measured_seconds"]
+    if report["changed"] and pair and pair["before"] and pair["after"]:
+        names = [rule["name"] for rule in report["rules"]]
+        return pair["before"] / pair["after"], " ".join(names)
+    return 1.0, ""
+
+
+def seconds_of(entry, target):
+    """(the operator's seconds on the target, the share of the roofline); (None, None): unknown."""
+    if target != "onnxruntime" or not os.path.exists(entry.path("m.questions")):
+        return None, None
+    with open(entry.path("profile"), encoding="utf-8") as file:
+        took = sum(float(x) for x in re.findall(r"^(?:node|other) \S+ (\S+)$", file.read(), re.M))
+    with open(entry.path("m.questions"), encoding="utf-8") as file:
+        lost = [float(x) for x in re.findall(r" seconds=(\S+)", file.read())]
+    return took, (1 - max(lost) / took if lost and took else None)
+
+
+def shapes_of(case):
+    """Its inputs' sizes; constants in brackets."""
+    parts = []
+    for text in case.inputs:
+        sizes = text.lstrip("=").split()
+        shape = sizes[1] if len(sizes) > 1 else sizes[0]
+        parts.append(f"[{shape}]" if text.startswith("=") else shape)
+    return " ".join(parts).replace("-]", "1]")
+
+
+def sources(names, own):
+    """Where the rules are from."""
+    kinds = {"found": "discovered"} | {name: "asked here" for name in own}
+    found = []
+    for name in names.split():
+        where = kinds.get(name) or ("discovered" if name.startswith("found-") else "library")
+        found.append(f"`{name}` ({where})")
+    return ", ".join(found)
+
+
+def lines_of(rows, made, own):
+    """The page."""
+    good = [row for row in rows if row[4] >= ALTERNATIVE]
+    operators = sorted({row[0] for row in good})
+    asked = sorted({row[0] for row in rows})
+    lines = [
+        "# Atlas: what a node of one operator could be instead, in ONNX Runtime",
+        "",
+        "Written by `make atlas TARGET=onnxruntime` (`scripts/atlas.py`): each row is a model of one"
+        " node, timed on one thread in ONNX Runtime as it is and as the fastest equal graph that the"
+        " rules give: those of the library, those that were discovered before, and those that answer"
+        " the node's own question (asked here). Brackets: constants. The roofline is the least time"
+        " of the operator's arithmetic and data on this machine. A ratio of 1 means that nothing"
+        " gained 3 %.",
+        "",
+        f"{len(operators)} of {len(asked)} operators have an alternative of {ALTERNATIVE} or more"
+        f" somewhere: {', '.join(operators)}. {made['questions']} questions,"
+        f" {made['answered']} answered.",
+        "",
+    ]
+    lines += table(
+        ["operator", "case", "sizes", "ms", "share of roofline", "ratio", "by the rules"],
+        [
+            [
+                *(op, name, shapes, f"{took * 1e3:.4f}" if took else "-"),
+                f"{share * 100:.0f} %" if share is not None else "-",
+                f"{ratio:.2f}",
+                sources(rules, own) or "-",
+            ]
+            for op, name, shapes, (took, share), ratio, rules in sorted(
+                rows, key=lambda row: (-row[4], row[0], row[1])
+            )
+        ],
+    )
+    return lines
+
+
+def main():
+    """All cases; those of the words."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--effort", default="quick", choices=("quick", "default", "thorough"))
+    options = parser.parse_args()
+    entries = [
+        Entry(case)
+        for case in ASKED
+        if not options.words
+        or any(word in f"{case.family} {case.name} {case.op}" for word in options.words)
+    ]
+    for entry in entries:
+        entry.make()
+    rules, made = answer(entries, options)
+    own, rows, refused = set(rule_texts(rules)), [], []
+    for entry in entries:
+        report = None if entry.refused else timed(entry, rules, options)
+        if not report:
+            refused.append(f"- Not run: {entry.case.op}, {entry.case.name}: {entry.refused}")
+            continue
+        case, (ratio, names) = entry.case, best_of(report)
+        rows.append(
+            [case.op, case.name, shapes_of(case), seconds_of(entry, options.target), ratio, names]
+        )
+        print(f"{ratio:6.2f}  {case.op}: {case.name}  {names}", flush=True)
+    text = page(lines_of(rows, made, own) + ([""] + refused if refused else []))
+    if options.words:
+        print(text)
+        return
+    with open(os.path.join(KEPT, "ATLAS.md"), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -166,6 +166,28 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     r->d->classes |= m->instance->rule->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
+/* It depends on constants alone, as far as few nodes show. */
+static bool is_computed(const World *w, Value v, int *left) {
+    if (--*left < 0) return false;
+    if (constant_get(w, v, NULL, NULL)) return true;
+    const Node n = node_get(w, v);
+    bool good = !input_name(w, v) && op_algebraic(n.op) && !(n.op->flags & OP_RANDOM);
+    for (int k = 0; k < n.nin && good; k++) good = !n.in[k] || is_computed(w, n.in[k], left);
+    return good;
+}
+
+/* What has no operator in the file must be computed before: OP_ON_CONSTANTS. */
+static bool can_be_computed(const World *w, Value v, const Match *m) {
+    enum { LOOKED_AT = 200 };
+    int left = LOOKED_AT;
+    if (!v || value_among(v, m->instance->ninput, m->input)) return true;
+    const Node n = node_get(w, v);
+    if (n.op->flags & OP_ON_CONSTANTS) return is_computed(w, v, &left);
+    bool good = true;
+    for (int k = 0; k < n.nin && good; k++) good = can_be_computed(w, n.in[k], m);
+    return good;
+}
+
 /* The right side over the replaced inputs. False with an error only where strict. */
 static bool apply_match(Round *r, const Match *m) {
     Derivation *d = r->d;
@@ -178,6 +200,9 @@ static bool apply_match(Round *r, const Match *m) {
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
+    for (int k = 0; good && k < i->to.nout; k++)
+        if (!(good = can_be_computed(w, to[k], &here)))
+            error_set(&why, E_CHECK, i->rule->name, "what it computes beforehand is no constant");
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
                          "does not hold where the proof log applies it: %s", why.reason);

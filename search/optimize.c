@@ -77,7 +77,8 @@ static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i)
     const char *why;
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);
-        if (node.nin && !model_exportable(m, node.op, &why)) return false;
+        if (node.nin && !(node.op->flags & OP_ON_CONSTANTS) && !model_exportable(m, node.op, &why))
+            return false;
     }
     return true;
 }

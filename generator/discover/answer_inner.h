@@ -2,7 +2,7 @@
    each element at LANES random points; constants of the question have one value at all points.
    Types are over the question's symbols, so that an operator fits where what it needs of sizes
    follows from what the question needs. Nothing here knows an operator but those named in meeting
-   (add, sub, mul) and in writing (broadcast, concat, split, fill). */
+   (add, sub, mul) and in writing (broadcast, concat, split, fill, select, reshape). */
 #ifndef ISOMER_ANSWER_INNER_H
 #define ISOMER_ANSWER_INNER_H
 #include "generator/discover/answer.h"
@@ -15,7 +15,7 @@ enum {
     SEARCH_TYPES = 24,
     SEARCH_CONSTANTS = 1200,
     SEARCH_GOALS = 60,
-    SEARCH_UNKNOWNS = 300
+    SEARCH_UNKNOWNS = 480
 };
 typedef struct Found {
     Value v;
@@ -130,4 +130,6 @@ void holes_look(Search *, int depth);
 void constants_grow(Search *);
 /* A constant of this type and these residues (the same at all points); 0: not found. */
 Value constant_explain(Search *, TypeId, const Lanes *);
+/* ---- rearranged.c: the same from elements of one constant of the question, and zeros */
+Value constant_rearranged(Search *, TypeId, const Lanes *);
 #endif

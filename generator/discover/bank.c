@@ -225,12 +225,34 @@ static bool sizes_fit(Search *s, int64_t *total) {
     return *total <= TOTAL_MOST;
 }
 
+/* How much more constants there are than makes unknowns like them easy to solve for. */
+static int64_t surplus(Search *s) {
+    enum { EASY = 40 };
+    int64_t n = 0;
+    for (int k = 0; k < s->g.nin; k++)
+        if (value_is_constant(s, s->g.in[k])) n += count_of(s, value_type_id(s->w, s->g.in[k]));
+    return n > EASY ? (n - EASY) / 4 : 0;
+}
+
+/* Axes of data that are of one place now and of several where the question was asked. */
+static int64_t degenerate(Search *s) {
+    enum { EACH = 6 };
+    int64_t n = 0, now, then;
+    for (int k = 0; k < s->g.nin; k++) {
+        const Type *t = value_type(s->w, s->g.in[k]);
+        for (int d = 0; d < t->dim.n && !value_is_constant(s, s->g.in[k]); d++)
+            n += poly_eval(s->w, t->dim.v[d], s->small, &now) && now == 1 &&
+                 poly_eval(s->w, t->dim.v[d], s->real, &then) && then > 1;
+    }
+    return EACH * n;
+}
+
 /* Small sizes in the order of the real ones while that can be, as unlike each other as can be; the
    values of the first input have some elements more than one. */
 static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t real[],
                        LitList needs) {
-    int64_t *v = (int64_t *)(uintptr_t)s->small.value, best[LIFT_SYMBOLS], score = -1;
-    for (int try = 0; try < SIZE_TRIES && !(score >= 0 && try > SIZE_TRIES / 6); try++) {
+    int64_t *v = (int64_t *)(uintptr_t)s->small.value, best[LIFT_SYMBOLS], score = INT64_MIN;
+    for (int try = 0; try < SIZE_TRIES && !(score > INT64_MIN && try > SIZE_TRIES / 6); try++) {
         int64_t total, unlike = 0;
         for (int k = 0; k < n; k++) {
             uint64_t r = random_at(s->o->seed + 77, (uint64_t)try * LIFT_SYMBOLS + (uint64_t)k);
@@ -248,12 +270,13 @@ static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t re
             }
         }
         if (total < SIZE_LEAST) unlike = 0;
+        unlike -= surplus(s) + degenerate(s);
         if (unlike <= score) continue;
         score = unlike;
         for (int k = 0; k < n; k++) best[k] = v[symbol[k]];
     }
-    for (int k = 0; k < n && score >= 0; k++) v[symbol[k]] = best[k];
-    return score >= 0;
+    for (int k = 0; k < n && score > INT64_MIN; k++) v[symbol[k]] = best[k];
+    return score > INT64_MIN;
 }
 
 /* "a=1 b=64" */

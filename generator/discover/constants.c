@@ -219,6 +219,7 @@ Value constant_explain(Search *s, TypeId type, const Lanes *c) {
     ArenaMark mark = arena_mark(s->l->arena);
     Value v = 0;
     for (int depth = 0; depth < 2 && !v; depth++) v = look_up(s, type, c, n, depth);
+    if (!v) v = constant_rearranged(s, type, c);
     arena_reset(s->l->arena, mark);
     return v;
 }

@@ -24,6 +24,7 @@ typedef struct General {
     const Part *p;
     Sizes real;
     Keep keep;
+    bool even;
     Value *to; /* by value of the model: what it is here */
     int nin, none, nsymbol;
     Value old[INPUTS], in[INPUTS];
@@ -192,6 +193,13 @@ static void free_list(General *g, const Node *n, const Value in[], Attr attr[], 
     g->l->nattribute = attributes;
 }
 
+/* What it is where nothing is said, and 1. */
+static bool all_one(const General *g, const AttrDef *def, PolyList list) {
+    for (int k = 0; k < list.n; k++)
+        if (!poly_is(g->w, list.v[k], 1)) return false;
+    return def->init && !strcmp(def->init, "1");
+}
+
 /* The numbers that stand in attributes, at the place. */
 static bool attributes_of(General *g, const Node *n, Attr attr[]) {
     int64_t v;
@@ -220,7 +228,9 @@ static bool build_node(General *g, NodeId id) {
     if (!attributes_of(g, &n, attr)) return false;
     for (int k = 0; k < attrs_count(n.op->attrs); k++) {
         AttrKind kind = n.op->attrs[k].kind;
-        if ((kind == A_INT || kind == A_INTS) && !n.op->attrs[k].axes && attr[k].ints.n)
+        const bool stays =
+            n.op->attrs[k].axes || (g->even && all_one(g, &n.op->attrs[k], attr[k].ints));
+        if ((kind == A_INT || kind == A_INTS) && !stays && attr[k].ints.n)
             free_list(g, &n, in, attr, k);
     }
     Value y = node_make(g->w, n.op, attr, n.nin, in, n.nout, &why);
@@ -279,6 +289,43 @@ static bool true_here(General *g, const Graph *y) {
     return true;
 }
 
+/* A size of the data that this one of the result grows with, one by one; 0: there is none. */
+static Symbol grows_with(General *g, const Graph *y, Poly size, Poly *rest) {
+    for (int k = 0; k < y->nin; k++) {
+        const Type *t = value_type(g->w, y->in[k]);
+        for (int d = 0; d < t->dim.n && *input_name(g->w, y->in[k]) == 'x'; d++) {
+            const Symbol s = poly_is_symbol(g->w, t->dim.v[d]);
+            if (!s) continue;
+            *rest = poly_sub(g->w, size, t->dim.v[d]);
+            if (!poly_mentions(g->w, *rest, s)) return s;
+        }
+    }
+    return 0;
+}
+
+/* The sizes of the result from the third axis on as twice a symbol. false: they are odd, or do not
+   follow from those of the data so simply. */
+static bool make_even(General *g, Graph *y) {
+    const Type *t = value_type(g->w, y->out[0]);
+    Symbol from[RANK_MAX];
+    Poly to[RANK_MAX], rest;
+    int n = 0;
+    Error ignored = {0};
+    bool constant = false;
+    for (int k = 0; k < y->nin; k++) constant |= *input_name(g->w, y->in[k]) == 'k';
+    if (g->p->n != 1 || y->nout != 1 || t->dim.n < 3 || !constant) return false;
+    for (int d = 2; d < t->dim.n; d++) {
+        int64_t v;
+        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % 2) return false;
+        if (!(from[n] = grows_with(g, y, t->dim.v[d], &rest))) return false;
+        const Poly half = fresh(g, v / 2, false);
+        if (!half) return false;
+        to[n++] = poly_sub(g->w, poly_scale(g->w, half, 2), rest);
+    }
+    const Graph old = *y;
+    return graph_resize(g->w, g->a, &old, n, from, to, y, &ignored);
+}
+
 /* The part at these choices, in the arena. */
 static bool build_part(General *g, Graph *y) {
     Lift *l = g->l;
@@ -304,7 +351,7 @@ static bool build_part(General *g, Graph *y) {
             if (needs.v[k].eq) eq[n++] = needs.v[k].p;
         good = lift_solve(l, n, eq) && value_made(g) &&
                graph_resize(g->w, g->a, &built, l->nsolved, l->from, l->to, y, &ignored) &&
-               true_here(g, y);
+               (!g->even || make_even(g, y)) && true_here(g, y);
     }
     return !overflow_end(g->w, overflow) && good;
 }
@@ -421,12 +468,13 @@ bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph
     }
     General *g = ARENA_NEW(l->arena, General, 1);
     *g = (General){.w = w, .a = l->arena, .l = l, .p = p, .real = real, .keep = keep};
+    if (keep == KEEP_EVEN) g->keep = KEEP_NOTHING, g->even = true;
     g->to = ARENA_NEW(l->arena, Value, most + 1);
     Graph y;
-    bool good = build_part(g, &y);
+    build_part(g, &y);
     world_reset(w, mark);
-    if (good && keep < KEEP_ATTRIBUTES) free_ones(g, mark);
-    good = good && build_part(g, &y) && order_inputs(g, &y);
+    if (g->keep < KEEP_ATTRIBUTES) free_ones(g, mark);
+    bool good = build_part(g, &y) && order_inputs(g, &y);
     world_reset(w, mark);
     good = good && build_part(g, &y) && print_part(g, &y, graph, at);
     world_reset(w, mark);

@@ -95,8 +95,52 @@ static bool has_views(Search *s) {
     return false;
 }
 
+/* A question of one operator on data and constants may be answered by any other. */
+static bool has_one_operator(Search *s) {
+    int n = 0, constants = 0;
+    for (int k = 0; k < s->live.n; k++) {
+        const bool constant = value_is_constant(s, s->live.v[k]);
+        n += !constant && !input_name(s->w, s->live.v[k]);
+        constants += constant;
+    }
+    return n == 1 && constants > 0;
+}
+
+static bool bijective(const int *source, int n) {
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < k; j++)
+            if (source[k] == source[j]) return false;
+    return true;
+}
+
+static bool same_sizes(Search *s, TypeId a, TypeId b) {
+    const Dims x = type_get(s->w, a)->dim, y = type_get(s->w, b)->dim;
+    for (int k = 0; k < x.n; k++) {
+        bool has = false;
+        for (int j = 0; j < y.n; j++) has |= x.v[k] == y.v[j];
+        if (!has) return false;
+    }
+    return x.n == y.n;
+}
+
+/* The types that views which lose nothing give the result, but for the order of its axes: from them
+   a view leads back. */
+static void put_types_behind(Search *s, TypeId type) {
+    const Moves *m = moves_of(s, 1, &type);
+    for (int k = 0; k < m->first; k++) {
+        const TypeId y = sig_info(s->w, m->v[k])->out[0];
+        const int *source = sig_source(s, m->v[k]);
+        bool known = !source || same_sizes(s, type, y) || count_of(s, y) != count_of(s, type) ||
+                     !bijective(source, count_of(s, y));
+        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == y;
+        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = y;
+    }
+}
+
 void goals_open(Search *s) {
-    s->moves_data = has_views(s);
+    const bool one = has_one_operator(s);
+    s->moves_data = one || has_views(s);
+    if (one && s->g.nout == 1) put_types_behind(s, value_type_id(s->w, s->g.out[0]));
     for (int k = 0, n = s->nterm; k < n && s->moves_data; k++) put_views(s, s->term[k]);
     if (s->g.nout == 1) {
         TypeId type = value_type_id(s->w, s->g.out[0]);

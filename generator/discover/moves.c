@@ -9,7 +9,7 @@
 
 /* So many signatures cost as much as an evaluation. */
 enum { TYPED_STEP = 16 };
-enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
+enum { BLOCK = 2, CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
 typedef struct Choices {
     int n;
     Attr v[CHOICES];
@@ -35,6 +35,11 @@ static const Poly *numbers(Search *s, int n, const int v[]) {
     Poly *p = ARENA_NEW(s->w->scratch, Poly, n);
     for (int k = 0; k < n; k++) p[k] = poly_int(s->w, v[k]);
     return p;
+}
+
+/* Sizes of blocks. */
+static void choose_blocks(Search *s, Choices *c) {
+    choose_list(c, 1, numbers(s, 1, (int[]){BLOCK}));
 }
 
 static void choose_axes(Search *s, Choices *c, bool list, int rank) {
@@ -84,6 +89,7 @@ static void choose(Search *s, const AttrDef *def, const Type *x, Choices *c) {
     case A_INT:
     case A_INTS:
         if (def->axes) choose_axes(s, c, def->kind == A_INTS, rank);
+        else if (def->kind == A_INT && !usual) choose_blocks(s, c);
         else if (def->kind == A_INTS && !usual) {
             if (rank <= PERMUTED) choose_permutations(s, c, rank, 0, p);
             choose_sizes(s, c);
@@ -122,6 +128,22 @@ static void try_tuple(Tuples *t, const Attr attr[]) {
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }
 
+/* The same with one list that counts from 1 on (strides, dilations) times the size of a block. */
+static void try_blocks(Tuples *t, const Attr attr[]) {
+    World *w = t->s->w;
+    Attr other[ATTRS_MAX];
+    for (int k = 0; k < attrs_count(t->op->attrs); k++) {
+        const AttrDef *def = &t->op->attrs[k];
+        const PolyList old = attr[k].ints;
+        if (def->kind != A_INTS || !def->init || strcmp(def->init, "1")) continue;
+        memcpy(other, attr, sizeof other);
+        Poly *v = ARENA_NEW(w->scratch, Poly, old.n);
+        for (int j = 0; j < old.n; j++) v[j] = poly_scale(w, old.v[j], BLOCK);
+        other[k].ints = (PolyList){old.n, v};
+        try_tuple(t, other);
+    }
+}
+
 static void combine(Tuples *t, Attr attr[], int k) {
     if (t->tried >= TUPLES) return;
     if (k == attrs_count(t->op->attrs)) {
@@ -144,6 +166,7 @@ void each_signature(Search *s, const Op *op, int nin, const TypeId in[], SigFoun
         if (n.op != op) continue;
         sig_attr(s->w, n.sig, attr);
         try_tuple(&t, attr);
+        try_blocks(&t, attr);
     }
     t.of = ARENA_NEW(s->w->scratch, Choices, attrs_count(op->attrs));
     for (int k = 0; k < attrs_count(op->attrs); k++)

@@ -100,7 +100,9 @@ enum {
     OP_ANY_TYPE = 16,  /* takes inputs of unknown rank */
     OP_BY_DATA = 32,   /* its reference kernel is run rather than a loop over its definition: data
                           decide what it reads, or its elements share work */
-    OP_PASSES = 64     /* each element of its first result is one of input 0, perhaps converted */
+    OP_PASSES = 64,    /* each element of its first result is one of input 0, perhaps converted */
+    OP_ON_CONSTANTS = 128 /* stands in rules only, on what depends on constants alone: the file has
+                             what it computes */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -32,7 +33,18 @@ ANSWERED = {
     "row": [],
     "batchnorm": ["--worse", "3", "--depth", "0"],
     "shifted": ["--depth", "0"],
+    "block": ["--depth", "0", "--worse", "3"],
 }
+# A target that takes a second for each convolution without strides.
+COSTLY = """import sys, onnx
+for line in sys.stdin:
+    if line.strip():
+        nodes = onnx.load(line.strip()).graph.node
+        plain = [n for n in nodes if n.op_type == "Conv" and b"strides" not in n.SerializeToString()]
+        print(1 + len(plain), line.strip())
+    else:
+        print(flush=True)
+"""
 FALSE = ["dropped"]  # what looks like an answer and is none
 
 
@@ -100,6 +112,9 @@ def test_answers_are_the_expected_graphs(tmp_path):
         r"to\n  %1 = add %k[23] %k[23]\n  %2 = matmul %x1 %1\n", answered(tmp_path, "parallel")
     )
     assert "to\n  %1 = hardswish %x1\n" in answered(tmp_path, "hardswish")
+    block = answered(tmp_path, "block", *ANSWERED["block"]).split("to\n")[1]
+    assert re.search(r"%1 = select %k2 matrix=.* shape=\[2, 2, k, b, c \+ 1, g \+ 1\]\n", block)
+    assert "strides=[2, 2] pads=[d, h, e, i]" in block and "depthtospace %3 block=2" in block
     row = answered(tmp_path, "row").split("to\n")[1]
     assert "%1 = slice %x1" in row and "%2 = matmul %1 %k2" in row
 
@@ -231,6 +246,52 @@ def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
         report = json.load(file)
     assert sum(rule["count"] for rule in report["rules"]) == 2
     assert "mul" not in report["operators"] or report["operators"]["mul"]["after"] == 0
+
+
+def one_convolution(path, constant):
+    """A convolution to one channel, its kernel a constant or an input."""
+    kernel = numpy.random.default_rng(4).standard_normal((1, 8, 3, 3)).astype("float32")
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 16, 24])]
+    if not constant:
+        inputs.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, kernel.shape))
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
+        "g",
+        inputs,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 16, 24])],
+        [numpy_helper.from_array(kernel, "w")] if constant else [],
+    )
+    path.write_bytes(
+        helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+        ).SerializeToString()
+    )
+    return path
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant):
+    """`select` has no operator in a file: its rule applies where what it takes is a constant, and
+    only there. A target on which convolutions with strides are fast; both files agree."""
+    proved = tmp_path / "proved.rules"
+    (tmp_path / "block.rules").write_text(
+        answered(tmp_path, "block", *ANSWERED["block"]), encoding="utf-8"
+    )
+    assert run("verify-rules", "-q", tmp_path / "block.rules", "-o", proved).returncode == 0
+    model = one_convolution(tmp_path / "m.onnx", constant)
+    costly = tmp_path / "costly.py"
+    costly.write_text(COSTLY, encoding="utf-8")
+    done = run(
+        *("optimize-model", model, tmp_path / "o.onnx", "--rules", proved, "--allow", "drops"),
+        *("--measure-with", f"{sys.executable} {costly}", "--report", tmp_path / "o.json"),
+        *("--cost-db", tmp_path / "costs.sqlite", "--check-with", "onnxruntime"),
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(read(tmp_path / "o.json"))
+    assert report["changed"] == constant and report["check"]["done"] == constant
+    if constant:
+        operators = [node.op_type for node in onnx.load(tmp_path / "o.onnx").graph.node]
+        assert operators == ["Conv", "DepthToSpace"]
 
 
 def test_optimize_model_uses_the_discovered_rules():

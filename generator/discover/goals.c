@@ -137,10 +137,32 @@ static void put_types_behind(Search *s, TypeId type) {
     }
 }
 
+/* What a view of the question, made of other sizes on the axes that it leaves, would make the
+   result of. */
+static void put_types_before(Search *s, TypeId goal) {
+    for (int k = 0; k < s->live.n; k++) {
+        const Node n = node_get(s->w, s->live.v[k]);
+        if (n.nin != 1 || value_is_constant(s, n.out) || !sig_source(s, n.sig)) continue;
+        const Dims x = value_type(s->w, n.in[0])->dim, y = value_type(s->w, n.out)->dim;
+        Type t = *type_get(s->w, goal);
+        bool fits = x.n == y.n && t.dim.n == y.n, other = false;
+        for (int d = 0; d < y.n && fits; d++) {
+            if (x.v[d] == y.v[d]) continue;
+            fits = t.dim.v[d] == y.v[d], other = true;
+            t.dim.v[d] = x.v[d];
+        }
+        const TypeId before = fits && other ? type_intern(s->w, &t) : 0;
+        bool known = !before;
+        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == before;
+        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = before;
+    }
+}
+
 void goals_open(Search *s) {
     const bool one = has_one_operator(s);
     s->moves_data = one || has_views(s);
     if (one && s->g.nout == 1) put_types_behind(s, value_type_id(s->w, s->g.out[0]));
+    for (int k = 0; k < s->g.nout; k++) put_types_before(s, value_type_id(s->w, s->g.out[k]));
     for (int k = 0, n = s->nterm; k < n && s->moves_data; k++) put_views(s, s->term[k]);
     if (s->g.nout == 1) {
         TypeId type = value_type_id(s->w, s->g.out[0]);

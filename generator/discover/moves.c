@@ -144,6 +144,22 @@ static void try_blocks(Tuples *t, const Attr attr[]) {
     }
 }
 
+/* The same with other sizes where the operator is told those of its result. */
+static void try_sizes(Tuples *t, const Attr attr[]) {
+    Search *s = t->s;
+    Attr other[ATTRS_MAX];
+    for (int k = 0; k < attrs_count(t->op->attrs); k++) {
+        const AttrDef *def = &t->op->attrs[k];
+        if (def->kind != A_INTS || def->init || def->axes || t->nin != 1) continue;
+        memcpy(other, attr, sizeof other);
+        for (int j = 0; j < s->ntype; j++) {
+            const Type *y = type_get(s->w, s->type[j]);
+            other[k].ints = (PolyList){y->dim.n, y->dim.v};
+            if (y->dim.n == attr[k].ints.n) try_tuple(t, other);
+        }
+    }
+}
+
 static void combine(Tuples *t, Attr attr[], int k) {
     if (t->tried >= TUPLES) return;
     if (k == attrs_count(t->op->attrs)) {
@@ -167,6 +183,7 @@ void each_signature(Search *s, const Op *op, int nin, const TypeId in[], SigFoun
         sig_attr(s->w, n.sig, attr);
         try_tuple(&t, attr);
         try_blocks(&t, attr);
+        try_sizes(&t, attr);
     }
     t.of = ARENA_NEW(s->w->scratch, Choices, attrs_count(op->attrs));
     for (int k = 0; k < attrs_count(op->attrs); k++)

@@ -102,6 +102,23 @@ static bool fit_rest(Fitted *f, int axis, int free) {
     return false;
 }
 
+/* A number that is an input's size, or one less than it, is taken for that. */
+static Poly offset_of(Search *s, int64_t number) {
+    int64_t size;
+    for (int less = 0; less < 2 && number; less++)
+        for (int k = 0; k < s->g.nin; k++) {
+            const Dims x = value_type(s->w, s->g.in[k])->dim;
+            for (int d = 0; d < x.n; d++) {
+                if (!poly_is_symbol(s->w, x.v[d]) || !poly_eval(s->w, x.v[d], s->small, &size))
+                    continue;
+                const Poly p = poly_sub(s->w, x.v[d], poly_int(s->w, less));
+                if (number == size - less) return p;
+                if (number == less - size) return poly_scale(s->w, p, -1);
+            }
+        }
+    return poly_int(s->w, number);
+}
+
 static Value written(Search *s, const Fitted *f, Value x, const Dims *parts, const Type *type) {
     const AttrDef *defs = op_select.attrs;
     Attr attr[ATTRS_MAX] = {0};
@@ -109,7 +126,7 @@ static Value written(Search *s, const Fitted *f, Value x, const Dims *parts, con
     Poly *matrix = ARENA_NEW(s->a, Poly, f->from * f->rank),
          *offset = ARENA_NEW(s->a, Poly, f->from);
     for (int k = 0; k < f->from; k++) {
-        offset[k] = poly_int(s->w, f->offset[k]);
+        offset[k] = offset_of(s, f->offset[k]);
         for (int j = 0; j < f->rank; j++) matrix[k * f->rank + j] = poly_int(s->w, f->matrix[k][j]);
     }
     attr[attrs_find(defs, "matrix")].ints = (PolyList){f->from * f->rank, matrix};

@@ -231,6 +231,24 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
     all->v[all->n++] = (Answer){arena_string(s->keep, t.data, t.size), s->price / cost, how, depth};
 }
 
+static bool has_signature(Search *s, NodeList live, Sig sig) {
+    for (int k = 0; k < live.n; k++)
+        if (node_get(s->w, live.v[k]).sig == sig) return true;
+    return false;
+}
+
+/* The answer does all that the question does, and more. */
+static bool adds_only(Search *s, const Value out[]) {
+    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
+    const NodeList live = graph_live(s->w, s->l->arena, &y);
+    for (int k = 0; k < s->live.n; k++) {
+        const Node n = node_get(s->w, s->live.v[k]);
+        if (input_name(s->w, n.out) || value_is_constant(s, n.out)) continue;
+        if (!has_signature(s, live, n.sig)) return false;
+    }
+    return true;
+}
+
 void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) {
     Value *out = ARENA_NEW(s->a, Value, 2 * s->g.nout);
     memcpy(out, s->g.out, (size_t)s->g.nout * sizeof *out);
@@ -240,6 +258,10 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     s->stats->equations++;
     if (cost > s->best * GAIN) return;
     ArenaMark mark = arena_mark(s->l->arena);
+    if (cost >= s->price * GAIN && adds_only(s, out + s->g.nout)) {
+        arena_reset(s->l->arena, mark);
+        return;
+    }
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
         keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth);

@@ -200,9 +200,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
     return true;
 }
 
-void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
-    ARENA_APPEND(a, set->v, set->n, *rule);
-}
+void rules_add(RuleSet *set, Arena *a, const Rule *rule) { ARENA_APPEND(a, set->v, set->n, *rule); }
 
 static bool rule_parse(RuleReader *r, RuleSet *set) {
     char name[128];

@@ -93,10 +93,12 @@ typedef struct IsomerOptions {
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
     int keep_best;         /* not 0: then only the search ends, and its best so far is the result */
-    double discover;       /* seconds, before the search: rules are looked for that the model's most
-                              expensive parts ask for, proved, and added to rules_out; 0: none are */
-    const char *rules_out; /* the user's own rules: a file, which need not exist; NULL: one in the
-                              user's data folder, whose rules are used like the library's */
+    /* Seconds, before the search: rules are looked for that the model's most expensive parts ask
+       for, proved, and added to rules_out; 0: none are. */
+    double discover;
+    /* The user's own rules: a file, which need not exist; NULL: one in the user's data folder, whose
+       rules are used like the library's. */
+    const char *rules_out;
     /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);
     void *user;

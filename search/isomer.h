@@ -92,12 +92,12 @@ typedef struct IsomerOptions {
                      from what the machine can do on the target, which must be "onnxruntime" */
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
-    int keep_best;         /* not 0: then only the search ends, and its best so far is the result */
+    int keep_best; /* not 0: then only the search ends, and its best so far is the result */
     /* Seconds, before the search: rules are looked for that the model's most expensive parts ask
        for, proved, and added to rules_out; 0: none are. */
     double discover;
-    /* The user's own rules: a file, which need not exist; NULL: one in the user's data folder, whose
-       rules are used like the library's. */
+    /* The user's own rules: a file, which need not exist; NULL: one in the user's data folder,
+       whose rules are used like the library's. */
     const char *rules_out;
     /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);

@@ -32,6 +32,7 @@ from onnx_tools import ROOT, one_line
 
 WORK = os.path.join(BUILD, "atlas")
 ALTERNATIVE = 1.2  # a ratio that counts as one
+PATIENCE = 40  # seconds for a case
 
 
 class Entry:
@@ -111,10 +112,22 @@ def answer(entries, options):
         allowed=(0, 1),
     )
     run(
-        *("compare-rules", "part", stem + ".verdicts", "-q", "--basis", stem + ".proved"),
+        *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "--out", stem + ".proved"),
         *("--rest", stem + ".unproved"),
     )
     return stem + ".proved", load(stem + ".json")
+
+
+def own_rules(entry, texts):
+    """A file of the rules that answer its own question."""
+    if not os.path.exists(entry.path("m.questions")):
+        return entry.path("none.rules")
+    with open(entry.path("m.questions"), encoding="utf-8") as file:
+        asked = set(re.findall(r"^question (\S+)", file.read(), re.M))
+    mine = [text for name, (_, text) in texts.items() if name.split("-")[1] in asked]
+    with open(entry.path("own.rules"), "w", encoding="utf-8") as file:
+        file.write("\n\n".join(mine) + "\n")
+    return entry.path("own.rules")
 
 
 def timed(entry, rules, options):
@@ -122,16 +135,20 @@ def timed(entry, rules, options):
     report = entry.path(options.target + ".json")
     if not os.path.exists(report):
         measure = ["--measure-with", options.target] if options.target != "isomer" else []
-        done = subprocess.run(
+        words = (
             [os.path.join(BUILD, "optimize-model"), entry.model, "--dry-run", "-q", *measure]
-            + ["--rules-out", rules, "--allow", "drops", "--effort", options.effort]
+            + ["--rules-out", own_rules(entry, rules), "--allow", "drops"]
+            + ["--effort", options.effort]
             + ["--report", report]
-            + ["--cost-db", os.path.join(WORK, "costs.sqlite"), *entry.feed()],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
+            + ["--cost-db", os.path.join(WORK, "costs.sqlite"), *entry.feed()]
         )
+        try:
+            done = subprocess.run(
+                words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
+            )
+        except subprocess.TimeoutExpired:
+            entry.refused = f"the search took longer than {PATIENCE} s"
+            return None
         if done.returncode:
             entry.refused = done.stderr.strip()
             return None
@@ -245,12 +262,12 @@ def main():
         entry.make()
     start = time.monotonic()
     rules, made = answer(entries, options)
-    own, rows, refused = set(rule_texts(rules)), [], []
+    own, rows, refused = rule_texts(rules), [], []
     for entry in in_turn(entries):
         late = time.monotonic() - start > options.time
         if late and not os.path.exists(entry.path(options.target + ".json")):
             entry.refused = entry.refused or "the time was over"
-        report = None if entry.refused else timed(entry, rules, options)
+        report = None if entry.refused else timed(entry, own, options)
         if not report:
             refused.append(f"- Not run: {entry.case.op}, {entry.case.name}: {entry.refused}")
             continue

@@ -260,7 +260,7 @@ def parse():
     parser.add_argument("--operators", type=int, default=3)
     parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--worse", type=float, default=1)
+    parser.add_argument("--worse", type=float, default=2)
     parser.add_argument("--time", type=float, default=3600)
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
     parser.add_argument("--jobs", type=int, default=2)

@@ -73,7 +73,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     if (r->error->kind != E_NONE || run_cancelled(r)) return false;
     CommandLine w = {.arena = r->arena};
     const char *const words[] = {program,        d->model,      "--operators=3", "--depth=1",
-                                 "--steps=1500", "--worse=1.3", "--jobs",        d->jobs};
+                                 "--steps=1500", "--worse=2", "--jobs",        d->jobs};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
     words_add_shapes(&w, &r->inputs);
     if (profile) words_add(&w, "--profile"), words_add(&w, profile);

@@ -211,11 +211,12 @@ static bool needs_hold(Search *s, LitList needs, Sizes sizes) {
     return true;
 }
 
-/* Every value has elements, and all together not too many. */
+/* Every value has elements, all together not too many, and none takes too much work. */
 static bool sizes_fit(Search *s, int64_t *total) {
     *total = 0;
     for (int k = 0; k < s->live.n; k++) {
         Node n = node_get(s->w, s->live.v[k]);
+        if (n.op->define && sig_flops(s->w, n.sig, s->small) > WORK_MOST) return false;
         for (Value v = n.out; v < n.out + (Value)n.nout; v++) {
             int count = count_of(s, value_type_id(s->w, v));
             if (count < 0) return false;
@@ -232,6 +233,18 @@ static int64_t surplus(Search *s) {
     for (int k = 0; k < s->g.nin; k++)
         if (value_is_constant(s, s->g.in[k])) n += count_of(s, value_type_id(s->w, s->g.in[k]));
     return n > EASY ? (n - EASY) / 4 : 0;
+}
+
+/* How much more work the question's own nodes are than leaves room for answers that do more. */
+static int64_t labour(Search *s) {
+    enum { EASY = WORK_MOST / 8, EACH = WORK_MOST / 40 };
+    double work = 0;
+    for (int k = 0; k < s->live.n; k++) {
+        const Node n = node_get(s->w, s->live.v[k]);
+        const double own = n.op->define ? sig_flops(s->w, n.sig, s->small) : 0;
+        work += own > 0 ? own : 0;
+    }
+    return work > EASY ? (int64_t)(work - EASY) / EACH : 0;
 }
 
 /* Axes of data that are of one place now and of several where the question was asked. */
@@ -270,7 +283,7 @@ static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t re
             }
         }
         if (total < SIZE_LEAST) unlike = 0;
-        unlike -= surplus(s) + degenerate(s);
+        unlike -= surplus(s) + degenerate(s) + labour(s);
         if (unlike <= score) continue;
         score = unlike;
         for (int k = 0; k < n; k++) best[k] = v[symbol[k]];

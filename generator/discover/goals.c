@@ -265,7 +265,8 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
         keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth);
-        if (cost < s->best) s->best = cost;
+        const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
+        if (bound < s->best) s->best = bound;
     } else {
         s->stats->untrue++;
     }

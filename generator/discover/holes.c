@@ -478,7 +478,9 @@ static void try_terms(Search *s, const Goal *g, const Layers *layers, const Foun
     for (int k = 0; k < layers->n; k++) {
         Sum x = {0};
         x.v = add_layer(s, &x, &layers->v[k], t->v);
-        if (x.v) try_with_constants(s, &x, g, depth);
+        /* An operator with two unknowns adds one of them itself. */
+        if (x.v && x.nhole > 1) try_sum(s, &x, g, depth);
+        else if (x.v) try_with_constants(s, &x, g, depth);
     }
 }
 

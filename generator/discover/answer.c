@@ -73,6 +73,7 @@ static void grow(Search *s, int depth) {
 static void search_run(Search *s) {
     goals_open(s);
     if (!s->ngoal) return;
+    terms_written_out(s);
     constants_grow(s);
     for (int depth = 0; depth <= s->o->depth; depth++) {
         s->left = s->o->steps;

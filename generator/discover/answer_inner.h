@@ -15,6 +15,7 @@ enum {
     SEARCH_TYPES = 24,
     SEARCH_CONSTANTS = 1200,
     SEARCH_GOALS = 60,
+    SEARCH_KEPT = 8,
     SEARCH_UNKNOWNS = 480
 };
 typedef struct Found {
@@ -77,7 +78,10 @@ typedef struct Search {
     int rank, completed; /* the most axes of a constant of the question; terms that were completed
                             by constants already */
     int64_t left;        /* evaluations */
-    double price, best;  /* of the question; what an answer must cost less than */
+    int nkept;           /* answers, by the nodes that they need, and what they cost */
+    NodeList kept[SEARCH_KEPT];
+    double kept_cost[SEARCH_KEPT];
+    double price, best; /* of the question; what an answer must cost less than */
 } Search;
 
 /* ---- bank.c: values and terms */
@@ -124,6 +128,8 @@ void goal_met(Search *, const Goal *, Value, const char *how, int depth);
 /* Terms that equal goals, or do so together with another term. */
 void goals_look(Search *, int depth);
 
+/* ---- written_out.c: the question's composites and pointwise nodes as other operators */
+void terms_written_out(Search *);
 /* ---- holes.c: constants solved for */
 void holes_look(Search *, int depth);
 /* ---- constants.c: terms over constants, and those that have a given value */

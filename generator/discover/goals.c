@@ -237,16 +237,31 @@ static bool has_signature(Search *s, NodeList live, Sig sig) {
     return false;
 }
 
-/* The answer does all that the question does, and more. */
-static bool adds_only(Search *s, const Value out[]) {
-    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
-    const NodeList live = graph_live(s->w, s->l->arena, &y);
-    for (int k = 0; k < s->live.n; k++) {
-        const Node n = node_get(s->w, s->live.v[k]);
+/* It does all that these nodes do, and more. */
+static bool includes(Search *s, NodeList live, NodeList of) {
+    for (int k = 0; k < of.n; k++) {
+        const Node n = node_get(s->w, of.v[k]);
         if (input_name(s->w, n.out) || value_is_constant(s, n.out)) continue;
         if (!has_signature(s, live, n.sig)) return false;
     }
     return true;
+}
+
+/* It costs no less than the question, or an answer that is known, and only adds to it. */
+static bool adds_only(Search *s, const Value out[], double cost) {
+    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
+    const NodeList live = graph_live(s->w, s->a, &y);
+    if (cost >= s->price * GAIN && includes(s, live, s->live)) return true;
+    for (int k = 0; k < s->nkept; k++)
+        if (cost >= s->kept_cost[k] * GAIN && includes(s, live, s->kept[k])) return true;
+    return false;
+}
+
+static void remember(Search *s, const Value out[], double cost) {
+    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
+    if (s->nkept == SEARCH_KEPT) return;
+    s->kept[s->nkept] = graph_live(s->w, s->a, &y);
+    s->kept_cost[s->nkept++] = cost;
 }
 
 void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) {
@@ -258,13 +273,14 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     s->stats->equations++;
     if (cost > s->best * GAIN) return;
     ArenaMark mark = arena_mark(s->l->arena);
-    if (cost >= s->price * GAIN && adds_only(s, out + s->g.nout)) {
+    if (adds_only(s, out + s->g.nout, cost)) {
         arena_reset(s->l->arena, mark);
         return;
     }
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
         keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth);
+        remember(s, out + s->g.nout, cost);
         const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
         if (bound < s->best) s->best = bound;
     } else {

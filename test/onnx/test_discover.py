@@ -34,6 +34,8 @@ ANSWERED = {
     "batchnorm": ["--worse", "3", "--depth", "0"],
     "shifted": ["--depth", "0"],
     "block": ["--depth", "0", "--worse", "3"],
+    "pointwise": ["--depth", "0", "--worse", "6"],
+    "norm": ["--depth", "0", "--worse", "6"],
 }
 # A target that takes a second for each convolution without strides.
 COSTLY = """import sys, onnx
@@ -113,6 +115,9 @@ def test_answers_are_the_expected_graphs(tmp_path):
     block = answered(tmp_path, "block", *ANSWERED["block"]).split("to\n")[1]
     assert re.search(r"%1 = select %k2 matrix=.* shape=\[2, 2, k, b, c \+ 1, g \+ 1\]\n", block)
     assert "strides=[2, 2] pads=[d, h, e, i]" in block and "depthtospace %3 block=2" in block
+    out = answered(tmp_path, "pointwise", *ANSWERED["pointwise"]).split("to\n")[1]
+    assert re.findall(r"= (\w+)", out) == ["fill", "max", "exp", "fill", "add", "min", "add"]
+    assert "= sqrt %" in answered(tmp_path, "norm", *ANSWERED["norm"])
     head = answered(tmp_path, "segformer", *ANSWERED["segformer"]).split("to\n")[1]
     assert re.search(r"%5 = add %3 %4\n  %6 = resize %5 .*\n  out %6\n", head)
     row = answered(tmp_path, "row").split("to\n")[1]

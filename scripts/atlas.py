@@ -215,7 +215,8 @@ def lines_of(rows, made, own):
         "Written by `make atlas TARGET=onnxruntime` (`scripts/atlas.py`): each row is a model of"
         " one node, timed on one thread in ONNX Runtime as it is and as the fastest equal graph"
         " that the rules give: those of the library, those that were discovered before, and those"
-        " that answer the node's own question (asked here). Brackets: constants. The roofline is the least time"
+        " that answer the node's own question (asked here). Brackets: constants. The roofline is the"
+        " least time"
         " of the operator's arithmetic and data on this machine. A ratio of 1 means that nothing"
         " gained 3 %. Rules that are off unless `--allow drops` is given, because they read what is"
         " then multiplied by 0, count here.",

@@ -72,7 +72,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     const char *profile = write_profile(d);
     if (r->error->kind != E_NONE || run_cancelled(r)) return false;
     CommandLine w = {.arena = r->arena};
-    const char *const words[] = {program,        d->model,      "--operators=3", "--depth=1",
+    const char *const words[] = {program,        d->model,    "--operators=3", "--depth=1",
                                  "--steps=1500", "--worse=2", "--jobs",        d->jobs};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
     words_add_shapes(&w, &r->inputs);

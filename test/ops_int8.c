@@ -125,7 +125,8 @@ static void sum_gemm(Work *w) {
     }
 }
 
-/* ---- epilogues: relu(sum * view 3 + view 4), quantized, perhaps after view 5 was added */
+/* ---- epilogues: relu(sum * view 3 + view 4), quantized, perhaps after view 5 was added; some
+   channels have a scale of 0, of which no bias of the sum makes view 4 */
 static const float SCALE = 0.037f, ZERO = 7;
 static void add_code(Work *w, Scalar c) { w->code[w->step.ncode++] = c; }
 static void make_ending(Work *w, Ending ending, int axis) {
@@ -138,7 +139,8 @@ static void make_ending(Work *w, Ending ending, int axis) {
         w->view[i] = w->view[0], w->view[i].slot = i;
         for (int a = 0; a < w->view[0].rank && i < 5; a++) w->view[i].stride[a] = a == axis;
         for (int64_t j = 0; j < ROOM; j++)
-            w->data[i].floats[j] = i == 3 ? 0.001f * (float)(1 + j % 5) : 0.1f * (float)(j % 7 - 3);
+            w->data[i].floats[j] =
+                i == 3 ? 0.001f * (float)((j + 1) % 5) : 0.1f * (float)(j % 7 - 3);
     }
     w->step.nview = ending == RESIDUAL ? 6 : 5;
     add_code(w, (Scalar){.op = C_ACC});

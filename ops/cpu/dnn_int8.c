@@ -99,8 +99,10 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
                      end = f.ends && scaled ? e.scale : 1;
         scale[c] = (float)(k / end);
         f.bias[c] = k != 0 ? (float)((double)split->shift[c] / k) : 0;
-        if (!isfinite(f.bias[c]) || (k == 0 && split->shift[c] != 0)) f.bias = NULL;
-        if (!f.bias) return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
+        if (!isfinite(f.bias[c]) || (k == 0 && split->shift[c] != 0)) { /* no bias is that */
+            *rest = *whole;
+            return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
+        }
     }
     f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis;
     if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)e.zero;

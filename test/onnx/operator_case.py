@@ -33,13 +33,8 @@ class Op:
     def __init__(self, line):
         head, inputs = line.split("|")
         _, self.name, tier, flags = head.split()
-        self.algebraic, self.flags, self.inputs, self.attrs, self.onnx = (
-            tier == "a",
-            int(flags),
-            inputs.split(),
-            {},
-            [],
-        )
+        self.algebraic, self.flags, self.inputs = tier == "a", int(flags), inputs.split()
+        self.attrs, self.onnx, self.domains = {}, [], []  # domains: of the entries of onnx
 
 
 def table():
@@ -54,9 +49,9 @@ def table():
             ops[-1].attrs[head.split()[1]] = (head.split()[2], init.strip(), draw.split())
         else:
             head, items = line.split("|", 1)
-            ops[-1].onnx.append(
-                (head.split()[1], int(head.split()[2]), int(head.split()[3]), items.split())
-            )
+            _, name, since, until, domain = head.split()
+            ops[-1].onnx.append((name, int(since), int(until), items.split()))
+            ops[-1].domains.append(domain)
     return {op.name: op for op in ops}
 
 

@@ -262,6 +262,25 @@ def resize(case):
     }
 
 
+def select(case):
+    """ONNX has no such operator: place by place."""
+    x, rank = case.tensor(2, 3), 1 + case.below(3)
+    sizes = [int(case.draw("shape")) for _ in range(rank)]
+    matrix = np.array([[int(case.draw("matrix")) for _ in sizes] for _ in x.shape])
+    offsets = np.array([int(case.draw("offsets")) for _ in x.shape])
+    case.attrs = {
+        "matrix": matrix.ravel().tolist(),
+        "offsets": offsets.tolist(),
+        "shape": sizes,
+    }
+    y = np.zeros(sizes, x.dtype)
+    for place in np.ndindex(*sizes):
+        at = matrix @ np.array(place) + offsets
+        if (at >= 0).all() and (at < x.shape).all():
+            y[place] = x[tuple(at)]
+    case.inputs, case.expected = [x], [y]
+
+
 def shape(case):
     case.attrs = {n: int(case.draw(n)) for n in ("start", "end")}
     case.inputs, case.type, case.onnx_attrs = [case.tensor(2, 3, 4)], "Shape", dict(case.attrs)

@@ -58,7 +58,9 @@ def plain(value):
 
 def spellings():
     for op in OPS.values():
-        for name, since, until, items in op.onnx:
+        for (name, since, until, items), domain in zip(op.onnx, op.domains):
+            if domain != "-":
+                continue  # it has other schemas
             for version in range(max(since, OLDEST), (until or NEWEST) + 1):
                 yield op, name, version, items
 

@@ -226,7 +226,8 @@ static int print_table(void) {
             printf("attr %s %s %d | %s | %s\n", d->name, kinds[d->kind], d->fill,
                    d->init ? d->init : "", d->draw ? d->draw : "");
         for (const OnnxMap *m = op->onnx; m && m->type; m++)
-            printf("onnx %s %d %d | %s\n", m->type, m->since, m->until, m->attrs);
+            printf("onnx %s %d %d %s | %s\n", m->type, m->since, m->until,
+                   *m->domain ? m->domain : "-", m->attrs);
     }
     return 0;
 }

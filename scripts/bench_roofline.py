@@ -5,7 +5,7 @@ Each model is profiled step by step (run-model --profile) on one thread, by the 
 cost file chooses. A step's roofline is the larger of its arithmetic at the greatest rate and of its
 data, read and written once, at the bandwidth of the smallest memory that holds them. Listed are the
 steps that take more than 1 % of a model's time and run below 10 % of their roofline, by operator.
-Models: the public ones of scripts/models.tsv and those of the table ISOMER_ZOO, or of the tables
+Models: the public ones of scripts/models.tsv and those of the tables ISOMER_ZOO, or of the tables
 named. With words, only models whose names contain one of them are run, and nothing is written.
 """
 
@@ -13,7 +13,7 @@ import argparse, collections, datetime, os, re, sys
 from bench import WORK, call
 from bench_runtimes import BUILD, processor, public, tables
 from markdown_page import page, table
-from onnx_tools import ROOT, one_line
+from onnx_tools import ROOT, one_line, zoo_tables
 
 PAGE = os.path.join(ROOT, "test/bench/ROOFLINE.md")
 # number ms share GFLOP rate MB roofline operator node kind
@@ -112,7 +112,7 @@ def main():
     options = parser.parse_args()
     os.makedirs(WORK, exist_ok=True)
     groups = [("Public models", public())] if not options.table else []
-    zoo = options.table or [path for path in [os.environ.get("ISOMER_ZOO")] if path]
+    zoo = options.table or zoo_tables()
     groups += [("Models of the zoo", tables([path])) for path in zoo]
     machine = call([os.path.join(BUILD, "run-model"), "--machine"])[2].strip()
     lines = [

@@ -148,6 +148,11 @@ def model_table():
         return [row for row in rows if row["name"].endswith(".onnx")]
 
 
+def zoo_tables():
+    """The tables of models that the environment names."""
+    return [path for path in os.environ.get("ISOMER_ZOO", "").split(":") if path]
+
+
 def prepared(row, folder):
     """The file of a model of the table: fetched; in `folder` with random weights if it has none."""
     scripts = os.path.join(ROOT, "scripts")

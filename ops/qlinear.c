@@ -57,12 +57,13 @@ const Op op_qlinearleakyrelu = {"qlinearleakyrelu",    ONE,       "y",
                                 leakyrelu_attrs,       shape_one, .expand = expand_leakyrelu,
                                 .onnx = onnx_leakyrelu};
 
-/* opset:since13: the node says by which version of Softmax it was made; up to 12 it meant something
-   else. */
+/* opset:since13: the node says by which version of Softmax it was made. Up to 12 all axes from one
+   on were taken together, which for the last one is what it means now. */
 static bool read_opset(Call *c, OnnxRead *r, int attr) {
-    (void)c, (void)attr;
-    return r->integer(r, "opset", 0) >= 13 ||
-           r->refuse(r, "it was made of a Softmax before opset 13");
+    (void)attr;
+    const int64_t axis = r->integer(r, "axis", -1);
+    return r->integer(r, "opset", 0) >= 13 || axis == -1 || axis == c->in[0]->dim.n - 1 ||
+           r->refuse(r, "it was made of a Softmax before opset 13, not over the last axis");
 }
 static bool write_opset(Call *c, OnnxWrite *w, int attr) {
     (void)c, (void)attr;

@@ -1,12 +1,13 @@
 """Times whole models on the built-in runtime, ONNX Runtime and, where installed, OpenVINO; writes
 the table test/bench/RUNTIMES.md.
 
-Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the tables
-ISOMER_ZOO, colons between, or of the tables named: lines of name, path and the options that describe
-the feed, tabs between. Every runtime gets the original file, as many threads as said, denormals
-flushed, float32 inference; ours chooses its algorithms by a cost file, which the first run fills.
-Rounds of all runtimes take turns and the least time of each counts: on a shared machine noise only
-adds. With words, only models whose names contain one of them are run, and nothing is written.
+Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the
+tables ISOMER_ZOO, colons between, or of the tables named: lines of name, path and the options that
+describe the feed, tabs between. Every runtime gets the original file, as many threads as said,
+denormals flushed, float32 inference; ours chooses its algorithms by a cost file, which the first
+run fills. Rounds of all runtimes take turns and the least time of each counts: on a shared machine
+noise only adds. With words, only models whose names contain one of them are run, and nothing is
+written.
 """
 
 import argparse, csv, datetime, math, os, platform, re, shlex, sys, time

@@ -75,6 +75,7 @@ def test_of_two_tensors(tmp_path, op, dtype, shapes):
         ("QLinearLeakyRelu", (60,), 0.05, {}),
         ("QLinearSoftmax", (2, 3, 4, 5), 1 / 256, {"axis": 2, "opset": 13}),
         ("QLinearSoftmax", (6, 10), 1 / 256, {"axis": -1, "opset": 17}),
+        ("QLinearSoftmax", (2, 6, 10), 1 / 256, {"axis": 2, "opset": 9}),
         ("QLinearGlobalAveragePool", (2, 30, 4, 5), 0.0411, {"channels_last": 0}),
     ],
 )

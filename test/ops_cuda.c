@@ -4,6 +4,7 @@
    block in both orders; what is wrong on purpose in a text must be noticed; and every failure of
    the driver is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in
    is. */
+#include "ops/backend/view.h"
 #include "test/shared/step_cases.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -199,6 +200,23 @@ static void failures_to_run_are_errors(void **state) {
     host->forget(k);
     host->close(d);
 }
+/* It has no algorithm for 8-bit integers with a zero point: it must not take them for others. */
+static void zero_points_are_refused(void **state) {
+    (void)state;
+    Device *d = open_good();
+    View v[] = {view_dense(0, DT_INT32, 2, (const int64_t[]){4, 6}),
+                view_dense(1, DT_UINT8, 2, (const int64_t[]){4, 8}),
+                view_dense(2, DT_INT8, 2, (const int64_t[]){8, 6})};
+    const int64_t zero = 3, conv[] = {1, 1, 0, 0, 1, 3};
+    const Step product = {.kind = S_GEMM, .nview = 3, .nparam = 1, .view = v, .param = &zero};
+    assert_int_equal(host->choices(d, &product), 0);
+    v[0] = view_dense(0, DT_INT32, 3, (const int64_t[]){1, 6, 9});
+    v[1] = view_dense(1, DT_UINT8, 3, (const int64_t[]){1, 8, 9});
+    v[2] = view_dense(2, DT_INT8, 3, (const int64_t[]){6, 8, 1});
+    const Step window = {.kind = S_CONV, .nview = 3, .nparam = 6, .view = v, .param = conv};
+    assert_int_equal(host->choices(d, &window), 0);
+    host->close(d);
+}
 static void equal_constants_are_held_once(void **state) {
     (void)state;
     Device *d = open_good();
@@ -362,6 +380,7 @@ int main(void) {
         cmocka_unit_test(failures_to_open_are_said),
         cmocka_unit_test(missing_libraries_are_said),
         cmocka_unit_test(failures_to_run_are_errors),
+        cmocka_unit_test(zero_points_are_refused),
         cmocka_unit_test(equal_constants_are_held_once),
         cmocka_unit_test(kernels_are_kept),
         cmocka_unit_test(fill_agrees),

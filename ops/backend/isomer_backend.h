@@ -59,7 +59,7 @@
 enum {
     STEP_RANK = 8,
     STEP_SPATIAL = 3 /* axes of a window */,
-    BACKEND_ABI = 3,
+    BACKEND_ABI = 4,
     BACKEND_THREADS = 64 /* more are refused */
 };
 
@@ -172,6 +172,13 @@ typedef struct Step {
     const Scalar *code;
     const char *op; /* S_OP only: the operator's name */
 } Step;
+
+/* Not 0: it multiplies 8-bit integers, and its last parameter is the zero point of view 1. A back
+   end that has no algorithm for that must not take it for a step of other numbers. */
+static inline int step_has_zero(const Step *s) {
+    return s->kind == S_GEMM ? s->nparam == 1
+                             : s->kind == S_CONV && s->nparam == 2 + 4 * (s->view[1].rank - 2);
+}
 
 /* Loop programs. A program has loop variables 0..nvar-1 (the output's axes first, then the
    variables of sums and maxima), registers LOOP_VARS.. (integers computed from those that the index

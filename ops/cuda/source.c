@@ -12,7 +12,7 @@ static bool types_fit(const Step *s) {
     return s->nview >= 1 && s->nview <= VIEWS_MOST && s->view[0].rank >= 0;
 }
 int source_variants(const Step *s) {
-    if (!types_fit(s)) return 0;
+    if (!types_fit(s) || step_has_zero(s)) return 0;
     switch (s->kind) {
     case S_EWISE:
     case S_COPY:

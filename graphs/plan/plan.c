@@ -344,7 +344,7 @@ static bool prepare_values(Lowering *l) {
     l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
     l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
-    l->read = ARENA_NEW(l->b.arena, bool, l->nrow + 1);
+    l->read = ARENA_NEW(l->scratch, bool, l->nrow + 1);
     for (int k = l->graph->nout; k-- > 0;) {
         const int row = l->index[resolve_value(l, l->graph->out[k])];
         l->output[row] = k + 1, l->read[row] = true;
@@ -366,7 +366,6 @@ static bool plan_all(Lowering *l) {
     plan_once(&l->b);
     plan_split_constants(&l->b);
     charge(&l->b);
-    plan_once(&l->b);
     plan_place(&l->b);
     return true;
 }

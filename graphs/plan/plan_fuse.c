@@ -132,7 +132,7 @@ static bool step_same_in_floats(const Step *s) {
 
 /* Sums of 8-bit integers, stored as they are, which floats read as they read the accumulator. */
 static bool plain_sums(const Step *s) {
-    return step_is_int8(s) && s->ncode == 0 && s->view[0].dtype == DT_INT32;
+    return step_has_zero(s) && s->ncode == 0 && s->view[0].dtype == DT_INT32;
 }
 /* Whether what made stores must be converted to its type where reader's program goes on in this
    arithmetic. */
@@ -167,8 +167,7 @@ static int program_view(Program *p, const View *v, int fixed) {
     return p->nview - 1;
 }
 
-/* The view is one number that is known, everywhere, and that a double holds. */
-static bool number_read(const Plan *p, const View *v, double *k) {
+bool plan_number(const Plan *p, const View *v, double *k) {
     const void *data = v->slot >= 0 ? p->slot[v->slot].data : NULL;
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] != 1 && v->stride[a]) return false;
@@ -192,7 +191,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
         bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
-        if (v && !is_acc && !p->views && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
+        if (v && !is_acc && !p->views && plan_number(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
         else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
         else scalar_renumber(&c, number);
         last = number[k] = is_acc ? acc : program_add(p, c);
@@ -258,7 +257,7 @@ static bool join_epilogue_with(Fuse *f, const Step *made, Step *reader, bool vie
 /* A view of floats may be what makes the program one of floats. */
 static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     return join_epilogue_with(f, made, reader, false) ||
-           (step_is_int8(made) && join_epilogue_with(f, made, reader, true));
+           (step_has_zero(made) && join_epilogue_with(f, made, reader, true));
 }
 
 /* Numbers become parts of an element-wise step's program, of which one operand stays. */

@@ -17,8 +17,8 @@ typedef struct PlanBuild {
 /* Products of what was just dequantized become products of 8-bit integers where the device has an
    algorithm for them. Before plan_fuse. */
 void plan_int8(PlanBuild *);
-/* The step multiplies 8-bit integers: an accumulator of int32. */
-bool step_is_int8(const Step *);
+/* The view is one number that is known, everywhere, and that a double holds. */
+bool plan_number(const Plan *, const View *, double *k);
 /* A new slot; returns its number. */
 int plan_slot(PlanBuild *, Slot);
 /* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
@@ -28,7 +28,7 @@ void plan_fuse(PlanBuild *);
    plan_fuse. */
 void plan_collapse(PlanBuild *);
 /* Parts of element-wise programs that read constants alone, the same along some axis, become steps
-   of their own. Behind plan_once, which must be called again. */
+   of their own, that are done once. Behind plan_once. */
 void plan_split_constants(PlanBuild *);
 /* Marks the steps that read constants only. */
 void plan_once(PlanBuild *);

@@ -66,13 +66,6 @@ static int varying_axis(const View *v) {
 static double number_at(const Int8 *f, const View *v, int64_t at) {
     return element_real((DType)v->dtype, known_data(f, v), v->offset + at);
 }
-/* One number for all of x. */
-static bool known_number(const Int8 *f, const View *v, double *k) {
-    if (!known_data(f, v) || varying_axis(v) != -1) return false;
-    *k = number_at(f, v, 0);
-    return isfinite(*k);
-}
-
 /* The weights' numbers by channel: axis `channel` of w, which lies in y as axis `at` (-1: one
    number for all). */
 static bool axis_fits(const View *w, int channel, const View *y, int at) {
@@ -178,8 +171,9 @@ static bool candidate_new(const Int8 *f, const Step *s, Candidate *c) {
         !dequantized_from(f, &s->view[2], &c->w, &v[2]) || (!conv && !constant_matrix(&v[2])))
         return false;
     c->from = varying_axis(&c->w.scale);
-    if (!known_number(f, &c->x.scale, &c->x_scale) || !known_data(f, &c->w.scale) ||
-        (c->x.zero.slot >= 0 && !known_number(f, &c->x.zero, &c->x_zero)) ||
+    if (!plan_number(f->b->plan, &c->x.scale, &c->x_scale) || !isfinite(c->x_scale) ||
+        !known_data(f, &c->w.scale) ||
+        (c->x.zero.slot >= 0 && !plan_number(f->b->plan, &c->x.zero, &c->x_zero)) ||
         !axis_fits(&s->view[2], conv ? 0 : last, &c->w.y, c->from))
         return false;
     v[2].dtype = DT_INT8, v[2].offset = s->view[2].offset - c->w.y.offset;

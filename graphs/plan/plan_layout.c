@@ -63,7 +63,7 @@ static void want_layout(const Plan *p, Image *images, const View *v) {
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        if (s->kind == S_CONV && (s->view[1].dtype == DT_FLOAT || step_is_int8(s)))
+        if (s->kind == S_CONV && (s->view[1].dtype == DT_FLOAT || step_has_zero(s)))
             want_layout(p, images, &s->view[0]), want_layout(p, images, &s->view[1]);
     }
     for (int k = 0; k < p->nstep; k++) {

@@ -67,11 +67,17 @@ static bool can_collapse(const Plan *p, int k, const bool once[]) {
         }
     return true;
 }
+static bool names_slot(const Step *s, int slot) {
+    for (int j = 0; j < s->nview; j++)
+        if (s->view[j].slot == slot) return true;
+    return false;
+}
 static void collapse_step(PlanBuild *b, int k, const bool once[]) {
     Plan *p = b->plan;
     const View y = p->step[k].step.view[0], few = collapsed(&y, once);
     for (int i = k; i < p->nstep; i++) {
         Step *s = &p->step[i].step;
+        if (!names_slot(s, y.slot)) continue;
         View *v = arena_copy(b->arena, s->view, (size_t)s->nview * sizeof *v);
         for (int j = 0; j < s->nview; j++) {
             for (int a = 0; i == k && a < v[j].rank; a++)
@@ -252,7 +258,7 @@ void plan_split_constants(PlanBuild *b) {
                           : 0;
         ARENA_GROW(b->arena, p->step, b->room_steps, p->nstep + n + 1);
         for (int i = 0; i < n; i++)
-            p->step[p->nstep++] = (PlanStep){.step = parts[i], .node = whole.node};
+            p->step[p->nstep++] = (PlanStep){.step = parts[i], .node = whole.node, .once = true};
         p->step[p->nstep++] = whole;
     }
 }

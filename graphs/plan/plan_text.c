@@ -51,11 +51,6 @@ static double distinct(const View *v) {
 }
 
 /* An operator's step tells in its first parameter. */
-bool step_is_int8(const Step *s) {
-    if (s->kind != S_GEMM && s->kind != S_CONV) return false;
-    return s->nparam == (s->kind == S_CONV ? 2 + 4 * (s->view[1].rank - 2) : 1);
-}
-
 int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; }
 
 /* ---- cost */

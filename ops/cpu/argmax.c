@@ -9,7 +9,7 @@ typedef struct ArgMax {
     View y, x;
     Nest nest;         /* y, x without the axis; along its last axis the places of a group */
     int64_t n, groups; /* groups along the last axis */
-    int axis, size, parts;
+    int axis, parts;
     size_t values, best, where, each; /* in the scratch: of part 0, and bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*merge)(void *best, int32_t *where, const void *x, int32_t at, int64_t n, bool last,
@@ -93,8 +93,7 @@ static void run_argmax_part(void *job, int k) {
 }
 static int argmax_run(const Kernel *k, void *const slot[], void *work) {
     ArgRun run = {k->self, slot, work};
-    if (run.m->parts > 1) team_run(k->device->team, run.m->parts, run_argmax_part, &run);
-    else run_argmax_part(&run, 0);
+    team_run(k->device->team, run.m->parts, run_argmax_part, &run);
     return 0;
 }
 
@@ -125,11 +124,11 @@ bool argmax_build(Build *b, int choice, Kernel *k) {
     nest_with_axis(&m->nest);
     m->groups = (m->nest.dim[m->nest.rank - 1] + LANES - 1) / LANES;
     const Class class = view_class(&m->x, 1);
-    m->size = dtype_size(class_dtype(class));
+    const int size = dtype_size(class_dtype(class));
     m->load = b->device->simd->load[class][m->x.dtype];
     m->merge = merges[class], m->line = lines[class];
-    m->values = build_bytes(b, (size_t)((m->n > LANES ? m->n : LANES) * m->size));
-    m->best = build_bytes(b, (size_t)(LANES * m->size));
+    m->values = build_bytes(b, (size_t)((m->n > LANES ? m->n : LANES) * size));
+    m->best = build_bytes(b, (size_t)(LANES * size));
     m->where = build_bytes(b, LANES * sizeof(int32_t));
     m->each = b->workspace - m->values;
     const int64_t all = m->nest.count / m->nest.dim[m->nest.rank - 1] * m->groups;

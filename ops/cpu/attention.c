@@ -163,8 +163,7 @@ static int attention_run(const Kernel *k, void *const slot[], void *work) {
     AttentionRun run = {a, slot, work, k->device->simd};
     if (!lengths_fit(&run)) return -1;
     for (int j = 0; j < a->ncopy; j++) copy_run(a->copy[j], slot, work);
-    if (a->parts > 1) team_run(k->device->team, a->parts, run_heads, &run);
-    else run_heads(&run, 0);
+    team_run(k->device->team, a->parts, run_heads, &run);
     return 0;
 }
 

@@ -303,7 +303,8 @@ static bool blas_build(Build *b, int choice, Kernel *k) {
 }
 
 /* Of one rank, and [.., m, n], [.., m, k], [.., k, n]. */
-static bool sizes_fit(const View *y, const View *a, const View *b) {
+bool gemm_fits(const Step *s) {
+    const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
     const int c = y->rank - 1;
     if (c < 1 || a->rank != c + 1 || b->rank != c + 1) return false;
     for (int i = 0; i < c - 1; i++)
@@ -311,14 +312,12 @@ static bool sizes_fit(const View *y, const View *a, const View *b) {
     return a->dim[c - 1] == y->dim[c - 1] && b->dim[c] == y->dim[c] && a->dim[c] == b->dim[c - 1];
 }
 static bool gemm_possible(const Device *d, const Step *s) {
-    if (!sizes_fit(&s->view[0], &s->view[1], &s->view[2])) return false;
+    if (!gemm_fits(s)) return false;
     for (int i = 0; i < 3; i++)
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
 static int gemm_choices(const Device *d, const Step *s) {
-    if (step_int8(s))
-        return sizes_fit(&s->view[0], &s->view[1], &s->view[2]) ? int8_choices(d, s) : 0;
     return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
 }
 /* Cut along the batch, or the rows, or the columns. */
@@ -332,7 +331,6 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
 /* oneDNN's algorithm first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
-    if (step_int8(b->step)) return int8_build(b, choice, k);
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
     if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
         if (split_gemm(b, dnn_gemm_build, true, k)) return true;

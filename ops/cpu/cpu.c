@@ -172,8 +172,11 @@ static bool well_formed(const Step *s) {
         [S_COPY] = 2, [S_SOFTMAX] = 2, [S_SAMPLE] = 2};
     return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
 }
+static const Maker *maker_of(const Step *s) {
+    return step_has_zero(s) ? &int8_maker : makers[s->kind];
+}
 static int cpu_choices(Device *d, const Step *s) {
-    return well_formed(s) ? makers[s->kind]->choices(d, s) : 0;
+    return well_formed(s) ? maker_of(s)->choices(d, s) : 0;
 }
 
 static int run_nothing(const Kernel *k, void *const slot[], void *work) {
@@ -181,7 +184,7 @@ static int run_nothing(const Kernel *k, void *const slot[], void *work) {
 }
 
 static bool kernel_build(Build *b, int choice, Kernel *k) {
-    const Maker *maker = makers[b->step->kind];
+    const Maker *maker = maker_of(b->step);
     if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0)
         return maker->rows ? split_rows(b, maker->build, choice, k) : maker->build(b, choice, k);
     k->run = run_nothing;

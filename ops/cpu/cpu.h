@@ -206,6 +206,9 @@ typedef struct Requantize {
     float k[6];
 } Requantize;
 bool requantize_match(const Scalar code[], int ncode, int i, Requantize *);
+/* Its first half: value i as round(x / k[0]) + k[1] of value x; k[0] is 1 without a division. *r
+   is {0} before. */
+bool quantize_match(const Scalar code[], int i, Requantize *r);
 
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
@@ -219,12 +222,11 @@ typedef struct Maker {
     bool rows; /* split_rows cuts its steps; else it does so itself */
 } Maker;
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
-    copy_maker, softmax_maker, sample_maker, loop_maker, op_maker;
-
-/* ---- int8.c: convolutions and products of 8-bit integers (isomer_backend.h) */
-bool step_int8(const Step *);
-int int8_choices(const Device *, const Step *);
-Make int8_build;
+    copy_maker, softmax_maker, sample_maker, loop_maker, op_maker,
+    int8_maker; /* of the steps that have a zero point */
+/* Whether the sizes and parameters of the step go together. */
+bool conv_fits(const Step *);
+bool gemm_fits(const Step *);
 
 /* ---- team.c */
 /* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
@@ -232,7 +234,7 @@ Team *team_new(int threads, char *why, size_t n);
 void team_free(Team *);
 typedef void TeamPart(void *user, int part);
 /* part(user, k) once for each k below n, by any thread; back when all is done. By one thread at a
-   time. */
+   time. One part is the caller's; then there need be no team. */
 void team_run(Team *, int n, TeamPart *, void *user);
 
 /* ---- split.c */
@@ -295,7 +297,7 @@ bool dnn_conv_build(Build *, DnnAlgorithm, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);
 bool dnn_pool_build(Build *, int choice, Kernel *);
 int dnn_gemm_choices(const Device *, const Step *);
-/* Whether oneDNN has an exact and fast algorithm for a step of 8-bit integers (step_int8). */
+/* Whether oneDNN has an exact and fast algorithm for a step that has a zero point. */
 bool dnn_int8_possible(const Device *, const Step *);
 bool dnn_int8_build(Build *, Kernel *);
 bool dnn_gemm_build(Build *, int choice, Kernel *);

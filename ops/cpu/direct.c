@@ -134,9 +134,9 @@ static bool spatial(const Step *s) {
     return s->view[1].rank >= 3 && s->view[1].rank <= 2 + STEP_SPATIAL &&
            s->view[0].rank == s->view[1].rank;
 }
-static bool conv_possible(const Step *s) {
+bool conv_fits(const Step *s) {
     const int n = s->view[1].rank - 2;
-    return spatial(s) && s->view[2].rank == 2 + n && s->nparam == 1 + 4 * n + step_int8(s) &&
+    return spatial(s) && s->view[2].rank == 2 + n && s->nparam == 1 + 4 * n + step_has_zero(s) &&
            s->param[0] > 0 && s->view[0].dim[0] == s->view[1].dim[0] &&
            s->view[0].dim[1] == s->view[2].dim[0] && s->view[0].dim[1] % s->param[0] == 0 &&
            s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] &&
@@ -256,8 +256,7 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
 static int conv_choices(const Device *d, const Step *s) {
     enum { SMALL = 1 << 16 };
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
-    if (!conv_possible(s)) return 0;
-    if (step_int8(s)) return int8_choices(d, s);
+    if (!conv_fits(s)) return 0;
     const int n = conv_algorithms(d, s, algorithm);
     const int64_t each = view_count(&s->view[2]) / (s->view[2].dim[0] ? s->view[2].dim[0] : 1);
     return n > 1 && view_count(&s->view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
@@ -266,7 +265,6 @@ static int conv_choices(const Device *d, const Step *s) {
 static bool conv_build(Build *b, int choice, Kernel *k) {
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
     const size_t before = b->workspace;
-    if (step_int8(b->step)) return int8_build(b, choice, k);
     const Step *whole = b->step, busy = trimmed(b->arena, whole), small = squeezed(b->arena, &busy);
     const int n = conv_algorithms(b->device, whole, algorithm);
     b->step = &small;

@@ -325,6 +325,13 @@ Chain *chain_typed(Build *b, Kernel *k, bool fused, int dtype, TailShape shape, 
 Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
     return chain_typed(b, k, fused, DT_FLOAT, shape, y);
 }
+bool chain_finish(Build *b, Kernel *k, Input *x, Input *w, Input *bias, const Input *y) {
+    enum { WEIGHTS = 1 << 2 };
+    Chain *c = k->self;
+    const bool ok = !is_reference(c->pd) && chain_link(b, c, x, w, bias, y);
+    if (ok && w && w->packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
+}
 bool chain_end(Build *b, Kernel *k, bool ok) {
     Chain *c = k->self;
     b->passing = false;

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { WEIGHTS = 1 << 2 };
-
 static int32_t step_zero(const Step *s) { return (int32_t)s->param[s->nparam - 1]; }
 static int channel_axis(const Step *s) { return s->kind == S_CONV ? 1 : s->view[0].rank - 1; }
 
@@ -18,33 +16,17 @@ static bool adds_four_products(void) {
            (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
 }
 
-/* ---- the end of an epilogue that quantizes: round(x / scale) + zero, stored as 8 bits; without
-   the division where affine.c took it in */
-typedef struct Ending {
-    int x; /* the value that is quantized */
-    double scale, zero;
-} Ending;
-static const Scalar *value_of(const Step *s, int i, int op) {
-    return s->code[i].op == op ? &s->code[i] : NULL;
-}
-/* The number that x is where it is none: of signed types, the least. */
+/* ---- the end of an epilogue that quantizes the result to 8 bits */
+/* The number that x is where it is none: of signed types, the least. Sums are numbers. */
 static int skip_nan_guard(const Step *s, int i) {
-    const Scalar *w = value_of(s, i, C_WHERE);
-    return w && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;
+    const Scalar *w = &s->code[i];
+    return w->op == C_WHERE && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;
 }
-static bool match_ending(const Step *s, Ending *e) {
+static bool match_ending(const Step *s, Requantize *r) {
     if (dtype_size(s->view[0].dtype) != 1 || s->ncode < 2) return false;
-    int i = skip_nan_guard(s, s->ncode - 1);
-    const Scalar *sum = value_of(s, i, C_ADD);
-    *e = (Ending){.zero = 0};
-    if (sum && s->code[sum->b].op == C_CONST) e->zero = s->code[sum->b].k, i = sum->a;
-    const Scalar *round = value_of(s, i, C_ROUND),
-                 *ratio = round ? value_of(s, round->a, C_DIV) : NULL;
-    if (!round) return false;
-    e->scale = 1, e->x = round->a;
-    if (ratio && s->code[ratio->b].op == C_CONST) e->scale = s->code[ratio->b].k, e->x = ratio->a;
-    return e->scale > 0 && isfinite((float)(1 / e->scale)) && rint(e->zero) == e->zero &&
-           fabs(e->zero) < 256;
+    *r = (Requantize){.ninside = 0};
+    return quantize_match(s->code, skip_nan_guard(s, s->ncode - 1), r) && r->k[0] > 0 &&
+           isfinite(1 / r->k[0]) && fabsf(r->k[1]) < 256;
 }
 
 /* ---- what oneDNN does after the sums */
@@ -79,9 +61,9 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     }
     rest->code = split->code, rest->ncode = split->ncode;
     Step inner = *rest;
-    Ending e = {.scale = 1};
-    f.ends = match_ending(rest, &e);
-    if (f.ends) inner.ncode = e.x + 1;
+    Requantize end = {.ninside = 0}; /* its numbers: the scale, the zero point */
+    f.ends = match_ending(rest, &end);
+    if (f.ends) inner.ncode = end.x + 1;
     f.fused = fused_match(b, &inner, axis);
     if (f.fused.bias) f.fused.whole = false;
     f.ends &= f.fused.whole;
@@ -90,14 +72,14 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
         f.ends && f.fused.nact <= 1 && (f.fused.nact == 0 || f.fused.act[0].kind == ACT_RELU);
     if (f.ends && !scaled) {
         if (f.fused.nact == 2) f.ends = f.fused.whole = false;
-        else f.fused.act[f.fused.nact++] = (Act){ACT_LINE, (float)(1 / e.scale), 0};
+        else f.fused.act[f.fused.nact++] = (Act){ACT_LINE, (float)(1 / (double)end.k[0]), 0};
     }
     float *scale = ARENA_NEW(b->arena, float, n);
     f.bias = ARENA_NEW(b->arena, float, n);
     for (int64_t c = 0; c < n; c++) {
         const double k = split->scale ? (double)split->scale[c] : 1,
-                     end = f.ends && scaled ? e.scale : 1;
-        scale[c] = (float)(k / end);
+                     step = f.ends && scaled ? (double)end.k[0] : 1;
+        scale[c] = (float)(k / step);
         f.bias[c] = k != 0 ? (float)((double)split->shift[c] / k) : 0;
         if (!isfinite(f.bias[c]) || (k == 0 && split->shift[c] != 0)) { /* no bias is that */
             *rest = *whole;
@@ -105,7 +87,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
         }
     }
     f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis;
-    if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)e.zero;
+    if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)end.k[1];
     return f;
 }
 static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
@@ -141,10 +123,7 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
         c->pd = describe_conv(c->dnn->engine, dnnl_convolution_direct, x_md, w_md,
                               f->bias ? bias.md : NULL, y_md, &at, attr);
     dnnl_primitive_attr_destroy(attr);
-    const bool ok =
-        c->pd && !is_reference(c->pd) && chain_link(b, c, &x, &w, f->bias ? &bias : NULL, &y);
-    if (ok && w.packed) k->packed = WEIGHTS;
-    return chain_end(b, k, ok);
+    return chain_finish(b, k, &x, &w, f->bias ? &bias : NULL, &y);
 }
 
 /* ---- matrix product */
@@ -173,10 +152,7 @@ static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
     if (attr && w_md)
         c->pd = describe_gemm(c->dnn->engine, x.md, w_md, f->bias ? bias.md : NULL, y.md, attr);
     dnnl_primitive_attr_destroy(attr);
-    const bool ok =
-        c->pd && !is_reference(c->pd) && chain_link(b, c, &x, &w, f->bias ? &bias : NULL, &y);
-    if (ok && w.packed) k->packed = WEIGHTS;
-    return chain_end(b, k, ok);
+    return chain_finish(b, k, &x, &w, f->bias ? &bias : NULL, &y);
 }
 
 /* ---- the step */

@@ -4,8 +4,6 @@
 #include "ops/cpu/dnn.h"
 #include <string.h>
 
-enum { WEIGHTS = 1 << 2 };
-
 /* What oneDNN is used for: 16-bit floats are converted around it. */
 static bool all_float(const Step *s, int n) {
     for (int i = 0; i < n; i++)
@@ -123,10 +121,8 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
                               x_md, w_md, has_bias ? bias.md : NULL, y_md, &at, attr);
     dnnl_primitive_attr_destroy(attr);
     *slow = slow_activation(c->pd, f);
-    const bool ok =
-        !*slow && !is_reference(c->pd) && chain_link(b, c, &x, &w, has_bias ? &bias : NULL, &y);
-    if (ok && w.packed) k->packed = WEIGHTS;
-    return chain_end(b, k, ok);
+    if (*slow) return chain_end(b, k, false);
+    return chain_finish(b, k, &x, &w, has_bias ? &bias : NULL, &y);
 }
 /* The affine part goes into weights that are known; then what is left is fused, or runs
    afterwards. */
@@ -189,7 +185,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     if (attr && x_md && y_md)
         c->pd = describe_pool(c->dnn->engine, pool_kind(s), x_md, y_md, &at, attr);
     dnnl_primitive_attr_destroy(attr);
-    return chain_end(b, k, !is_reference(c->pd) && chain_link(b, c, &x, NULL, NULL, &y));
+    return chain_finish(b, k, &x, NULL, NULL, &y);
 }
 
 /* ---- matrix products */
@@ -223,7 +219,5 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     if (attr && w_md)
         c->pd = describe_gemm(c->dnn->engine, x.md, w_md, added ? added->md : NULL, y.md, attr);
     dnnl_primitive_attr_destroy(attr);
-    const bool ok = !is_reference(c->pd) && chain_link(b, c, &x, &w, added, &y);
-    if (ok && w.packed) k->packed = WEIGHTS;
-    return chain_end(b, k, ok);
+    return chain_finish(b, k, &x, &w, added, &y);
 }

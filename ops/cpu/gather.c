@@ -101,8 +101,7 @@ static int gather_run(const Kernel *k, void *const slot[], void *work) {
         g->times ? reversed(g, slot, work) : chosen_offsets(&g->chosen, slot, work);
     if (!offset) return -1;
     GatherRun run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
-    if (g->parts > 1) team_run(k->device->team, g->parts, run_gather_part, &run);
-    else run_gather_part(&run, 0);
+    team_run(k->device->team, g->parts, run_gather_part, &run);
     return 0;
 }
 

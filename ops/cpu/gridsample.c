@@ -112,8 +112,7 @@ static int gridsample_run(const Kernel *k, void *const slot[], void *work) {
                    (const float *)(const void *)view_at(x, slot, work),
                    (const float *)(const void *)view_at(&s->view[GRID], slot, work),
                    (char *)work + s->at};
-    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
-    else run_part(&run, 0);
+    team_run(k->device->team, s->parts, run_part, &run);
     return 0;
 }
 

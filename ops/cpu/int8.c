@@ -3,20 +3,17 @@
    floats. */
 #include "ops/cpu/cpu.h"
 
-bool step_int8(const Step *s) {
-    if (s->kind != S_CONV && s->kind != S_GEMM) return false;
-    return s->nparam == (s->kind == S_CONV ? 2 + 4 * (s->view[1].rank - 2) : 1) &&
-           (s->view[1].dtype == DT_UINT8 || s->view[1].dtype == DT_INT8) &&
-           s->view[2].dtype == DT_INT8;
-}
-int int8_choices(const Device *d, const Step *s) {
-    return view_count(&s->view[0]) > 0 && view_count(&s->view[2]) > 0 && dnn_int8_possible(d, s);
+static int int8_choices(const Device *d, const Step *s) {
+    const View *v = s->view;
+    return (v[1].dtype == DT_UINT8 || v[1].dtype == DT_INT8) && v[2].dtype == DT_INT8 &&
+           (s->kind == S_CONV ? conv_fits(s) : gemm_fits(s)) && view_count(&v[0]) > 0 &&
+           view_count(&v[2]) > 0 && dnn_int8_possible(d, s);
 }
 
 static bool build_part(Build *b, int choice, Kernel *k) {
     return (void)choice, dnn_int8_build(b, k);
 }
-bool int8_build(Build *b, int choice, Kernel *k) {
+static bool int8_build(Build *b, int choice, Kernel *k) {
     const View *y = &b->step->view[0];
     int first = 0;
     while (first < y->rank - 2 && y->dim[first] == 1) first++;
@@ -25,3 +22,4 @@ bool int8_build(Build *b, int choice, Kernel *k) {
               gemm[] = {{first, first < last - 1 ? 1 : 16, true}, {last, 64, true}};
     return split_build(b, build_part, choice, b->step->kind == S_CONV ? conv : gemm, 2, k);
 }
+const Maker int8_maker = {.choices = int8_choices, .build = int8_build};

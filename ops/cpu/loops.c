@@ -29,8 +29,7 @@ static int loop_step_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
     const Loops *l = k->self;
     Job j = {l, slot};
-    if (l->n == 1) run_loop_part(&j, 0);
-    else team_run(k->device->team, l->n, run_loop_part, &j);
+    team_run(k->device->team, l->n, run_loop_part, &j);
     return 0;
 }
 static void loop_forget(Kernel *k) {

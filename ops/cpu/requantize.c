@@ -37,7 +37,7 @@ static int before_where(const Scalar code[], const Scalar *t, Requantize *r) {
     enter(r, t->a), enter(r, w->a);
     return w->c;
 }
-static bool quantized(const Scalar code[], int i, Requantize *r) {
+bool quantize_match(const Scalar code[], int i, Requantize *r) {
     const Scalar *sum = at(code, i, C_ADD);
     if (sum && constant(code, sum->b, &r->k[1])) enter(r, i), i = sum->a;
     const Scalar *round = at(code, i, C_ROUND), *ratio = round ? at(code, round->a, C_DIV) : NULL;
@@ -81,5 +81,5 @@ bool requantize_match(const Scalar code[], int ncode, int i, Requantize *r) {
     r->k[2] = natural ? 0 : -(float)(1 << (bits - 1));
     r->k[3] = (float)((1 << (natural ? bits : bits - 1)) - 1);
     const int q = before_where(code, t, r);
-    return q >= 0 && quantized(code, q, r) && !read_elsewhere(code, ncode, i, r);
+    return q >= 0 && quantize_match(code, q, r) && !read_elsewhere(code, ncode, i, r);
 }

@@ -109,8 +109,7 @@ static int sample_run(const Kernel *k, void *const slot[], void *work) {
     const Sample *s = k->self;
     SampleRun run = {s, k->device->simd, view_at(&s->y, slot, work), work,
                      operand_at(&s->from, slot, work)};
-    if (s->parts > 1) team_run(k->device->team, s->parts, run_sample_part, &run);
-    else run_sample_part(&run, 0);
+    team_run(k->device->team, s->parts, run_sample_part, &run);
     return 0;
 }
 

@@ -55,8 +55,7 @@ static void run_scan_part(void *job, int k) {
 static int scan_run(const Kernel *k, void *const slot[], void *work) {
     const Cumulated *s = k->self;
     ScanRun run = {s, view_at(&s->y, slot, work), operand_at(&s->from, slot, work)};
-    if (s->parts > 1) team_run(k->device->team, s->parts, run_scan_part, &run);
-    else run_scan_part(&run, 0);
+    team_run(k->device->team, s->parts, run_scan_part, &run);
     return 0;
 }
 

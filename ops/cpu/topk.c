@@ -81,8 +81,7 @@ static void run_topk_part(void *job, int k) {
 }
 static int topk_run(const Kernel *k, void *const slot[], void *work) {
     TopRun run = {k->self, slot, work};
-    if (run.t->parts > 1) team_run(k->device->team, run.t->parts, run_topk_part, &run);
-    else run_topk_part(&run, 0);
+    team_run(k->device->team, run.t->parts, run_topk_part, &run);
     return 0;
 }
 

@@ -13,6 +13,13 @@ View place_view(const View *in, const View *like, int axis) {
         y.stride[k] = k == axis && in->rank == 1 && in->dim[0] > 1 ? in->stride[0] : 0;
     return y;
 }
+/* y = x - zero, one for each place of the axis. */
+static void add_less(StepBuf *b, const View *y, const View *x, const View *zero, int axis) {
+    static const Scalar code[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_SUB, .a = 0, .b = 1}};
+    step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *x, place_view(zero, x, axis)}), 3,
+              code);
+}
 /* All numbers of a view of zero points are this one. NULL or left out: they are 0. */
 static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
     if (!zero || zero->rank < 0) return is == 0;
@@ -75,11 +82,7 @@ bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const in
     if (made.rank >= 0) {
         View w = v[2];
         memcpy(w.dim, made.dim, sizeof w.dim);
-        const View less[] = {made, w, place_view(w_zero, &made, w_axis)};
-        step_code(b, step_add(b, S_EWISE, 3, less), 3,
-                  (const Scalar[]){{.op = C_VIEW, .a = 1},
-                                   {.op = C_VIEW, .a = 2},
-                                   {.op = C_SUB, .a = 0, .b = 1}});
+        add_less(b, &made, &w, w_zero, w_axis);
     }
     if (dynamic) {
         views[3] = place_view(x_zero, &v[0], -1);
@@ -98,12 +101,9 @@ bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const in
     return true;
 }
 bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *out) {
-    static const Scalar code[] = {
-        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_SUB, .a = 0, .b = 1}};
     if (!step_room(b, DT_FLOAT, x->rank, x->dim, out)) return false;
     if (!zero || zero->rank < 0) return step_copy(b, out, x), true;
-    const View v[] = {*out, *x, place_view(zero, x, axis)};
-    step_code(b, step_add(b, S_EWISE, 3, v), 3, code);
+    add_less(b, out, x, zero, axis);
     return true;
 }
 void exact_round(StepBuf *b, Step *s) {

@@ -24,6 +24,7 @@ typedef struct BlobKey {
 void graph_tables_init(World *w) {
     GraphTables *t = ARENA_NEW(w->arena, GraphTables, 1);
     w->graphs = t;
+    t->expansion = ARENA_NEW(w->arena, Expansion, op_count());
     column_init(w, &t->blob, TABLE_BLOB, sizeof(BlobInfo));
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->border, TABLE_NODE, sizeof(uint32_t));

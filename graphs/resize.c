@@ -8,8 +8,20 @@ typedef struct Resize {
     int n;
     const Symbol *from;
     const Poly *to;
-    Value least, *made; /* by value of the old graph, from the least on */
+    NodeList live;
+    Value *made; /* the first value of each of these nodes */
 } Resize;
+
+/* What became of a value of the old graph: of the last node that does not begin behind it. */
+static Value resized_value(const Resize *r, Value v) {
+    int low = 0, high = r->live.n;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (r->live.v[middle] <= v) low = middle;
+        else high = middle;
+    }
+    return r->made[low] + (v - r->live.v[low]);
+}
 
 static Value input_resized(Resize *r, Value v) {
     Type t = *value_type(r->w, v);
@@ -30,32 +42,29 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
         if (attr[k].real)
             attr[k].real = ex_subst(r->w, attr[k].real, r->n, r->from, r->to, NULL, 0);
     }
-    for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? r->made[node->in[k] - r->least] : 0;
+    for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? resized_value(r, node->in[k]) : 0;
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);
 }
 
-static bool resized(Resize *r, NodeId id, Error *e) {
-    Node node = node_get(r->w, id);
+static bool resize_node(Resize *r, int k, Error *e) {
+    Node node = node_get(r->w, r->live.v[k]);
     const char *why = "";
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
     if (!y) return error_set(e, E_INVALID, node.op->name, "does not accept these sizes: %s", why);
-    for (int k = 0; k < node.nout; k++) r->made[node.out - r->least + (Value)k] = y + (Value)k;
+    r->made[k] = y;
     return true;
 }
 
 bool graph_resize(World *w, Arena *a, const Graph *g, int n, const Symbol from[], const Poly to[],
                   Graph *out, Error *e) {
-    NodeList live = graph_live(w, a, g);
-    const Value least = live.n ? live.v[0] : 1;
-    const Node last = live.n ? node_get(w, live.v[live.n - 1]) : (Node){0};
-    Resize r = {w, a, n, from, to, least, NULL};
-    r.made = ARENA_NEW(a, Value, live.n ? last.out + (Value)last.nout - least : 0);
-    for (int k = 0; k < live.n; k++)
-        if (!resized(&r, live.v[k], e)) return false;
+    Resize r = {w, a, n, from, to, graph_live(w, a, g), NULL};
+    r.made = ARENA_NEW(a, Value, r.live.n);
+    for (int k = 0; k < r.live.n; k++)
+        if (!resize_node(&r, k, e)) return false;
     Value *in = ARENA_NEW(a, Value, g->nin), *result = ARENA_NEW(a, Value, g->nout);
     for (int k = 0; k < g->nin; k++) in[k] = input_resized(&r, g->in[k]);
-    for (int k = 0; k < g->nout; k++) result[k] = r.made[g->out[k] - least];
+    for (int k = 0; k < g->nout; k++) result[k] = resized_value(&r, g->out[k]);
     *out = (Graph){g->nin, g->nout, in, result};
     return true;
 }

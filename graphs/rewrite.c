@@ -72,19 +72,19 @@ bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value fro
 
 /* ---- expansion */
 
-void expansions_parse(World *w) {
-    GraphTables *t = graph_tables(w);
-    t->expansion = ARENA_NEW(w->arena, LineList *, op_count());
-    for (int k = 0; k < op_count(); k++) {
-        const Op *op = op_number(k);
-        Error e = {0};
-        if (!op->expand) continue;
-        Scan s = scan_new(op->name, op->expand, strlen(op->expand), &e);
-        t->expansion[k] = ARENA_NEW(w->arena, LineList, 1);
-        bool good = lines_parse(w, w->arena, &s, t->expansion[k]);
-        assert(good);
-        (void)good;
-    }
+/* Op.expand parsed, again where the World was reset since; one that does not parse is a bug. */
+static const LineList *expansion_of(World *w, int op) {
+    Expansion *known = &graph_tables(w)->expansion[op];
+    if (known->resets == 1 + w->resets) return known->lines;
+    Error e = {0};
+    const char *text = op_number(op)->expand;
+    Scan s = scan_new(op_number(op)->name, text, strlen(text), &e);
+    LineList *lines = ARENA_NEW(w->arena, LineList, 1);
+    bool good = lines_parse(w, w->arena, &s, lines);
+    assert(good);
+    (void)good;
+    *known = (Expansion){lines, 1 + w->resets};
+    return lines;
 }
 
 /* The name of input k: "x w b?" -> x, w, b. False: the list is at its end. */
@@ -211,7 +211,7 @@ bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     LineList lines;
     Names names = {.arena = a};
     Value *v;
-    if (!lines_of(w, a, &n, graph_tables(w)->expansion[n.op_index], &lines))
+    if (!lines_of(w, a, &n, expansion_of(w, n.op_index), &lines))
         return error_set(e, E_INVALID, n.op->name, "its expansion has an invalid condition");
     Bindings bound = node_bindings(w, a, &n, &names);
     if (!lines_build(w, a, &lines, &bound, &names, &v, e)) return false;
@@ -231,32 +231,41 @@ static bool expand_node(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) 
     return node_expand(w, a, map_value(map, id), &map->to[id], e);
 }
 
-/* One pass; false in *again when nothing was left to expand. */
-static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again, Error *e) {
-    NodeList live = graph_live(w, a, g);
-    *again = false;
-    for (int k = 0; k < live.n; k++) *again |= is_composite(node_get(w, live.v[k]).op);
+static bool any_composite(World *w, NodeList live) {
+    for (int k = 0; k < live.n; k++)
+        if (is_composite(node_get(w, live.v[k]).op)) return true;
+    return false;
+}
+
+static bool expand_once(World *w, Arena *a, NodeList live, Graph *g, ValueMap *map, Error *e) {
     *map = value_map_new(w, a);
-    for (int k = 0; k < live.n && *again; k++)
+    for (int k = 0; k < live.n; k++)
         if (!expand_node(w, a, live.v[k], map, e)) return false;
     *g = mapped_graph(a, g, map);
     return true;
 }
 
+/* The first map, then the second. */
+static void follow(ValueMap *first, const ValueMap *second) {
+    for (uint32_t v = 1; v < first->n; v++) {
+        Value next = map_value(second, map_value(first, v));
+        if (next != v) first->to[v] = next;
+    }
+}
+
 bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
-    ValueMap all = value_map_new(w, a), step;
+    ValueMap all = {0}, step;
     *out = *g;
-    bool again = true;
-    for (int depth = 0; again; depth++) {
+    for (int depth = 0;; depth++) {
+        const NodeList live = graph_live(w, a, out);
+        if (!any_composite(w, live)) break;
         if (depth == EXPANSION_DEPTH)
             return error_set(e, E_INVALID, "expand",
                              "the expansion of composite operators does not end: they are defined "
                              "by each other");
-        if (!expand_once(w, a, out, &step, &again, e)) return false;
-        for (uint32_t v = 1; v < all.n && again; v++) {
-            Value now = map_value(&all, v), next = map_value(&step, now);
-            if (next != v) all.to[v] = next;
-        }
+        if (!expand_once(w, a, live, out, &step, e)) return false;
+        if (depth) follow(&all, &step);
+        else all = step;
     }
     if (map) *map = all;
     return true;

@@ -15,18 +15,21 @@ typedef struct Elements { /* what shapevalue.c knows of a value */
     PolyList list;        /* v == NULL: not known */
     uint32_t resets;      /* 1 + w->resets when it was computed; 0: never */
 } Elements;
+typedef struct Expansion { /* of a composite operator */
+    LineList *lines;
+    uint32_t resets; /* 1 + w->resets when they were parsed; 0: never */
+} Expansion;
 typedef struct GraphTables {
     Column blob;     /* BlobInfo of each content */
     Column seen;     /* stamp of the last walk that met a node */
     Column border;   /* stamp of the last walk that this value ends */
     Column elements; /* shapevalue.c: Elements of each value */
     uint32_t stamp;
-    LineList **expansion; /* by operator number: Op.expand parsed; NULL: none */
+    Expansion *expansion; /* rewrite.c: by operator number */
 } GraphTables;
 static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
 /* All its values are in least .. past - 1. */
 void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past);
 void graph_tables_init(World *); /* of an empty World */
-void expansions_parse(World *);  /* rewrite.c; one that does not parse is a bug */
 BlobInfo *blob_info(World *, Blob);
 #endif

@@ -1,5 +1,4 @@
-/* world.c -- a World with the tables of operators and of nodes, and the expansions of composites,
-   which the parser of graphs makes. */
+/* world.c -- a World with the tables of operators and of nodes. */
 #include "graphs/world.h"
 #include "graphs/tables.h"
 
@@ -7,6 +6,5 @@ World *graph_world_new(Escape *escape, size_t limit) {
     World *w = world_new(escape, limit);
     world_init_ops(w);
     graph_tables_init(w);
-    expansions_parse(w);
     return w;
 }

@@ -53,10 +53,12 @@ World *__wrap_graph_world_new(Escape *escape, size_t limit) {
 }
 
 static bool same_rules(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+/* A command has no discovered rules, and the built-in runtime none either (no_discovered). */
+static bool same_target(const char *a) { return !strcmp(a, "isomer") || strchr(a, ' '); }
 
 bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
     if (!ready.is_child || w != ready.w || !same_rules(o->rules, ready.rules) ||
-        !same_rules(o->target, "isomer"))
+        !same_target(o->target))
         return __real_library_open(w, a, o, l, e);
     *l = ready.library;
     return library_choose(l, o, e);
@@ -71,6 +73,14 @@ void __wrap_escape_raise(Escape *escape, ErrorKind kind, const char *format, ...
     __real_escape_raise(escape == &ready.escape ? ready.user : escape, kind, "%s", reason);
 }
 
+static bool no_discovered(const RuleSet *set, Error *e) {
+    for (int k = 0; k < set->n; k++)
+        if (strstr(set->v[k].file, "/discovered/"))
+            return error_set(e, E_INVALID, set->v[k].file,
+                             "commands as targets do not have these rules: read them apart");
+    return true;
+}
+
 static bool prepare(void) {
     Error e = {0};
     char reason[256] = "";
@@ -80,7 +90,8 @@ static bool prepare(void) {
     const Backend *cpu = backend_open("cpu", &e); /* and the libraries that it opens */
     if (cpu) device = cpu->open("", reason, sizeof reason);
     if (device) cpu->close(device);
-    if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &options, &ready.library, &e)) {
+    if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &options, &ready.library, &e) &&
+        no_discovered(&ready.library.set, &e)) {
         /* What was freed here need not be watched in every child. */
         if (__sanitizer_purge_allocator) __sanitizer_purge_allocator();
         return true;

@@ -81,7 +81,8 @@ static double kernel_of(const Line *l, double t) {
     return t < 2 ? ((l->a * t - 5 * l->a) * t + 8 * l->a) * t - 4 * l->a : 0;
 }
 /* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally
-   near. */
+   near. What it means that f*n is no whole number was never settled: here as ONNX's node tests have
+   it, but pytorch_half_pixel asks whether y has one place. */
 static double coordinate(const Line *l, int64_t i) {
     float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
           to = (float)l->roi[1];
@@ -91,7 +92,7 @@ static double coordinate(const Line *l, int64_t i) {
     switch (l->coordinate) {
     case ASYMMETRIC: return (double)(x / f);
     case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));
-    case HALF_PYTORCH: return m == 1 ? -0.5 : (double)middle;
+    case HALF_PYTORCH: return l->m == 1 ? 0 : (double)middle;
     case CROP:
         return (double)(from * (n - 1) +
                         (m > 1 ? x * (to - from) * (n - 1) / (m - 1) : (to - from) * (n - 1) / 2));

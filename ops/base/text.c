@@ -40,15 +40,23 @@ void text_bytes(Text *t, const char *bytes, size_t n) {
     t->data[t->size] = 0;
 }
 
+/* Most of what is printed has nothing to format, or fits into the room there is. */
 void text_add(Text *t, const char *format, ...) {
+    if (!strchr(format, '%')) {
+        text_bytes(t, format, strlen(format));
+        return;
+    }
     va_list rest, again;
     va_start(rest, format);
     va_copy(again, rest);
-    int n = vsnprintf(NULL, 0, format, rest);
+    const size_t room = t->data ? t->room - t->size : 0;
+    int n = vsnprintf(room ? t->data + t->size : NULL, room, format, rest);
     va_end(rest);
     size_t length = n > 0 ? (size_t)n : 0;
-    reserve(t, length);
-    vsnprintf(t->data + t->size, length + 1, format, again);
+    if (length >= room) {
+        reserve(t, length);
+        vsnprintf(t->data + t->size, length + 1, format, again);
+    }
     va_end(again);
     t->size += length;
 }

@@ -23,6 +23,7 @@ typedef struct Derivation {
     ValueMap map;       /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
+    bool simplified;     /* what was computed before any rule is to be written even without one */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
                          that it only rounds */
     int nstep, room;
@@ -38,6 +39,7 @@ typedef struct Derivation {
     int nfolded;
     const Value *folded, *constant;
 } Derivation;
+static inline bool derivation_changes(const Derivation *d) { return d->applied || d->simplified; }
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
 /* The rule that made a value; NULL: none did. */
 const char *derivation_tag(void *derivation, Value);

@@ -178,8 +178,7 @@ bool run_finish(const Run *r, Derivation *d, Error *e) {
 }
 
 bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
-    const ModelWrite x = {
-        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    const ModelWrite x = run_file(r, d);
     if (!model_pieces(r->source.model, &x, a, file, e)) return false;
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
     return r->stats.growth <= r->growth ||

@@ -19,8 +19,7 @@ static StringList given_texts(const Run *r) {
 bool run_read_inputs(Run *r) {
     const IsomerTexts shape = r->o->input_shape;
     if (!feed_options(r->arena, given_texts(r), &r->inputs.given, r->error)) return false;
-    const StringList all = feed_shapes(r->arena, &r->inputs.given,
-                                       (StringList){shape.n, (const char **)(uintptr_t)shape.v});
+    const StringList all = feed_shapes(r->arena, &r->inputs.given, run_list(shape));
     r->inputs.options = *r->o;
     r->inputs.options.input_shape = (IsomerTexts){all.n, all.v};
     r->o = &r->inputs.options;

@@ -32,10 +32,12 @@ typedef struct IsomerTexts {
 typedef struct IsomerOptions {
     size_t size; /* sizeof(IsomerOptions), set by isomer_options */
 
-    /* Sizes that the model leaves open, for timing and checking; the result keeps them open. */
+    /* Sizes that the model leaves open, for timing and checking; the result keeps them open unless
+       fix_dims is set. */
     IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
     IsomerTexts dim;         /* "batch=8": of every size of this name; "seq=32,128": the result is
                                 checked and timed at both */
+    int fix_dims;            /* not 0: the result has these numbers for them instead */
 
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */

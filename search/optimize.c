@@ -4,6 +4,7 @@
 #include "search/optimize.h"
 #include "graphs/fold.h"
 #include "graphs/needs.h"
+#include "graphs/sizes.h"
 #include "graphs/world.h"
 #include "search/check_steps.h"
 #include "search/discover.h"
@@ -128,15 +129,10 @@ static bool read_model(Run *r) {
                       &r->source.prefold, r->error);
 }
 
-/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them, which gives
-   another file; it is read from memory into a new World. *inlined: there was one. */
-static bool inline_bodies(Run *r, bool *inlined) {
+/* The file is read from memory from now on, into a new World. */
+static bool read_from_memory(Run *r, const Pieces *file) {
     char path[64];
-    Pieces file;
-    *inlined = (!r->o->rules || strcmp(r->o->rules, "none")) &&
-               model_inline(r->source.model, &r->source.prefold, r->arena, &file);
-    if (!*inlined) return true;
-    int fd = file_in_memory(file.n, file.v);
+    int fd = file_in_memory(file->n, file->v);
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
     if (r->source.memory) cleanup_run(&r->source.cleanup);
@@ -150,6 +146,32 @@ static bool inline_bodies(Run *r, bool *inlined) {
     return true;
 }
 
+/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them. */
+static bool inline_bodies(Run *r, bool *again) {
+    Pieces file;
+    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+             model_inline(r->source.model, &r->source.prefold, r->arena, &file);
+    r->inlined |= *again;
+    return !*again || read_from_memory(r, &file);
+}
+
+/* Sizes that are given get their numbers in the file. */
+static bool fix_sizes(Run *r, bool *again) {
+    const SizeOptions given = {run_list(r->o->input_shape), run_list(r->o->dim)};
+    Pieces file;
+    if (run_size_sets(r) > 1)
+        return error_set(r->error, E_USAGE, "--fix-dims",
+                         "give one value for each size, not a list");
+    if (!given.shapes.n && !given.dims.n)
+        return error_set(r->error, E_USAGE, "--fix-dims",
+                         "no size is given: name those to fix by --dim or --input-shape");
+    if (!run_sizes(r, 0)) return false;
+    r->sizes_fixed = true;
+    *again = model_fix_sizes(r->source.model, size_given, &given, r->arena, &file);
+    if (!*again) run_say(r, "--fix-dims: the model leaves none of these sizes open");
+    return !*again || read_from_memory(r, &file);
+}
+
 /* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
    different rules, and the meaning of later ones is not known: such a model is copied. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
@@ -159,11 +181,13 @@ static bool known_version(const Model *m) {
 }
 
 static bool open_model(Run *r) {
-    bool inlined = true;
-    for (r->source.path = r->in; inlined;) {
+    bool again = true;
+    for (r->source.path = r->in; again;) {
         if (!read_model(r)) return false;
         if (!known_version(r->source.model)) break;
-        if (!inline_bodies(r, &inlined)) return false;
+        const bool fix = r->o->fix_dims && !r->sizes_fixed;
+        if (fix ? !fix_sizes(r, &again) : !inline_bodies(r, &again)) return false;
+        again |= fix;
     }
     r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
     if (!measure_original(r) || !run_sizes(r, 0)) return false;
@@ -210,10 +234,8 @@ static bool write_log(Run *r, Derivation *d) {
 }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
-    ModelWrite x = {.graph = changed ? &d->graph : &r->source.original,
-                    .map = &d->map,
-                    .tag = derivation_tag,
-                    .user = d};
+    ModelWrite x = run_file(r, d);
+    if (!changed) x.graph = &r->source.original, x.known_sizes = false;
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
 }
@@ -258,7 +280,7 @@ static bool check_result(Run *r, Derivation *d) {
 
 static bool finish_result(Run *r, Derivation *d) {
     r->stats.growth = 0;
-    if (!d->applied) return true;
+    if (!derivation_changes(d)) return true;
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
@@ -272,7 +294,7 @@ static void measure_files(Run *r, bool changed) {
 }
 
 static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
-    bool changed = d->applied > 0;
+    bool changed = derivation_changes(d);
     Text table = text_new(r->arena), json = text_new(r->arena);
     measure_files(r, changed);
     run_operators(r, changed ? &d->graph : &r->source.original);
@@ -286,7 +308,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
 /* The texts about the model are made before it is written, so that running out of memory leaves the
    old file as it is. */
 static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
-    bool changed = d->applied > 0;
+    bool changed = derivation_changes(d);
     if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
     if (r->o->external) describe_result(r, d, out);
@@ -331,10 +353,11 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
+    d.simplified = r->sizes_fixed;
     if (!finish_result(r, &d)) return false;
-    /* Where functions or Ifs were inlined (r->source.memory), the file without them is checked even
-       if no rule was applied. */
-    const bool new_file = d.applied || r->source.memory;
+    /* Where the file was changed before the search (r->source.memory), it is checked even if no
+       rule was applied. */
+    const bool new_file = derivation_changes(&d) || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     Views views;

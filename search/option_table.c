@@ -22,6 +22,12 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "The value of a size that the model names, likewise. May be repeated. Of several "
                  "values the search uses the first; with --measure-with onnxruntime the result is "
                  "checked and timed at all of them, and the least gain counts."},
+        {.name = "fix-dims",
+         .kind = OPT_FLAG,
+         .into = &o->library.fix_dims,
+         .is_int = true,
+         .help = "The sizes that --dim and --input-shape give become numbers in the result, which "
+                 "then takes no others. More can be computed beforehand, and more rules apply."},
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,

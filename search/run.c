@@ -57,8 +57,11 @@ static bool is_numbers(const char *s) {
     }
 }
 
+StringList run_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
+
 /* --dim with the internal names of the sizes, and of each list its number `set`. */
 static StringList given_dims(Run *r, int set) {
+    if (r->sizes_fixed) return (StringList){0}; /* they are in the file */
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;
@@ -99,9 +102,8 @@ bool run_sizes(Run *r, int set) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v};
-    if (!sizes_bind(r->w, r->arena, &r->source.original, name, shapes, given_dims(r, set),
-                    &r->source.sizes, NULL, &missing) &&
+    if (!sizes_bind(r->w, r->arena, &r->source.original, name, run_list(r->o->input_shape),
+                    given_dims(r, set), &r->source.sizes, NULL, &missing) &&
         !r->source.sizes.n) {
         *r->error = missing;
         return false;
@@ -123,10 +125,17 @@ void run_keep_original(Run *r, Derivation *d) {
     r->stats.measured_after = r->stats.measured_before;
 }
 
+ModelWrite run_file(const Run *r, const Derivation *d) {
+    return (ModelWrite){.graph = &d->graph,
+                        .map = &d->map,
+                        .tag = derivation_tag,
+                        .user = (void *)(uintptr_t)d,
+                        .known_sizes = r->sizes_fixed};
+}
+
 bool run_writable(Run *r, const Derivation *d) {
     const char *why;
-    ModelWrite x = {
-        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    const ModelWrite x = run_file(r, d);
     if (model_writable(r->source.model, &x, &why)) return true;
     r->stats.check_note = arena_format(
         r->arena, "the original is kept, because the result of the rules cannot be written: %s",

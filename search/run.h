@@ -110,7 +110,9 @@ typedef struct Run {
 
     /* What is opened before the search and stays. */
     RunSource source;
-    int64_t growth; /* bytes that the file may grow by */
+    bool sizes_fixed; /* those of --dim and --input-shape are in the file (--fix-dims) */
+    bool inlined;     /* calls of functions, or Ifs, were replaced by nodes */
+    int64_t growth;   /* bytes that the file may grow by */
     Library library;
     CostDb *db;
     RunInputs inputs;
@@ -135,12 +137,15 @@ char *run_text(Escape *, const Text *);
 bool run_measures(const IsomerOptions *);
 /* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */
 bool run_sizes(Run *, int set);
+StringList run_list(IsomerTexts);               /* the same texts */
 int run_size_sets(const Run *);                 /* the longest list of --dim: sets 0 to n - 1 */
 const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
 /* Nothing gains, or may be written: the derivation is the original again, and so are the times. */
 void run_keep_original(Run *, Derivation *);
+/* The file of a derivation, which stays where it is. */
+ModelWrite run_file(const Run *, const Derivation *);
 /* Whether a finished derivation can be written; false: check_note says why the original is kept. */
 bool run_writable(Run *, const Derivation *);
 #endif

@@ -57,6 +57,7 @@ static char **make_command(Run *r, const char *folder, const char *result) {
     words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
     if (r->o->rtol >= 0)
         words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
+    if (r->sizes_fixed) words_add(&w, "--fixed-sizes");
     words_add_shapes(&w, &r->inputs);
     return words_add_inputs(&w, &r->inputs, folder, draws, r->error) ? w.v : NULL;
 }
@@ -95,9 +96,8 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
 
 bool run_check_with(Run *r, const Derivation *d) {
     char *path;
-    ModelWrite x = {
-        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
-    if (!r->o->check_with || !d->applied) return true;
+    const ModelWrite x = run_file(r, d);
+    if (!r->o->check_with || !derivation_changes(d)) return true;
     RunFolder *folder = run_folder(r->source.model, r->arena, r->error);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);

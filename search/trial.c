@@ -46,10 +46,6 @@ struct Trial {
 
 /* ---- reading both */
 
-static StringList string_list(IsomerTexts t) {
-    return (StringList){t.n, (const char **)(uintptr_t)t.v};
-}
-
 static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const void *user) {
     const OpenValues open = {.size = size, .size_user = user, .beside = c->r->in};
     s->model = model_open_values(c->w, path, &open, c->r->error);
@@ -77,7 +73,7 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
 /* With a number for each size of an input: given by options or guessed. More can be understood than
    with open sizes. */
 static bool open_original(Trial *c) {
-    const SizeOptions given = {string_list(c->r->o->input_shape), string_list(c->r->o->dim)};
+    const SizeOptions given = {run_list(c->r->o->input_shape), run_list(c->r->o->dim)};
     if (!open_side(c, &c->sized, c->r->source.path, size_given, &given)) return false;
     c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
     return open_side(c, &c->side[0], c->r->source.path, size_here, c);

@@ -60,7 +60,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     for (int k = 0; k < r->library.n; k++) fired[k] = d.fired[k] > 0;
     c->applied = d.applied, c->fired = fired;
     if (!*usable) return true;
-    ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
+    const ModelWrite x = run_file(r, &d);
     *usable = run_pieces(r, &d, a, &file, &why);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);

@@ -83,6 +83,8 @@ bool model_allows(const Model *, const char *domain);
 const char *node_place(Model *, const OnnxNode *);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
+/* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
+bool size_is_unnamed(Slice name);
 /* *out = 0: a tensor that cannot be a constant of ours. */
 bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 

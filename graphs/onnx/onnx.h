@@ -45,6 +45,9 @@ void model_release_pages(const Model *);
    branch; all else byte for byte. False: there is nothing to replace. Names that it met are
    numbered: afterwards the model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
+/* The file with numbers for open sizes: `size` is asked for each axis of an input; what it gives
+   stands for every size of that name, in outputs and values too. False: it gave none. */
+bool model_fix_sizes(const Model *, InputSize size, const void *user, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
    read: inputs only. */
 const Graph *model_graph(const Model *);
@@ -79,7 +82,8 @@ typedef struct ModelWrite {
     bool external; /* model_write: initializers of external_threshold bytes and more go into one
                       file beside the model, PATH.data */
     int64_t external_threshold;
-    bool regenerate; /* for tests: every node that is not opaque is written anew, none is copied */
+    bool known_sizes; /* nodes do not take sizes from others where they are numbers */
+    bool regenerate;  /* for tests: every node that is not opaque is written anew, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 /* Removes the copies of external data that model_write made there, the model's own never. */

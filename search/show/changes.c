@@ -89,14 +89,14 @@ static const char *number_tag(void *changes, Value v) {
 
 static bool read_both(Changes *c) {
     Run *r = c->r;
-    const ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}},
-                     made = {
-                         .graph = &c->d->graph, .map = &c->d->map, .tag = number_tag, .user = c};
+    const ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
+    ModelWrite made = run_file(r, c->d);
+    made.tag = number_tag, made.user = c;
     Slice file[2];
     char *bytes;
     if (!model_bytes(r->source.model, &same, c->arena, &bytes, &file[0].n, r->error)) return false;
     file[0].at = file[1].at = (unsigned char *)bytes, file[1].n = file[0].n;
-    if (c->d->applied) {
+    if (derivation_changes(c->d)) {
         if (!model_bytes(r->source.model, &made, c->arena, &bytes, &file[1].n, r->error))
             return false;
         file[1].at = (unsigned char *)bytes;

@@ -132,7 +132,9 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     if (r->stats.discovered.seconds > 0) table_discovered(&r->stats.discovered, t);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (!changed && r->stats.headroom) text_add(t, "%s", r->stats.headroom);
-    if (r->source.memory)
+    if (r->sizes_fixed)
+        text_add(t, "  sizes that were given are numbers in the model now (--fix-dims)\n");
+    if (r->inlined)
         text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
                     "the nodes in them\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,

@@ -7,6 +7,8 @@
    copied node is smaller than what it uses unless that only gives sizes; a cycle through sizes is
    found when ordering, and the copies in it are then given up. */
 #include "graphs/onnx/export/order.h"
+#include "graphs/constants.h"
+#include "graphs/shapevalue.h"
 #include <string.h>
 
 typedef struct Table32 { /* by a Value or a NameId, 0 where nothing was set; grows */
@@ -93,6 +95,17 @@ static bool takes_costly(const OnnxNode *n, const bool *keeps) {
     for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
     return takes;
 }
+/* Nodes of the file compute it, and it is known all the same. */
+static bool known_size(const Assembly *p, NameId id, Value v) {
+    PolyList elements;
+    int64_t n;
+    if (p->m->name[id].source != FROM_NODE || constant_get(p->w, v, NULL, NULL) ||
+        !value_elements(p->w, v, &elements))
+        return false;
+    for (int k = 0; k < elements.n; k++)
+        if (!poly_constant(p->w, elements.v[k], &n)) return false;
+    return true;
+}
 static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
     OnnxNode *n = &p->m->node[i];
     const bool takes = takes_costly(n, keeps);
@@ -103,7 +116,8 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, boo
         const bool live = is_live(p->live, p->nlive, now);
         const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
         gone[id] = !live && is_live(before, p->nlive, p->m->name[id].value);
-        keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]));
+        keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]) ||
+                              (p->x->known_sizes && known_size(p, id, now)));
         p->costly[i] |= takes && live;
     }
 }

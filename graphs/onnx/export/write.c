@@ -38,7 +38,7 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
 static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
 
 static bool is_unchanged(const Model *m, const ModelWrite *x) {
-    if (x->regenerate || x->graph->nout != m->graph.nout) return false;
+    if (x->regenerate || x->known_sizes || x->graph->nout != m->graph.nout) return false;
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
 }
 

@@ -55,8 +55,7 @@ static int64_t size_from_caller(Model *m, const char *input, int axis, const cha
     return n;
 }
 
-/* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
-static bool names_nothing(Slice name) {
+bool size_is_unnamed(Slice name) {
     for (size_t k = 0; k < name.n; k++)
         if (isalpha((unsigned char)name.at[k])) return slice_is(name, "None");
     return true;
@@ -71,7 +70,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
         if (f.number == DIMENSION_DIM_PARAM && wire_want(&w, &f, WIRE_BYTES)) param = f.bytes;
     }
     if (w.failed) return false;
-    if (names_nothing(param)) param.n = 0;
+    if (size_is_unnamed(param)) param.n = 0;
     const char *text = param.n ? slice_text(m->w->arena, param)
                                : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
     if (value < 0 && input && m->open.size)

@@ -1,0 +1,100 @@
+/* fix_sizes.c -- the file with numbers in place of sizes that it leaves open: in the types of the
+   graph's inputs, outputs and values. A size gets the number that the caller gives for an axis of
+   an input, and so does every other of its name. Types in bodies of control flow keep the names,
+   which say nothing that what is around them does not. */
+#include "graphs/onnx/model.h"
+
+typedef struct SizeFixer {
+    const Model *m;
+    Arena *a;
+    InputSize size;
+    const void *user;
+    Intern *name; /* of the sizes that have a number */
+    int64_t *number;
+    int room;
+    bool fixed; /* one was written */
+} SizeFixer;
+
+static Wire walk(const SizeFixer *x, Slice message) {
+    return wire_new(message, x->m->x.bytes.at, x->m->path, NULL);
+}
+
+/* The number of this axis, of an input unless that is NULL; negative: it has one, or gets none. */
+static int64_t number_of(SizeFixer *x, Slice dim, const char *input, int axis) {
+    Wire w = walk(x, dim);
+    Slice name = wire_bytes(w, DIMENSION_DIM_PARAM);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == DIMENSION_DIM_VALUE && (int64_t)f.value >= 0) return -1;
+    if (size_is_unnamed(name)) name.n = 0;
+    uint32_t id = name.n ? intern_find(x->name, name.at, name.n) : 0;
+    if (id) return x->number[id];
+    const int64_t n = input ? x->size(x->user, input, axis, slice_text(x->a, name)) : -1;
+    if (n < 0 || !name.n) return n;
+    id = intern_put(x->name, name.at, name.n);
+    ARENA_GROW(x->a, x->number, x->room, (int)id + 1);
+    return x->number[id] = n;
+}
+
+static void put_dim(SizeFixer *x, const Field *dim, int64_t number, Pieces *out) {
+    Pieces inner = pieces_new(x->a);
+    Text value = text_new(x->a);
+    wire_put_int(&value, DIMENSION_DIM_VALUE, (uint64_t)number);
+    pieces_add(&inner, value.data, value.size);
+    Wire w = walk(x, dim->bytes);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number != DIMENSION_DIM_VALUE && f.number != DIMENSION_DIM_PARAM)
+            pieces_add(&inner, f.whole.at, f.whole.n);
+    wire_put_pieces(out, dim->number, &inner);
+}
+
+/* From a ValueInfoProto to the axes of its tensor; all else as it is. */
+static const uint32_t path[] = {VALUE_INFO_TYPE, TYPE_TENSOR_TYPE, TENSOR_SHAPE, TENSOR_SHAPE_DIM};
+enum { AXES = sizeof path / sizeof *path - 1 };
+static void put_along(SizeFixer *x, Slice message, int depth, const char *input, Pieces *out) {
+    int axis = 0;
+    Wire w = walk(x, message);
+    for (Field f; wire_next(&w, &f);) {
+        const bool inside = f.number == path[depth] && f.kind == WIRE_BYTES;
+        const int64_t n = inside && depth == AXES ? number_of(x, f.bytes, input, axis++) : -1;
+        if (n >= 0) {
+            put_dim(x, &f, n, out);
+            x->fixed = true;
+        } else if (inside && depth < AXES) {
+            Pieces inner = pieces_new(x->a);
+            put_along(x, f.bytes, depth + 1, input, &inner);
+            wire_put_pieces(out, f.number, &inner);
+        } else pieces_add(out, f.whole.at, f.whole.n);
+    }
+}
+static void put_value_info(SizeFixer *x, Slice info, bool input, Pieces *out) {
+    const char *name = slice_text(x->a, wire_bytes(walk(x, info), VALUE_INFO_NAME));
+    put_along(x, info, 0, input ? name : NULL, out);
+}
+
+static void put_graph(SizeFixer *x, Slice graph, Pieces *out) {
+    Wire w = walk(x, graph);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != GRAPH_INPUT && f.number != GRAPH_OUTPUT && f.number != GRAPH_VALUE_INFO) {
+            pieces_add(out, f.whole.at, f.whole.n);
+            continue;
+        }
+        Pieces info = pieces_new(x->a);
+        put_value_info(x, f.bytes, f.number == GRAPH_INPUT, &info);
+        wire_put_pieces(out, f.number, &info);
+    }
+}
+
+bool model_fix_sizes(const Model *m, InputSize size, const void *user, Arena *a, Pieces *file) {
+    SizeFixer x = {.m = m, .a = a, .size = size, .user = user, .name = intern_new(a)};
+    Pieces unused = pieces_new(a), graph = pieces_new(a);
+    for (int k = 0; k < m->x.g.input.n; k++) /* another may name a size that this one gives */
+        put_value_info(&x, m->x.g.input.v[k], true, &unused);
+    put_graph(&x, m->x.graph, &graph);
+    intern_free(x.name);
+    *file = pieces_new(a);
+    Wire w = walk(&x, m->x.bytes);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
+    return x.fixed;
+}

@@ -76,7 +76,9 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 /* How many wholes can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
     const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
-    return run_time_over(s->r, s->limit) ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
+    return run_time_over(s->r, s->limit)  ? 0
+           : left < each * (double)WHOLES ? (int)(left / each)
+                                          : WHOLES;
 }
 
 /* The fastest; among equally fast ones, the one with the fewest applications. */

@@ -169,7 +169,7 @@ bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *li
 FinishLimits run_limits(const Run *r) {
     enum { LARGE = 1 << 28 };
     const double file = (double)r->stats.bytes_before + (double)r->growth;
-    return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = LARGE + file};
+    return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
 }
 
 bool run_finish(const Run *r, Derivation *d, Error *e) {

@@ -330,7 +330,7 @@ def compare_all(feed, promise, original, result, exact, done):
     """The original against the result, in ONNX Runtime and in double."""
     real = evaluated(exact["before"], feed, done)
     if exact["before"] and exact["before"].lost and not done.classes <= {"exact"}:
-        promise = promise or ""  # of infinities that arise on the way only `exact` promises anything
+        promise = promise or ""  # of infinities on the way only `exact` promises anything
     try:
         want = original(feed)
     except Exception as error:

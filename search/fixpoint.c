@@ -2,7 +2,9 @@
    changes. */
 #include "search/fixpoint.h"
 
-enum { PASSES = 64, GROWING = 4 };
+/* WORK: each application takes time and memory in proportion to the World's nodes, and makes new
+   ones; rules that do not end may not take more than some seconds. */
+enum { PASSES = 64, GROWING = 4, WORK = 100000000 };
 
 static const uint8_t *choice_at(const Choice *c, Value v) {
     return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
@@ -105,10 +107,12 @@ typedef struct Here {
     Matcher *matcher;
     NodeList live;
     Uses uses;
+    uint64_t work; /* nodes of the World, over the graphs so far */
 } Here;
 
 static void look(Derivation *d, Here *p) {
     arena_free(p->arena);
+    p->work += node_count(d->w);
     p->arena = arena_new(arena_escape(d->arena), 0);
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
     p->live = graph_live(d->w, p->arena, &d->graph);
@@ -120,7 +124,7 @@ static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, i
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = 1;
         bool merges = d->library->instance[k].from.nout > 1;
-        while (applied && d->applied < cap) {
+        while (applied && d->applied < cap && p->work < WORK) {
             Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
             matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
@@ -152,7 +156,8 @@ bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int c
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};
     look(d, &p);
-    for (int pass = 0; pass < PASSES && good && d->applied < cap && goes_on(&x, &p, &d->graph);
+    for (int pass = 0;
+         pass < PASSES && good && d->applied < cap && p.work < WORK && goes_on(&x, &p, &d->graph);
          pass++)
         for (int r = 0; r < d->library->n && good; r++)
             if (on[r]) good = fixpoint_rule(d, &p, r, choice, cap, e);

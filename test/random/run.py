@@ -153,14 +153,15 @@ def watched(seed, numbers, sanitized, quiet):
 
 def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
     """The tally of so many models, by so many processes; sanitized: every other one in that
-    build."""
+    build, which takes longer, so that each process gets as many of both."""
     numbers = range(first, first + count)
     if jobs == 1 and count == 1:
         return work(seed, numbers, sanitized, quiet)
     total = Tally()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         parts = [
-            pool.submit(watched, seed, numbers[k::jobs], sanitized, quiet) for k in range(jobs)
+            pool.submit(watched, seed, [n for n in numbers if n // 2 % jobs == k], sanitized, quiet)
+            for k in range(jobs)
         ]
         for part in parts:
             total.merge(part.result())

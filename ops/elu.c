@@ -76,7 +76,7 @@ const Op op_thresholdedrelu = {
     .kernel = kernel_thresholdedrelu,
     .params = params_real,
     .onnx = onnx_thresholdedrelu,
-    .flags = OP_BY_DATA,
+    .flags = OP_BY_DATA | OP_SELECTS,
 };
 
 /* shrink: x + bias below -lambda, else x - bias above lambda, else 0. */
@@ -114,7 +114,7 @@ const Op op_shrink = {
     .kernel = kernel_shrink,
     .params = params_real,
     .onnx = onnx_shrink,
-    .flags = OP_BY_DATA,
+    .flags = OP_BY_DATA | OP_SELECTS,
 };
 
 /* swish: x * sigmoid(alpha * x). */
@@ -147,4 +147,4 @@ const Op op_prelu = {"prelu",
                      shape_prelu,
                      define_prelu,
                      .onnx = onnx_prelu,
-                     .flags = OP_BROADCASTS};
+                     .flags = OP_BROADCASTS | OP_SELECTS};

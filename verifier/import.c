@@ -10,6 +10,7 @@
 
 enum {
     PAIR_DIVIDE = 1000,
+    PAIR_OWN = 2000, /* added in operators that do something else than their definitions read */
     FACTORS_MAX = 8,
     READS_MAX = 64,
     CONSTANT_WORD = 1 << 20,
@@ -152,13 +153,15 @@ static bool is_recip(TreeScope *s, Ex e, Ex *of) {
    the rest is kept as it is. */
 static Nf exact_pair(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
+    const uint32_t own = s->node->op->flags & OP_SELECTS ? PAIR_OWN : 0;
     Ratio a, b;
     Ex divisor;
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
         Nf q = tree(s, ctx, divisor);
         Nf top = tree(s, ctx, x->a);
-        return nf_constant(p, q, &b) && ratio_is(b, 1) ? top
-                                                       : apply_pair(p, ctx, PAIR_DIVIDE, top, q);
+        return nf_constant(p, q, &b) && ratio_is(b, 1)
+                   ? top
+                   : apply_pair(p, ctx, own + PAIR_DIVIDE, top, q);
     }
     Nf l = tree(s, ctx, x->a), r = tree(s, ctx, x->b);
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
@@ -168,7 +171,7 @@ static Nf exact_pair(TreeScope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
         type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
         return nf_number(p, ab);
-    return apply_pair(p, ctx, x->kind, l, r);
+    return apply_pair(p, ctx, own + x->kind, l, r);
 }
 static Nf power_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;

@@ -58,6 +58,16 @@ static void want_layout(const Plan *p, Image *images, const View *v) {
     m->channels = image.channels, m->cells = image.cells;
 }
 
+/* View j is an image as it lies. With its axes in another order, as a norm over the channels reads
+   it, what is written would have another axis last. */
+static bool reads_image(const Plan *p, const Image *images, const Step *s, int j) {
+    const View *v = &s->view[j];
+    const int64_t size = dtype_bits((DType)v->dtype) / 8;
+    Image image = {0};
+    return images[v->slot].channels > 0 && v->rank == s->view[0].rank && size &&
+           image_of(v, p->slot[v->slot].bytes / size, &image);
+}
+
 /* First what convolutions name, which know best what an image is; then the steps behind them go on
    in its layout, and what element-wise steps read joins what they write. */
 static void want_images(const Plan *p, Image *images) {
@@ -70,9 +80,7 @@ static void want_images(const Plan *p, Image *images) {
         const Step *s = &p->step[k].step;
         bool follows = false;
         if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY)
-            for (int j = 1; j < s->nview; j++)
-                follows |=
-                    images[s->view[j].slot].channels > 0 && s->view[j].rank == s->view[0].rank;
+            for (int j = 1; j < s->nview; j++) follows |= reads_image(p, images, s, j);
         if (follows) want_layout(p, images, &s->view[0]);
     }
     for (int k = p->nstep - 1; k >= 0; k--) {

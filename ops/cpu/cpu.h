@@ -198,17 +198,25 @@ typedef struct Fused {
 } Fused;
 Fused fused_match(const Build *, const Step *, int axis);
 
-/* ---- requantize.c: value i of a program of floats as Simd.requantize of value x: a number that is
-   quantized to 8 or 16 bits and dequantized again. False: it is not that, or what lies between is
-   read elsewhere too. */
-typedef struct Requantize {
-    int x, ninside, inside[16]; /* the values between x and i */
-    float k[6];
-} Requantize;
-bool requantize_match(const Scalar code[], int ncode, int i, Requantize *);
-/* Its first half: value i as round(x / k[0]) + k[1] of value x; k[0] is 1 without a division. *r
-   is {0} before. */
-bool quantize_match(const Scalar code[], int i, Requantize *r);
+/* ---- joined.c: values of a program of floats that one kernel (Simd.requantize and its likes)
+   computes from value x */
+enum { JOINED_MOST = 16 };
+typedef struct Joined {
+    int x, ninside, inside[JOINED_MOST]; /* the values between */
+    float k[6];                          /* the kernel's numbers */
+} Joined;
+bool joined_enter(Joined *, int i); /* i lies inside; false: there is no room */
+/* Nothing but value i and what lies inside reads what lies inside. */
+bool joined_alone(const Scalar code[], int ncode, int i, const Joined *);
+/* Value i as Simd.gate_sigmoid, or, by_erf, Simd.gate_erf, of value x. False: it is neither, or what
+   lies between is read elsewhere too. */
+bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joined *);
+
+/* ---- requantize.c: value i as Simd.requantize of value x: a number that is quantized to 8 or 16
+   bits and dequantized again. False as above. */
+bool requantize_match(const Scalar code[], int ncode, int i, Joined *);
+/* Its first half: value i as round(x / k[0]) + k[1] of value x; k[0] is 1 without a division. */
+bool quantize_match(const Scalar code[], int i, Joined *);
 
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);

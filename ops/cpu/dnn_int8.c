@@ -22,9 +22,9 @@ static int skip_nan_guard(const Step *s, int i) {
     const Scalar *w = &s->code[i];
     return w->op == C_WHERE && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;
 }
-static bool match_ending(const Step *s, Requantize *r) {
+static bool match_ending(const Step *s, Joined *r) {
     if (dtype_size(s->view[0].dtype) != 1 || s->ncode < 2) return false;
-    *r = (Requantize){.ninside = 0};
+    *r = (Joined){.x = -1};
     return quantize_match(s->code, skip_nan_guard(s, s->ncode - 1), r) && r->k[0] > 0 &&
            isfinite(1 / r->k[0]) && fabsf(r->k[1]) < 256;
 }
@@ -61,7 +61,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     }
     rest->code = split->code, rest->ncode = split->ncode;
     Step inner = *rest;
-    Requantize end = {.ninside = 0}; /* its numbers: the scale, the zero point */
+    Joined end = {.x = -1}; /* its numbers: the scale, the zero point */
     f.ends = match_ending(rest, &end);
     if (f.ends) inner.ncode = end.x + 1;
     f.fused = fused_match(b, &inner, axis);

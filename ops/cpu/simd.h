@@ -25,6 +25,7 @@ typedef enum Class {
 } Class;
 
 enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 };
+typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 typedef struct Simd {
     const char *name;
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
@@ -51,7 +52,10 @@ typedef struct Simd {
                                    int64_t n);
     /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to k[2]
      */
-    void (*requantize)(float *y, const float *x, const float k[6], int64_t n);
+    Pass *requantize;
+    /* y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and k[0] * x * (1 + erf(k[1] * x)), x = x[i]
+     */
+    Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
     /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,

@@ -92,6 +92,7 @@ enum { WHOLE = 16 };
     X(C_SQRT, 1, sqrtf(x))             \
     X(C_SIGMOID, 1, sigmoid_float(x))  \
     X(C_TANH, 1, tanh_float(x))        \
+    X(C_ERF, 1, erf_float(x))          \
     X(C_FLOOR, 1, floorf(x))           \
     X(C_CEIL, 1, ceilf(x))             \
     X(C_ROUND, 1, rintf(x))            \
@@ -108,7 +109,6 @@ enum { WHOLE = 16 };
 #define FOR_FLOAT_LIBRARY(X) \
     X(C_POW, 2, powf(x, z))  \
     X(C_LOG, 1, logf(x))     \
-    X(C_ERF, 1, erff(x))     \
     X(C_SIN, 1, sinf(x))     \
     X(C_COS, 1, cosf(x))
 #define FOR_DOUBLE_LIBRARY(X)          \
@@ -321,6 +321,24 @@ static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     }
 }
 
+/* ---- activations: x times a gate */
+static void gate_sigmoid(float *y, const float *x, const float k[6], int64_t n) {
+    const float scale = k[0], a = -k[1], b = -k[2];
+    if (b != 0) EACH {
+            const float z = x[i];
+            y[i] = scale * z / (1 + exp_flushed(FMA(b * z, z, a) * z));
+        }
+    else if (scale != 1 || a != -1) EACH y[i] = scale * x[i] / (1 + exp_flushed(a * x[i]));
+    else EACH y[i] = x[i] / (1 + exp_flushed(-x[i]));
+}
+static void gate_erf(float *y, const float *x, const float k[6], int64_t n) {
+    const float scale = k[0], a = k[1];
+    EACH {
+        const float z = scale * x[i];
+        y[i] = FMA(z, erf_float(a * x[i]), z);
+    }
+}
+
 /* ---- reductions */
 #define DEFINE_MERGE(name, W, T, value)                                       \
     static void name(void *pacc, const void *px, int64_t stride, int64_t n) { \
@@ -502,6 +520,8 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .cube = cube,
     .requantize = requantize,
+    .gate_sigmoid = gate_sigmoid,
+    .gate_erf = gate_erf,
     .max_bytes = {max_uint8, max_int8},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},

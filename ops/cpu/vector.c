@@ -24,7 +24,8 @@ typedef struct Instruction {
     bool source, inside; /* inside: a later instruction computes it on the way */
     int a, b, c;         /* earlier values, or the source */
     size_t at;
-    float *requantize; /* the numbers of Simd.requantize of value a, where it is that; else NULL */
+    Pass *joined; /* of value a: several instructions in one; else NULL */
+    float *k;     /* its numbers */
 } Instruction;
 struct Vector {
     Class class;
@@ -34,7 +35,6 @@ struct Vector {
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
-    void (*requantize)(float *y, const float *x, const float k[6], int64_t n);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
     size_t registers;                              /* bytes, from the first source's on */
     Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
@@ -102,15 +102,23 @@ static int source_of(Making *m, const Scalar *c) {
            : c->op == C_ACC ? m->acc_source
                             : literal_source(m->v, c->k);
 }
-/* Quantizing and dequantizing again are seven instructions and one kernel. */
-static void join_requantized(Making *m, const Scalar *code, int ncode) {
+/* Quantizing and dequantizing again are seven instructions and one kernel, activations two to
+   nine. */
+static void join(Making *m, const Scalar *code, int ncode) {
+    const Simd *simd = m->b->device->simd;
     for (int i = ncode - 1; i >= 0; i--) {
-        Requantize r;
-        if (m->v->code[i].inside || !requantize_match(code, ncode, i, &r)) continue;
+        Joined r;
+        bool by_erf = false;
+        Pass *pass = NULL;
+        if (m->v->code[i].inside) continue;
+        if (requantize_match(code, ncode, i, &r)) pass = simd->requantize;
+        else if (activation_match(code, ncode, i, &by_erf, &r))
+            pass = by_erf ? simd->gate_erf : simd->gate_sigmoid;
+        if (!pass) continue;
         Instruction *to = &m->v->code[i];
         for (int k = 0; k < r.ninside; k++) m->v->code[r.inside[k]].inside = true;
         to->a = to->b = to->c = r.x;
-        to->requantize = arena_copy(m->b->arena, r.k, sizeof r.k);
+        to->joined = pass, to->k = arena_copy(m->b->arena, r.k, sizeof r.k);
     }
 }
 
@@ -132,7 +140,7 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
         else if (c->op == C_AS) to->op = simd->as[v->class][c->b];
         else if (n) to->op = simd->op[v->class][square ? C_MUL : c->op];
     }
-    if (v->class == CLASS_FLOAT) join_requantized(m, code, ncode);
+    if (v->class == CLASS_FLOAT) join(m, code, ncode);
     return true;
 }
 
@@ -196,6 +204,20 @@ static void make_nest(Making *m) {
     for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
 }
 
+/* The program with each view read once: lowering reads it again for each use. */
+static const Scalar *reads_once(Build *b, const Scalar *code, int ncode) {
+    Scalar *own = arena_copy(b->scratch, code, sizeof *code * (size_t)ncode);
+    int first[MAX_CODE];
+    for (int i = 0; i < ncode; i++) {
+        first[i] = i;
+        if (own[i].op == C_VIEW || own[i].op == C_ACC)
+            for (int k = i - 1; k >= 0; k--)
+                if (own[k].op == own[i].op && own[k].a == own[i].a) first[i] = k;
+        if (reads_earlier(&own[i], i)) scalar_renumber(&own[i], first);
+    }
+    return own;
+}
+
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode) {
     if (ncode < 1 || ncode > MAX_CODE)
@@ -208,13 +230,13 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->code = ARENA_NEW(b->arena, Instruction, ncode);
     v->ncode = ncode;
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
+    code = reads_once(b, code, ncode);
     v->class = view_class(m.used, m.nused);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->y = (Source){.view = view[0],
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
-    v->requantize = b->device->simd->requantize;
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate_code(&m, code, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
@@ -308,7 +330,7 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
         }
         t->value[i] = i == end && direct ? to : base[v->nsource + 1] + c->at;
         const void *a = t->value[c->a], *b = t->value[c->b];
-        if (c->requantize) v->requantize(t->value[i], a, c->requantize, t->rows * t->columns);
+        if (c->joined) c->joined(t->value[i], a, c->k, t->rows * t->columns);
         else if (c->op) c->op(t->value[i], a, b, t->rows * t->columns);
         else v->where(t->value[i], a, b, t->value[c->c], t->rows * t->columns);
     }

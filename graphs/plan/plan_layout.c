@@ -67,6 +67,25 @@ static bool reads_image(const Plan *p, const Image *images, const Step *s, int j
     return images[v->slot].channels > 0 && v->rank == s->view[0].rank && size &&
            image_of(v, p->slot[v->slot].bytes / size, &image);
 }
+/* What an element-wise step writes lies as view j does, an image whatever its axes: it stays so. */
+static bool lies_like(const Plan *p, const Step *s, int j) {
+    const View *y = &s->view[0], *x = &s->view[j];
+    bool same = s->kind == S_EWISE && y->rank == x->rank && y->offset == x->offset &&
+                y->dtype == x->dtype && p->slot[y->slot].bytes == p->slot[x->slot].bytes;
+    for (int k = 0; k < y->rank && same; k++)
+        same = y->dim[k] == x->dim[k] && (y->dim[k] == 1 || y->stride[k] == x->stride[k]);
+    return same;
+}
+/* Gives what the step writes the layout of an image that it reads. */
+static void follow_images(const Plan *p, Image *images, const Step *s) {
+    for (int j = 1; j < s->nview; j++) {
+        const Image *from = &images[s->view[j].slot];
+        Image *to = &images[s->view[0].slot];
+        if (reads_image(p, images, s, j)) want_layout(p, images, &s->view[0]);
+        if (from->channels && !to->channels && !to->barred && lies_like(p, s, j))
+            to->channels = from->channels, to->cells = from->cells;
+    }
+}
 
 /* First what convolutions name, which know best what an image is; then the steps behind them go on
    in its layout, and what element-wise steps read joins what they write. */
@@ -78,10 +97,8 @@ static void want_images(const Plan *p, Image *images) {
     }
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        bool follows = false;
         if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY)
-            for (int j = 1; j < s->nview; j++) follows |= reads_image(p, images, s, j);
-        if (follows) want_layout(p, images, &s->view[0]);
+            follow_images(p, images, s);
     }
     for (int k = p->nstep - 1; k >= 0; k--) {
         const Step *s = &p->step[k].step;

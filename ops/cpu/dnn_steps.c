@@ -71,10 +71,13 @@ bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
            (algorithm != DNN_WINOGRAD ||
             (dnn_has_winograd && winograd_like(s) && d->simd == &simd_avx512));
 }
-/* oneDNN's implementations by matrix product apply all activations but relu an element at a
-   time. */
+/* oneDNN's implementations by matrix product apply all activations but relu an element at a time;
+   x * sigmoid(x) takes it twice as long as our pass over what it wrote, in depthwise convolutions
+   four times. */
 static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
     if (!f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
+    for (int i = 0; i < f->nact; i++)
+        if (f->act[i].kind == ACT_SWISH) return true;
     return strstr(implementation(pd), "gemm") != NULL;
 }
 /* Weights and bias of the step, or those that take in the affine part of the epilogue. */

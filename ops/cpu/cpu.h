@@ -215,6 +215,9 @@ bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joine
 /* ---- requantize.c: value i as Simd.requantize of value x: a number that is quantized to 8 or 16
    bits and dequantized again. False as above. */
 bool requantize_match(const Scalar code[], int ncode, int i, Joined *);
+/* Value i as Simd.quantize, or Simd.dequantize, of value x. */
+bool quotient_match(const Scalar code[], int ncode, int i, Joined *);
+bool difference_match(const Scalar code[], int ncode, int i, Joined *);
 /* Its first half: value i as round(x / k[0]) + k[1] of value x; k[0] is 1 without a division. */
 bool quantize_match(const Scalar code[], int i, Joined *);
 

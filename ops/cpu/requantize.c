@@ -1,5 +1,5 @@
-/* requantize.c -- finds in a program what QuantizeLinear and DequantizeLinear leave of a number
-   when one follows the other (ops/quantize.c lowers them so):
+/* requantize.c -- finds in a program what QuantizeLinear and DequantizeLinear leave of a number,
+   each alone or one after the other (ops/quantize.c lowers them so):
 
      d = x / scale; r = round d; q = r + zero       the sum only where there is a zero point; no
                                                     division where it was done before (affine.c)
@@ -43,6 +43,24 @@ bool quantize_match(const Scalar code[], int i, Joined *r) {
     if (ratio && constant(code, ratio->b, &r->k[0])) r->x = ratio->a, joined_enter(r, round->a);
     return true;
 }
+bool quotient_match(const Scalar code[], int ncode, int i, Joined *r) {
+    *r = (Joined){.x = -1};
+    if (!quantize_match(code, i, r) || r->ninside == 0) return false;
+    /* What lies inside is all but value i itself. */
+    int n = 0;
+    for (int k = 0; k < r->ninside; k++)
+        if (r->inside[k] != i) r->inside[n++] = r->inside[k];
+    r->ninside = n;
+    return n > 0 && joined_alone(code, ncode, i, r);
+}
+bool difference_match(const Scalar code[], int ncode, int i, Joined *r) {
+    const Scalar *y = at(code, i, C_MUL), *difference = y ? at(code, y->a, C_SUB) : NULL;
+    *r = (Joined){.x = difference ? difference->a : -1};
+    return difference && constant(code, y->b, &r->k[1]) &&
+           constant(code, difference->b, &r->k[0]) && joined_enter(r, y->a) &&
+           joined_alone(code, ncode, i, r);
+}
+
 bool requantize_match(const Scalar code[], int ncode, int i, Joined *r) {
     const Scalar *y = at(code, i, C_MUL);
     *r = (Joined){.x = -1};

@@ -53,6 +53,7 @@ typedef struct Simd {
     /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to k[2]
      */
     Pass *requantize;
+    Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
     /* y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and k[0] * x * (1 + erf(k[1] * x)), x = x[i]
      */
     Pass *gate_sigmoid, *gate_erf;

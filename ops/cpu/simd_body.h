@@ -321,6 +321,15 @@ static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     }
 }
 
+static void quantize(float *y, const float *x, const float k[6], int64_t n) {
+    const float scale = k[0], zero = k[1];
+    EACH y[i] = rintf(x[i] / scale) + zero;
+}
+static void dequantize(float *y, const float *x, const float k[6], int64_t n) {
+    const float zero = k[0], scale = k[1];
+    EACH y[i] = (x[i] - zero) * scale;
+}
+
 /* ---- activations: x times a gate */
 static void gate_sigmoid(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], a = -k[1], b = -k[2];
@@ -520,6 +529,8 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .cube = cube,
     .requantize = requantize,
+    .quantize = quantize,
+    .dequantize = dequantize,
     .gate_sigmoid = gate_sigmoid,
     .gate_erf = gate_erf,
     .max_bytes = {max_uint8, max_int8},

@@ -4,6 +4,7 @@
    it lies; others are loaded, converted, into a register of the scratch. Constants and views of one
    element are loaded once a run. The last instruction stores into y directly where it can. Values
    of the scratch are reused after their last use. */
+#include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -103,7 +104,7 @@ static int source_of(Making *m, const Scalar *c) {
                             : literal_source(m->v, c->k);
 }
 /* Quantizing and dequantizing again are seven instructions and one kernel, activations two to
-   nine. */
+   nine, quantizing alone three, dequantizing two. */
 static void join(Making *m, const Scalar *code, int ncode) {
     const Simd *simd = m->b->device->simd;
     for (int i = ncode - 1; i >= 0; i--) {
@@ -114,6 +115,8 @@ static void join(Making *m, const Scalar *code, int ncode) {
         if (requantize_match(code, ncode, i, &r)) pass = simd->requantize;
         else if (activation_match(code, ncode, i, &by_erf, &r))
             pass = by_erf ? simd->gate_erf : simd->gate_sigmoid;
+        else if (quotient_match(code, ncode, i, &r)) pass = simd->quantize;
+        else if (difference_match(code, ncode, i, &r)) pass = simd->dequantize;
         if (!pass) continue;
         Instruction *to = &m->v->code[i];
         for (int k = 0; k < r.ninside; k++) m->v->code[r.inside[k]].inside = true;
@@ -204,12 +207,25 @@ static void make_nest(Making *m) {
     for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
 }
 
-/* The program with each view read once: lowering reads it again for each use. */
-static const Scalar *reads_once(Build *b, const Scalar *code, int ncode) {
+/* View k is one number that is known now. */
+static bool known_number(const Build *b, const View *view, int k, double *number) {
+    const View *v = &view[k];
+    if (view != b->step->view || !b->weights || !b->weights[k]) return false;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a] != 0) return false;
+    *number = element_real((DType)v->dtype, b->weights[k], v->offset);
+    return dtype_size(v->dtype) <= 4;
+}
+/* The program with known numbers as constants and each view read once: lowering reads it again for
+   each use. */
+static const Scalar *reads_once(Build *b, const View *view, const Scalar *code, int ncode) {
     Scalar *own = arena_copy(b->scratch, code, sizeof *code * (size_t)ncode);
     int first[MAX_CODE];
     for (int i = 0; i < ncode; i++) {
         first[i] = i;
+        if (ncode <= MAX_CODE / 2 && own[i].op == C_VIEW &&
+            known_number(b, view, own[i].a, &own[i].k))
+            own[i].op = C_CONST, own[i].a = 0;
         if (own[i].op == C_VIEW || own[i].op == C_ACC)
             for (int k = i - 1; k >= 0; k--)
                 if (own[k].op == own[i].op && own[k].a == own[i].a) first[i] = k;
@@ -226,11 +242,11 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;
-    v->source = ARENA_NEW(b->arena, Source, ncode);
+    v->source = ARENA_NEW(b->arena, Source, 2 * ncode); /* views, and what is known of them */
     v->code = ARENA_NEW(b->arena, Instruction, ncode);
     v->ncode = ncode;
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
-    code = reads_once(b, code, ncode);
+    code = reads_once(b, view, code, ncode);
     v->class = view_class(m.used, m.nused);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->y = (Source){.view = view[0],

@@ -492,13 +492,15 @@ static void random_graphs_run_as_defined(void **state) {
     }
 }
 
-/* Of all views, how many have channels with stride 1 between places that are further apart. */
+/* Of all views, how many have channels with stride 1 between places that are further apart: axis 1,
+   or, where that is one place, axis 0. */
 static int channels_last(const Plan *p) {
     int n = 0;
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
             const View *v = &p->step[k].step.view[j];
-            n += v->rank == 4 && v->dim[1] > 1 && v->stride[1] == 1 && v->stride[3] >= v->dim[1];
+            const int a = v->rank == 4 && v->dim[1] > 1;
+            n += v->rank == 4 && v->dim[a] > 1 && v->stride[a] == 1 && v->stride[3] >= v->dim[a];
         }
     return n;
 }
@@ -545,6 +547,16 @@ static void convolutions_lie_channels_last(void **state) {
                       " %e = conv %d %v\n out %e\n",
                  5);
     check_layout(HEAD " %m = reduce_mean %b axes=[2, 3]\n %d = relu %m\n out %d\n", 4);
+    /* A norm over the channels reads them last, and what it writes stays so. */
+    check_layout(HEAD " %t = transpose %b perm=[0, 2, 3, 1]\n %s = mul %t %t\n %m = reduce_mean %s "
+                      "axes=[3]\n out %m\n",
+                 3);
+    /* What is written lies as what is read, though its axes are no image's. */
+    check_layout("graph g %x : F [1, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = "
+                 "conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n %r = reshape %b shape=[4, 1, 6, "
+                 "5]\n %s = mul %r %r\n %q = reshape %s shape=[1, 4, 6, 5]\n %m = reduce_mean %q "
+                 "axes=[1]\n out %m\n",
+                 5);
 #undef HEAD
 }
 

@@ -208,8 +208,8 @@ typedef struct Joined {
 bool joined_enter(Joined *, int i); /* i lies inside; false: there is no room */
 /* Nothing but value i and what lies inside reads what lies inside. */
 bool joined_alone(const Scalar code[], int ncode, int i, const Joined *);
-/* Value i as Simd.gate_sigmoid, or, by_erf, Simd.gate_erf, of value x. False: it is neither, or what
-   lies between is read elsewhere too. */
+/* Value i as Simd.gate_sigmoid, or, by_erf, Simd.gate_erf, of value x. False: it is neither, or
+   what lies between is read elsewhere too. */
 bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joined *);
 
 /* ---- requantize.c: value i as Simd.requantize of value x: a number that is quantized to 8 or 16

@@ -52,7 +52,7 @@ static bool cubic_power(const Cubic *x, double exponent, Cubic *out) {
     return exponent == 3 && cubic_product(x, x, &square) && cubic_product(&square, x, out);
 }
 static bool cubic_combine(const Scalar *c, const Cubic *a, const Cubic *b, const Scalar *second,
-                         Cubic *out) {
+                          Cubic *out) {
     const double sign = c->op == C_SUB ? -1 : 1;
     const bool number = second->op == C_CONST;
     switch (c->op) {

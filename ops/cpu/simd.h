@@ -54,7 +54,8 @@ typedef struct Simd {
      */
     Pass *requantize;
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
-    /* y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and k[0] * x * (1 + erf(k[1] * x)), x = x[i]
+    /* y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and k[0] * x * (1 + erf(k[1] * x)), x =
+     * x[i]
      */
     Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,

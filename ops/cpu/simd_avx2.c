@@ -3,5 +3,6 @@
 #define SIMD_TABLE simd_avx2
 #define SIMD_NAME "avx2"
 #define WIDTH 8
+#define FUSED
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #include "ops/cpu/simd_body.h"

@@ -3,5 +3,6 @@
 #define SIMD_TABLE simd_avx512
 #define SIMD_NAME "avx512"
 #define WIDTH 16
+#define FUSED
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #include "ops/cpu/simd_body.h"

@@ -335,9 +335,9 @@ static void gate_sigmoid(float *y, const float *x, const float k[6], int64_t n) 
     const float scale = k[0], a = -k[1], b = -k[2];
     if (b != 0) EACH {
             const float z = x[i];
-            y[i] = scale * z / (1 + exp_flushed(FMA(b * z, z, a) * z));
+            y[i] = z / (1 + exp_flushed(FMA(b * z, z, a) * z)) * scale;
         }
-    else if (scale != 1 || a != -1) EACH y[i] = scale * x[i] / (1 + exp_flushed(a * x[i]));
+    else if (scale != 1 || a != -1) EACH y[i] = x[i] / (1 + exp_flushed(a * x[i])) * scale;
     else EACH y[i] = x[i] / (1 + exp_flushed(-x[i]));
 }
 static void gate_erf(float *y, const float *x, const float k[6], int64_t n) {

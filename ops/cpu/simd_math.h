@@ -1,8 +1,8 @@
 /* simd_math.h -- elementary functions without branches, so that loops over them become vector code,
-   and conversions of 16-bit floats. exp, tanh, sigmoid and erf of floats are our own (about 1 ulp, 2 for
-   tanh and sigmoid, 5 for erf); the others come from the C library, whose vector forms (libmvec, at most 4
-   ulp) the compiler calls where it knows the `declare simd` prototypes. FMA is defined by who
-   includes this. */
+   and conversions of 16-bit floats. exp, tanh, sigmoid and erf of floats are our own (about 1 ulp,
+   2 for tanh and sigmoid, 4 for erf); the others come from the C library, whose vector forms
+   (libmvec, at most 4 ulp) the compiler calls where it knows the `declare simd` prototypes. FMA,
+   and FUSED where it rounds once, are defined by who includes this. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -70,16 +70,22 @@ static inline float exp_flushed(float x) {
 }
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_flushed(-x)); }
 
-/* x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where erf rounds to 1. */
+/* x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where erf rounds to 1.
+   Where FMA rounds twice, that is too much for floats. */
+#ifdef FUSED
+typedef float Erf;
+#else
+typedef double Erf;
+#endif
 static inline float erf_float(float x) {
-    const float t = x * x;
-    float p = 2.0500823e-6f, q = 3.80917346e-5f;
+    const Erf t = (Erf)x * x;
+    Erf p = 2.0500823e-6f, q = 3.80917346e-5f;
     p = FMA(p, t, 2.84884086e-4f), q = FMA(q, t, 1.16254783e-3f);
     p = FMA(p, t, 3.76566587e-3f), q = FMA(q, t, 1.4969315e-2f);
     p = FMA(p, t, 5.27488766e-2f), q = FMA(q, t, 0.114109573f);
     p = FMA(p, t, 0.190407566f), q = FMA(q, t, 0.502077053f);
     p = FMA(p, t, 1.12837915f), q = FMA(q, t, 1.0f);
-    const float y = x * p / q, low = x < -3.92f ? -1.0f : y;
+    const float y = (float)(x * p / q), low = x < -3.92f ? -1.0f : y;
     return x > 3.92f ? 1.0f : low;
 }
 

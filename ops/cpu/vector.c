@@ -218,11 +218,11 @@ static bool known_number(const Build *b, const View *view, int k, double *number
 }
 /* The program with known numbers as constants and each view read once: lowering reads it again for
    each use. */
-static const Scalar *reads_once(Build *b, const View *view, const Scalar *code, int ncode) {
-    Scalar *own = arena_copy(b->scratch, code, sizeof *code * (size_t)ncode);
+static void read_once(const Build *b, const View *view, const Scalar *code, int ncode,
+                      Scalar own[]) {
     int first[MAX_CODE];
     for (int i = 0; i < ncode; i++) {
-        first[i] = i;
+        first[i] = i, own[i] = code[i];
         if (ncode <= MAX_CODE / 2 && own[i].op == C_VIEW &&
             known_number(b, view, own[i].a, &own[i].k))
             own[i].op = C_CONST, own[i].a = 0;
@@ -231,7 +231,6 @@ static const Scalar *reads_once(Build *b, const View *view, const Scalar *code, 
                 if (own[k].op == own[i].op && own[k].a == own[i].a) first[i] = k;
         if (reads_earlier(&own[i], i)) scalar_renumber(&own[i], first);
     }
-    return own;
 }
 
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
@@ -246,7 +245,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->code = ARENA_NEW(b->arena, Instruction, ncode);
     v->ncode = ncode;
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
-    code = reads_once(b, view, code, ncode);
+    Scalar own[MAX_CODE];
+    read_once(b, view, code, ncode, own);
     v->class = view_class(m.used, m.nused);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->y = (Source){.view = view[0],
@@ -254,7 +254,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
     v->store = b->device->simd->store[v->class][view[0].dtype];
-    if (!translate_code(&m, code, ncode)) return NULL;
+    if (!translate_code(&m, own, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
         Source *s = &v->source[i];
         const int dtype = s->literal ? DT_DOUBLE : s->view.dtype;

@@ -240,6 +240,32 @@ static void draw_requantized(Case *c, int x) {
     if (chance(c, 40)) add_code(c, C_ADD, t + 3, (int)draw(c, scale, t), 0);
 }
 
+/* x times a gate of it, as models write silu and both kinds of gelu: the product in some order, x
+   read again or not, sometimes with another reader of what lies between. */
+static void draw_activation(Case *c, int x, int again) {
+    const int gate = (int)draw(c, 0, 2), from = c->step.ncode;
+    const double a = chance(c, 50) ? 1 : 0.79788456;
+    int u = from + 1;
+    add_code(c, C_CONST, 0, 0, gate == 2 && chance(c, 50) ? sqrt(2) : a);
+    if (gate == 2 && c->code[from].k > 1) add_code(c, C_DIV, x, from, 0);
+    else add_code(c, C_MUL, from, x, 0);
+    if (gate < 2 && chance(c, 50)) { /* a * x + b * x^3 */
+        add_code(c, C_CONST, 0, 0, 3), add_code(c, C_POW, again, u + 1, 0);
+        add_code(c, C_CONST, 0, 0, 0.044715), add_code(c, C_MUL, u + 2, u + 3, 0);
+        add_code(c, C_ADD, u + 4, u, 0), u += 5;
+    }
+    add_code(c, gate == 0 ? C_SIGMOID : gate == 1 ? C_TANH : C_ERF, u, 0, 0);
+    int y = u + 1;
+    if (gate) {
+        add_code(c, C_CONST, 0, 0, chance(c, 90) ? 1 : 0.5);
+        add_code(c, C_ADD, y, y + 1, 0), y += 2;
+    }
+    const bool first = chance(c, 50);
+    add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_MUL, first ? y : again, y + 1, 0);
+    add_code(c, C_MUL, first ? x : y, y + 2, 0);
+    if (chance(c, 30)) add_code(c, C_SUB, y + 3, (int)draw(c, from, y), 0);
+}
+
 static void ewise_case(Case *c) {
     static const int both[] = {C_ADD,  C_SUB, C_MUL,   C_MIN,   C_MAX,   C_EQ,  C_LT,
                                C_LE,   C_AND, C_OR,    C_XOR,   C_NEG,   C_ABS, C_RELU,
@@ -279,6 +305,11 @@ static void ewise_case(Case *c) {
         }
     }
     if (type == DT_FLOAT && chance(c, 50)) draw_requantized(c, (int)draw(c, 0, views - 1));
+    if (is_real(type) && chance(c, 30)) {
+        const int x = (int)draw(c, 0, views - 1), again = c->step.ncode;
+        add_code(c, C_VIEW, x + 1, 0, 0);
+        draw_activation(c, x, chance(c, 50) ? again : x);
+    }
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;
 }

@@ -17,8 +17,9 @@ static const Scalar *at(const Scalar code[], int i, int op) {
     return i >= 0 && code[i].op == op ? &code[i] : NULL;
 }
 static bool constant(const Scalar code[], int i, float *k) {
+    if (code[i].op != C_CONST || !isfinite((float)code[i].k)) return false;
     *k = (float)code[i].k;
-    return code[i].op == C_CONST && isfinite(*k);
+    return true;
 }
 
 /* The value that t stores before a `where` for what is not a number. -1: a signed type without one.

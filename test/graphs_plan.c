@@ -557,6 +557,14 @@ static void convolutions_lie_channels_last(void **state) {
                  "5]\n %s = mul %r %r\n %q = reshape %s shape=[1, 4, 6, 5]\n %m = reduce_mean %q "
                  "axes=[1]\n out %m\n",
                  5);
+    /* A depthwise convolution whose result is flattened reads planes too. */
+    check_layout(
+        "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1] %u : F [4, 1, 3, "
+        "3]\nbody\n %a = conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n %r = reshape %b "
+        "shape=[2, 120]\n %s = relu %r\n %q = reshape %s shape=[2, 4, 6, 5]\n %m = mul %q %q\n "
+        "%d = conv %m %u group=4 pads=[1, 1, 1, 1]\n %f = reshape %d shape=[2, 120]\n %e = "
+        "softmax %f axis=1\n out %e\n",
+        2);
 #undef HEAD
 }
 

@@ -131,12 +131,45 @@ static void bar_unmovable(const Plan *p, Image *images) {
         }
 }
 
+static bool lies_last(const Image *images, const View *v) {
+    return v->slot >= 0 && images[v->slot].channels && !images[v->slot].barred;
+}
+static bool is_depthwise(const Step *s) {
+    return s->kind == S_CONV && s->param[0] > 1 && s->view[2].dim[1] <= 2;
+}
+/* A convolution that sums over channels names the slot. */
+static bool summed_over(const Plan *p, int slot) {
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        if (s->kind == S_CONV && !is_depthwise(s) &&
+            (s->view[0].slot == slot || s->view[1].slot == slot))
+            return true;
+    }
+    return false;
+}
+/* A depthwise convolution is as fast on planes of channels, but not between the two layouts: where
+   one side cannot be moved, the other one stays, if nothing else wants it moved. */
+static void bar_mixed(const Plan *p, Image *images) {
+    for (bool more = true; more;) {
+        more = false;
+        for (int k = 0; k < p->nstep; k++) {
+            const Step *s = &p->step[k].step;
+            if (!is_depthwise(s)) continue;
+            const bool y = lies_last(images, &s->view[0]), x = lies_last(images, &s->view[1]);
+            const int slot = s->view[y ? 0 : 1].slot;
+            if (x == y || summed_over(p, slot)) continue;
+            images[slot].barred = more = true;
+        }
+    }
+}
+
 void plan_channels_last(World *w, Plan *p, const bool loose[]) {
     ArenaMark mark = arena_mark(w->scratch);
     Image *images = ARENA_NEW(w->scratch, Image, p->nslot + 1);
     bar(p, loose, images);
     want_images(p, images);
     bar_unmovable(p, images);
+    bar_mixed(p, images);
     for (int k = 0; k < p->nstep; k++) {
         Step *s = &p->step[k].step;
         View *view = arena_copy(p->arena, s->view, (size_t)s->nview * sizeof *s->view);

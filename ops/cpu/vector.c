@@ -2,8 +2,9 @@
    innermost joined axes, at most BLOCK elements. Each instruction is one call of an inner loop
    (simd.h) over the tile. A view that is contiguous there and of the class's own type is used where
    it lies; others are loaded, converted, into a register of the scratch. Constants and views of one
-   element are loaded once a run. The last instruction stores into y directly where it can. Values
-   of the scratch are reused after their last use. */
+   element are loaded once a run, and what is computed of them alone is computed then; what is the
+   same for all rows, once for the tiles along them. The last instruction stores into y directly
+   where it can. Values of the scratch are reused after their last use. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -20,10 +21,13 @@ typedef struct Source {
     double k;
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } Source;
+/* A value that no tile needs to compute again: the same for all; for all along the rows. */
+typedef enum Held { NOT_HELD, HELD_ONCE, HELD_ALONG } Held;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
     bool source, inside; /* inside: a later instruction computes it on the way */
-    int a, b, c;         /* earlier values, or the source */
+    Held held;
+    int a, b, c; /* earlier values, or the source */
     size_t at;
     Pass *joined; /* of value a: several instructions in one; else NULL */
     float *k;     /* its numbers */
@@ -147,7 +151,25 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
     return true;
 }
 
-/* Registers: one for each source, and for values by their last use. */
+/* What is read alike by all tiles, and what is computed of that alone. */
+static void find_held(Making *m) {
+    Vector *v = m->v;
+    for (int i = 0; i < v->ncode; i++) {
+        Instruction *c = &v->code[i];
+        if (c->source) {
+            const Source *s = &v->source[c->a];
+            c->held = s->once ? HELD_ONCE : s->repeated ? HELD_ALONG : NOT_HELD;
+            continue;
+        }
+        const Held of[] = {v->code[c->a].held, v->code[c->b].held, v->code[c->c].held};
+        c->held = HELD_ONCE;
+        for (int k = 0; k < 3; k++)
+            if (of[k] == NOT_HELD || c->held == NOT_HELD) c->held = NOT_HELD;
+            else if (of[k] == HELD_ALONG) c->held = HELD_ALONG;
+        if (i == v->ncode - 1) c->held = NOT_HELD;
+    }
+}
+/* Registers: one for each source and each value that is held, and for others by their last use. */
 static void assign_registers(Making *m) {
     Vector *v = m->v;
     int last[MAX_CODE], spare[MAX_CODE], nspare = 0;
@@ -162,6 +184,10 @@ static void assign_registers(Making *m) {
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
         if (c->source || c->inside) continue;
+        if (c->held) {
+            c->at = build_bytes(m->b, BLOCK * v->size), last[i] = -1;
+            continue;
+        }
         if (!nspare) {
             at[count] = build_bytes(m->b, BLOCK * v->size);
             spare[nspare++] = count++;
@@ -196,7 +222,7 @@ static void make_nest(Making *m) {
     }
     const int64_t columns = n->dim[n->rank - 1];
     v->tile_columns = columns < BLOCK ? columns : BLOCK;
-    v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK / 2;
+    v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK;
     v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
     for (int i = 0; i < v->nsource && v->rows_axis; i++)
         v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 2] == 0;
@@ -261,10 +287,11 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
         s->native = dtype == class_dtype(v->class) && !s->literal;
         s->load = b->device->simd->load[v->class][dtype];
     }
+    make_nest(&m);
+    find_held(&m);
     const size_t before = b->workspace;
     assign_registers(&m);
     v->registers = b->workspace - before;
-    make_nest(&m);
     return v;
 }
 
@@ -275,6 +302,14 @@ typedef struct Tile {
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
 
+static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n) {
+    const Instruction *c = &v->code[i];
+    const void *a = t->value[c->a], *b = t->value[c->b];
+    t->value[i] = to;
+    if (c->joined) c->joined(to, a, c->k, n);
+    else if (c->op) c->op(to, a, b, n);
+    else v->where(to, a, b, t->value[c->c], n);
+}
 static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
@@ -286,6 +321,12 @@ static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, 
             memcpy(t->source[i], &k, sizeof k);
             for (int j = 1; j < BLOCK; j++) memcpy((char *)t->source[i] + 8 * j, &k, sizeof k);
         } else s->load(t->source[i], &s->k, 0, BLOCK);
+    }
+    for (int i = 0; i < v->ncode; i++) {
+        const Instruction *c = &v->code[i];
+        if (c->source) t->value[i] = t->source[c->a];
+        else if (c->held == HELD_ONCE && !c->inside)
+            run_instruction(v, t, i, registers + c->at, BLOCK);
     }
 }
 
@@ -339,16 +380,11 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     load_tile(v, t, base, offset);
     for (int i = 0; i <= end; i++) {
         const Instruction *c = &v->code[i];
-        if (c->inside) continue;
-        if (c->source) {
-            t->value[i] = t->source[c->a];
-            continue;
-        }
-        t->value[i] = i == end && direct ? to : base[v->nsource + 1] + c->at;
-        const void *a = t->value[c->a], *b = t->value[c->b];
-        if (c->joined) c->joined(t->value[i], a, c->k, t->rows * t->columns);
-        else if (c->op) c->op(t->value[i], a, b, t->rows * t->columns);
-        else v->where(t->value[i], a, b, t->value[c->c], t->rows * t->columns);
+        if (c->source) t->value[i] = t->source[c->a];
+        if (c->source || c->inside || c->held == HELD_ONCE) continue;
+        if (c->held == HELD_ALONG && !t->first) continue;
+        run_instruction(v, t, i, i == end && direct ? to : base[v->nsource + 1] + c->at,
+                        t->rows * t->columns);
     }
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
 }

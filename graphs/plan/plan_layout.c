@@ -131,8 +131,13 @@ static void bar_unmovable(const Plan *p, Image *images) {
         }
 }
 
+static bool is_moved(const Image *images, const View *v) {
+    return images[v->slot].channels && !images[v->slot].barred;
+}
+/* Moved so, or as it is: tokens of a transformer are images with their channels last. */
 static bool lies_last(const Image *images, const View *v) {
-    return v->slot >= 0 && images[v->slot].channels && !images[v->slot].barred;
+    return is_moved(images, v) ||
+           (v->dim[1] > 1 && v->stride[1] == 1 && v->stride[v->rank - 1] >= v->dim[1]);
 }
 static bool is_depthwise(const Step *s) {
     return s->kind == S_CONV && s->param[0] > 1 && s->view[2].dim[1] <= 2;
@@ -156,8 +161,9 @@ static void bar_mixed(const Plan *p, Image *images) {
             const Step *s = &p->step[k].step;
             if (!is_depthwise(s)) continue;
             const bool y = lies_last(images, &s->view[0]), x = lies_last(images, &s->view[1]);
-            const int slot = s->view[y ? 0 : 1].slot;
-            if (x == y || summed_over(p, slot)) continue;
+            const View *last = &s->view[y ? 0 : 1];
+            const int slot = last->slot;
+            if (x == y || !is_moved(images, last) || summed_over(p, slot)) continue;
             images[slot].barred = more = true;
         }
     }

@@ -84,6 +84,18 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
     finish_reduction(r, &acc, y, 1, 1);
 }
 
+/* Some neighbouring outputs, each of one run of consecutive numbers: what is done once for all of
+   them is done beside each other. */
+static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *x, int64_t x_stride,
+                        int64_t outputs) {
+    Wide acc[COLUMNS];
+    const int size = dtype_size(class_dtype(r->wide));
+    reduce_start(acc, r->wide, r->kind, outputs);
+    for (int64_t j = 0; j < outputs; j++)
+        r->total((char *)acc + j * size, x + j * x_stride * r->in_size, r->count);
+    finish_reduction(r, acc, y, y_stride, outputs);
+}
+
 /* `columns` neighbouring outputs. */
 static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x,
                           int64_t x_stride, int64_t columns) {
@@ -100,12 +112,15 @@ static void reduce_row(const Reduce *r, char *y, const char *x) {
     const Nest *n = &r->kept;
     const int64_t columns = n->dim[n->rank - 1], ys = n->stride[n->rank - 1],
                   xs = n->stride[STEP_RANK + n->rank - 1];
-    const int64_t step = r->across ? COLUMNS : 1;
+    const bool runs = n->dim[n->rank - 1] > 1 && r->reduced.rank == 1 &&
+                      r->reduced.stride[0] == 1 && r->count > 0;
+    const int64_t step = r->across || runs ? COLUMNS : 1;
     for (int64_t at = 0; at < columns; at += step) {
         char *to = y + at * ys * r->out_size;
         const char *from = x + at * xs * r->in_size;
-        if (r->across)
-            reduce_across(r, to, ys, from, xs, columns - at < step ? columns - at : step);
+        const int64_t part = columns - at < step ? columns - at : step;
+        if (r->across) reduce_across(r, to, ys, from, xs, part);
+        else if (runs) reduce_runs(r, to, ys, from, xs, part);
         else reduce_along(r, to, from);
     }
 }

@@ -367,30 +367,31 @@ DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
 DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)
 /* Partial results in LANES places, which become registers, folded at the end. */
 enum { LANES = 32 };
-#define DEFINE_TOTAL(name, W, T, value)                               \
-    static void total_##name(void *pacc, const void *px, int64_t n) { \
-        W lane[LANES], *acc = pacc;                                   \
-        const T *p = px;                                              \
-        int64_t at = LANES;                                           \
-        if (n >= LANES) {                                             \
-            for (int i = 0; i < LANES; i++) lane[i] = (W)p[i];        \
-            for (; at + LANES <= n; at += LANES)                      \
-                for (int i = 0; i < LANES; i++) {                     \
-                    const W z = lane[i], x = (W)p[at + i];            \
-                    lane[i] = (W)(value);                             \
-                }                                                     \
-            for (int width = LANES / 2; width >= 1; width /= 2)       \
-                for (int i = 0; i < width; i++) {                     \
-                    const W z = lane[i], x = lane[i + width];         \
-                    lane[i] = (W)(value);                             \
-                }                                                     \
-            const W z = acc[0], x = lane[0];                          \
-            acc[0] = (W)(value);                                      \
-        } else at = 0;                                                \
-        for (; at < n; at++) {                                        \
-            const W z = acc[0], x = (W)p[at];                         \
-            acc[0] = (W)(value);                                      \
-        }                                                             \
+#define DEFINE_TOTAL(name, W, T, value)                                                        \
+    static void total_##name(void *pacc, const void *px, int64_t n) {                          \
+        W lane[LANES], *acc = pacc;                                                            \
+        const T *p = px;                                                                       \
+        int64_t at = LANES;                                                                    \
+        if (n >= LANES) {                                                                      \
+            for (int i = 0; i < LANES; i++) lane[i] = (W)p[i];                                 \
+            for (; at + LANES <= n; at += LANES)                                               \
+                for (int i = 0; i < LANES; i++) {                                              \
+                    const W z = lane[i], x = (W)p[at + i];                                     \
+                    lane[i] = (W)(value);                                                      \
+                }                                                                              \
+            _Pragma("GCC unroll 5") /* log2 of LANES */                                        \
+                for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; \
+                                                                         i++) {                \
+                const W z = lane[i], x = lane[i + width];                                      \
+                lane[i] = (W)(value);                                                          \
+            }                                                                                  \
+            const W z = acc[0], x = lane[0];                                                   \
+            acc[0] = (W)(value);                                                               \
+        } else at = 0;                                                                         \
+        for (; at < n; at++) {                                                                 \
+            const W z = acc[0], x = (W)p[at];                                                  \
+            acc[0] = (W)(value);                                                               \
+        }                                                                                      \
     }
 #define DEFINE_BOTH(name, W, T, value) \
     DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
@@ -465,28 +466,30 @@ DEFINE_BLEND(blend_double, double)
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
    LANES partial sums */
-#define DEFINE_SOFTMAX(name, T, EXP, max)                            \
-    static void name(void *py, const void *px, int64_t rows) {       \
-        T *y = py;                                                   \
-        const T *x = px;                                             \
-        T sum[LANES] = {0}, peak = (T)-INFINITY, total = 0;          \
-        max(&peak, x, rows);                                         \
-        for (int64_t at = 0; at < rows; at += LANES) {               \
-            const int64_t n = rows - at < LANES ? rows - at : LANES; \
-            T *const to = y + at;                                    \
-            const T *const from = x + at;                            \
-            EACH {                                                   \
-                const T e = EXP(from[i] - peak);                     \
-                to[i] = e;                                           \
-                sum[i] += e;                                         \
-            }                                                        \
-        }                                                            \
-        for (int l = 0; l < LANES; l++) total += sum[l];             \
-        const T scale = 1 / total;                                   \
-        const int64_t n = rows;                                      \
-        EACH y[i] *= scale;                                          \
+#define DEFINE_SOFTMAX(name, T, EXP, max)                                                       \
+    static inline void name##_part(T *y, const T *x, T peak, T *sum, int64_t n) {               \
+        EACH {                                                                                  \
+            const T e = EXP(x[i] - peak);                                                       \
+            y[i] = e;                                                                           \
+            sum[i] += e;                                                                        \
+        }                                                                                       \
+    }                                                                                           \
+    static void name(void *py, const void *px, int64_t rows) {                                  \
+        T *y = py;                                                                              \
+        const T *x = px;                                                                        \
+        T sum[LANES] = {0}, peak = (T)-INFINITY;                                                \
+        int64_t at = 0;                                                                         \
+        max(&peak, x, rows);                                                                    \
+        for (; at + LANES <= rows; at += LANES) name##_part(y + at, x + at, peak, sum, LANES);  \
+        name##_part(y + at, x + at, peak, sum, rows - at);                                      \
+        _Pragma("GCC unroll 5") /* log2 of LANES */                                             \
+            for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
+                sum[i] += sum[i + width];                                                       \
+        const T scale = 1 / sum[0];                                                             \
+        const int64_t n = rows;                                                                 \
+        EACH y[i] *= scale;                                                                     \
     }
-DEFINE_SOFTMAX(softmax_float, float, exp_float, total_float_max)
+DEFINE_SOFTMAX(softmax_float, float, exp_flushed, total_float_max)
 DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 
 #define OP_FLOAT(op, k, value) [op] = float_##op,

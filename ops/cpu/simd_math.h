@@ -61,12 +61,12 @@ static inline float exp_float(float x) {
     const int32_t half = n >> 1;
     return q * power_of_2(half) * power_of_2(n - half);
 }
-/* Where less than the least normal number may be any other so small: beside a 1. */
+/* With 0 for what is less than the least normal number. */
 static inline float exp_flushed(float x) {
-    const float low = x < -87.3f ? -87.3f : x, c = low > 89.0f ? 89.0f : low;
+    const float low = x < -88.02f ? -88.02f : x, c = low > 89.0f ? 89.0f : low;
     int32_t n;
     const float q = exp_reduced(c, &n) + 1.0f;
-    return q * power_of_2(n); /* n = 128: infinity */
+    return q * power_of_2(n); /* n = -127: 0; 128: infinity */
 }
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_flushed(-x)); }
 

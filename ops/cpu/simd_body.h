@@ -489,7 +489,7 @@ DEFINE_BLEND(blend_double, double)
         const int64_t n = rows;                                                                 \
         EACH y[i] *= scale;                                                                     \
     }
-DEFINE_SOFTMAX(softmax_float, float, exp_flushed, total_float_max)
+DEFINE_SOFTMAX(softmax_float, float, exp_small, total_float_max)
 DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 
 #define OP_FLOAT(op, k, value) [op] = float_##op,

@@ -61,13 +61,13 @@ static inline float exp_float(float x) {
     const int32_t half = n >> 1;
     return q * power_of_2(half) * power_of_2(n - half);
 }
-/* With 0 for what is less than the least normal number. */
-static inline float exp_flushed(float x) {
-    const float low = x < -88.02f ? -88.02f : x, c = low > 89.0f ? 89.0f : low;
+/* Of x <= 89, with 0 for what is less than the least normal number. */
+static inline float exp_small(float x) {
     int32_t n;
-    const float q = exp_reduced(c, &n) + 1.0f;
+    const float q = exp_reduced(x < -88.02f ? -88.02f : x, &n) + 1.0f;
     return q * power_of_2(n); /* n = -127: 0; 128: infinity */
 }
+static inline float exp_flushed(float x) { return exp_small(x > 89.0f ? 89.0f : x); }
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_flushed(-x)); }
 
 /* x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where erf rounds to 1.

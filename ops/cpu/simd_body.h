@@ -257,13 +257,29 @@ DEFINE_WHERE(uint, uint64_t)
                         : (uint64_t)x),                                                      \
       x)
 
+/* Runs that are no whole number of blocks end with a block that does some elements again: single
+   elements take as long as vectors. */
+enum { MOVED = 64 };
 #define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
+    static inline void load_##class##_##dt##_run(T *y, const S *x, int64_t n) {             \
+        EACH y[i] = (T)from(x[i]);                                                          \
+    }                                                                                       \
+    static inline void store_##class##_##dt##_run(S *y, const T *p, int64_t n) {            \
+        EACH {                                                                              \
+            const T x = p[i];                                                               \
+            y[i] = (S)(to);                                                                 \
+        }                                                                                   \
+    }                                                                                       \
     static void load_##class##_##dt(void *py, const void *px, int64_t stride, int64_t n) {  \
         T *y = py;                                                                          \
         const S *x = px;                                                                    \
-        if (stride == 1) {                                                                  \
-            EACH y[i] = (T)from(x[i]);                                                      \
-        } else if (stride == 0) {                                                           \
+        if (stride == 1 && n < MOVED) load_##class##_##dt##_run(y, x, n);                   \
+        else if (stride == 1)                                                               \
+            for (int64_t at = 0; at < n; at += MOVED) {                                     \
+                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
+                load_##class##_##dt##_run(y + here, x + here, MOVED);                       \
+            }                                                                               \
+        else if (stride == 0) {                                                             \
             const T one = (T)from(x[0]);                                                    \
             EACH y[i] = one;                                                                \
         } else                                                                              \
@@ -272,12 +288,13 @@ DEFINE_WHERE(uint, uint64_t)
     static void store_##class##_##dt(void *py, int64_t stride, const void *px, int64_t n) { \
         S *y = py;                                                                          \
         const T *p = px;                                                                    \
-        if (stride == 1) {                                                                  \
-            EACH {                                                                          \
-                const T x = p[i];                                                           \
-                y[i] = (S)(to);                                                             \
+        if (stride == 1 && n < MOVED) store_##class##_##dt##_run(y, p, n);                  \
+        else if (stride == 1)                                                               \
+            for (int64_t at = 0; at < n; at += MOVED) {                                     \
+                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
+                store_##class##_##dt##_run(y + here, p + here, MOVED);                      \
             }                                                                               \
-        } else                                                                              \
+        else                                                                                \
             for (int64_t i = 0; i < n; i++) {                                               \
                 const T x = p[i];                                                           \
                 y[i * stride] = (S)(to);                                                    \

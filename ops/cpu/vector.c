@@ -341,6 +341,20 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
     stride[1] = s[0];
 }
 
+/* A tile of many short rows, column by column: planes of an image that is wanted channels last. */
+static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
+                         const char *from, const int64_t stride[2]) {
+    double room[BLOCK]; /* of any class */
+    const int64_t rows = t->rows, columns = t->columns;
+    for (int64_t c = 0; c < columns; c++) {
+        s->load(room, from + c * stride[1] * s->size, stride[0], rows);
+        if (v->size == sizeof(float))
+            for (int64_t r = 0; r < rows; r++)
+                ((float *)(void *)to)[r * columns + c] = ((const float *)(const void *)room)[r];
+        else
+            for (int64_t r = 0; r < rows; r++) ((double *)(void *)to)[r * columns + c] = room[r];
+    }
+}
 static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
@@ -353,9 +367,12 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
             t->source[i] = s->native ? from : to;
             continue;
         }
-        for (int64_t r = 0; r < t->rows; r++)
-            s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
-                    stride[1], t->columns);
+        if (t->columns < 8 && t->rows > 2 * t->columns && !s->repeated)
+            load_columns(v, t, s, to, from, stride);
+        else
+            for (int64_t r = 0; r < t->rows; r++)
+                s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
+                        stride[1], t->columns);
         t->source[i] = to;
     }
 }

@@ -7,7 +7,8 @@
    (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
    the scales as the first thing that its epilogue does. The weights less their zero point must be
    constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
-   asked for each. What then nobody reads any more is dropped. */
+   asked for each. What then nobody reads any more is dropped.
+   The greatest of dequantized numbers is the greatest of the 8-bit integers, dequantized. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -207,6 +208,69 @@ static bool make_int8(Int8 *f, Step *s) {
     return true;
 }
 
+/* ---- the greatest of dequantized numbers */
+/* Each window of the pool reads a place of the image: else it gives what no integer is. */
+static bool windows_inside(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    const int64_t *kernel = s->param + 1, *stride = kernel + n, *pad = stride + n,
+                  *dilation = pad + 2 * n;
+    for (int i = 0; i < n; i++)
+        for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++) {
+            bool inside = false;
+            for (int64_t k = 0; k < kernel[i] && !inside; k++) {
+                const int64_t at = o * stride[i] - pad[i] + k * dilation[i];
+                inside = at >= 0 && at < s->view[1].dim[2 + i];
+            }
+            if (!inside) return false;
+        }
+    return true;
+}
+static int readers(const Plan *p, int slot) {
+    int n = p->slot[slot].output >= 0;
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        for (int j = step_writes(s); j < s->nview; j++) n += s->view[j].slot == slot;
+    }
+    return n;
+}
+/* One number, as all places of y read it. */
+static View everywhere(const View *number, const View *y) {
+    View v = *y;
+    v.slot = number->slot, v.dtype = number->dtype, v.offset = number->offset;
+    memset(v.stride, 0, sizeof v.stride);
+    return v;
+}
+/* Where a pool alone reads what was dequantized, they change places. */
+static bool pool_bytes(Int8 *f, int k) {
+    Plan *p = f->b->plan;
+    const Step *pool = &p->step[k].step;
+    const View *y = &pool->view[0];
+    Dequantized d;
+    View q;
+    double scale, zero;
+    if (pool->param[0] != POOL_MAX || pool->ncode || pool->nview != 2 || y->dtype != DT_FLOAT ||
+        !dequantized_from(f, &pool->view[1], &d, &q) || readers(p, pool->view[1].slot) != 1 ||
+        !plan_number(p, &d.scale, &scale) || scale <= 0 || !isfinite(scale) ||
+        (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) || !windows_inside(pool))
+        return false;
+    const int m = f->writer[pool->view[1].slot];
+    const Step *dequantize = &p->step[m].step;
+    const Slot like = {view_count(y), p->slot[y->slot].value, NULL, -1, -1, -1};
+    View *of_pool = arena_copy(f->b->arena, pool->view, 2 * sizeof *of_pool),
+         *of_other = arena_copy(f->b->arena, dequantize->view,
+                                (size_t)dequantize->nview * sizeof *of_other);
+    of_pool[0] = view_dense(y->slot, q.dtype, y->rank, y->dim), of_pool[1] = q;
+    Step bytes = *pool, after = *dequantize;
+    bytes.view = of_pool, after.view = of_other;
+    if (f->b->device->backend->choices(f->b->device->device, &bytes) < 1) return false;
+    of_pool[0].slot = plan_slot(f->b, like);
+    for (int j = 1; j < after.nview; j++)
+        of_other[j] = of_other[j].slot == d.q.slot ? of_pool[0] : everywhere(&of_other[j], y);
+    of_other[0] = *y;
+    p->step[m].step = bytes, p->step[k].step = after;
+    return true;
+}
+
 static void find_writers(Int8 *f) {
     const Plan *p = f->b->plan;
     f->writers = ARENA_NEW(f->b->w->scratch, int, p->nslot);
@@ -244,6 +308,7 @@ void plan_int8(PlanBuild *b) {
     for (int k = 0; k < steps; k++) {
         Step *s = &b->plan->step[k].step;
         if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, s);
+        else if (s->kind == S_POOL) pool_bytes(&f, k);
     }
     if (any) drop_unread(b);
 }

@@ -205,3 +205,19 @@ def test_maximum_of_bytes(tmp_path, shape, kernel, dtype):
     y = g.node("MaxPool", [q], kernel_shape=kernel, strides=[2] * len(kernel))
     compared(tmp_path, g, y, 0, getattr(TensorProto, dtype.upper()))
     assert "| pool " in program(tmp_path / "m.onnx", "--dump", "plan")
+
+
+@pytest.mark.parametrize("dtype, zero", [("uint8", 3), ("int8", -5)])
+@pytest.mark.parametrize("pads, ceil", [([0] * 4, 0), ([1, 1, 0, 1], 1)])
+@pytest.mark.parametrize("scale, bytes", [(0.02, True), (-0.02, False)])
+def test_maximum_of_dequantized_numbers(tmp_path, dtype, zero, pads, ceil, scale, bytes):
+    """The greatest of the bytes, dequantized: but not where a scale turns their order."""
+    g = Graph((2, 5, 9, 8))
+    point = g.constant(numpy.array(zero, dtype))
+    x = g.dequantize(g.quantize("x", 0.02, point), scale, point)
+    y = g.node("MaxPool", [x], kernel_shape=[3, 2], strides=[2, 2], pads=pads, ceil_mode=ceil)
+    compared(tmp_path, g, g.dequantize(g.quantize(y, 0.03, point), 0.03, point), 0)
+    planned = re.findall(
+        r"\| pool (\w+)\[\S+ (\w+)\[", program(tmp_path / "m.onnx", "--dump", "plan")
+    )
+    assert planned == [(dtype[0].upper() + "8",) * 2] if bytes else planned[0][1] == "F"

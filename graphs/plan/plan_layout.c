@@ -3,7 +3,8 @@
    of such a slot change, so every step does what it did. A slot is laid out so if a convolution, or
    a pool, copy or element-wise step behind one, names it, and every view of it is an affine walk
    over n, c and the joined spatial places, which flattening it all is not; those stay as they
-   are. */
+   are. So do steps that read an image with its axes in another order, and depthwise convolutions
+   between an image that can be moved and one that cannot. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/type.h"
 

@@ -22,9 +22,7 @@ static bool file_failed(Error *e, const char *path, const char *what) {
 bool runs_open(Runs *r, Arena *a, const char *folder, uint64_t digest, Error *e) {
     *r = (Runs){.arena = a, .folder = folder, .digest = digest};
     pthread_mutex_init(&r->lock, NULL);
-    if (folder && mkdir(folder, 0777) && errno != EEXIST)
-        return file_failed(e, folder, "cannot create the folder");
-    return true;
+    return !folder || folder_make(folder, e);
 }
 
 static bool temporary_folder(Runs *r, Error *e) {

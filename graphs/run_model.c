@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct RunOptions {
     bool version, profile, machine;
@@ -384,7 +383,7 @@ static bool write_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
 }
 
 static bool show_outputs(ModelRun *r) {
-    if (r->o.output_dir) mkdir(r->o.output_dir, 0777);
+    if (r->o.output_dir && !folder_make(r->o.output_dir, r->error)) return false;
     for (int k = 0; k < r->graph->nout; k++) {
         int64_t dim[RANK_MAX] = {0}, n;
         if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))

@@ -83,7 +83,6 @@ const Op op_skiprmsnormbias = {
 /* embedlayernorm: rows of words, of positions (position_ids, or the first ones) and of segments,
    added, then layernorm. Further results: how many 1s each row of the mask has, and the sum. */
 enum { IDS, SEGMENTS, WORDS, POSITIONS, SEGMENT_ROWS, EMBED_SCALE, SHIFT, MASK, POSITION_IDS };
-static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
 static const char *shape_embed(Call *c) {
     static const int ids[] = {SEGMENTS, MASK, POSITION_IDS},
                      rows[] = {WORDS, POSITIONS, SEGMENT_ROWS};

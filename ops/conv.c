@@ -118,15 +118,14 @@ static bool whole_windows(Call *c, StepBuf *b, const View in[], Parts k, const V
     if (own.why) return false;
     for (int i = 0; i < 2 * spatial; i++) padded |= s.param[1 + spatial + i] > 0;
     return exact_int8(b, S_CONV, v, s.nparam, s.param, padded,
-                      k.x_zero < c->nin && c->in[k.x_zero] ? &in[k.x_zero] : NULL,
-                      k.w_zero < c->nin && c->in[k.w_zero] ? &in[k.w_zero] : NULL, 0);
+                      has(c, k.x_zero) ? &in[k.x_zero] : NULL,
+                      has(c, k.w_zero) ? &in[k.w_zero] : NULL, 0);
 }
 /* Slices of the channels: y, 32-bit integers, becomes their sum; or, one being enough, the room of
    floats is handed out. */
 static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y, View *sums) {
     View x, w, v[3], whole = {.slot = 0};
-    const bool shifted[] = {k.x_zero < c->nin && c->in[k.x_zero],
-                            k.w_zero < c->nin && c->in[k.w_zero]};
+    const bool shifted[] = {has(c, k.x_zero), has(c, k.w_zero)};
     const View *zero_x = shifted[0] ? &in[k.x_zero] : NULL,
                *zero_w = shifted[1] ? &in[k.w_zero] : NULL;
     int64_t taps = 1;
@@ -189,7 +188,7 @@ static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b)
         scale[3] = {place_view(&in[X_SCALE], y, -1), place_view(&in[W_SCALE], y, 1),
                     place_view(&in[Y_SCALE], y, -1)};
     const View zero = place_view(&in[Y_ZERO], y, -1);
-    const bool bias = c->nin > BIAS && c->in[BIAS];
+    const bool bias = has(c, BIAS);
     if (c->in[X_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, y->rank, y->dim, &whole) ||
         !add_windows(c, b, in, qlinear, &whole, &sums))
         return 0;
@@ -223,7 +222,7 @@ static const AttrDef fused_attrs[] = {
 };
 static const char *shape_fused(Call *c) {
     const char *why = shape(c);
-    if (why || c->nin <= Z || !c->in[Z]) return why;
+    if (why || !has(c, Z)) return why;
     if (c->in[Z]->dim.n != c->out[0].dim.n) return "z has another rank than the result";
     for (int k = 0; k < c->out[0].dim.n; k++) need_eq(c, c->in[Z]->dim.v[k], c->out[0].dim.v[k]);
     return NULL;

@@ -2,9 +2,6 @@
    what it was made of. */
 #include "ops/operator/op.h"
 
-static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
-static int rank_of(Call *c, int input) { return has(c, input) ? c->in[input]->dim.n : 0; }
-
 /* groupquery: q [b, s, heads*n], k and v [b, s, groups*n], or all in q, one behind the other.
    seqlens [b]: how many places are seen in the end, less 1. k and v are written into past keys and
    values [b, groups, places, n], which grow to `total` places, behind what is seen before; query i

@@ -4,8 +4,6 @@
    %past_value, %hide the mask of truth, %bias4 the numbers. */
 #include "ops/operator/op.h"
 
-static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
-static int rank_of(Call *c, int input) { return has(c, input) ? c->in[input]->dim.n : 0; }
 #define REFUSED "not supported for these element types"
 
 /* ---- multihead: attention of q, k and v [b, places, heads * n] with as many heads each; k and v
@@ -30,15 +28,19 @@ static Dims by_heads(Call *c, int input) {
 static void equal_sizes(Call *c, Dims a, Dims b, const char *axes) {
     for (; *axes; axes++) need_eq(c, a.v[*axes - '0'], b.v[*axes - '0']);
 }
+/* A mask is [b], how many places are seen; [b, places]; or [b, queries, places]. */
+static const char *mask_fits(Call *c, int input, Poly batch, Poly queries, Poly places) {
+    if (!has(c, input)) return NULL;
+    const Dims d = c->in[input]->dim;
+    if (d.n < 1 || d.n > 3 || !is_whole(c->in[input])) return "this mask is not supported";
+    need_eq(c, d.v[0], batch);
+    if (d.n > 1) need_eq(c, d.v[d.n - 1], places);
+    if (d.n == 3) need_eq(c, d.v[1], queries);
+    return NULL;
+}
 static const char *masks_fit(Call *c, Dims q, Poly total) {
-    if (has(c, PADDING)) {
-        const Dims d = c->in[PADDING]->dim;
-        if (d.n < 1 || d.n > 3 || !is_whole(c->in[PADDING])) return "this mask is not supported";
-        need_eq(c, d.v[0], q.v[0]);
-        if (d.n > 1) need_eq(c, d.v[d.n - 1], total);
-        if (d.n == 3) need_eq(c, d.v[1], q.v[2]);
-    }
-    if (!has(c, SCORES)) return NULL;
+    const char *why = mask_fits(c, PADDING, q.v[0], q.v[2], total);
+    if (why || !has(c, SCORES)) return why;
     if (rank_of(c, SCORES) > 4 || c->in[SCORES]->dtype != c->in[Q]->dtype)
         return "this bias of the scores is not supported";
     return rank_of(c, SCORES) != 4 && has(c, PADDING)
@@ -174,13 +176,8 @@ static const char *shape_joint(Call *c, int mask, int past, int scores) {
         need_eq(c, p.v[4], d);
         total = poly(c, "p + t", p.v[3], total);
     }
-    if (has(c, mask)) {
-        const Dims m = c->in[mask]->dim;
-        if (m.n < 1 || m.n > 3 || !is_whole(c->in[mask])) return "this mask is not supported";
-        need_eq(c, m.v[0], x.v[0]);
-        if (m.n > 1) need_eq(c, m.v[m.n - 1], total);
-        if (m.n == 3) need_eq(c, m.v[1], x.v[1]);
-    }
+    const char *why = mask_fits(c, mask, x.v[0], x.v[1], total);
+    if (why) return why;
     if (has(c, scores) && (rank_of(c, scores) != 4 || c->in[scores]->dtype != c->in[X]->dtype))
         return "this bias of the scores is not supported";
     c->out[0] = (Type) {
@@ -204,12 +201,9 @@ static const char *shape_quantized(Call *c) {
     for (int k = 0; k < 2; k++)
         if (has(c, single[k]) && !dims_single(c, c->in[single[k]]->dim))
             return "scale and zero point of x must be single numbers";
-    for (int k = W_SCALE; k <= W_ZERO; k += W_ZERO - W_SCALE)
-        if (has(c, k) && !dims_single(c, c->in[k]->dim)) {
-            if (rank_of(c, k) != 1) return "scales and zero points have one axis at most";
-            need_eq(c, c->in[k]->dim.v[0], c->in[WEIGHTS]->dim.v[1]);
-        }
-    return shape_joint(c, Q_MASK, Q_PAST, Q_SCORES);
+    const char *why = place_fits(c, W_SCALE, c->in[WEIGHTS]->dim.v[1]);
+    if (!why) why = place_fits(c, W_ZERO, c->in[WEIGHTS]->dim.v[1]);
+    return why ? why : shape_joint(c, Q_MASK, Q_PAST, Q_SCORES);
 }
 #define PRODUCT                  \
     "%m = matmul %x %w\n"        \

@@ -92,9 +92,7 @@ static bool add_products(StepBuf *b, const View *a, const View *w, const View *z
     if (n > EXACT_TERMS) *sums = *y;
     return true;
 }
-static const View *given(Call *c, const View in[], int k) {
-    return k < c->nin && c->in[k] ? &in[k] : NULL;
-}
+static const View *given(Call *c, const View in[], int k) { return has(c, k) ? &in[k] : NULL; }
 static int steps_integer(Call *c, const View in[], const View out[], StepBuf *b) {
     View sums;
     if (!add_products(b, &in[0], &in[1], given(c, in, 2), given(c, in, 3), &out[0], &sums))

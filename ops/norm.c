@@ -47,9 +47,8 @@ static Ex mean_from(Call *c, Dims i, int a, bool squares, Ex from) {
                   size(c, product(c, x, a, x.n)));
 }
 static Ex scaled(Call *c, Dims i, Ex y) {
-    if (c->nin > SCALE && c->in[SCALE])
-        y = mul(c, y, at(c, SCALE, dims_tail(i, c->in[SCALE]->dim.n)));
-    if (c->nin > BIAS && c->in[BIAS]) y = add(c, y, at(c, BIAS, dims_tail(i, c->in[BIAS]->dim.n)));
+    if (has(c, SCALE)) y = mul(c, y, at(c, SCALE, dims_tail(i, c->in[SCALE]->dim.n)));
+    if (has(c, BIAS)) y = add(c, y, at(c, BIAS, dims_tail(i, c->in[BIAS]->dim.n)));
     return y;
 }
 static Ex define_layernorm(Call *c, Dims i) {

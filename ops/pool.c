@@ -21,10 +21,8 @@ static const AttrDef average_attrs[] = {
 static Poly count(Call *c, int j, int ns) {
     Poly n = c->in[0]->dim.v[j + 2], k = ints(c, KERNEL).v[j], s = ints(c, STRIDES).v[j],
          d = ints(c, DILATIONS).v[j];
-    Poly begin = ints(c, PADS).v[j], pads = poly(c, "p + q", begin, ints(c, PADS).v[j + ns]);
-    if (!word(c, CEIL)) return windows(c, n, k, s, pads, d);
-    Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, begin), s));
-    return least(c, windows(c, n, k, s, poly(c, "p + s - 1", pads, s), d), started);
+    return windows_padded(c, n, k, s, ints(c, PADS).v[j], ints(c, PADS).v[j + ns], d,
+                          word(c, CEIL));
 }
 
 static const char *shape_of(Call *c, const char *classes) {

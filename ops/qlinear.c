@@ -18,13 +18,13 @@ static const char *shape_bytes(Call *c, int x, Dims d) {
 /* NULL if these inputs, which a call may not leave out, are there. */
 static const char *present(Call *c, int n, const int input[]) {
     for (int k = 0; k < n; k++)
-        if (input[k] >= c->nin || !c->in[input[k]]) return "an input is missing";
+        if (!has(c, input[k])) return "an input is missing";
     return NULL;
 }
 /* NULL if these inputs, scales and zero points, are single numbers or left out. */
 static const char *single(Call *c, int n, const int input[]) {
     for (int k = 0; k < n; k++)
-        if (input[k] < c->nin && c->in[input[k]] && !dims_single(c, c->in[input[k]]->dim))
+        if (has(c, input[k]) && !dims_single(c, c->in[input[k]]->dim))
             return "scales and zero points must be single numbers";
     return NULL;
 }
@@ -137,7 +137,7 @@ static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
                        {.op = C_CONST, .k = (double)places},
                        {.op = C_DIV, .a = 0, .b = 1}};
     int n = 3, nview = 4;
-    if (c->nin > X_ZERO && c->in[X_ZERO]) {
+    if (has(c, X_ZERO)) {
         v[nview] = place_view(&in[X_ZERO], y, -1);
         code[3] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
         code[4] = (Scalar){.op = C_SUB, .a = 2, .b = 3};
@@ -151,7 +151,7 @@ static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
                              {.op = C_ROUND, .a = (uint8_t)(at + 3)}};
     memcpy(code + n, scaled, sizeof scaled);
     n += 5;
-    if (c->nin > Y_ZERO && c->in[Y_ZERO]) {
+    if (has(c, Y_ZERO)) {
         v[nview] = place_view(&in[Y_ZERO], y, -1);
         code[n] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
         code[n + 1] = (Scalar){.op = C_ADD, .a = (uint8_t)(n - 1), .b = (uint8_t)n};
@@ -188,15 +188,10 @@ static const char *shape_pool(Call *c) {
     if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime divides by the whole window there */
         return "what windows behind the padding count is not supported";
     for (int j = 0; j < ns; j++) {
-        const Poly n = d.v[first + j], pads = poly(c, "p + q", p.v[j], p.v[j + ns]),
-                   one = poly(c, "1");
+        const Poly one = poly(c, "1");
         need_ge(c, kernel.v[j], one);
-        d.v[first + j] =
-            !word(c, CEIL)
-                ? windows(c, n, kernel.v[j], s.v[j], pads, one)
-                : least(c,
-                        windows(c, n, kernel.v[j], s.v[j], poly(c, "p + s - 1", pads, s.v[j]), one),
-                        poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, p.v[j]), s.v[j])));
+        d.v[first + j] = windows_padded(c, d.v[first + j], kernel.v[j], s.v[j], p.v[j], p.v[j + ns],
+                                        one, word(c, CEIL));
     }
     return shape_bytes(c, 0, d);
 }
@@ -244,15 +239,9 @@ static const char *shape_nhwc(Call *c) {
         return "pooling needs one kernel size, one stride, one dilation and two pads for each "
                "spatial axis, of which there are two";
     for (int j = 0; j < ns; j++) {
-        const Poly n = d.v[1 + j], pads = poly(c, "p + q", p.v[j], p.v[j + ns]);
         need_ge(c, kernel.v[j], poly(c, "1"));
-        d.v[1 + j] =
-            !word(c, NHWC_CEIL)
-                ? windows(c, n, kernel.v[j], s.v[j], pads, dilation.v[j])
-                : least(c,
-                        windows(c, n, kernel.v[j], s.v[j], poly(c, "p + s - 1", pads, s.v[j]),
-                                dilation.v[j]),
-                        poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, p.v[j]), s.v[j])));
+        d.v[1 + j] = windows_padded(c, d.v[1 + j], kernel.v[j], s.v[j], p.v[j], p.v[j + ns],
+                                    dilation.v[j], word(c, NHWC_CEIL));
     }
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = d};
     return NULL;
@@ -315,7 +304,7 @@ static const char *gemm_types(Call *c) {
         c->in[A_SCALE]->dtype != DT_FLOAT || c->in[B_SCALE]->dtype != DT_FLOAT ||
         c->in[GEMM_SCALE]->dtype != DT_FLOAT || c->in[GEMM_ZERO]->dtype != a)
         return "not supported for these element types";
-    return C < c->nin && c->in[C] && c->in[C]->dtype != DT_INT32 ? "c must be of int32" : NULL;
+    return has(c, C) && c->in[C]->dtype != DT_INT32 ? "c must be of int32" : NULL;
 }
 static const char *gemm_of(Call *c, bool bias) {
     static const int needed[] = {A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, GEMM_SCALE, GEMM_ZERO},
@@ -331,11 +320,8 @@ static const char *gemm_of(Call *c, bool bias) {
     if (a.n != 2 || b.n != 2) return "the product needs two matrices";
     const Poly n = b.v[!word(c, TRANS_B)];
     need_eq(c, a.v[!word(c, TRANS_A)], b.v[word(c, TRANS_B)]);
-    for (int k = 0; k < 2; k++) {
-        const Dims d = c->in[of_b[k]]->dim;
-        if (d.n > 1) return "scales and zero points have one axis at most";
-        if (!dims_single(c, d)) need_eq(c, d.v[0], n);
-    }
+    for (int k = 0; k < 2 && !why; k++) why = place_fits(c, of_b[k], n);
+    if (why) return why;
     if (bias && c->in[C]->dim.n != 1) return "c must have one axis";
     if (bias) need_eq(c, c->in[C]->dim.v[0], n);
     c->out[0] = (Type){.dtype = c->in[A]->dtype, .dim = {2, {a.v[word(c, TRANS_A)], n}}};

@@ -2,16 +2,8 @@
    with such weights. Each is what it was made of. */
 #include "ops/operator/op.h"
 
-static bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
 static bool is_of(Call *c, int input, DType t) {
     return !has(c, input) || c->in[input]->dtype == t;
-}
-/* NULL if an input is left out, or one number, or one number for each of n places. */
-static const char *each(Call *c, int input, Poly n) {
-    if (!has(c, input) || dims_single(c, c->in[input]->dim)) return NULL;
-    if (c->in[input]->dim.n != 1) return "scales and zero points have one axis at most";
-    need_eq(c, c->in[input]->dim.v[0], n);
-    return NULL;
 }
 
 /* dynamicquantmatmul: a is quantized as dynamicquantize does, for a product of integers with b.
@@ -24,8 +16,8 @@ static const char *shape_columns(Call *c, int scale, int zero, int bias) {
         return "not supported for these element types";
     if (a.n < 2 || b.n != 2) return "only a matrix of weights is supported";
     need_eq(c, a.v[a.n - 1], b.v[0]);
-    const char *why = each(c, scale, b.v[1]);
-    if (!why) why = each(c, zero, b.v[1]);
+    const char *why = place_fits(c, scale, b.v[1]);
+    if (!why) why = place_fits(c, zero, b.v[1]);
     if (!why && has(c, bias) && c->in[bias]->dim.n != 1) why = "the bias must have one axis";
     if (!why && has(c, bias)) need_eq(c, c->in[bias]->dim.v[0], b.v[1]);
     c->out[0] = (Type){.dtype = DT_FLOAT, .dim = dims_with(a, -1, b.v[1])};

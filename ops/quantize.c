@@ -26,7 +26,7 @@ static const char *shape_of(Call *c) {
     int64_t block;
     if (!is_const(c, intof(c, BLOCK), &block) || block < 0)
         return "the block size must be a number";
-    Dims zero = c->nin > ZERO && c->in[ZERO] ? c->in[ZERO]->dim : scale;
+    Dims zero = has(c, ZERO) ? c->in[ZERO]->dim : scale;
     bool single = dims_single(c, scale) && dims_single(c, zero);
     if (!single && zero.n != scale.n) return "scale and zero point have different ranks";
     for (int k = 0; k < scale.n && !single; k++) need_eq(c, scale.v[k], zero.v[k]);
@@ -109,7 +109,7 @@ static void add_program(StepBuf *b, int n, const View v[], int a, int64_t block,
 }
 static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, const Scalar code[],
                         int ncode) {
-    const int n = c->nin > ZERO && c->in[ZERO] ? 4 : 3, a = axis(c, AXIS, y->rank);
+    const int n = has(c, ZERO) ? 4 : 3, a = axis(c, AXIS, y->rank);
     View v[4] = { *y, in[X], in[SCALE] };
     int64_t block = step_size(b, intof(c, BLOCK)), size = a < 0 ? 0 : y->dim[a];
     if (n == 4) v[3] = in[ZERO];
@@ -132,7 +132,7 @@ static int steps_quantize(Call *c, const View in[], const View out[], StepBuf *b
     if (!wide_whole(to) || !wide_float(c->in[SCALE]->dtype) ||
         !(wide_float(from) || wide_whole(from)))
         return 0;
-    if (c->nin > ZERO && c->in[ZERO]) {
+    if (has(c, ZERO)) {
         code[n++] = (Scalar){.op = C_VIEW, .a = 3};
         code[n++] = (Scalar){.op = C_ADD, .a = 3, .b = 4};
     }
@@ -146,7 +146,7 @@ static int steps_quantize(Call *c, const View in[], const View out[], StepBuf *b
     return add_programs(c, in, &out[0], b, code, n);
 }
 static int steps_dequantize(Call *c, const View in[], const View out[], StepBuf *b) {
-    const bool shifted = c->nin > ZERO && c->in[ZERO];
+    const bool shifted = has(c, ZERO);
     static const Scalar plain[] = {{.op = C_VIEW, .a = 1},
                                    {.op = C_VIEW, .a = 2},
                                    {.op = C_MUL, .a = 0, .b = 1}},

@@ -23,7 +23,7 @@ enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
 /* An optional input has these sizes. */
 static bool fits(Call *c, int input, Dims want) {
-    if (input >= c->nin || !c->in[input]) return true;
+    if (!has(c, input)) return true;
     Dims have = c->in[input]->dim;
     for (int k = 0; k < have.n && have.n == want.n; k++) need_eq(c, have.v[k], want.v[k]);
     return have.n == want.n;
@@ -68,7 +68,7 @@ static bool is_cell(Call *c) {
     if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, OWN) || c->nin <= C0 || !c->in[H0] ||
         !c->in[C0])
         return false;
-    if (c->in[LENGTHS] || (c->nin > PEEPHOLES && c->in[PEEPHOLES])) return false;
+    if (c->in[LENGTHS] || has(c, PEEPHOLES)) return false;
     return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
 }
 /* The place [0, b, k] of a state or of the only input. */

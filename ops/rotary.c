@@ -77,7 +77,7 @@ static const AttrDef at_attrs[] = {
     {0}};
 static const char *shape_at(Call *c) {
     Dims x = c->in[0]->dim, cosine = c->in[1]->dim, sine = c->in[2]->dim;
-    bool placed = c->nin > 3 && c->in[3];
+    bool placed = has(c, 3);
     Poly e = x.v[3];
     int64_t heads;
     if ((x.n != 4 && x.n != 3) || cosine.n != (placed ? 2 : 3) || sine.n != cosine.n)

@@ -58,7 +58,7 @@ static bool read_shape(Call *c, OnnxRead *r, int attr) {
         y.v[k + 2] = poly(c, "s*n - s + k - p - q", strided ? strides.v[k] : one, x->dim.v[k + 2],
                           kernel.v[k], padded ? pads.v[k] : none, padded ? pads.v[k + n] : none);
     }
-    bool said = c->nin > 2 && c->in[2];
+    bool said = has(c, 2);
     if (said && (!r->list(r, NULL, 2, &stated) || stated.n != y.n ||
                  memcmp(stated.v, y.v, sizeof *y.v * (size_t)y.n)))
         return r->refuse(r, "output_shape does not match the pooling");

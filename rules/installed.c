@@ -72,13 +72,9 @@ bool installed_rules(Arena *a, const char *target, RuleSet *set, Error *e) {
 }
 
 bool own_rules_path(Arena *a, const char *target, char **path, Error *e) {
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     const bool named = *target && !target[strspn(target, LETTERS)];
-    const char *file = arena_format(a, "isomer/rules/%s.rules", named ? target : "command");
-    if (data && *data == '/') *path = arena_format(a, "%s/%s", data, file);
-    else if (home && *home == '/') *path = arena_format(a, "%s/.local/share/%s", home, file);
-    else
-        return error_set(e, E_ENVIRONMENT, "--rules-out",
-                         "neither HOME nor XDG_DATA_HOME is set; give --rules-out FILE");
-    return true;
+    *path = user_file(a, "XDG_DATA_HOME", ".local/share",
+                      arena_format(a, "rules/%s.rules", named ? target : "command"));
+    return *path || error_set(e, E_ENVIRONMENT, "--rules-out",
+                              "neither HOME nor XDG_DATA_HOME is set; give --rules-out FILE");
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ASKING 0.7 /* of the time */
@@ -139,18 +138,6 @@ static bool prove(Discovering *d, const char *program, const char *path) {
 
 /* ---- keeping */
 
-static bool make_folders(char *path, Error *e) {
-    for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
-        *slash = 0;
-        const bool made = !mkdir(path, 0777) || errno == EEXIST;
-        const int why = errno;
-        if (!made) error_set(e, E_ENVIRONMENT, path, "cannot make this folder: %s", strerror(why));
-        *slash = '/';
-        if (!made) return false;
-    }
-    return true;
-}
-
 /* The file with what it held, byte for byte, and behind it those rules that it lacks. */
 static bool add_to_file(Discovering *d, const char *path) {
     Run *r = d->r;
@@ -175,9 +162,9 @@ static bool add_to_file(Discovering *d, const char *path) {
 }
 
 /* Of several runs at once each waits for the one that has the file. */
-static bool keep(Discovering *d, char *path) {
+static bool keep(Discovering *d, const char *path) {
     Run *r = d->r;
-    if (!make_folders(path, r->error)) return false;
+    if (!folders_make(path, r->error)) return false;
     const char *lock = arena_format(r->arena, "%s.lock", path);
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || flock(fd, LOCK_EX)) {

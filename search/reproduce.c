@@ -15,11 +15,9 @@
 #include "graphs/rewrite.h"
 #include "ops/backend/backend.h"
 #include "ops/core/element.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     SAMPLES = 6,
@@ -286,7 +284,7 @@ void run_reproduce(Run *r, const Derivation *d) {
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);
     p.options.backend = open->backend, p.options.device = open->device;
-    good = good && !(mkdir(p.folder, 0777) && errno != EEXIST);
+    good = good && folder_make(p.folder, r->error);
     find_pairs(&p);
     good = good && write_all(&p, &found);
     device_close(open);

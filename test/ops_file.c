@@ -220,10 +220,33 @@ static void memory_holds_pieces(void **state) {
     assert_int_equal(close(file_in_memory(0, NULL)), 0);
 }
 
+/* Folders on the way are made, the file is not; where a file is in the way, the folder that cannot
+   be is named. */
+static void missing_folders_are_made(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Error e = {0};
+    struct stat s;
+    const char *outer = arena_format(a, "%s/outer", folder),
+               *inner = arena_format(a, "%s/in", outer), *path = arena_format(a, "%s/file", inner);
+    for (int twice = 0; twice < 2; twice++) assert_true(folders_make(path, &e));
+    assert_int_equal(stat(inner, &s), 0);
+    assert_true(S_ISDIR(s.st_mode));
+    assert_int_equal(stat(path, &s), -1);
+    assert_true(folders_make("here", &e) && folders_make("", &e));
+    assert_true(file_write(path, "x", 1, &e));
+    assert_false(folders_make(arena_format(a, "%s/below/file", path), &e));
+    assert_int_equal(e.kind, E_ENVIRONMENT);
+    assert_string_equal(e.place, arena_format(a, "%s/below", path));
+    unlink(path), rmdir(inner), rmdir(outer);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(memory_holds_pieces),
+        cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),
         cmocka_unit_test(pipes_are_written_to),

@@ -7,10 +7,8 @@
 #include "rules/taso.h"
 #include "graphs/world.h"
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct Options {
@@ -274,9 +272,7 @@ static bool open_obligations(Program *p) {
     if (p->o.resume)
         return error_set(&p->error, E_USAGE, "--obligations",
                          "cannot be given with --resume: what is not proved again asks nothing");
-    if (!mkdir(p->o.obligations, 0777) || errno == EEXIST) return true;
-    return error_set(&p->error, E_ENVIRONMENT, p->o.obligations, "cannot create the folder: %s",
-                     strerror(errno));
+    return folder_make(p->o.obligations, &p->error);
 }
 static bool write_index(Program *p) {
     return file_write(arena_format(p->arena, "%s/index.tsv", p->o.obligations), p->obligations.data,

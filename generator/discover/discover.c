@@ -7,13 +7,11 @@
 #include "graphs/onnx/onnx.h"
 #include "graphs/world.h"
 #include "ops/base/process.h"
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
@@ -202,8 +200,7 @@ bool discover_answers(const DiscoverOptions *o, const Questions *q, Text *rules,
                       Error *e) {
     Discovery x = {.o = o, .q = q, .start = process_clock()};
     *r = (DiscoverReport){.questions = q->n};
-    if (o->folder && mkdir(o->folder, 0777) && errno != EEXIST)
-        return error_set(e, E_ENVIRONMENT, o->folder, "cannot make this folder");
+    if (o->folder && !folder_make(o->folder, e)) return false;
     x.done = ARENA_NEW(q->arena, Done, q->n);
     pthread_mutex_init(&x.lock, NULL);
     run_threads(&x, q->arena);

@@ -3,12 +3,10 @@
    written. A foreign or damaged file is refused before anything is written to it. */
 #include "graphs/plan/costdb.h"
 #include "ops/base/intern.h"
-#include <errno.h>
+#include "ops/base/text.h"
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { APPLICATION_ID = 0x49534f4d, VERSION = 1, BUSY_MS = 10000 }; /* "ISOM" */
 struct CostDb {
@@ -66,14 +64,6 @@ static bool check_version(CostDb *d, Error *e) {
                                            (int)version, (int)VERSION);
 }
 
-static void make_folders(char *path) {
-    for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-        *p = 0;
-        mkdir(path, 0777); /* what is missing shows when the file is opened */
-        *p = '/';
-    }
-}
-
 static bool prepare_statements(CostDb *d, Error *e) {
     static const char get[] =
         "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
@@ -89,7 +79,8 @@ static bool prepare_statements(CostDb *d, Error *e) {
 static void close_file(void *costs) { costdb_close(costs); }
 
 static bool open_file(CostDb *d, bool named, Error *e) {
-    if (named) make_folders(d->path);
+    Error shown_below = {0}; /* what is missing shows when the file is opened */
+    if (named) folders_make(d->path, &shown_below);
     if (sqlite3_open_v2(d->path, &d->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
@@ -163,13 +154,9 @@ bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *
 }
 
 bool costdb_default_path(Arena *a, char **path, Error *e) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && *cache == '/') *path = arena_format(a, "%s/isomer/costs.sqlite", cache);
-    else if (home && *home == '/') *path = arena_format(a, "%s/.cache/isomer/costs.sqlite", home);
-    else
-        return error_set(e, E_ENVIRONMENT, "costs",
-                         "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
-    return true;
+    *path = user_file(a, "XDG_CACHE_HOME", ".cache", "costs.sqlite");
+    return *path || error_set(e, E_ENVIRONMENT, "costs",
+                              "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
 }
 
 const char *costdb_version(void) { return sqlite3_libversion(); }

@@ -233,3 +233,30 @@ int file_in_memory(int n, const Piece *piece) {
 bool file_write(const char *path, const void *data, size_t n, Error *e) {
     return file_write_pieces(path, 1, &(Piece){data, n}, e);
 }
+
+/* ---- folders */
+
+bool folder_make(const char *path, Error *e) {
+    return !mkdir(path, 0777) || errno == EEXIST || file_fail(e, path, "cannot create the folder");
+}
+
+bool folders_make(const char *path, Error *e) {
+    char folder[PATH_MAX];
+    for (const char *slash = *path ? strchr(path + 1, '/') : NULL; slash;
+         slash = strchr(slash + 1, '/')) {
+        if ((size_t)(slash - path) >= sizeof folder) {
+            errno = ENAMETOOLONG;
+            return file_fail(e, path, "cannot create its folder");
+        }
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        if (!folder_make(folder, e)) return false;
+    }
+    return true;
+}
+
+char *user_file(Arena *a, const char *variable, const char *below_home, const char *file) {
+    const char *folder = getenv(variable), *home = getenv("HOME");
+    if (folder && *folder == '/') return arena_format(a, "%s/isomer/%s", folder, file);
+    if (!home || *home != '/') return NULL;
+    return arena_format(a, "%s/%s/isomer/%s", home, below_home, file);
+}

@@ -62,4 +62,12 @@ bool file_write_pieces(const char *path, int n, const Piece *, Error *);
 bool file_write(const char *path, const void *data, size_t n, Error *);
 /* A new file that no folder holds, at its start; -1: errno says why. */
 int file_in_memory(int n, const Piece *);
+
+/* Creates one folder, unless it exists. E_ENVIRONMENT: it cannot be created. */
+bool folder_make(const char *path, Error *);
+/* Creates the missing ones of the folders in which a file of this path lies. */
+bool folders_make(const char *path, Error *);
+/* isomer/FILE in the folder that an environment variable ($XDG_CACHE_HOME) names, or else in this
+   one below $HOME (.cache); NULL: neither holds an absolute path. */
+char *user_file(Arena *, const char *variable, const char *below_home, const char *file);
 #endif

@@ -100,6 +100,14 @@ Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation
     need_ge(c, count, 0);
     return count;
 }
+Poly windows_padded(Call *c, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
+                    Poly dilation, bool ceil) {
+    const Poly pads = poly(c, "p + q", front, behind);
+    if (!ceil) return windows(c, n, kernel, stride, pads, dilation);
+    const Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, front), stride)),
+               all = windows(c, n, kernel, stride, poly(c, "p + s - 1", pads, stride), dilation);
+    return least(c, all, started);
+}
 
 /* A size of an input is not negative. */
 static bool is_input_size(const Call *c, Poly p) {
@@ -124,6 +132,8 @@ void need_eq(Call *c, Poly a, Poly b) { add_need(c, (Lit){poly_sub(c->w, a, b), 
 void need_ge(Call *c, Poly a, Poly b) { add_need(c, (Lit){poly_sub(c->w, a, b), false}); }
 
 bool is_const(Call *c, Poly p, int64_t *value) { return poly_constant(c->w, p, value); }
+bool has(Call *c, int input) { return input < c->nin && c->in[input]; }
+int rank_of(Call *c, int input) { return has(c, input) ? c->in[input]->dim.n : 0; }
 PolyList ints(Call *c, int attr) { return c->attr[attr].ints; }
 Dims ints_dims(Call *c, int attr) {
     PolyList list = ints(c, attr);
@@ -295,12 +305,12 @@ Ex sum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_SUM, k, cond, 
 Ex maximum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
 
 Ex at_place(Call *c, int input, Poly k) {
-    if (input >= c->nin || !c->in[input]) return 0;
+    if (!has(c, input)) return 0;
     Dims d = c->in[input]->dim;
     return at(c, input, dims_single(c, d) ? (Dims){.n = d.n} : (Dims){1, {k}});
 }
 const char *place_fits(Call *c, int input, Poly n) {
-    if (input >= c->nin || !c->in[input] || dims_single(c, c->in[input]->dim)) return NULL;
+    if (!has(c, input) || dims_single(c, c->in[input]->dim)) return NULL;
     if (c->in[input]->dim.n != 1) return "scale and zero point must have at most one axis";
     need_eq(c, c->in[input]->dim.v[0], n);
     return NULL;

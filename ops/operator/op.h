@@ -24,6 +24,10 @@ void need_eq(Call *, Poly a, Poly b);   /* a = b */
 void need_ge(Call *, Poly a, Poly b);   /* a >= b */
 bool is_const(Call *, Poly, int64_t *); /* true: it is a number, which is stored */
 
+/* ---- Inputs. */
+bool has(Call *, int input);    /* it is given; else the call leaves it out */
+int rank_of(Call *, int input); /* how many axes it has; 0 if it is left out */
+
 /* ---- Attributes: what the node states, or the default. */
 PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
 Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
@@ -57,6 +61,10 @@ Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
 bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
 /* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
+/* The same with pads in front and behind; `ceil`: a last window may reach beyond them, if it starts
+   before the pads behind (ONNX's ceil_mode). */
+Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
+                    Poly dilation, bool ceil);
 
 /* ---- What data are taken (Op.domain). */
 /* 0 to n - 1, the places of an axis; true. */

@@ -10,33 +10,33 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts",
-                                     "/../../../../scripts", "/../share/isomer/scripts"};
-
 static bool is_plain_name(const char *name) {
     for (; *name; name++)
         if (!isalnum((unsigned char)*name) && *name != '-' && *name != '_') return false;
     return true;
 }
 
-char *helper_find(Arena *a, const char *name) {
+/* In the first of these places, relative to the folder of this code, that has it; NULL: none. */
+static char *find_executable(Arena *a, const char *const place[], const char *name) {
     char folder[INSTALLED_PATH];
-    if (!is_plain_name(name)) return NULL;
-    for (size_t k = 0; installed_folder(folder) && k < sizeof places / sizeof *places; k++) {
-        char *path = arena_format(a, "%s%s/%s", folder, places[k], name);
+    if (!installed_folder(folder)) return NULL;
+    for (; *place; place++) {
+        char *path = arena_format(a, "%s%s/%s", folder, *place, name);
         if (!access(path, X_OK)) return path;
     }
     return NULL;
 }
 
+char *helper_find(Arena *a, const char *name) {
+    static const char *const scripts[] = {
+        "/../scripts",          "/../../scripts",           "/../../../scripts",
+        "/../../../../scripts", "/../share/isomer/scripts", NULL};
+    return is_plain_name(name) ? find_executable(a, scripts, name) : NULL;
+}
+
 char *program_find(Arena *a, const char *name) {
-    static const char *const beside[] = {"", "/../bin", "/../../bin"};
-    char folder[INSTALLED_PATH];
-    for (size_t k = 0; installed_folder(folder) && k < sizeof beside / sizeof *beside; k++) {
-        char *path = arena_format(a, "%s%s/%s", folder, beside[k], name);
-        if (!access(path, X_OK)) return path;
-    }
-    return NULL;
+    static const char *const beside[] = {"", "/../bin", "/../../bin", NULL};
+    return find_executable(a, beside, name);
 }
 
 void words_add(CommandLine *w, const char *text) {

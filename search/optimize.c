@@ -45,8 +45,7 @@ static bool choose_domains(Run *r) {
             return error_set(r->error, E_USAGE, "--domain", "no operator of the domain %s is known",
                              said.v[k]);
     r->domain = none ? (IsomerTexts){0} : said;
-    if (!said.n && r->o->measure_with && !strcmp(r->o->measure_with, "onnxruntime"))
-        r->domain = (IsomerTexts){1, runtime};
+    if (!said.n && run_targets_onnxruntime(r->o)) r->domain = (IsomerTexts){1, runtime};
     return true;
 }
 

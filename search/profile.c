@@ -1,6 +1,7 @@
 /* profile.c -- the helper profile-onnxruntime, its answer, and what the nodes would take if each
    ran as fast as the machine computes or moves its data (the roofline). */
 #include "search/profile.h"
+#include "graphs/node_times.h"
 #include "search/child.h"
 #include "search/cost.h"
 #include "search/helper.h"
@@ -13,18 +14,16 @@ enum { SHOWN = 10 };
 
 /* ---- asking */
 
-static void read_line(Profile *p, const char *line) {
-    int node;
-    char type[100];
-    double a, b;
-    if (sscanf(line, "machine %lf %lf", &a, &b) == 2) p->flops = a, p->bytes = b;
-    else if (sscanf(line, "node %d %lf", &node, &a) == 2 && node >= 0 && node < p->n)
-        p->seconds[node] += a, p->total += a;
-    else if (sscanf(line, "other %99s %lf", type, &a) == 2) p->other += a, p->total += a;
-}
-
 static bool profile_known(Profile *p) {
     return p->known = p->total > 0 && p->flops > 0 && p->bytes > 0;
+}
+
+static void read_times(Profile *p, const char *text) {
+    NodeTimes t = {.n = p->n, .seconds = p->seconds};
+    node_times_read(&t, text);
+    p->flops = t.flops, p->bytes = t.bytes;
+    p->total = p->other = t.other;
+    for (int k = 0; k < p->n; k++) p->total += p->seconds[k];
 }
 
 /* ---- in the cost file: nodes that take no time have no entry */
@@ -63,7 +62,7 @@ static bool remember(const Run *r, const char *device, Profile *p) {
 bool profile_ask(Run *r, const char *path, const char *folder) {
     char *said, *helper = helper_find(r->arena, "profile-onnxruntime");
     size_t size;
-    if (!helper || !r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime")) return true;
+    if (!helper || !run_targets_onnxruntime(r->o)) return true;
     CommandLine w = {.arena = r->arena};
     words_add(&w, helper);
     words_add(&w, path);
@@ -76,16 +75,12 @@ bool profile_ask(Run *r, const char *path, const char *folder) {
 
 bool profile_target(Run *r, const char *path, const char *folder, const char *device, Profile *p) {
     *p = (Profile){.n = model_stats(r->source.model).nodes};
-    if (!r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime")) return true;
+    if (!run_targets_onnxruntime(r->o)) return true;
     p->seconds = ARENA_NEW(r->arena, double, p->n);
     if (look_up(r, device, p) || r->o->frozen) return true;
     if (!r->profile && !profile_ask(r, path, folder)) return false;
     if (!r->profile) return true;
-    p->total = p->other = 0;
-    for (const char *line = r->profile; *line; line += *line == '\n') {
-        read_line(p, line);
-        line += strcspn(line, "\n");
-    }
+    read_times(p, r->profile);
     if (!profile_known(p)) memset(p->seconds, 0, sizeof *p->seconds * (size_t)p->n);
     return !run_cancelled(r) && (!p->known || remember(r, device, p));
 }

@@ -41,6 +41,10 @@ char *run_text(Escape *escape, const Text *t) {
 
 bool run_measures(const IsomerOptions *o) { return !o->cost || !strcmp(o->cost, "measured"); }
 
+bool run_targets_onnxruntime(const IsomerOptions *o) {
+    return o->measure_with && !strcmp(o->measure_with, "onnxruntime");
+}
+
 /* The number of the list that is used in round `set`: later ones use the last number of a shorter
    list. */
 static const char *number_of(Arena *a, const char *list, int set) {

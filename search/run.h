@@ -135,6 +135,8 @@ void run_say(const Run *, const char *format, ...)
 char *run_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
 bool run_measures(const IsomerOptions *);
+/* Whether --measure-with names ONNX Runtime: the only target that gives a profile. */
+bool run_targets_onnxruntime(const IsomerOptions *);
 /* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */
 bool run_sizes(Run *, int set);
 StringList run_list(IsomerTexts);               /* the same texts */

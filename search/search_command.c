@@ -168,7 +168,7 @@ static bool name_target(CommandSearch *s) {
     s->whole.command = s->device = r->o->measure_with;
     const int threads = r->o->threads;
     char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
-    if (!helper && !strcmp(s->device, "onnxruntime"))
+    if (!helper && run_targets_onnxruntime(r->o))
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
                          "the helper measure-onnxruntime is not beside this program");
     if (!helper) {
@@ -361,7 +361,7 @@ bool search_command(Run *r, Derivation *d) {
 }
 
 bool search_headroom(Run *r, const char **text) {
-    if (!r->o->measure_with || strcmp(r->o->measure_with, "onnxruntime"))
+    if (!run_targets_onnxruntime(r->o))
         return error_set(r->error, E_USAGE, "--headroom",
                          "only onnxruntime says where it spends its time: give --measure-with "
                          "onnxruntime");

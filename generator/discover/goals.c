@@ -70,6 +70,12 @@ static void put_joined(Search *s, int axis) {
                            .axis = axis});
 }
 
+static void put_type(Search *s, TypeId type) {
+    for (int k = 0; k < s->ntype; k++)
+        if (s->type[k] == type) return;
+    if (s->ntype < SEARCH_TYPES) s->type[s->ntype++] = type;
+}
+
 static void put_views(Search *s, Found t) {
     TypeId type = value_type_id(s->w, t.v);
     const Moves *m = moves_of(s, 1, &type);
@@ -81,9 +87,7 @@ static void put_views(Search *s, Found t) {
         TypeId y = value_type_id(s->w, v);
         uint64_t key = value_key(y, x, count_of(s, y));
         intern_put(s->marks, &key, sizeof key);
-        bool known = false;
-        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == y;
-        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = y;
+        put_type(s, y);
     }
 }
 
@@ -130,10 +134,9 @@ static void put_types_behind(Search *s, TypeId type) {
     for (int k = 0; k < m->first; k++) {
         const TypeId y = sig_info(s->w, m->v[k])->out[0];
         const int *source = sig_source(s, m->v[k]);
-        bool known = !source || same_sizes(s, type, y) || count_of(s, y) != count_of(s, type) ||
-                     !bijective(source, count_of(s, y));
-        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == y;
-        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = y;
+        if (source && !same_sizes(s, type, y) && count_of(s, y) == count_of(s, type) &&
+            bijective(source, count_of(s, y)))
+            put_type(s, y);
     }
 }
 
@@ -151,10 +154,7 @@ static void put_types_before(Search *s, TypeId goal) {
             fits = t.dim.v[d] == y.v[d], other = true;
             t.dim.v[d] = x.v[d];
         }
-        const TypeId before = fits && other ? type_intern(s->w, &t) : 0;
-        bool known = !before;
-        for (int j = 0; j < s->ntype; j++) known |= s->type[j] == before;
-        if (!known && s->ntype < SEARCH_TYPES) s->type[s->ntype++] = before;
+        if (fits && other) put_type(s, type_intern(s->w, &t));
     }
 }
 

@@ -9,11 +9,11 @@ Models: the public ones of scripts/models.tsv and those of the tables ISOMER_ZOO
 named. With words, only models whose names contain one of them are run, and nothing is written.
 """
 
-import argparse, collections, datetime, os, re, sys
-from bench import WORK, call
-from bench_runtimes import BUILD, processor, public, tables
-from markdown_page import page, table
-from onnx_tools import ROOT, one_line, zoo_tables
+import collections, datetime, os, re, sys
+from bench import BUILD, WORK, call
+from bench_groups import measured, option_parser, processor, write_page
+from markdown_page import table
+from onnx_tools import ROOT
 
 PAGE = os.path.join(ROOT, "test/bench/ROOFLINE.md")
 # number ms share GFLOP rate MB roofline operator node kind
@@ -70,21 +70,16 @@ def rows_of(name, far):
         yield [name, operator, kind, len(found), f"{ms:.3f}", f"{share:.0f}", least, why]
 
 
+def measure(name, path, feed):
+    ms, roof, far = profiled(path, feed)
+    rows = list(rows_of(name, far))
+    print(f"{name}: {ms:.2f} ms, {roof} % of the roofline", *rows, sep="\n  ", flush=True)
+    return (name, ms, roof), rows
+
+
 def section(title, models, words):
-    rows, summary, failed = [], [], []
-    for name, path, feed in models:
-        if words and not any(word in name for word in words):
-            continue
-        try:
-            ms, roof, far = profiled(path, feed)
-        except Exception as error:  # one model that fails is one line of the page
-            failed.append(f"- {name}: {one_line(error)}")
-            print(failed[-1], file=sys.stderr)
-            continue
-        summary.append((name, ms, roof))
-        found = list(rows_of(name, far))
-        rows += found
-        print(f"{name}: {ms:.2f} ms, {roof} % of the roofline", *found, sep="\n  ", flush=True)
+    found, failed = measured(models, words, measure)
+    summary, rows = [row[0] for row in found], [row for each in found for row in each[1]]
     lines = [f"## {title}", ""]
     lines += table(
         ["model", "ms", "% of the roofline"],
@@ -102,35 +97,20 @@ def section(title, models, words):
             "least % of roofline",
         ]
         lines += table(header + ["why"], rows)
-    return lines + [""] + failed + [""], len(failed)
+    return lines + [""] + [f"- {name}: {why}" for name, why in failed] + [""], len(failed)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("words", nargs="*", help="only models with these in their names")
-    parser.add_argument("--table", action="append", default=[], help="a table of models instead")
-    options = parser.parse_args()
-    os.makedirs(WORK, exist_ok=True)
-    groups = [("Public models", public())] if not options.table else []
-    zoo = options.table or zoo_tables()
-    groups += [("Models of the zoo", tables([path])) for path in zoo]
+    options = option_parser(__doc__).parse_args()
     machine = call([os.path.join(BUILD, "run-model"), "--machine"])[2].strip()
-    lines = [
+    head = [
         "# How far steps are from what the machine can do",
         "",
         f"Written by `scripts/bench-roofline` on {datetime.date.today()}: {processor()}, one "
         f"thread; {machine}. {__doc__.split(chr(10) * 2)[1]}",
         "",
     ]
-    wrong = 0
-    for title, models in groups:
-        text, failed = section(title, models, options.words)
-        lines += text
-        wrong += failed
-    if not options.words and not options.table:
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(page(lines))
-    return 1 if wrong else 0
+    return write_page(PAGE, head, options, lambda *group: section(*group, options.words))
 
 
 if __name__ == "__main__":

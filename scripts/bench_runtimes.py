@@ -10,24 +10,13 @@ noise only adds. With words, only models whose names contain one of them are run
 written.
 """
 
-import argparse, csv, datetime, math, os, platform, re, shlex, sys, time
+import argparse, datetime, math, os, re, sys, time
 import onnxruntime
-from bench import WORK, call
-from markdown_page import page, table
-from onnx_tools import (
-    ROOT,
-    Feed,
-    add_feed_options,
-    least_seconds,
-    model_table,
-    one_line,
-    prepared,
-    session,
-    shape_options,
-    zoo_tables,
-)
+from bench import BUILD, WORK, call
+from bench_groups import measured, option_parser, processor, write_page
+from markdown_page import table
+from onnx_tools import ROOT, Feed, add_feed_options, least_seconds, one_line, session
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
 STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){4}(\S+)")  # of run-model --profile
 ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
@@ -94,22 +83,6 @@ class OpenVino(OnnxRuntime):
         self.request.infer(self.values)
 
 
-def tables(paths):
-    """(name, file, feed options) of the models in tables."""
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            for name, model, words in csv.reader(file, delimiter="\t"):
-                yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
-
-
-def public():
-    for row in model_table():
-        words = shape_options(row)
-        for value in row["values"].split():
-            words += ["--input", value] if value != "-" else []
-        yield row["name"], prepared(row, WORK), words
-
-
 def costliest(ours):
     """The two operators that take most of our time, with their shares."""
     shares = {}
@@ -120,7 +93,7 @@ def costliest(ours):
     return ", ".join(f"{operator} {share:.0f} %" for operator, share in first)
 
 
-def measured(name, path, words, threads):
+def times_of(name, path, words, threads):
     """A row: milliseconds by runtime, seconds of our first run, reasons of what does not run."""
     parser = argparse.ArgumentParser()
     add_feed_options(parser)
@@ -187,12 +160,6 @@ def section(title, rows, failed):
     return lines + [""]
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        found = re.search(r"model name\s*: (.*)", file.read())
-    return found[1] if found else platform.machine()
-
-
 def versions():
     try:
         import openvino
@@ -204,56 +171,35 @@ def versions():
     return f"{own}, ONNX Runtime {onnxruntime.__version__}, {other}"
 
 
-def group(title, models, words, threads):
-    rows, failed = [], []
-    for name, path, feed in models:
-        if words and not any(word in name for word in words):
-            continue
-        try:
-            rows.append(measured(name, path, feed, threads))
-        except Exception as error:  # one model that fails is one line of the page
-            failed.append((name, one_line(error)))
-            print(f"{name}: {one_line(error)}", file=sys.stderr)
-            continue
-        row = rows[-1]
-        print(
-            f"{cell(ratio(row, 'ONNX Runtime'), 2):>6} {cell(ratio(row, 'OpenVINO'), 2):>6}  "
-            + " ".join(f"{each} {value:.2f}" for each, value in row["times"].items())
-            + f"  first {row['start']:.1f} s  {name}  {row['step']}",
-            flush=True,
-        )
+def measure(name, path, feed, threads):
+    row = times_of(name, path, feed, threads)
+    print(
+        f"{cell(ratio(row, 'ONNX Runtime'), 2):>6} {cell(ratio(row, 'OpenVINO'), 2):>6}  "
+        + " ".join(f"{each} {value:.2f}" for each, value in row["times"].items())
+        + f"  first {row['start']:.1f} s  {name}  {row['step']}",
+        flush=True,
+    )
+    return row
+
+
+def group(title, models, options):
+    rows, failed = measured(models, options.words, lambda *model: measure(*model, options.threads))
     print(f"{title}: {mean(rows, 'ONNX Runtime'):.3f} {mean(rows, 'OpenVINO'):.3f}")
     return section(title, rows, failed), len(failed)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("words", nargs="*", help="only models with these in their names")
+    parser = option_parser(__doc__)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--table", action="append", default=[], help="a table of models instead")
     options = parser.parse_args()
-    os.makedirs(WORK, exist_ok=True)
-    groups = [("Public models", public())] if not options.table else []
-    zoo = options.table or zoo_tables()
-    groups += [
-        (os.path.basename(os.path.dirname(os.path.abspath(path))), tables([path])) for path in zoo
-    ]
-    lines = [
+    head = [
         "# Whole models on three runtimes",
         "",
         f"Written by `scripts/bench-runtimes` on {datetime.date.today()}: {versions()}; "
         f"{processor()}; threads: {options.threads}. {__doc__.split(chr(10) * 2)[1]}",
         "",
     ]
-    wrong = 0
-    for title, models in groups:
-        text, failed = group(title, models, options.words, options.threads)
-        lines += text
-        wrong += failed
-    if not options.words and not options.table:
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(page(lines))
-    return 1 if wrong else 0
+    return write_page(PAGE, head, options, lambda *models: group(*models, options))
 
 
 if __name__ == "__main__":

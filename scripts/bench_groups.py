@@ -1,0 +1,74 @@
+"""What the scripts that measure whole models share: the groups of models, which of them are run,
+and the page that is written."""
+
+import argparse, csv, os, platform, re, shlex, sys
+from bench import BUILD, WORK
+from markdown_page import page
+from onnx_tools import model_table, one_line, prepared, shape_options, zoo_tables
+
+
+def public():
+    """(name, file, feed options) of the models of scripts/models.tsv."""
+    for row in model_table():
+        words = shape_options(row)
+        for value in row["values"].split():
+            words += ["--input", value] if value != "-" else []
+        yield row["name"], prepared(row, WORK), words
+
+
+def tables(path):
+    """The same of the models in a table: lines of name, path and feed options, tabs between."""
+    with open(path, encoding="utf-8") as file:
+        for name, model, words in csv.reader(file, delimiter="\t"):
+            yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        found = re.search(r"model name\s*: (.*)", file.read())
+    return found[1] if found else platform.machine()
+
+
+def option_parser(doc):
+    parser = argparse.ArgumentParser(description=doc.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("words", nargs="*", help="only models with these in their names")
+    parser.add_argument("--table", action="append", default=[], help="a table of models instead")
+    return parser
+
+
+def groups(options):
+    """(title, models) of the public models and of each table, which is titled by its folder."""
+    if not options.table:
+        yield "Public models", public()
+    for path in options.table or zoo_tables():
+        yield os.path.basename(os.path.dirname(os.path.abspath(path))), tables(path)
+
+
+def measured(models, words, measure):
+    """What measure(name, file, feed options) says of each model named by a word, or of all; (name,
+    reason) of each that fails: that is one line of the page."""
+    rows, failed = [], []
+    for name, path, feed in models:
+        if words and not any(word in name for word in words):
+            continue
+        try:
+            rows.append(measure(name, path, feed))
+        except Exception as error:
+            failed.append((name, one_line(error)))
+            print(f"{name}: {one_line(error)}", file=sys.stderr)
+    return rows, failed
+
+
+def write_page(path, head, options, section):
+    """The head, then what section(title, models) returns for each group: its lines and how many
+    models failed. With words or tables nothing is written. Returns the exit status."""
+    os.makedirs(WORK, exist_ok=True)
+    lines, wrong = list(head), 0
+    for title, models in groups(options):
+        text, failed = section(title, models)
+        lines += text
+        wrong += failed
+    if not options.words and not options.table:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page(lines))
+    return 1 if wrong else 0

@@ -46,9 +46,12 @@ for line in sys.stdin:
 
 
 def save(path, nodes, inputs, outputs, weights, opset=13, **fields):
-    graph = helper.make_graph(
-        nodes, "test", inputs, outputs, [numpy_helper.from_array(v, k) for k, v in weights.items()]
-    )
+    """Writes a model; weights: arrays, or tensors as they are, by name."""
+    tensors = [
+        v if isinstance(v, TensorProto) else numpy_helper.from_array(v, k)
+        for k, v in weights.items()
+    ]
+    graph = helper.make_graph(nodes, "test", inputs, outputs, tensors)
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, **fields
     )

@@ -19,8 +19,24 @@ def padding(places, batch=2):
     return mask
 
 
+MASKS = ["", "padding", "lengths", "rows", "scores", "both"]
+
+
+def masked(mask, shapes, whole, places, name="mask"):
+    """Adds the inputs of a mask: what is seen, as the input of this name, and scores to add."""
+    if mask in ("padding", "both"):
+        whole[name] = padding(places)
+    if mask == "lengths":
+        whole[name] = numpy.array([places, places - 2], "int32")
+    if mask == "rows":
+        whole[name] = RNG.integers(0, 2, (2, 5, places)).astype("int32")
+        whole[name][:, :, 0] = 1
+    if mask in ("scores", "row", "both"):
+        shapes["scores"] = (1, 1, 5, places) if mask == "row" else (2, 2, 5, places)
+
+
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("mask", ["", "padding", "lengths", "rows", "scores", "row", "both"])
+@pytest.mark.parametrize("mask", MASKS + ["row"])
 @pytest.mark.parametrize("causal", [0, 1])
 @pytest.mark.parametrize("past", [0, 3])
 def test_multi_head_attention(tmp_path, bias, mask, causal, past):
@@ -35,15 +51,7 @@ def test_multi_head_attention(tmp_path, bias, mask, causal, past):
     places = shapes["k"][1] + past
     if bias:
         shapes["bias"] = (24 if past else 22,)
-    if mask in ("padding", "both"):
-        whole["padding"] = padding(places)
-    if mask == "lengths":
-        whole["padding"] = numpy.array([places, places - 2], "int32")
-    if mask == "rows":
-        whole["padding"] = RNG.integers(0, 2, (2, 5, places)).astype("int32")
-        whole["padding"][:, :, 0] = 1
-    if mask in ("scores", "row", "both"):
-        shapes["scores"] = (1, 1, 5, places) if mask == "row" else (2, 2, 5, places)
+    masked(mask, shapes, whole, places, "padding")
     names = "q k v bias padding scores past_key past_value".split()
     order = trimmed([n if n in shapes or n in whole else "" for n in names])
     outputs = ("y", "key", "value") if past else ("y",)
@@ -54,21 +62,6 @@ def test_multi_head_attention(tmp_path, bias, mask, causal, past):
 def test_multi_head_attention_to_keys_by_heads(tmp_path):
     shapes = {"q": (2, 5, 8), "k": (2, 2, 7, 4), "v": (2, 2, 7, 4)}
     compared(tmp_path, "MultiHeadAttention", shapes, ["q", "k", "v"], num_heads=2)
-
-
-MASKS = ["", "padding", "lengths", "rows", "scores", "both"]
-
-
-def masked(mask, shapes, whole, places):
-    if mask in ("padding", "both"):
-        whole["mask"] = padding(places)
-    if mask == "lengths":
-        whole["mask"] = numpy.array([places, places - 2], "int32")
-    if mask == "rows":
-        whole["mask"] = RNG.integers(0, 2, (2, 5, places)).astype("int32")
-        whole["mask"][:, :, 0] = 1
-    if mask in ("scores", "both"):
-        shapes["scores"] = (2, 2, 5, places)
 
 
 @pytest.mark.parametrize("mask", MASKS)

@@ -11,7 +11,8 @@ import time
 import numpy
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+from small_models import save, tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -193,37 +194,20 @@ def test_answers_of_other_options_are_not_taken(tmp_path):
 @pytest.fixture(name="model")
 def small_model(tmp_path):
     """A convolution, a scale of one number, a shift of one; twice, of other sizes."""
-    nodes, weights, last = [], [], "x"
+    nodes, weights, last = [], {}, "x"
     random = numpy.random.default_rng(3)
     for k, (inputs, outputs) in enumerate(((3, 8), (8, 5))):
-        weights += [
-            numpy_helper.from_array(
-                random.standard_normal((outputs, inputs, 3, 3)).astype("float32"), f"w{k}"
-            ),
-            numpy_helper.from_array(random.standard_normal(outputs).astype("float32"), f"b{k}"),
-            numpy_helper.from_array(numpy.float32([0.31 + k]), f"s{k}"),
-            numpy_helper.from_array(numpy.float32([0.77 + k]), f"t{k}"),
-        ]
+        weights[f"w{k}"] = random.standard_normal((outputs, inputs, 3, 3)).astype("float32")
+        weights[f"b{k}"] = random.standard_normal(outputs).astype("float32")
+        weights |= {f"s{k}": numpy.float32([0.31 + k]), f"t{k}": numpy.float32([0.77 + k])}
         nodes += [
             helper.make_node("Conv", [last, f"w{k}", f"b{k}"], [f"c{k}"], pads=[1, 1, 1, 1]),
             helper.make_node("Mul", [f"c{k}", f"s{k}"], [f"m{k}"]),
             helper.make_node("Add", [f"m{k}", f"t{k}"], [f"y{k}"]),
         ]
         last = f"y{k}"
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16, 16])],
-        [helper.make_tensor_value_info(last, TensorProto.FLOAT, [1, 5, 16, 16])],
-        weights,
-    )
-    path = tmp_path / "m.onnx"
-    path.write_bytes(
-        helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
-        ).SerializeToString()
-    )
-    return path
+    inputs, outputs = [tensor("x", [1, 3, 16, 16])], [tensor(last, [1, 5, 16, 16])]
+    return save(tmp_path / "m.onnx", nodes, inputs, outputs, weights)
 
 
 def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
@@ -256,22 +240,10 @@ def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
 def one_convolution(path, constant):
     """A convolution to one channel, its kernel a constant or an input."""
     kernel = numpy.random.default_rng(4).standard_normal((1, 8, 3, 3)).astype("float32")
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 16, 24])]
-    if not constant:
-        inputs.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, kernel.shape))
-    graph = helper.make_graph(
-        [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
-        "g",
-        inputs,
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 16, 24])],
-        [numpy_helper.from_array(kernel, "w")] if constant else [],
-    )
-    path.write_bytes(
-        helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
-        ).SerializeToString()
-    )
-    return path
+    inputs = [tensor("x", [1, 8, 16, 24])] + ([] if constant else [tensor("w", kernel.shape)])
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    weights = {"w": kernel} if constant else {}
+    return save(path, nodes, inputs, [tensor("y", [1, 1, 16, 24])], weights)
 
 
 @pytest.mark.parametrize("constant", [True, False])

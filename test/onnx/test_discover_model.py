@@ -10,7 +10,8 @@ import time
 
 import numpy
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+from small_models import save, tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -22,23 +23,12 @@ def mean_of_products(tmp_path):
     """The mean over the tokens of their products with a matrix: the product of the mean. No rule of
     the library says so."""
     weights = numpy.random.default_rng(1).standard_normal((256, 256)).astype("float32")
-    graph = helper.make_graph(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["p"]),
-            helper.make_node("ReduceMean", ["p"], ["y"], axes=[1], keepdims=1),
-        ],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 128, 256])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 1, 256])],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    path = tmp_path / "mean of products.onnx"
-    path.write_bytes(
-        helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
-        ).SerializeToString()
-    )
-    return path
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("ReduceMean", ["p"], ["y"], axes=[1], keepdims=1),
+    ]
+    inputs, outputs = [tensor("x", [4, 128, 256])], [tensor("y", [4, 1, 256])]
+    return save(tmp_path / "mean of products.onnx", nodes, inputs, outputs, {"w": weights})
 
 
 def command(tmp_path, model, *options):

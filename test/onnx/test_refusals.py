@@ -3,7 +3,7 @@
 import os, re, resource, signal, subprocess, time
 import numpy, onnx, pytest
 from onnx import helper, numpy_helper
-from small_models import PROGRAM, SHAPE, WRONG, forged, net, refused, tensor
+from small_models import PROGRAM, SHAPE, WRONG, forged, net, refused, save, tensor
 
 
 @pytest.mark.parametrize(
@@ -79,22 +79,10 @@ def test_truncated_files_are_refused(optimize, tmp_path):
     refused(optimize(tmp_path / "t.onnx", out), 3, "t.onnx", "truncated", out=out)
 
 
-def relu(path, inputs=("x",), outputs=("y",), more=(), initializers=(), dims=(1, 4)):
-    nodes = [
-        helper.make_node(
-            "Add" if len(inputs) > 1 else "Relu", list(inputs), list(outputs), "first"
-        ),
-        *more,
-    ]
-    graph = helper.make_graph(
-        nodes, "g", [tensor("x", dims)], [tensor("y", None)], list(initializers)
-    )
-    path.write_bytes(
-        helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
-        ).SerializeToString()
-    )
-    return path
+def relu(path, inputs=("x",), more=(), weights=None, dims=(1, 4)):
+    kind = "Add" if len(inputs) > 1 else "Relu"
+    nodes = [helper.make_node(kind, list(inputs), ["y"], "first"), *more]
+    return save(path, nodes, [tensor("x", dims)], [tensor("y", None)], weights or {})
 
 
 def test_broken_graphs_are_refused(optimize, tmp_path):
@@ -107,12 +95,12 @@ def test_broken_graphs_are_refused(optimize, tmp_path):
     refused(optimize(model, out), 3, "first", "w", "neither", out=out)
     big = numpy_helper.from_array(numpy.zeros(4, "f"), "w")
     big.dims[:] = [1 << 40, 1 << 40]
-    relu(model, inputs=("x", "w"), initializers=[big])
+    relu(model, inputs=("x", "w"), weights={"w": big})
     refused(optimize(model, out), 3, "b.onnx", "too large", out=out)
     relu(model, dims=(1, 1 << 61))
     refused(optimize(model, out), 3, "b.onnx", "too large", out=out)
     big.dims[:] = [-4]
-    relu(model, inputs=("x", "w"), initializers=[big])
+    relu(model, inputs=("x", "w"), weights={"w": big})
     refused(optimize(model, out), 3, "b.onnx", out=out)
 
 

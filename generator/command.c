@@ -245,6 +245,10 @@ static bool command_run(GenerateProgram *m) {
     bool first = !m->link || !m->link->rank;
     m->g.progress = first ? progress : NULL;
     m->g.user = m;
+    /* Not in an MPI job: the other processes would wait for this one. */
+    if (!m->link && ((m->o.out && !file_writable(m->o.out, &m->error)) ||
+                     (m->o.json && !file_writable(m->o.json, &m->error))))
+        return false;
     bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!ok || !first) return ok;

@@ -197,6 +197,8 @@ static bool command_run(DiscoverProgram *m) {
     Questions q = questions_new(m->arena);
     DiscoverReport r;
     Text out = text_new(m->arena);
+    if (m->out && !file_writable(m->out, &m->error)) return false;
+    if (m->json && !file_writable(m->json, &m->error)) return false;
     if (!discover_questions(&m->d, &q, &m->error)) return false;
     if (m->most && q.n > m->most) q.n = (int)m->most;
     if (m->list) return list_questions(m, &q);

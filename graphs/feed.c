@@ -23,7 +23,7 @@ static bool ends_with(const char *text, const char *end) {
     return n > m && !strcmp(text + n - m, end);
 }
 
-static bool read_range(Arena *a, const char *what, FeedOption *x, Error *e) {
+static bool read_range(Arena *a, const char *text, const char *what, FeedOption *x, Error *e) {
     const char *dots = strstr(what, ".."); /* strtod would take the first dot */
     char *end;
     double low = strtod(dots ? arena_string(a, what, (size_t)(dots - what)) : what, &end),
@@ -33,16 +33,19 @@ static bool read_range(Arena *a, const char *what, FeedOption *x, Error *e) {
     x->kind = FEED_RANGE;
     x->range = (Domain){low, high};
     return good ||
-           error_set(e, E_USAGE, what, "expected a .npy file, random, a number or LOW..HIGH");
+           error_set(e, E_USAGE, "--input",
+                     "%s: expected NAME=FILE.npy, NAME=random, NAME=NUMBER, or NAME=LOW..HIGH "
+                     "with LOW at most HIGH",
+                     text);
 }
 
 static bool read_named(Arena *a, const char *text, FeedOption *x, Error *e) {
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text)
-        return error_set(e, E_USAGE, text, "expected NAME=WHAT or FILE.npz");
+        return error_set(e, E_USAGE, "--input", "%s: expected NAME=WHAT or FILE.npz", text);
     *x = (FeedOption){.text = text, .name = arena_string(a, text, (size_t)(equals - text))};
     if (!strcmp(equals + 1, "random")) return true;
-    if (!ends_with(equals + 1, ".npy")) return read_range(a, equals + 1, x, e);
+    if (!ends_with(equals + 1, ".npy")) return read_range(a, text, equals + 1, x, e);
     x->kind = FEED_TENSOR;
     x->text = equals + 1;
     return npy_read(a, equals + 1, &x->tensor, e);
@@ -100,7 +103,9 @@ int feed_find(const Feed *f, const char *name) {
 
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
-    if (k < 0) return error_set(e, E_USAGE, x->text, "the model has no input named %s", x->name);
+    if (k < 0)
+        return error_set(e, E_USAGE, "--input", "%s: the model has no input named %s", x->text,
+                         x->name);
     f->input[k].option = x;
     return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
            error_set(e, E_INVALID, x->text,

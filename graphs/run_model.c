@@ -100,14 +100,13 @@ static void option_table(RunOptions *o, OptionDef table[]) {
         {.name = "profile",
          .kind = OPT_FLAG,
          .into = &o->profile,
-         .help = "Prints the time, operations and bytes of each step, which percentage that is of "
-                 "the machine's roofline, and the operators by the time that they lose to it."},
+         .help = "Prints the time, operations and bytes of each step and its percentage of the "
+                 "machine's roofline; then the operators, those that lose most time first."},
         {.name = "machine",
          .kind = OPT_FLAG,
          .into = &o->machine,
-         .help =
-             "Prints what the machine does at best: arithmetic, and the bandwidth of each level "
-             "of its memory. Measured once and kept in the cost file. Needs no model."},
+         .help = "Prints the machine's peak rates: arithmetic, and the bandwidth of each level of "
+                 "its memory. They are measured once and kept in the cost file. Needs no model."},
         {.name = "backend",
          .kind = OPT_TEXT,
          .into = &o->backend,

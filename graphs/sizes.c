@@ -60,8 +60,8 @@ static bool no_input(Bind *b, const char *option) {
         size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, "%s%s", k ? ", " : "", b->name[k]);
     }
-    return error_set(b->error, E_USAGE, option,
-                     "the model has no input with this name; its inputs are %s", names);
+    return error_set(b->error, E_USAGE, "--input-shape",
+                     "%s: the model has no input with this name; its inputs are %s", option, names);
 }
 
 static bool set_shape(Bind *b, const char *option) {
@@ -70,17 +70,19 @@ static bool set_shape(Bind *b, const char *option) {
     if (input < 0) return no_input(b, option);
     const Type *t = value_type(b->w, b->g->in[input]);
     if (!t->known)
-        return error_set(b->error, E_USAGE, option, "the rank of this input is not known");
+        return error_set(b->error, E_USAGE, "--input-shape",
+                         "%s: the rank of this input is not known", option);
     for (char *end; *at; axis++) {
         int64_t value = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ','))
-            return error_set(b->error, E_USAGE, option, "expected numbers separated by commas");
+            return error_set(b->error, E_USAGE, "--input-shape",
+                             "%s: expected NAME:N,N,.., one size for each axis", option);
         if (axis < t->dim.n && !set_axis(b, input, axis, value)) return false;
         at = *end ? end + 1 : end;
     }
     return axis == t->dim.n ||
-           error_set(b->error, E_USAGE, option, "the input has %d axes, but %d sizes are given",
-                     t->dim.n, axis);
+           error_set(b->error, E_USAGE, "--input-shape",
+                     "%s: the input has %d axes, but %d sizes are given", option, t->dim.n, axis);
 }
 
 static bool type_mentions(const World *w, const Type *t, Symbol s) {
@@ -107,10 +109,11 @@ static bool set_dim(Bind *b, Arena *a, const char *option) {
     char *end = NULL;
     int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
     if (!equals || end == equals + 1 || *end)
-        return error_set(b->error, E_USAGE, option, "expected NAME=NUMBER");
+        return error_set(b->error, E_USAGE, "--dim", "%s: expected NAME=NUMBER", option);
     Symbol s = symbol_named(b->w, arena_string(a, option, (size_t)(equals - option)));
     return s >= b->n || !graph_has_size(b, a, s)
-               ? error_set(b->error, E_USAGE, option, "the model has no size with this name")
+               ? error_set(b->error, E_USAGE, "--dim", "%s: the model has no size with this name",
+                           option)
                : set_size(b, s, value, option);
 }
 

@@ -328,11 +328,20 @@ static bool open_inputs(Run *r) {
     return inputs_feed(&r->inputs, r->o->seed, r->error);
 }
 
+static bool outputs_writable(const Run *r) {
+    const IsomerOptions *o = r->o;
+    const char *const path[] = {o->dry_run ? NULL : r->out, o->report, o->html, o->dot,
+                                o->proof_log};
+    for (size_t k = 0; k < sizeof path / sizeof *path; k++)
+        if (path[k] && !file_writable(path[k], r->error)) return false;
+    return true;
+}
+
 /* Whatever can fail because of the options or the environment alone fails here, before the search.
  */
 static bool open_run(Run *r) {
-    return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
-           choose_domains(r) && open_model(r) && open_inputs(r) &&
+    return optimize_options_valid(r->arena, r->o, r->error) && outputs_writable(r) &&
+           run_read_inputs(r) && choose_domains(r) && open_model(r) && open_inputs(r) &&
            run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) && run_discover(r) &&
            open_library(r) && open_costs(r);
 }

@@ -160,7 +160,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->library.keep_best,
          .is_int = true,
          .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
-                 "Twice: nothing is."},
+                 "A second Ctrl-C stops the program, and nothing is written."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->library.seed,

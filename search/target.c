@@ -61,7 +61,7 @@ static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     while (n) {
         ssize_t sent = send(t->fd, text, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return died(e, "the measuring command ended");
+        if (sent <= 0) return died(e, "the measuring command ended before it answered");
         text += sent;
         n -= (size_t)sent;
     }
@@ -91,7 +91,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
             return died(e, strerror(errno));
         }
         ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
-        if (got <= 0) return died(e, "the measuring command ended");
+        if (got <= 0) return died(e, "the measuring command ended before it answered");
         t->used += (size_t)got;
     }
 }

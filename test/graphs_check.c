@@ -358,7 +358,7 @@ static void sizes_come_from_options(void **state) {
     } wrong[] = {
         {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"},
         {"y:2,3,8", NULL, "no input"},       {"x:2,3,8", "h=9", "8 and 9"},
-        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is not known"},
+        {"x:2,3,b", NULL, "NAME:N,N"},       {NULL, NULL, "is not known"},
         {"x:2,3,8", "k=9", "has no size"},   {"x:2,3,8", "k", "NAME=NUMBER"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

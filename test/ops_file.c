@@ -220,8 +220,7 @@ static void memory_holds_pieces(void **state) {
     assert_int_equal(close(file_in_memory(0, NULL)), 0);
 }
 
-/* Folders on the way are made, the file is not; where a file is in the way, the folder that cannot
-   be is named. */
+/* Folders on the way are made, the file is not; a file in the way is named. */
 static void missing_folders_are_made(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -237,8 +236,37 @@ static void missing_folders_are_made(void **state) {
     assert_true(file_write(path, "x", 1, &e));
     assert_false(folders_make(arena_format(a, "%s/below/file", path), &e));
     assert_int_equal(e.kind, E_ENVIRONMENT);
-    assert_string_equal(e.place, arena_format(a, "%s/below", path));
+    assert_string_equal(e.place, path);
+    e = (Error){0};
+    assert_false(folder_make(path, &e));
+    assert_string_equal(e.place, path);
     unlink(path), rmdir(inner), rmdir(outer);
+    arena_free(a);
+}
+
+/* What file_writable says is what file_write then finds. */
+static void what_cannot_be_written_shows_before(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    const char *file = arena_format(a, "%s/file", folder),
+               *link = arena_format(a, "%s/link", folder),
+               *path[] = {file,
+                          folder,
+                          "/dev/null",
+                          link,
+                          arena_format(a, "%s/no/file", folder),
+                          arena_format(a, "%s/below", file),
+                          ""};
+    const bool good[] = {true, false, true, true, false, false, false};
+    assert_int_equal(symlink("file", link), 0);
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+        Error before = {0}, then = {0};
+        assert_int_equal(file_writable(path[k], &before), good[k]);
+        assert_int_equal(file_write(path[k], "x", 1, &then), good[k]);
+        assert_int_equal(before.kind, then.kind);
+        assert_string_equal(before.reason, then.reason);
+    }
+    unlink(file), unlink(link);
     arena_free(a);
 }
 
@@ -247,6 +275,7 @@ int main(void) {
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(memory_holds_pieces),
         cmocka_unit_test(missing_folders_are_made),
+        cmocka_unit_test(what_cannot_be_written_shows_before),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),
         cmocka_unit_test(pipes_are_written_to),

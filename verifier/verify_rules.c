@@ -77,8 +77,8 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .value = "ID",
          .help =
              "Prints how the rule with this identifier or name is proved: normal forms, changes "
-             "of variables, cases, and what Z3 was asked. Without -o and --json the other rules "
-             "are left alone."},
+             "of variables, cases, and what Z3 was asked. Other rules are skipped unless -o "
+             "or --json is given."},
         {.name = "obligations",
          .kind = OPT_TEXT,
          .into = &o->obligations,
@@ -91,8 +91,9 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .into = &o->budget,
          .value = "N",
          .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
-                 "the prover's own, and little for each condition that is tried. With this option "
-                 "the best condition that this was too little for is tried again with all of it.",
+                 "the prover's own, and a small one for each precondition that it tries. With this "
+                 "option, the best precondition for which that did not suffice is tried again "
+                 "with N.",
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),

@@ -137,14 +137,18 @@ static int open_beside(const char *target, char *name, size_t size) {
     return -1;
 }
 
+/* "FOLDER/" of a path; "." if it names none. */
+static void folder_of(const char *path, char *folder, size_t size) {
+    const char *slash = strrchr(path, '/');
+    if (slash) snprintf(folder, size, "%.*s/", (int)(slash - path), path);
+    else snprintf(folder, size, ".");
+}
+
 /* A new name survives a loss of power only when its folder is synced too. Not every file system
    can; the bytes are safe without. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int length = slash ? (int)(slash - path) : 0;
-    if (slash) snprintf(folder, sizeof folder, "%.*s/", length, path);
-    else snprintf(folder, sizeof folder, ".");
+    folder_of(path, folder, sizeof folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     (void)fsync(fd);
@@ -221,6 +225,21 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     return replace_file(target, n, piece, &old, e);
 }
 
+bool file_writable(const char *path, Error *e) {
+    struct stat old;
+    char target[PATH_MAX], folder[PATH_MAX];
+    const bool there = !stat(path, &old);
+    if (!there && errno != ENOENT) return file_fail(e, path, "cannot write");
+    if (there && S_ISDIR(old.st_mode))
+        return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
+    if (there && !S_ISREG(old.st_mode))
+        return !access(path, W_OK) || file_fail(e, path, "cannot write");
+    if (there && !realpath(path, target)) return file_fail(e, path, "cannot write");
+    folder_of(there ? target : path, folder, sizeof folder);
+    if (!*path) strcpy(folder, path); /* no path names nothing */
+    return !access(folder, W_OK | X_OK) || file_fail(e, path, "cannot write");
+}
+
 int file_in_memory(int n, const Piece *piece) {
     int fd = memfd_create("isomer", MFD_CLOEXEC);
     if (fd >= 0 && write_pieces(fd, n, piece) && lseek(fd, 0, SEEK_SET) == 0) return fd;
@@ -237,7 +256,10 @@ bool file_write(const char *path, const void *data, size_t n, Error *e) {
 /* ---- folders */
 
 bool folder_make(const char *path, Error *e) {
-    return !mkdir(path, 0777) || errno == EEXIST || file_fail(e, path, "cannot create the folder");
+    struct stat s;
+    if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &s) && S_ISDIR(s.st_mode)))
+        return true;
+    return file_fail(e, path, "cannot create the folder");
 }
 
 bool folders_make(const char *path, Error *e) {

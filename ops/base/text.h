@@ -58,6 +58,9 @@ void pieces_append(Pieces *, const Pieces *);
 char *pieces_join(const Pieces *, Arena *); /* a copy in one */
 /* One behind the other, as file_write. */
 bool file_write_pieces(const char *path, int n, const Piece *, Error *);
+/* Whether a file of this path can be written, as far as that shows now: for finding out before long
+   work. E_ENVIRONMENT: its folder is missing or may not be written to, or it is a folder. */
+bool file_writable(const char *path, Error *);
 /* Beside it, synced, then renamed: all or nothing. */
 bool file_write(const char *path, const void *data, size_t n, Error *);
 /* A new file that no folder holds, at its start; -1: errno says why. */

@@ -191,7 +191,7 @@ def test_input_that_does_not_fit(optimize, tmp_path):
     numpy.save(tmp_path / "f.npy", numpy.float32([1]))
     for what, code, said in [
         ("j=1", 2, "the model has no input named j"),
-        ("i=abc", 2, "a number or LOW..HIGH"),
+        ("i=abc", 2, "NAME=NUMBER, or NAME=LOW..HIGH"),
         ("i=7..2", 2, "LOW..HIGH"),
         ("abc", 2, "NAME=WHAT or FILE.npz"),
         (f"i={tmp_path / 'f.npy'}", 3, "the input i has type I64"),

@@ -97,7 +97,9 @@ bool wire_next(Wire *w, Field *f) {
     else if (f->kind == WIRE_FIXED64) ok = take_fixed(w, 8, &f->value);
     else if (f->kind == WIRE_FIXED32) ok = take_fixed(w, 4, &f->value);
     else if (f->kind == WIRE_BYTES) ok = take_bytes(w, &f->bytes);
-    else ok = wire_fail(w, start, "a wire type that ONNX does not use");
+    else
+        ok = wire_fail(w, start,
+                       "a wire type that ONNX does not use: not an ONNX model, or damaged");
     f->whole = (Slice){start, (size_t)(w->rest.at - start)};
     return ok;
 }

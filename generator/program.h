@@ -57,5 +57,4 @@ typedef struct ProgramRunner {
 } ProgramRunner;
 /* For this machine; exponents: with the second residue. */
 ProgramRunner program_runner(bool exponents);
-Lanes lanes_number(Number);
 #endif

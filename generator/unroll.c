@@ -329,6 +329,16 @@ static bool unroll_elements(Unroll *u, Ex define, const Type *t, uint32_t **out,
     return !u->failed;
 }
 
+static Lanes lanes_number(Number x) {
+    Lanes y;
+    for (int l = 0; l < LANES; l++) {
+        y.p[l] = x.residue.p;
+        y.q[l] = x.residue.q;
+        y.order[l] = x.residue.order;
+    }
+    return y;
+}
+
 static Program *make_program(const Unroll *u, Arena *arena, int n) {
     Program *p = ARENA_NEW(arena, Program, 1);
     Lanes *c = ARENA_NEW(arena, Lanes, u->nconst);
@@ -357,14 +367,4 @@ Program *program_new(World *w, Arena *arena, Sig sig, int port, Sizes given) {
     intern_free(u.seen);
     arena_reset(w->scratch, mark);
     return p;
-}
-
-Lanes lanes_number(Number x) {
-    Lanes y;
-    for (int l = 0; l < LANES; l++) {
-        y.p[l] = x.residue.p;
-        y.q[l] = x.residue.q;
-        y.order[l] = x.residue.order;
-    }
-    return y;
 }

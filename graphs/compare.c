@@ -18,7 +18,8 @@ void difference_add(Difference *d, const Difference *x) {
 
 Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
 
-double tensor_scale(DType t, const void *a, int64_t n) {
+/* The greatest finite |a|; 0: there is none. */
+static double tensor_scale(DType t, const void *a, int64_t n) {
     double scale = 0;
     for (int64_t i = 0; i < n; i++) {
         double x = fabs(element_real(t, a, i));

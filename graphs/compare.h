@@ -21,8 +21,6 @@ void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance,
                      const double moved[], int output, Difference *d);
 /* moved[i] grows to how far b is from a there: a is a result, b what it is with other roundings. */
 void moves_add(DType, const void *a, const void *b, int64_t n, double moved[]);
-/* Takes up what x found: the greatest of both, the first of what came first. */
+/* Adds what x found: the greater differences of both, and of the first places the earlier. */
 void difference_add(Difference *d, const Difference *x);
-/* The greatest finite |a|; 0: there is none. */
-double tensor_scale(DType, const void *a, int64_t n);
 #endif

@@ -1,6 +1,6 @@
 /* contrib: operators of ONNX Runtime's domain com.microsoft on real numbers, which its optimizer
-   makes of several nodes and which saved results of it hold. Each is what it was made of. heads.c
-   has those of attention. */
+   makes of several nodes and which saved results of it hold. Each is defined as the graph that it
+   was fused from. heads.c has those of attention. */
 #include "ops/operator/op.h"
 
 /* biasgelu, fastgelu: gelu, or its approximation by tanh, of a sum; b may lack leading axes of a.

@@ -1,5 +1,5 @@
 /* grouped: GroupQueryAttention and RotaryEmbedding of ONNX Runtime's domain com.microsoft. Each is
-   what it was made of. */
+   defined as the graph that it was fused from. */
 #include "ops/operator/op.h"
 
 /* groupquery: q [b, s, heads*n], k and v [b, s, groups*n], or all in q, one behind the other.

@@ -1,7 +1,7 @@
 /* heads: attention in ONNX Runtime's domain com.microsoft, which its optimizer makes of several
-   nodes. Each is what it was made of: masks become what `attention` takes, either truth (may it be
-   seen?) or numbers to add. Values of the expansions: %q4 %k4 %v4 by heads, %past_key and
-   %past_value, %hide the mask of truth, %bias4 the numbers. */
+   nodes. Each is defined as the graph that it was fused from: masks become what `attention` takes,
+   either truth (may it be seen?) or numbers to add. Values of the expansions: %q4 %k4 %v4 by heads,
+   %past_key and %past_value, %hide the mask of truth, %bias4 the numbers. */
 #include "ops/operator/op.h"
 
 #define REFUSED "not supported for these element types"

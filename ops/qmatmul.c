@@ -1,5 +1,5 @@
 /* qmatmul: products of ONNX Runtime's domain com.microsoft with quantized weights, and its LSTM
-   with such weights. Each is what it was made of. */
+   with such weights. Each is defined as the graph that it was fused from. */
 #include "ops/operator/op.h"
 
 static bool is_of(Call *c, int input, DType t) {

@@ -207,12 +207,12 @@ def regained(stem):
 
 def where(places):
     """'MODEL at 3 places, up to 1.2' for each model; places: (model, count, ratio)."""
-    models = sorted({model for model, _, _ in places})
-    return "; ".join(
-        f"{model} at {sum(n for m, n, _ in places if m == model)} places,"
-        f" up to {max(r for m, _, r in places if m == model):.2f}"
-        for model in models
-    )
+    said = []
+    for model in sorted({model for model, _, _ in places}):
+        count = sum(n for m, n, _ in places if m == model)
+        most = max(r for m, _, r in places if m == model)
+        said.append(f"{model} at {count} place{'' if count == 1 else 's'}, up to {most:.2f}")
+    return "; ".join(said)
 
 
 def beyond(stem, known, path):

@@ -20,8 +20,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->dim,
          .value = "NAME=N,..",
          .help = "The value of a size that the model names, likewise. May be repeated. Of several "
-                 "values the search uses the first; with --measure-with onnxruntime the result is "
-                 "checked and timed at all of them, and the least gain counts."},
+                 "values the search uses the first, and the result is checked at all of them; with "
+                 "--measure-with onnxruntime it is also timed at all, and the least gain counts."},
         {.name = "fix-dims",
          .kind = OPT_FLAG,
          .into = &o->library.fix_dims,

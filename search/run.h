@@ -122,7 +122,7 @@ typedef struct Run {
     RunStats stats;
 } Run;
 
-/* Since it began. */
+/* Seconds since the run began. */
 double run_seconds(const Run *);
 bool run_signalled(const Run *); /* by the caller */
 /* This many run_seconds have passed, or the caller wants what there is. */

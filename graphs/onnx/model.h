@@ -103,9 +103,6 @@ bool external_copy(Model *, Slice result, const char *path, const char *but, Are
 bool extras_read(Model *, Error *);
 bool extras_is_function(const Model *, Slice domain, Slice name);
 
-/* import/infer_branch.c: a branch (1: then, 0: else) that every run that ends takes, since the
-   other makes a later node impossible; -1: none is known. Names are numbered. */
-int branch_forced(Model *, int node);
 /* import/inline_if.c: the file with this branch of that node (node < 0: those that are decided) in
    place of it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);

@@ -81,8 +81,6 @@ void escape_free(Escape *escape) {
 
 int error_exit_code(const Error *e) { return e ? kinds[e->kind].code : kinds[E_NONE].code; }
 
-const char *error_word(ErrorKind kind) { return kinds[kind].word; }
-
 void error_print(const Error *e, char *text, size_t n) {
     char where[sizeof e->place + 32] = "";
     if (e->line && e->column)
@@ -90,6 +88,6 @@ void error_print(const Error *e, char *text, size_t n) {
     else if (e->line) snprintf(where, sizeof where, "%s:%d: ", e->place, e->line);
     else if (e->place[0]) snprintf(where, sizeof where, "%s: ", e->place);
     int first = (int)strcspn(e->reason, "\n");
-    snprintf(text, n, "%s%.*s (%s)%s", where, first, e->reason, error_word(e->kind),
+    snprintf(text, n, "%s%.*s (%s)%s", where, first, e->reason, kinds[e->kind].word,
              e->reason + first);
 }

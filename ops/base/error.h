@@ -35,8 +35,7 @@ bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-int error_exit_code(const Error *); /* of the programs */
-const char *error_word(ErrorKind);
+int error_exit_code(const Error *);                    /* of the programs */
 void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
 
 /* What must be given back by a call, here release(what), is held by an Escape as long as somebody

@@ -67,7 +67,7 @@ Scan scan_new(const char *name, const char *text, size_t n, Error *error) {
     return (Scan){.name = name, .start = text, .at = text, .end = text + n, .error = error};
 }
 
-void scan_place(const Scan *s, const char *at, int *line, int *column) {
+static void scan_place(const Scan *s, const char *at, int *line, int *column) {
     const char *from = s->start, *newline;
     int lines = 1;
     while (from < at && (newline = memchr(from, '\n', (size_t)(at - from)))) {

@@ -22,7 +22,6 @@ typedef struct Scan {
     bool lines;
 } Scan;
 Scan scan_new(const char *name, const char *text, size_t n, Error *);
-void scan_place(const Scan *, const char *at, int *line, int *column);
 /* E_INVALID with line, column, the source line and a caret; false. */
 bool scan_fail(Scan *, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *driver_error(const Driver *d, CUresult r) {
+static const char *driver_error(const Driver *d, CUresult r) {
     const char *text = NULL;
     return d->cuGetErrorString_(r, &text) || !text ? "unknown error" : text;
 }

@@ -42,5 +42,4 @@ typedef struct Driver {
 enum { DRIVER_VERSION = 13000 }; /* of CUDA: the oldest that is accepted */
 /* False: one sentence says what is missing and how to get it. */
 bool driver_open(Driver *, char *why, size_t n);
-const char *driver_error(const Driver *, CUresult);
 #endif

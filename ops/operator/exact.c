@@ -109,7 +109,7 @@ bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *o
 void exact_round(StepBuf *b, Step *s) {
     step_code(b, s, 2, (const Scalar[]){{.op = C_ACC}, {.op = C_ROUND, .a = 0}});
 }
-void exact_add(StepBuf *b, const View *y, const View *part) {
+static void exact_add(StepBuf *b, const View *y, const View *part) {
     step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *y, *part}), 3,
               (const Scalar[]){
                   {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});

@@ -141,7 +141,6 @@ bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *ou
 void exact_round(StepBuf *, Step *);
 /* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the buffer between. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
-void exact_add(StepBuf *, const View *y, const View *part);
 /* y = round((sums + bias) * (scale[0] * scale[1] / scale[2])) + zero, saturating; bias: NULL for
    none. In floats, which hold the sums to 24 bits. */
 void exact_quantize(StepBuf *, const View *y, const View *sums, const View *bias,

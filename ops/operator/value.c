@@ -137,7 +137,8 @@ static bool value_tree(ValueWalk *k, Ex x, Poly *out) {
     }
 }
 
-int64_t value_count(const World *w, const Type *t) {
+/* Elements of a type with constant sizes; -1: not constant, or too many to follow. */
+static int64_t value_count(const World *w, const Type *t) {
     int64_t count = 1, n;
     for (int a = 0; a < t->dim.n; a++) {
         if (!poly_constant(w, t->dim.v[a], &n) || n < 0 || n > ELEMENTS_MAX) return -1;

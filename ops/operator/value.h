@@ -3,8 +3,6 @@
 #define ISOMER_VALUE_H
 #include "ops/operator/operator.h"
 
-/* Elements of a type with constant sizes; -1: not constant, or too many to follow. */
-int64_t value_count(const World *, const Type *);
 bool value_natural(const World *, Poly); /* shown to be >= 0 for all sizes */
 /* 1: holds for all sizes, 0: for none, -1: not decided. */
 int value_decide(World *, Lit);

@@ -337,7 +337,7 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
     found = list(discover.paying({"name": "m.onnx"}, report, 1.05))
     assert found == [("fast", "m", 3, 2.0)]
     places = [("m", 3, 2.0), ("n", 1, 1.1), ("m", 2, 1.5)]
-    assert discover.where(places) == "m at 5 places, up to 2.00; n at 1 places, up to 1.10"
+    assert discover.where(places) == "m at 5 places, up to 2.00; n at 1 place, up to 1.10"
     rules = tmp_path / "all.rules"
     rules.write_text("# how\nrule a\n  text a\n\n# how\nrule b\n  text b\n", encoding="utf-8")
     assert discover.rule_texts(rules) == {

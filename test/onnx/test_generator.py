@@ -414,7 +414,7 @@ def test_sizes_that_are_0_together_are_a_condition(tmp_path):
         (["--ops", "generator/sets", "--size", "1"], "cannot read", 5),
         (
             ["--ops", "generator/sets/taso.set", "--size", "1", "--resume", "/dev/null"],
-            "cannot read the folder",
+            "cannot create the folder",
             5,
         ),
         (["--ops", "generator/sets/taso.set", "--size", "1", "--jobs", "0"], "--jobs", 2),

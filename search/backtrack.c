@@ -9,7 +9,7 @@
 #include "ops/base/heap.h"
 #include "search/derive.h"
 
-#define TIE 1.03 /* a graph that costs at most this much more is as good */
+#define AS_GOOD 1.03 /* a graph that costs at most this many times as much */
 enum { MATCHES_MOST = 4096, DESCENTS = 16 };
 
 typedef struct State {
@@ -140,7 +140,7 @@ static void descend(Search *s) {
 /* Within 3 % of the least cost: fewest nodes, then least cost, then first found. */
 static int choose_graph(const Search *s) {
     int best = s->best;
-    double limit = s->state[best].price.seconds * TIE;
+    double limit = s->state[best].price.seconds * AS_GOOD;
     for (int k = 0; k < s->n; k++) {
         const Price *x = &s->state[k].price, *y = &s->state[best].price;
         if (x->seconds <= limit &&

@@ -36,7 +36,8 @@ typedef struct IsomerOptions {
        fix_dims is set. */
     IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
     IsomerTexts dim;         /* "batch=8": of every size of this name; "seq=32,128": the result is
-                                checked and timed at both */
+                                checked at both, and with measure_with "onnxruntime" timed at
+                                both */
     int fix_dims;            /* not 0: the result has these numbers for them instead */
 
     /* The rules. */

@@ -11,6 +11,9 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
+/* The original is kept where the result takes more than this share of its time: 3 % is no gain. */
+#define RUN_GAIN 0.97
+
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
     const char *node, *rules; /* the first node of the first place; names of rules */

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define TIE 0.97   /* a gain below 3 % does not count */
 #define SHARE 1e-3 /* a place that can gain at most this share of the whole is skipped */
 #define PARTS 0.6  /* of the time that there is */
 #define EXTEND 0.03
@@ -303,7 +302,7 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     r->stats.measured_after = s->base;
     r->stats.ngain = gains_of(s, s->nranked, s->ranked, &r->stats.gain);
     keep_reason(s);
-    if (!best || s->v[best].ratio > TIE || s->v[best].ratio < 0) return true;
+    if (!best || s->v[best].ratio > RUN_GAIN || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
     r->stats.nplace = gains_of(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return wholes_apply(s, &s->v[best], r->arena, d);

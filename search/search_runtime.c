@@ -12,12 +12,11 @@
 #include "search/trial.h"
 #include <string.h>
 
-#define GAIN 0.97
-#define ALPHA 1.05
+#define ALPHA 1.05 /* of Backtrack */
 enum {
-    REGION = 200,
-    PATIENCE = 6,
-    CANDIDATES = 6,
+    REGION = 200,   /* nodes of a region, at most */
+    PATIENCE = 6,   /* of Backtrack */
+    CANDIDATES = 6, /* whole models that are timed, at most */
     SATURATE_ROUNDS = 8,
     SATURATE_NODES = 3000,
     SATURATE_MATCHES = 200,
@@ -291,8 +290,8 @@ static int most_gain(const RuntimeSearch *o, const bool named[]) {
    worth. */
 static Take likely(const RuntimeSearch *o, int k) {
     const RegionSolution *s = &o->solution[k];
-    return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
-                                                                               : TAKE_BEST;
+    return s->cheapest && s->cheapest->after.seconds < RUN_GAIN * s->after.seconds ? TAKE_CHEAPEST
+                                                                                   : TAKE_BEST;
 }
 
 /* The candidates: what prices alone prefer (the only one if just one is tried); everything that
@@ -334,7 +333,7 @@ static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *
     int nodes[2];
     const double before = cost_graph(o->cost, &o->r->source.original, NULL, &nodes[0]),
                  after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
-    *better = counts_nodes(o->r->o) ? nodes[1] < nodes[0] : after < GAIN * before;
+    *better = counts_nodes(o->r->o) ? nodes[1] < nodes[0] : after < RUN_GAIN * before;
     /* An estimate for the whole model is not a sum of measured prices. */
     if (run_measures(o->r->o) && !cost_kinds(o->cost, &o->r->source.original, NULL, NULL)) return;
     s->predicted_before = before;
@@ -354,7 +353,7 @@ static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *bes
     for (int k = 0; k < n; k++) {
         run_say(r, "candidate %d of %d rule applications: %.3f -> %.3f ms", k + 1,
                 v[k].made.applied, seconds[0] * 1e3, seconds[1 + k] * 1e3);
-        if (seconds[1 + k] < GAIN * seconds[0] &&
+        if (seconds[1 + k] < RUN_GAIN * seconds[0] &&
             (*best < 0 || seconds[1 + k] < seconds[1 + *best]))
             *best = k;
     }
@@ -364,7 +363,7 @@ static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *bes
         after = seconds[1];
         run_say(r, "candidate %d once more: %.3f -> %.3f ms", *best + 1, seconds[0] * 1e3,
                 after * 1e3);
-        if (after >= GAIN * seconds[0]) *best = -1;
+        if (after >= RUN_GAIN * seconds[0]) *best = -1;
     }
     r->stats.measured_before = seconds[0];
     r->stats.measured_after = *best < 0 ? seconds[0] : after;

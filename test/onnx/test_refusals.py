@@ -104,6 +104,16 @@ def test_broken_graphs_are_refused(optimize, tmp_path):
     refused(optimize(model, out), 3, "b.onnx", out=out)
 
 
+@pytest.mark.parametrize("option", ["", "--report", "--html", "--dot", "--proof-log"])
+def test_what_cannot_be_written_is_refused_before_the_search(optimize, tmp_path, option):
+    """The target is never started."""
+    model, started, lost = net(tmp_path / "m.onnx"), tmp_path / "started", tmp_path / "no" / "file"
+    files = [tmp_path / "o.onnx", option, lost] if option else [lost]
+    done = optimize(model, *files, *SHAPE, "--measure-with", f"touch {started}; cat > /dev/null")
+    refused(done, 5, str(lost), "cannot write")
+    assert not started.exists() and not (tmp_path / "o.onnx").exists()
+
+
 def test_a_full_disk_leaves_nothing(optimize, tmp_path):
     def small():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

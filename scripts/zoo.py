@@ -20,6 +20,7 @@ import numpy, onnx, onnxruntime, torch
 from torch import nn
 
 MODELS = {}
+SOURCES = [__file__]  # the scripts whose models these are
 OPSET = 18
 
 
@@ -88,6 +89,8 @@ class Called(nn.Module):
     def forward(self, a, b=None, c=None):
         given = {n: v for n, v in zip(self.names, (a, b, c)) if v is not None}
         out = self.inner(**given, **self.fixed)
+        if callable(self.output):
+            return self.output(out)
         return getattr(out, self.output) if isinstance(self.output, str) else out[self.output]
 
 
@@ -502,10 +505,12 @@ def write(folder, name):
 
 
 def version():
-    """Of this script and of the libraries."""
+    """Of the scripts and of the libraries."""
     libraries = ("torch", "torchvision", "transformers", "timm", "diffusers", "onnxscript")
-    with open(__file__, "rb") as file:
-        text = file.read() + repr([importlib.metadata.version(n) for n in libraries]).encode()
+    text = repr([importlib.metadata.version(n) for n in libraries]).encode()
+    for path in reversed(SOURCES):
+        with open(path, "rb") as file:
+            text = file.read() + text
     return hashlib.sha256(text).hexdigest()[:16]
 
 

@@ -4,9 +4,10 @@ Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FA
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
 new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
-After --few rounds those files are left that are 5 % slower than the fastest, after as many again
-those that are 3 % slower, and so on; the first, the original, stays, but alone has few rounds, as
-it has where nothing is 1 % faster.
+After --few rounds the slower half is left, and what is 5 % slower than the fastest; after as many
+again half of the rest, and what is 3 % slower, and so on (successive halving: Karnin, Koren,
+Somekh, 2013). The first, the original, stays, but alone has few rounds, as it has where nothing is
+1 % faster.
 Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
 threads the time that passes.
 
@@ -68,15 +69,23 @@ def share(file, rounds):
 
 
 def still_in(runs, slower):
-    """The first, with which the others are compared, the fastest and what may be as fast."""
-    shares = [share(file, rounds_of(runs)) for file in runs]
+    """The first, with which the others are compared, and the faster half of the others, as far as
+    it may be as fast as the fastest."""
+    rounds = rounds_of(runs)
+    shares = [share(file, rounds) for file in runs]
     if min(shares) > FASTER * shares[0]:
         return runs[:1]
-    return [file for k, file in enumerate(runs) if not k or shares[k] <= slower * min(shares)]
+    ranks = sorted(range(1, len(runs)), key=shares.__getitem__)
+    half = set(ranks[: len(runs) // 2])
+    return [
+        file
+        for k, file in enumerate(runs)
+        if not k or k in half and shares[k] <= slower * min(shares)
+    ]
 
 
 def measure(paths, feed, rounds, threads=1, few=None):
-    """Every `few` rounds what is clearly slower is left."""
+    """Every `few` rounds the slower half and what is clearly slower is left."""
     files = [Measured(path, feed, threads) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     for done in range(rounds):

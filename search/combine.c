@@ -8,6 +8,7 @@
 #define STEP 0.99       /* a candidate that is better by less is no better */
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
+#define CLIMBS 0.985    /* the best of the first candidates, if climbing is to reach what counts */
 #define SLIGHT 0.03     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
 enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
@@ -207,7 +208,8 @@ bool combine(CommandSearch *s, int *best) {
     n = strongest_sets(s, set);
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
-    for (int round = 0, from = 0; round < ROUNDS && *best != from; round++) {
+    for (int round = 0, from = 0; round < ROUNDS && *best != from && s->v[*best].ratio <= CLIMBS;
+         round++) {
         from = *best;
         if (!climb(s, n, set, best)) return false;
     }

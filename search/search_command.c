@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#define NOISE 0.01 /* a winner that gains less than that by more than this is not timed again */
 #define SHARE 1e-3 /* a place that can gain at most this share of the whole is skipped */
 #define PARTS 0.6  /* of the time that there is */
 #define EXTEND 0.03
@@ -183,6 +184,7 @@ static bool name_target(CommandSearch *s) {
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
+    words_add(&w, "--few=5");
     s->whole.command = words_command(&w);
     words_add(&w, "--rounds=11");
     words_add(&w, "--few=3");
@@ -292,10 +294,11 @@ static bool measure_others(CommandSearch *s, ModelCandidate *best) {
     return n == 1 || run_use_sizes(s->r, 0);
 }
 
-/* The winner once more, against the original alone. */
+/* The winner once more, against the original alone, if it may count. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
+    if (best && s->v[best].ratio > RUN_GAIN + NOISE) best = 0;
     if (best && !wholes_measure(s, 1, &best, true)) return false;
     if (best && !measure_others(s, &s->v[best])) return false;
     r->stats.measured_before = s->base;

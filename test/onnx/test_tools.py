@@ -159,7 +159,8 @@ def test_measure_leaves_what_is_clearly_slower(monkeypatch):
 
     assert rounds("1.0", "1.2") == [3, 3]
     assert rounds("1.0", "1.2", "0.9") == [11, 3, 11]
-    assert rounds("1.0", "1.01", "0.985") == [11, 9, 11]
+    assert rounds("1.0", "1.01", "0.985") == [11, 3, 11]
+    assert rounds("1.0", "0.93", "0.92", "0.91", "0.9") == [11, 3, 3, 6, 11], "half is left"
     assert rounds("1.0", "1.04", "1.01") == [3, 3, 3], "nothing is faster"
     assert rounds("1.0", "1.025") == [3, 3]
     assert rounds("1.0") == [3]

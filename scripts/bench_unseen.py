@@ -11,7 +11,7 @@ shares of a round, as measure-onnxruntime has them). Models that are there alrea
 Sizes that a model leaves open are given by `MODEL.onnx:seq=64,batch=2`.
 """
 
-import argparse, json, math, os, shutil, subprocess, statistics, sys, tempfile, time
+import argparse, json, math, os, resource, shutil, subprocess, statistics, sys, tempfile, time
 from onnx_tools import Feed, add_feed_options
 from measure_onnxruntime import measure
 
@@ -36,14 +36,20 @@ def confirm(paths, dims):
     return ratios, [min(file.visits) for file in files]
 
 
+def processor_seconds():
+    """Of all programs that have ended."""
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
 def optimize(program, path, out, dims, folder):
     report = os.path.join(folder, "report.json")
     words = [program, path, out, "--measure-with", "onnxruntime", "--quiet", "--report", report]
     words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + [f"--dim={d}" for d in dims]
-    start = time.time()
+    start, used = time.time(), processor_seconds()
     subprocess.run(words, check=True)
     with open(report, encoding="utf-8") as file:
-        return time.time() - start, json.load(file)
+        return time.time() - start, processor_seconds() - used, json.load(file)
 
 
 def one(program, argument, into):
@@ -52,8 +58,9 @@ def one(program, argument, into):
     name = os.path.splitext(os.path.basename(path))[0]
     out = os.path.join(into, name + ".onnx")
     with tempfile.TemporaryDirectory() as folder:
-        seconds, report = optimize(program, path, out, dims, folder)
-        row = {"name": name, "sizes": sizes, "seconds": round(seconds, 1)}
+        seconds, used, report = optimize(program, path, out, dims, folder)
+        row = {"name": name, "sizes": sizes}
+        row |= {"seconds": round(seconds, 1), "processor": round(used, 1)}
         row["rules"] = sorted(rule["name"] for rule in report["rules"])
         with open(path, "rb") as a, open(out, "rb") as b:
             row["same"] = a.read() == b.read()
@@ -107,14 +114,20 @@ def shown(row):
 def table(options):
     before, after = rows_of(options.before), rows_of(options.after)
     names = sorted((n for n in after if n in before), key=lambda n: (-ratio(after[n]), n))
-    print("| model | before | after | ms | ms after | control | search before, s | after, s |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(
+        "| model | before | after | ms | ms after | control | search before, s | after, s "
+        "| processor after, s |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
         a, b = before[name], after[name]
         times = "- | - | -"
         if "ratio" in b:
             times = f"{b['before'] * 1e3:.3g} | {b['after'] * 1e3:.3g} | {b['control']:.2f}"
-        took = f"{a.get('seconds', 0):.0f} | {b.get('seconds', 0):.0f}"
+        took = " | ".join(
+            f"{row[key]:.0f}" if key in row else "-"
+            for row, key in ((a, "seconds"), (b, "seconds"), (b, "processor"))
+        )
         print(f"| {name} | {shown(a)} | {shown(b)} | {times} | {took} |")
     if names:
         means = [

@@ -232,9 +232,7 @@ class U2NetSmall(nn.Module):
     def __init__(self):
         super().__init__()
         unit = self.Unit
-        self.down = nn.ModuleList(
-            unit(3 if d == 6 else 64, 16, 64, d) for d in (6, 5, 4, 3)
-        )
+        self.down = nn.ModuleList(unit(3 if d == 6 else 64, 16, 64, d) for d in (6, 5, 4, 3))
         self.bottom = unit(64, 16, 64, 3)
         self.up = nn.ModuleList(unit(128, 16, 64, d) for d in (3, 4, 5, 6))
         self.sides = nn.ModuleList(nn.Conv2d(64, 1, 3, padding=1) for _ in range(5))
@@ -282,9 +280,7 @@ class DenseSuperResolution(nn.Module):
         self.blocks = nn.ModuleList(
             nn.Sequential(*(self.Block(c, g) for _ in range(3))) for _ in range(blocks)
         )
-        self.body, self.up1, self.up2, self.high = (
-            nn.Conv2d(c, c, 3, padding=1) for _ in range(4)
-        )
+        self.body, self.up1, self.up2, self.high = (nn.Conv2d(c, c, 3, padding=1) for _ in range(4))
         self.last = nn.Conv2d(c, 3, 3, padding=1)
 
     def forward(self, x):
@@ -349,9 +345,7 @@ SMALL = {
     "vocab_size": 8000,
 }
 model("qwen3_2", tokens(length="seq=64", mask=False))(
-    transformer(
-        "Qwen3Model", "Qwen3Config", "input_ids", call=("uncached",), head_dim=64, **SMALL
-    )
+    transformer("Qwen3Model", "Qwen3Config", "input_ids", call=("uncached",), head_dim=64, **SMALL)
 )
 model("gemma3_2", tokens(length=48, mask=False))(
     transformer(

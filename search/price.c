@@ -319,6 +319,10 @@ static bool time_batch(Pricing *x, int n, const int list[]) {
 
 static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
+/* A part by itself may be what the whole is not: with its sizes fixed the target fuses more. What
+   it gains there beyond what its nodes take in the whole is not gained. */
+static double part_gain(const PartPrice *p) { return fmin(p->seconds[0] - p->seconds[1], p->most); }
+
 static double weight(const PartPrice *p) { return p->estimate * p->count; }
 
 static bool worth_timing(const Pricing *x, const PartPrice *p) {
@@ -374,7 +378,7 @@ static Sampled judge(const Pricing *x, int m, const int list[]) {
         if (!is_known(p)) continue;
         known++, time += p->seconds[0] * p->count;
         if (!price_sure(p)) continue;
-        sure++, gain += (p->seconds[0] - p->seconds[1]) * p->count;
+        sure++, gain += part_gain(p) * p->count;
     }
     return gain < LITTLE * time || !sure ? NONE_GAINS
            : sure == known && sure > 1   ? ALL_GAIN
@@ -403,7 +407,7 @@ static void expect(const Pricing *x, int set, const char *kind, double *gain) {
         for (int k = 0; k < x->nplace; k++) {
             const PartPrice *p = x->of[k] < 0 ? NULL : &x->v[x->of[k]];
             if (!p || x->places->place[k].set != set || strcmp(p->kind, kind)) continue;
-            const double own = price_sure(p) ? p->seconds[0] - p->seconds[1] : 0;
+            const double own = price_sure(p) ? part_gain(p) : 0;
             if (!pass && is_known(p)) known += p->estimate, gained += own;
             if (pass) gain[k] = is_known(p) ? own : known > 0 ? p->estimate * gained / known : 0;
         }
@@ -574,7 +578,7 @@ bool price_sure(const PartPrice *p) {
 
 double price_gain(const Pricing *x, int place) {
     const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
-    return !p || p->seconds[0] < 0 ? -1 : p->seconds[0] - p->seconds[1];
+    return !p || p->seconds[0] < 0 ? -1 : part_gain(p);
 }
 
 bool price_places(Pricing *x) {

@@ -46,6 +46,6 @@ typedef struct Pricing {
    gains, the rest is not. */
 bool price_places(Pricing *);
 bool price_sure(const PartPrice *); /* it gains more than noise */
-/* Seconds that the place gains; < 0: not known. */
+/* Seconds that the place gains, at most what its nodes take in the whole; < 0: not known. */
 double price_gain(const Pricing *, int place);
 #endif

@@ -1,11 +1,13 @@
 /* Measuring commands: an honest one, and those that die, hang, talk nonsense or leave answers
-   out. */
+   out. What a place is said to gain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "search/price.h"
 #include "search/target.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -92,6 +94,24 @@ static void a_path_with_a_newline_is_not_sent(void **state) {
     assert_false(measure(honest, 1, v, 10, &e));
 }
 
+/* A part by itself that gains more than its nodes take in the whole, as where the target fuses
+   other sizes otherwise. */
+static void a_place_gains_what_its_nodes_take(void **state) {
+    (void)state;
+    PartPrice v[] = {{.seconds = {5e-3, 3e-3}, .most = 1e-3},
+                     {.seconds = {5e-3, 3e-3}, .most = HUGE_VAL},
+                     {.seconds = {3e-3, 5e-3}, .most = 1e-3},
+                     {.seconds = {-1, -1}, .most = 1e-3}};
+    int of[] = {0, 1, 2, 3, -1};
+    const Pricing x = {.n = 4, .v = v, .nplace = 5, .of = of};
+    assert_true(price_gain(&x, 0) == 1e-3);
+    assert_true(fabs(price_gain(&x, 1) - 2e-3) < 1e-12);
+    assert_true(fabs(price_gain(&x, 2) + 2e-3) < 1e-12);
+    assert_true(price_gain(&x, 3) == -1);
+    assert_true(price_gain(&x, 4) == -1);
+    assert_true(price_sure(&v[0]) && !price_sure(&v[2]) && !price_sure(&v[3]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_answered),
@@ -100,6 +120,7 @@ int main(void) {
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(a_hanging_command_is_given_up_and_killed),
         cmocka_unit_test(a_path_with_a_newline_is_not_sent),
+        cmocka_unit_test(a_place_gains_what_its_nodes_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading
    axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel constant
-   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Sizes that a
+   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Of data they
+   are dropped only where they are stretched: a batch of 1 looks like any other. Sizes that a
    valid model must have equal, as neither can be 1 alone, are taken as they are: the operator needs
    their equality. Where sizes are symbols and it is not decided which of them is 1, nothing is done
    and the node stays opaque. */
@@ -86,6 +87,26 @@ static Dims joined_dims(Dims a, Dims b) {
     return a;
 }
 
+/* What constants make, a few nodes away. */
+static bool is_constant_made(World *w, Value v, int depth) {
+    const NodeId id = value_node(w, v);
+    if (constant_get(w, v, NULL, NULL)) return true;
+    const Node n = node_get(w, id);
+    if (!depth || input_name(w, id) || !n.nin || !op_algebraic(n.op)) return false;
+    for (int k = 0; k < n.nin; k++)
+        if (n.in[k] && !is_constant_made(w, n.in[k], depth - 1)) return false;
+    return true;
+}
+
+/* How many leading axes of size 1 are dropped. */
+static int dropped(Import *s, Value v, Dims head, Dims target) {
+    enum { NEAR = 4 };
+    int n = 0;
+    while (n < head.n && poly_is(s->w, head.v[n], 1)) n++;
+    const bool whole = n == head.n, stretched = head.n < target.n || !poly_is(s->w, target.v[0], 1);
+    return !n || whole || stretched || is_constant_made(s->w, v, NEAR) ? n : 0;
+}
+
 /* The sizes before the last `tail` axes become the last of target; `full`: become all of target. */
 static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
     Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last_axes(d, tail),
@@ -94,8 +115,7 @@ static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
     for (int k = 0; k < head.n; k++)
         if (!poly_is(s->w, head.v[k], 1)) want.v[k] = target.v[target.n - head.n + k] = head.v[k];
     if (dims_equal(&head, &want)) return true;
-    int skip = 0;
-    while (!full && skip < head.n && poly_is(s->w, head.v[skip], 1)) skip++;
+    const int skip = full ? 0 : dropped(s, *v, head, target);
     head = last_axes(head, head.n - skip);
     if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
     *v = broadcast_to(s, *v, joined_dims(full ? target : last_axes(target, head.n), end));

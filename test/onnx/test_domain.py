@@ -41,16 +41,19 @@ class Graph:
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
 
 
-def gelu_by_tanh(opset, path):
+def gelu_by_tanh(opset, path, half="outside"):
     g = Graph()
     cube = g("Mul", g("Pow", "x", g.constant(3.0)), g.constant(0.044715))
     inner = g("Mul", g("Add", "x", cube), g.constant(0.7978845608))
     sum_ = g("Add", g("Tanh", inner), g.constant(1.0))
-    y = g("Mul", g("Mul", "x", g.constant(0.5)), sum_)
+    if half == "outside":
+        y = g("Mul", g("Mul", "x", g.constant(0.5)), sum_)
+    else:
+        y = g("Mul", "x", g("Mul", g.constant(0.5), sum_))
     g.save(path, [2, 5, 8], [y], opset)
 
 
-def rms_norm(opset, path, spelling="reciprocal"):
+def rms_norm(opset, path, spelling="reciprocal", batch=2):
     g = Graph()
     square = g("Pow", "x", g.constant(2.0))
     mean = (
@@ -60,7 +63,7 @@ def rms_norm(opset, path, spelling="reciprocal"):
     )
     root = g("Sqrt", g("Add", mean, g.constant(1e-6)))
     n = g("Mul", "x", g("Reciprocal", root)) if spelling == "reciprocal" else g("Div", "x", root)
-    g.save(path, [2, 5, 8], [g("Mul", g.weight(8), n)], opset)
+    g.save(path, [batch, 5, 8], [g("Mul", g.weight(8), n)], opset)
 
 
 def optimize(path, out, *words):
@@ -73,8 +76,8 @@ def optimize(path, out, *words):
 def run(path):
     x = numpy.random.default_rng(5)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    given = session.get_inputs()[0]
-    return session.run(None, {"x": x.standard_normal(given.shape).astype("float32")})
+    shape = [3 if isinstance(n, str) else n for n in session.get_inputs()[0].shape]
+    return session.run(None, {"x": x.standard_normal(shape).astype("float32")})
 
 
 def agree(path, out):
@@ -91,9 +94,10 @@ def operators(model):
     return [(node.domain, node.op_type) for node in model.graph.node]
 
 
-def test_allowed(tmp_path):
+@pytest.mark.parametrize("half", ["outside", "inside"])
+def test_allowed(half, tmp_path):
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
-    gelu_by_tanh(17, path)
+    gelu_by_tanh(17, path, half)
     model = optimize(path, out, "--domain", "com.microsoft", "--check-with", "onnxruntime")
     assert operators(model) == [("com.microsoft", "FastGelu")]
     assert imports(model) == {"": 17, "com.microsoft": 1}
@@ -109,14 +113,15 @@ def test_not_allowed(words, tmp_path):
     agree(path, out)
 
 
+@pytest.mark.parametrize("batch", [1, 2, "n"])
 @pytest.mark.parametrize("spelling", ["reciprocal", "div"])
-def test_rms_norm(spelling, tmp_path):
+def test_rms_norm(spelling, batch, tmp_path):
     """ONNX has it since opset 23; before that it stays spelled out."""
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
-    rms_norm(23, path, spelling)
+    rms_norm(23, path, spelling, batch)
     assert [op for _, op in operators(optimize(path, out))] == ["RMSNormalization"]
     agree(path, out)
-    rms_norm(17, path, spelling)
+    rms_norm(17, path, spelling, batch)
     words = "--domain", "com.microsoft"
     assert "Sqrt" in [op for _, op in operators(optimize(path, out, *words))]
 

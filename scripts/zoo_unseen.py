@@ -23,37 +23,6 @@ model("hiera_tiny", image(), script=True)(vision("timm", "hiera_tiny_224"))
 model("shvit_s1", image(), script=True)(vision("timm", "shvit_s1"))
 
 
-@model("dfine_n", image(320), script=True, unordered=True)
-def dfine():
-    import transformers
-
-    settings = transformers.DFineConfig(
-        backbone_config=transformers.HGNetV2Config(
-            stage_in_channels=[16, 64, 256, 512],
-            stage_mid_channels=[16, 32, 64, 128],
-            stage_out_channels=[64, 256, 512, 1024],
-            stage_num_blocks=[1, 1, 2, 1],
-            stage_numb_of_layers=[3, 3, 3, 3],
-            use_learnable_affine_block=True,
-            stem_channels=[3, 16, 16],
-            out_features=["stage2", "stage3", "stage4"],
-        ),
-        encoder_in_channels=[256, 512, 1024],
-        encoder_hidden_dim=128,
-        encoder_ffn_dim=512,
-        decoder_in_channels=[128, 128, 128],
-        decoder_n_points=[3, 6, 3],
-        d_model=128,
-        decoder_ffn_dim=512,
-        decoder_layers=3,
-        num_queries=100,
-        hidden_expansion=0.34,
-        depth_mult=0.5,
-        anchor_image_size=[320, 320],
-    )
-    return Called(transformers.DFineForObjectDetection(settings), ["pixel_values"], "logits")
-
-
 @model("depth_anything_s", image(196))
 def depth():
     import transformers

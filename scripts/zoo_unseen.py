@@ -1,6 +1,6 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
-in zoo.py nor among the first 74 of test/bench/UNSEEN.md, as zoo.py writes its own. scripts/bench-unseen
-times them.
+in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own.
+scripts/bench-unseen times them.
 
 Usage: zoo_unseen.py FOLDER [NAME..]
 

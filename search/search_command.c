@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#define NOISE 0.01 /* a winner that gains less than that by more than this is not timed again */
-#define SHARE 1e-3 /* a place that can gain at most this share of the whole is skipped */
-#define PARTS 0.6  /* of the time that there is */
+#define NOISE 0.015 /* a winner that gains less than that by more than this is not timed again */
+#define SHARE 1e-3  /* a place that can gain at most this share of the whole is skipped */
+#define PARTS 0.6   /* of the time that there is */
 #define EXTEND 0.03
 #define PATIENCE 0.1 /* of the time; if nothing is promised by then, the search ends */
 #define LOSES 0.01   /* of the time of the parts that a rule rewrites */
@@ -184,7 +184,6 @@ static bool name_target(CommandSearch *s) {
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
-    words_add(&w, "--few=5");
     s->whole.command = words_command(&w);
     words_add(&w, "--rounds=11");
     words_add(&w, "--few=3");

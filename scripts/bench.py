@@ -259,7 +259,7 @@ def mean(results, key):
     return f"{math.exp(sum(logs) / len(logs)):.3f} over {len(logs)} models" if logs else "-"
 
 
-def cpu():
+def processor():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         return next(
             (line.split(":")[1].strip() for line in file if line.startswith("model name")),
@@ -274,8 +274,9 @@ def render(results, rounds):
         "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.",
         "",
         (
-            f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__},"
-            f" minimum of {rounds} interleaved rounds in random order. Ratios are before / after;"
+            f"{datetime.date.today()}, {processor()}, one thread, ONNX Runtime"
+            f" {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in"
+            " random order. Ratios are before / after;"
             " control is the original against a re-saved copy of itself. = marks a result that is"
             " the original, byte for byte: it counts as 1, and what was timed is noise. Light"
             " models have random weights."

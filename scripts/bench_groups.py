@@ -1,7 +1,7 @@
 """What the scripts that measure whole models share: the groups of models, which of them are run,
 and the page that is written."""
 
-import argparse, csv, os, platform, re, shlex, sys
+import argparse, csv, os, shlex, sys
 from bench import BUILD, WORK
 from markdown_page import page
 from onnx_tools import model_table, one_line, prepared, shape_options, zoo_tables
@@ -21,12 +21,6 @@ def tables(path):
     with open(path, encoding="utf-8") as file:
         for name, model, words in csv.reader(file, delimiter="\t"):
             yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        found = re.search(r"model name\s*: (.*)", file.read())
-    return found[1] if found else platform.machine()
 
 
 def option_parser(doc):

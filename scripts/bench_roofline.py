@@ -10,8 +10,8 @@ named. With words, only models whose names contain one of them are run, and noth
 """
 
 import collections, datetime, os, re, sys
-from bench import BUILD, WORK, call
-from bench_groups import measured, option_parser, processor, write_page
+from bench import BUILD, WORK, call, processor
+from bench_groups import measured, option_parser, write_page
 from markdown_page import table
 from onnx_tools import ROOT
 

@@ -12,8 +12,8 @@ written.
 
 import argparse, datetime, math, os, re, sys, time
 import onnxruntime
-from bench import BUILD, WORK, call
-from bench_groups import measured, option_parser, processor, write_page
+from bench import BUILD, WORK, call, processor
+from bench_groups import measured, option_parser, write_page
 from markdown_page import table
 from onnx_tools import ROOT, Feed, add_feed_options, least_seconds, one_line, session
 

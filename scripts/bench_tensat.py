@@ -144,7 +144,7 @@ def main():
             print(f"{name}, {search}: {value} %, {report['processor']:.0f} s", flush=True)
     if names == list(PUBLISHED):
         import onnxruntime
-        from bench_runtimes import processor
+        from bench import processor
 
         write(
             options.folder,

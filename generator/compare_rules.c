@@ -126,8 +126,6 @@ static bool read_files(CompareProgram *m, const StringList *files, RuleSet *set)
     return true;
 }
 
-/* ---- derive */
-
 static bool proofs_hold(CompareProgram *m, const RuleSet *set) {
     World *w = graph_world_new(arena_escape(m->arena), 0);
     bool ok = true;
@@ -135,6 +133,8 @@ static bool proofs_hold(CompareProgram *m, const RuleSet *set) {
     world_free(w);
     return ok;
 }
+
+/* ---- derive */
 
 static bool print_derivable(CompareProgram *m) {
     RuleSet given = {.arena = m->arena}, known;
@@ -190,7 +190,9 @@ static bool print_part(CompareProgram *m) {
 static bool print_choice(CompareProgram *m) {
     RuleSet set, beside;
     Text gains = text_new(m->arena), trades = text_new(m->arena);
-    if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
+    if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.beside, &beside) ||
+        !proofs_hold(m, &set))
+        return false;
     Minimize how = {.arena = m->arena,
                     .limits = minimize_limits,
                     .beside = &beside,

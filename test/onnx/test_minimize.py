@@ -103,6 +103,8 @@ def test_basis_and_search_set(tmp_path):
     )
     assert run("part", "-q", str(proved), "--basis", str(basis))[0] == 0
     assert names(read(basis)) == ["twice", "apart"]
+    code, _, err = run("choose", "-o", str(gains), str(source))
+    assert code == 1 and "it is not proved" in err and not gains.exists()
     assert run("choose", "-o", str(gains), "--trades", str(trades), str(proved))[0] == 0
     assert names(read(gains)) == ["twice", "apart-back"] and not names(read(trades))
     assert read(gains).count("\nproved ") == 1  # apart-back is to be proved

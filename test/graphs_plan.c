@@ -291,6 +291,10 @@ static void what_repeats_is_computed_once(void **state) {
     check_written("graph g %k : F [3] %z : F [4, 3]\nbody\n %b = broadcast %k shape=[4, 3]\n "
                   "%q = add %z %b\n %y = sqrt %q\n out %y\n",
                   C_SQRT, 12); /* of what changes */
+    check_written("graph g %z : F [4, 0]\nbody\n %k = constant F [0] {}\n "
+                  "%b = broadcast %k shape=[4, 0]\n %q = mul %z %b\n %s = sqrt %b\n "
+                  "%y = add %q %s\n out %y\n",
+                  C_SQRT, 0); /* a constant without elements has none to compute with */
 }
 
 static void what_is_left_out_has_no_slot(void **state) {

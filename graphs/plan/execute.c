@@ -125,10 +125,8 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
     char why[256] = "";
-    for (int j = 0; j < s->step.nview; j++) {
-        const int slot = s->step.view[j].slot; /* of a constant without elements nothing is known */
-        weights[j] = slot < 0 || !r->plan->slot[slot].bytes ? NULL : r->known[slot];
-    }
+    for (int j = 0; j < s->step.nview; j++)
+        weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
     size_t wants = 0;
     const bool made = step_kernel_make(&r->kernel[k], r->backend, r->device, &r->cpu, &s->step,
                                        s->choice, weights, &wants, why, sizeof why);

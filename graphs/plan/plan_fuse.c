@@ -168,9 +168,9 @@ static int program_view(Program *p, const View *v, int fixed) {
 }
 
 bool plan_number(const Plan *p, const View *v, double *k) {
-    const void *data = v->slot >= 0 && p->slot[v->slot].bytes ? p->slot[v->slot].data : NULL;
+    const void *data = v->slot >= 0 ? p->slot[v->slot].data : NULL;
     for (int a = 0; a < v->rank; a++)
-        if (v->dim[a] == 0 || (v->dim[a] != 1 && v->stride[a])) return false;
+        if (v->dim[a] != 1 && v->stride[a]) return false;
     if (!data || !type_arithmetic(v->dtype)) return false;
     *k = element_real((DType)v->dtype, data, v->offset);
     return type_arithmetic(v->dtype) >= FLOAT32 || fabs(*k) < 0x1p53;

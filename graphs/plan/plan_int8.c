@@ -241,7 +241,7 @@ static View everywhere(const View *number, const View *y) {
     return v;
 }
 /* Where a pool alone reads what was dequantized, they change places. */
-static bool pool_bytes(Int8 *f, int k) {
+static void pool_bytes(Int8 *f, int k) {
     Plan *p = f->b->plan;
     const Step *pool = &p->step[k].step;
     const View *y = &pool->view[0];
@@ -252,7 +252,7 @@ static bool pool_bytes(Int8 *f, int k) {
         !dequantized_from(f, &pool->view[1], &d, &q) || readers(p, pool->view[1].slot) != 1 ||
         !plan_number(p, &d.scale, &scale) || scale <= 0 || !isfinite(scale) ||
         (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) || !windows_inside(pool))
-        return false;
+        return;
     const int m = f->writer[pool->view[1].slot];
     const Step *dequantize = &p->step[m].step;
     const Slot like = {view_count(y), p->slot[y->slot].value, NULL, -1, -1, -1};
@@ -262,13 +262,12 @@ static bool pool_bytes(Int8 *f, int k) {
     of_pool[0] = view_dense(y->slot, q.dtype, y->rank, y->dim), of_pool[1] = q;
     Step bytes = *pool, after = *dequantize;
     bytes.view = of_pool, after.view = of_other;
-    if (f->b->device->backend->choices(f->b->device->device, &bytes) < 1) return false;
+    if (f->b->device->backend->choices(f->b->device->device, &bytes) < 1) return;
     of_pool[0].slot = plan_slot(f->b, like);
     for (int j = 1; j < after.nview; j++)
         of_other[j] = of_other[j].slot == d.q.slot ? of_pool[0] : everywhere(&of_other[j], y);
     of_other[0] = *y;
     p->step[m].step = bytes, p->step[k].step = after;
-    return true;
 }
 
 static void find_writers(Int8 *f) {

@@ -253,7 +253,8 @@ void plan_split_constants(PlanBuild *b) {
     for (int k = 0; k < steps; k++) {
         Step parts[PARTS];
         PlanStep whole = before[k];
-        const int n = !whole.once && of_single_floats(&whole.step)
+        const bool empty = view_count(&whole.step.view[0]) == 0; /* and so may its constants be */
+        const int n = !whole.once && !empty && of_single_floats(&whole.step)
                           ? split_step(b, constant, &whole.step, parts)
                           : 0;
         ARENA_GROW(b->arena, p->step, b->room_steps, p->nstep + n + 1);

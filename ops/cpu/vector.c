@@ -233,12 +233,12 @@ static void make_nest(Making *m) {
     for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
 }
 
-/* View k is one number that is known now; a constant without elements holds none. */
+/* View k is one number that is known now. */
 static bool known_number(const Build *b, const View *view, int k, double *number) {
     const View *v = &view[k];
     if (view != b->step->view || !b->weights || !b->weights[k]) return false;
     for (int a = 0; a < v->rank; a++)
-        if (v->dim[a] == 0 || (v->dim[a] > 1 && v->stride[a] != 0)) return false;
+        if (v->dim[a] > 1 && v->stride[a] != 0) return false;
     *number = element_real((DType)v->dtype, b->weights[k], v->offset);
     return dtype_size(v->dtype) <= 4;
 }

@@ -32,6 +32,8 @@ TYPED = {
 BOUNDED = {"Sigmoid", "Tanh", "Erf", "Gelu", "Softmax", "LogSoftmax", "Sin", "Cos", "HardSigmoid"}
 BOUNDED |= {"HannWindow", "HammingWindow", "BlackmanWindow"}
 BOUNDED |= {"Mish", "Elu", "Selu", "Celu", "Softplus", "Asinh", "Acosh", "Atanh", "Sinh"}
+# Each element is a sum of all of the data: its rounding is one of the largest of them.
+WHOLE = {"DFT", "STFT"}
 # Computed in float whatever the type of the data (stash_type).
 STASHED = {"LayerNormalization", "RMSNormalization"}
 Typed = collections.namedtuple("Typed", "array unit")
@@ -180,6 +182,8 @@ def compute(node, version, inputs):
     given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     if node.op_type == "ConvTranspose" and given.get("group", 1) > 1:
         raise Unable("the reference adds one bias to all groups")
+    if node.op_type == "ScatterElements" and inputs[1].shape != inputs[2].shape:
+        raise Unable("indices and updates of two sizes, which the standard forbids")
     if node.op_type == "AveragePool" and numpy.isnan(inputs[0]).any():
         raise Unable("the reference takes NaN for padding")
     if node.op_type in OWN and not given.get("training_mode") and len(node.output) == 1:
@@ -312,6 +316,8 @@ class Double:
             self.lost = self.lost or not numpy.isfinite(size).all()
             if self.noise and (self.only is None or not stated(node) <= self.stated):
                 floor = 1.0 if node.op_type in BOUNDED else 0.0
+                if node.op_type in WHOLE:
+                    floor = numpy.max(size, initial=0.0, where=numpy.isfinite(size))
                 step = self.random.uniform(-1, 1, array.shape)
                 most = self.noise * unit * (size + floor) + FLUSHED.get(unit, 0.0) * (array != 0)
                 moved = numpy.where(numpy.isfinite(array), array + step * most, array)

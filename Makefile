@@ -15,7 +15,7 @@
 #   make gpu-offline     the back end for GPUs without one, in full
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN),
-#   CUDA=none (without the back end for GPUs).
+#   CUDA=none (without the back end for GPUs), PROCESSOR=x86_64|arm64|any.
 # Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
 
 CC ?= cc
@@ -64,7 +64,17 @@ CUDA_FLAGS := $(addprefix -isystem ,$(sort $(patsubst %/,%,$(dir $(CUDA_HEADERS)
 CUDA_PLUGIN := $(if $(filter 4,$(words $(CUDA_HEADERS))),$(BUILD)/isomer-cuda.so)
 FOLDERS := ops $(addprefix ops/,backend base core cpu operator) graphs graphs/plan graphs/onnx \
     $(addprefix graphs/onnx/,file import export) rules search search/show
-UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
+# What differs between families of processors is in a file for each, beside the inner loops for its
+# instruction sets; PROCESSOR=any: in plain C.
+PROCESSOR ?= $(patsubst aarch64,arm64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+FAMILIES := x86_64 arm64 any
+override PROCESSOR := $(or $(filter $(FAMILIES),$(PROCESSOR)),any)
+LOOPS_x86_64 := avx2 avx512
+LOOPS_arm64 := neon
+OTHERS := $(filter-out $(PROCESSOR),$(FAMILIES))
+UNUSED := $(patsubst %,ops/cpu/processor_%.c,$(OTHERS)) \
+    $(patsubst %,ops/cpu/simd_%.c,$(foreach f,$(OTHERS),$(LOOPS_$f)))
+UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
 sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -203,6 +213,8 @@ AVX2 := -ffp-contract=fast -mavx2 -mfma
 AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma \
     -mprefer-vector-width=512
 $(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS)
+NEON := -ffp-contract=fast
+$(BUILD)/ops/cpu/%_neon.o: private ISA := $(LOOPS) $(NEON)
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 

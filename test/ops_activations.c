@@ -2,7 +2,7 @@
    requantize.c), in every instruction set that the machine has: against the formula in double, on
    ordinary numbers and on those far out, infinite or none; and each element alike wherever it lies
    in a run, so that parts of a step give the bytes of the whole. */
-#include "ops/cpu/simd.h"
+#include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 enum { N = 4001, SPECIAL = 14, MOST = 67 };
 static const float special[SPECIAL] = {0.0f,  -0.0f,  1e-30f, -1e-30f, 20.0f,    -20.0f,    88.5f,
                                        90.0f, -90.0f, 3e38f,  -3e38f,  INFINITY, -INFINITY, NAN};
-static const Simd *table[3];
+static const Simd *table[SIMD_TABLES];
 static int tables;
 
 typedef double Formula(double x, const float k[6]);
@@ -92,12 +92,7 @@ static void a_planted_error_is_seen(void **state) {
 }
 
 int main(void) {
-    table[tables++] = &simd_base;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        table[tables++] = &simd_avx2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        table[tables++] = &simd_avx512;
+    tables = processor_loops(table);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations_are_what_they_stand_for),
         cmocka_unit_test(quantizing_rounds_as_it_is_written),

@@ -2,7 +2,6 @@
    randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
    without special instruction sets; and with three threads, which must give the same bytes. */
 #include "test/shared/step_cases.h"
-#include <immintrin.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,8 +7,7 @@
    in the environment means generic. The clock runs from the first run after a wait to the next
    wait: the thread's CPU time, or with more threads the time that passes. */
 #include "ops/cpu/cpu.h"
-#include <cpuid.h>
-#include <immintrin.h>
+#include "ops/cpu/processor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +22,9 @@ static const Maker *const makers[STEP_KIND_COUNT] = {
 
 /* ---- the device */
 static const Simd *choose_simd(bool generic) {
-    if (generic) return &simd_base;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &simd_avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2
-                                                                           : &simd_base;
-}
-
-/* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they
-   can do says which core fits. */
-static const char *fitting_core(void) {
-    if (choose_simd(false) == &simd_avx512)
-        return __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
-    return choose_simd(false) == &simd_avx2 ? "Haswell" : NULL;
+    const Simd *table[SIMD_TABLES];
+    const int n = processor_loops(table);
+    return table[generic ? 0 : n - 1];
 }
 
 enum { GRAIN = 10000 };
@@ -94,7 +82,7 @@ static Device *cpu_open(const char *text, char *why, size_t n) {
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Device){.simd = choose_simd(o.generic), .threads = (int)o.threads, .grain = o.grain};
-    if (!o.blas.coretype) o.blas.coretype = o.generic ? "Prescott" : fitting_core();
+    if (!o.blas.coretype) o.blas.coretype = processor_blas_core(o.generic);
     else if (strcmp(o.blas.coretype, "auto") == 0) o.blas.coretype = NULL;
     d->blas = o.no_blas ? NULL : blas_open(&o.blas, why, n);
     d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(d->threads, why, n);
@@ -105,30 +93,13 @@ static Device *cpu_open(const char *text, char *why, size_t n) {
     return NULL;
 }
 
-/* The processor's name as it tells it, without runs of blanks. */
-static void processor_name(char name[49]) {
-    unsigned r[12] = {0};
-    name[0] = 0;
-    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return;
-    for (unsigned i = 0; i < 3; i++)
-        __get_cpuid(0x80000002u + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
-    char *to = name;
-    const char *from = (const char *)r;
-    for (size_t i = 0; i < sizeof r && from[i] != 0; i++)
-        if (from[i] != ' ' || (to > name && to[-1] != ' ')) *to++ = from[i];
-    while (to > name && to[-1] == ' ') to--;
-    *to = 0;
-}
 static int cpu_identity(Device *d, char *text, size_t n) {
-    char name[49], blas[256], dnn[64];
-    unsigned a = 0, b, c, e;
-    processor_name(name);
-    __get_cpuid(1, &a, &b, &c, &e);
+    char name[96], blas[256], dnn[64];
+    processor_name(name, sizeof name);
     blas_identity(d->blas, blas, sizeof blas);
     dnn_identity(d->dnn, dnn, sizeof dnn);
-    return snprintf(text, n, "cpu %s (%x), %s kernels %s, %s, %s, %d thread%s", name, a,
-                    d->simd->name, ISOMER_KERNELS, blas, dnn, d->threads,
-                    d->threads > 1 ? "s" : "") < (int)n
+    return snprintf(text, n, "cpu %s, %s kernels %s, %s, %s, %d thread%s", name, d->simd->name,
+                    ISOMER_KERNELS, blas, dnn, d->threads, d->threads > 1 ? "s" : "") < (int)n
                ? 0
                : -1;
 }
@@ -246,10 +217,10 @@ static double clock_now(const Device *d) {
 static int cpu_run(Kernel *k, void *const slot[], void *work) {
     Device *d = k->device;
     if (!d->timing) d->timing = true, d->start = clock_now(d);
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | FLUSH_DENORMALS);
+    const FloatMode before = processor_mode();
+    processor_set_mode(processor_flushing(before));
     const int status = k->run(k, slot, work);
-    _mm_setcsr(before);
+    processor_set_mode(before);
     return status;
 }
 static int cpu_wait(Device *d, double *ns) {

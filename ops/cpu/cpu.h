@@ -16,11 +16,7 @@ typedef struct Blas Blas;     /* blas.c */
 typedef struct Dnn Dnn;       /* dnn.c */
 typedef struct Shared Shared; /* shared.c */
 typedef struct Team Team;     /* team.c */
-enum {
-    SHARED_LISTS = 256,
-    TEAM_MOST = BACKEND_THREADS,
-    FLUSH_DENORMALS = 0x8040 /* of results, operands */
-};
+enum { SHARED_LISTS = 256, TEAM_MOST = BACKEND_THREADS };
 struct Device {
     const Simd *simd;
     Team *team; /* NULL: one thread */

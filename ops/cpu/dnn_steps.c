@@ -69,7 +69,7 @@ bool windows_read(const Step *s) {
 bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
     return d->dnn && all_float(s, 3) && windows_read(s) &&
            (algorithm != DNN_WINOGRAD ||
-            (dnn_has_winograd && winograd_like(s) && d->simd == &simd_avx512));
+            (dnn_has_winograd && winograd_like(s) && d->simd->width == 16));
 }
 /* oneDNN's implementations by matrix product apply all activations but relu an element at a time;
    x * sigmoid(x) takes it twice as long as our pass over what it wrote, in depthwise convolutions

@@ -1,6 +1,6 @@
 /* simd.h -- the inner loops over runs of elements, once for each instruction set: simd_base.c is
-   for any machine, simd_avx2.c and simd_avx512.c are the same text (simd_body.h) compiled for
-   theirs. The device takes one table when it is opened.
+   for any machine, simd_avx2.c, simd_avx512.c and simd_neon.c are the same text (simd_body.h)
+   compiled for theirs. The device takes one table when it is opened (processor.h).
 
    Elements are computed in one of four classes: float (float32 and the 16-bit floats), double,
    int64 (all integers but uint64, and bool), uint64. Loads and stores convert between a class and
@@ -28,6 +28,7 @@ enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 typedef struct Simd {
     const char *name;
+    int width; /* floats of a register */
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
        C_WHERE, C_AS. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
@@ -75,7 +76,8 @@ typedef struct Simd {
     void (*gru)(float *h, const float *x, const float *g, bool linear_first, int64_t n);
     void (*rnn)(float *h, const float *x, const float *g, bool relu, int64_t n);
 } Simd;
-extern const Simd simd_base, simd_avx2, simd_avx512;
+extern const Simd simd_base;                         /* for any machine */
+extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */
 
 /* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats. */
 static inline Class class_wide(Class c, ReduceKind kind) {

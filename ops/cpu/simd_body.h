@@ -534,6 +534,7 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
     }
 const Simd SIMD_TABLE = {
     .name = SIMD_NAME,
+    .width = WIDTH,
     .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT) FOR_FLOAT_LIBRARY(OP_FLOAT)},
            {FOR_ALL(OP_DOUBLE) FOR_REALS(OP_DOUBLE) FOR_DOUBLE(OP_DOUBLE)
                 FOR_DOUBLE_LIBRARY(OP_DOUBLE)},

@@ -4,7 +4,7 @@
    has that part of that job, and the job stands until all its parts are done. Who waits looks for
    some microseconds, as the next step comes soon, and then sleeps. */
 #include "ops/cpu/cpu.h"
-#include <immintrin.h>
+#include "ops/cpu/processor.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -51,9 +51,9 @@ static void sleep_until_any(Team *t) {
 
 static void *member(void *team) {
     Team *t = team;
-    _mm_setcsr(_mm_getcsr() | FLUSH_DENORMALS);
+    processor_set_mode(processor_flushing(processor_mode()));
     while (!atomic_load(&t->ends)) {
-        for (int look = 0; look < LOOKS && !any(t); look++) _mm_pause();
+        for (int look = 0; look < LOOKS && !any(t); look++) processor_pause();
         if (!take_part(t)) sleep_until_any(t);
     }
     return NULL;
@@ -79,7 +79,7 @@ void team_run(Team *t, int n, TeamPart *part, void *user) {
     atomic_store(&t->ticket, job << 16 | (uint_least64_t)n);
     if (atomic_load(&t->sleepers)) wake_all(t, &t->wake);
     while (take_part(t)) {}
-    for (int look = 0; look < LOOKS && atomic_load(&t->left); look++) _mm_pause();
+    for (int look = 0; look < LOOKS && atomic_load(&t->left); look++) processor_pause();
     if (atomic_load(&t->left)) sleep_until_done(t);
 }
 

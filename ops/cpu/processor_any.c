@@ -1,0 +1,26 @@
+/* processor_any.c -- processor.h for processors of which nothing is known: the inner loops of
+   standard C, denormal numbers as they are. */
+#include "ops/cpu/processor.h"
+#include <stdio.h>
+#include <sys/utsname.h>
+
+int processor_loops(const Simd *table[SIMD_TABLES]) {
+    table[0] = &simd_base;
+    return 1;
+}
+
+const char *processor_blas_core(bool oldest) {
+    (void)oldest;
+    return NULL;
+}
+
+void processor_name(char *text, size_t n) {
+    struct utsname u;
+    snprintf(text, n, "%s (unknown)", uname(&u) ? "processor" : u.machine);
+}
+
+const bool processor_flushes = false;
+FloatMode processor_mode(void) { return 0; }
+void processor_set_mode(FloatMode mode) { (void)mode; }
+FloatMode processor_flushing(FloatMode mode) { return mode; }
+void processor_pause(void) {}

@@ -1,0 +1,34 @@
+/* processor_arm64.c -- processor.h for 64-bit ARM, whose NEON every such processor has. */
+#include "ops/cpu/processor.h"
+#include <stdio.h>
+#include <sys/auxv.h>
+
+int processor_loops(const Simd *table[SIMD_TABLES]) {
+    table[0] = &simd_base;
+    table[1] = &simd_neon;
+    return 2;
+}
+
+const char *processor_blas_core(bool oldest) { return oldest ? "ARMV8" : NULL; }
+
+/* The main ID register, which the kernel reads for a program where it says so. */
+void processor_name(char *text, size_t n) {
+    const unsigned long cpuid = 1ul << 11; /* HWCAP_CPUID */
+    uint64_t id = 0;
+    if (getauxval(AT_HWCAP) & cpuid) __asm__("mrs %0, midr_el1" : "=r"(id));
+    snprintf(text, n, "arm64 implementer %x part %x (%x)", (unsigned)(id >> 24 & 0xff),
+             (unsigned)(id >> 4 & 0xfff), (unsigned)id);
+}
+
+enum { FLUSH_TO_ZERO = 1 << 24 }; /* of FPCR: operands and results */
+const bool processor_flushes = true;
+FloatMode processor_mode(void) {
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+void processor_set_mode(FloatMode mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
+}
+FloatMode processor_flushing(FloatMode mode) { return mode | FLUSH_TO_ZERO; }
+void processor_pause(void) { __asm__ volatile("yield"); }

@@ -13,6 +13,7 @@
 #include "graphs/world.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -51,7 +52,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) {
 int fsync(int fd) { return (void)fd, write_fails() ? -1 : 0; }
 int fdatasync(int fd) { return (void)fd, write_fails() ? -1 : 0; }
 int rename(const char *from, const char *to) {
-    return write_fails() ? -1 : (int)syscall(SYS_rename, from, to);
+    return write_fails() ? -1 : (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 }
 int ftruncate64(int fd, off64_t n) {
     return write_fails() ? -1 : (int)syscall(SYS_ftruncate, fd, n);

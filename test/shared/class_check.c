@@ -15,6 +15,7 @@
 #include "test/shared/class_check.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,8 +104,13 @@ static Wide read(Machine *m, const ExNode *x) {
     m->beyond |= t->beyond[at];
     return t->v[at];
 }
+#if LDBL_MANT_DIG >= 113
+typedef long double Quad;
+#else
+typedef __float128 Quad;
+#endif
 typedef struct Total {
-    __float128 sum;
+    Quad sum;
     Wide most;
     long n;
 } Total;
@@ -113,7 +119,7 @@ static void over(Machine *m, const ExNode *x, int k, Total *t) {
         if (!holds(m, &x->cond)) return;
         Wide v = element(m, x->a);
         t->n++;
-        if (x->kind == EX_SUM) t->sum += (__float128)v;
+        if (x->kind == EX_SUM) t->sum += (Quad)v;
         else t->most = maximum(t->most, v);
         return;
     }

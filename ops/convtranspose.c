@@ -56,17 +56,36 @@ static bool side_by_side(Call *c) {
         if (!is_const(c, ints(c, PADS).v[j], &number) || number) return false;
     return is_const(c, intof(c, GROUP), &number) && number == 1;
 }
-static Ex define(Call *c, Dims i) {
+/* Elsewhere it is a sum over the places of x, as far as the kernel laid there covers place i. */
+static Ex overlapping(Call *c, Dims i) {
+    const Dims x = c->in[0]->dim, w = c->in[1]->dim, k = bound(c, dims_tail(x, x.n - 1));
+    Dims place = i, tap = i;
+    place.v[1] = tap.v[0] = k.v[0];
+    tap.v[1] = i.v[1];
+    for (int j = 2; j < i.n; j++) {
+        place.v[j] = k.v[j - 1];
+        tap.v[j] = poly(c, "i + p - s*l", i.v[j], ints(c, PADS).v[j - 2], ints(c, STRIDES).v[j - 2],
+                        k.v[j - 1]);
+    }
+    return sum(c, k, inside(c, tap, w, 2), mul(c, at(c, 0, place), at(c, 1, tap)));
+}
+static Ex products(Call *c, Dims i) {
     Dims x = c->in[0]->dim, w = c->in[1]->dim, q = bound(c, (Dims){1, {x.v[1]}}), place = i,
          tap = i;
-    if (!side_by_side(c)) return 0;
     place.v[1] = tap.v[0] = q.v[0];
     tap.v[1] = i.v[1];
     for (int j = 2; j < i.n; j++) {
         Dims digit = digits(c, i.v[j], (Dims){2, {x.v[j], w.v[j]}});
         place.v[j] = digit.v[0], tap.v[j] = digit.v[1];
     }
-    Ex y = sum(c, q, (Cond){0}, mul(c, at(c, 0, place), at(c, 1, tap)));
+    return sum(c, q, (Cond){0}, mul(c, at(c, 0, place), at(c, 1, tap)));
+}
+static Ex define(Call *c, Dims i) {
+    int64_t number;
+    if (!is_const(c, intof(c, GROUP), &number) || number != 1) return 0;
+    for (int j = 0; j < ints(c, DILATIONS).n; j++)
+        if (!is_const(c, ints(c, DILATIONS).v[j], &number) || number != 1) return 0;
+    const Ex y = side_by_side(c) ? products(c, i) : overlapping(c, i);
     return c->in[2] ? add(c, y, at(c, 2, (Dims){1, {i.v[1]}})) : y;
 }
 

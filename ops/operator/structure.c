@@ -1,6 +1,7 @@
 /* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it
    is a view, element-wise or a reduction. */
 #include "ops/operator/signature.h"
+#include <stdlib.h>
 
 /* Each distinct subexpression is computed once for every value of the variables (output indices,
    bound variables) it mentions: a softmax's sum once a row, not once an element. */
@@ -55,6 +56,24 @@ static bool is_operation(const Count *c, const ExNode *e) {
     default: return false;
     }
 }
+/* Two conditions p >= 0 and q >= 0 that keep s*v + .. within p + q + 1 places leave the variable v a
+   value for every |s| of them: of a transposed convolution the places that a kernel covers. */
+static void narrow(Count *c, int var, const Cond *cond) {
+    World *w = c->w;
+    const Symbol v = c->var[var];
+    const Poly next = poly_add(w, poly_symbol(w, v), poly_int(w, 1));
+    int64_t range, step;
+    for (int j = 0; j < cond->n; j++)
+        for (int k = 0; k < j; k++) {
+            const Poly p = cond->v[j].p, both = poly_add(w, p, cond->v[k].p);
+            if (cond->v[j].eq || cond->v[k].eq || !poly_mentions(w, p, v)) continue;
+            const Poly by = poly_sub(w, poly_subst(w, p, 1, &v, &next), p);
+            if (!poly_eval(w, both, c->sizes, &range) || range < 0) continue;
+            if (!poly_eval(w, by, c->sizes, &step) || !step) continue;
+            const int64_t most = range / llabs(step) + 1;
+            if ((double)most < c->extent[var]) c->extent[var] = (double)most;
+        }
+}
 static uint64_t count_node(Count *c, Ex x) {
     if (!x) return 0;
     for (int k = 0; k < c->nnode; k++)
@@ -68,6 +87,7 @@ static uint64_t count_node(Count *c, Ex x) {
             Symbol s = poly_is_symbol(c->w, e.dims[k]);
             count_variable(c, s, symbol_def(c->w, s).arg[0]);
         }
+    for (int k = first; binds && k < c->nvar; k++) narrow(c, k, &e.cond);
     uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
     for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
     for (int k = 0; k < ex_children(e.kind); k++) mask |= count_node(c, e.child[k]);

@@ -20,7 +20,7 @@ repeats within 5 %.
 import argparse, math, os, random, statistics, sys, time
 from onnx_tools import Feed, add_feed_options, one_line, session
 
-SAMPLE, VISIT = 0.2e-3, 10e-3
+SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds
 CLEARLY_SLOWER = 1.05, 1.03, 1.02
 FASTER = 0.99
 
@@ -29,7 +29,7 @@ class Measured:
     """One file of a batch: its session, or the reason why there is none, and the best sample of
     each visit."""
 
-    def __init__(self, path, feed, threads):
+    def __init__(self, path, feed, threads, visit):
         self.path, self.reason, self.visits = path, None, []
         self.clock = time.thread_time if threads == 1 else time.perf_counter
         try:
@@ -37,8 +37,8 @@ class Measured:
             self.values = feed.draw(self.session.get_inputs())
             first = min(self.sample(1) for _ in range(2))
             self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
-            self.warms_up = first < VISIT
-            self.samples = max(1, min(10, int(VISIT / max(first, SAMPLE))))
+            self.warms_up = first < visit
+            self.samples = max(1, min(10, int(visit / max(first, SAMPLE))))
         except Exception as error:
             self.reason = one_line(error)
 
@@ -84,9 +84,9 @@ def still_in(runs, slower):
     ]
 
 
-def measure(paths, feed, rounds, threads=1, few=None):
+def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT):
     """Every `few` rounds the slower half and what is clearly slower is left."""
-    files = [Measured(path, feed, threads) for path in paths]
+    files = [Measured(path, feed, threads, visit) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     for done in range(rounds):
         if few and done and done % few == 0 and runs:
@@ -126,6 +126,12 @@ def main():
     parser.add_argument(
         "--threads", type=int, default=1, help="ONNX Runtime threads within an operator"
     )
+    parser.add_argument(
+        "--visit",
+        type=float,
+        default=VISIT * 1e3,
+        help="milliseconds of a file's samples in a round",
+    )
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
     add_feed_options(parser)
     options = parser.parse_args()
@@ -135,7 +141,9 @@ def main():
     os.dup2(2, 1)
 
     def batch_done():
-        files = measure(batch, feed, max(1, options.rounds), options.threads, options.few)
+        files = measure(
+            batch, feed, max(1, options.rounds), options.threads, options.few, options.visit / 1e3
+        )
         answer(files, options.statistic, out)
 
     for line in sys.stdin:

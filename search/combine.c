@@ -9,7 +9,7 @@
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
 #define CLIMBS 0.985    /* the best of the first candidates, if climbing is to reach what counts */
-#define SLIGHT 0.03     /* what all places promise, of the whole: few candidates are tried */
+#define SLIGHT 0.06     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
 enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
@@ -149,7 +149,8 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
             s->base * 1e3);
-    const bool hopeless = s->promised < HOPELESS * s->base, slight = s->promised < SLIGHT * s->base;
+    const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->base,
+               slight = s->promised < SLIGHT * s->base;
     if (slight && nset > FEW) nset = FEW;
     if (!hopeless && !add_alone(s, nset, set, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;

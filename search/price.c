@@ -445,16 +445,17 @@ static bool gave_up_once(const Pricing *x) {
     return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
 }
 
-/* Decides once, when patience is over, whether the search ends or uses all of its time. False:
-   the run's error is set. */
+/* Decides when patience is over whether the search goes on: then again after twice the time, when
+   more must be promised, since what is not timed yet is expected to gain like what was timed first.
+   False: the run's error is set. */
 static bool judge_patience(Pricing *x) {
     const double now = run_seconds(x->r);
     if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
     if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
     const double sum = promise(x);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
-    x->patience = 0;
     x->ended = sum < x->hopeful;
+    x->patience = 2 * now, x->hopeful = x->hopeful_later;
     return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
 }
 

@@ -28,14 +28,15 @@ typedef struct Pricing {
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
     void *user;
-    double until;        /* run_seconds: afterwards nothing more is timed */
-    double least;        /* what takes less, by the model of the machine, is not timed, */
-    double least_most;   /* nor what takes less on the target */
-    double patience;     /* run_seconds: from then on, where not even `hopeful` is promised, */
-    double hopeful;      /* seconds, nothing more is timed either: the search has ended */
-    bool sampled, ended; /* each kind of part was timed once; nothing more is timed */
-    int nplace, nset;    /* so many are done */
-    int nfile;           /* so many files were written: no name comes twice */
+    double until;         /* run_seconds: afterwards nothing more is timed */
+    double least;         /* what takes less, by the model of the machine, is not timed, */
+    double least_most;    /* nor what takes less on the target */
+    double patience;      /* run_seconds: from then on, where not even `hopeful` is promised, */
+    double hopeful;       /* seconds, nothing more is timed either: the search has ended; */
+    double hopeful_later; /* when that is asked again, this much */
+    bool sampled, ended;  /* each kind of part was timed once; nothing more is timed */
+    int nplace, nset;     /* so many are done */
+    int nfile;            /* so many files were written: no name comes twice */
     int n, room, of_room, why_room, key_room;
     PartPrice *v;
     int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */

@@ -143,7 +143,8 @@ static bool price_sets(CommandSearch *s) {
                   .least = SHARE * whole,
                   .least_most = SHARE * s->profile.total,
                   .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
-                  .hopeful = HOPELESS * s->base};
+                  .hopeful = HOPELESS * s->base,
+                  .hopeful_later = HOPELESS_LATER * s->base};
     if (!extend_seeds(s)) return false;
     s->prices.ended = little_touched(s);
     if (!price_places(&s->prices)) return false;
@@ -187,6 +188,7 @@ static bool name_target(CommandSearch *s) {
     s->whole.command = words_command(&w);
     words_add(&w, "--rounds=11");
     words_add(&w, "--few=3");
+    words_add(&w, "--visit=5");
     s->part.command = words_command(&w);
     return s->reads_inputs = true;
 }

@@ -7,8 +7,9 @@
 #include "search/profile.h"
 #include "search/target.h"
 
-#define HOPELESS 0.015 /* what all places promise, of the whole: the whole is not tried */
-#define CALLS 30       /* of a whole model, for a candidate in a batch */
+#define HOPELESS 0.015       /* what all places promise, of the whole: the whole is not tried */
+#define HOPELESS_LATER 0.025 /* the same after most of it was timed: less than what counts */
+#define CALLS 30             /* of a whole model, for a candidate in a batch */
 
 typedef struct ModelCandidate {
     const uint8_t *everywhere; /* the uses by rule; NULL: by place: */

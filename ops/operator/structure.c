@@ -56,8 +56,8 @@ static bool is_operation(const Count *c, const ExNode *e) {
     default: return false;
     }
 }
-/* Two conditions p >= 0 and q >= 0 that keep s*v + .. within p + q + 1 places leave the variable v a
-   value for every |s| of them: of a transposed convolution the places that a kernel covers. */
+/* Two conditions p >= 0 and q >= 0 that keep s*v + .. within p + q + 1 places leave the variable v
+   a value for every |s| of them: of a transposed convolution the places that a kernel covers. */
 static void narrow(Count *c, int var, const Cond *cond) {
     World *w = c->w;
     const Symbol v = c->var[var];

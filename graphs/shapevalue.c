@@ -4,14 +4,18 @@
 #include "graphs/shapevalue.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
+#include "ops/operator/value.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Floats are followed as far as they hold whole numbers that they hold exactly: constants, and what
    only moves or converts elements (Op.value without a definition). Sizes are taken to be below
-   2^24. */
-enum { WHOLE_MAX = 1 << 24 };
+   2^24. Between them, fractions of them are: padding by ceil(size / stride) passes through floats.
+   A quotient of whole numbers is rounded once, and so is its sum with a whole number; that moves
+   none onto or across a whole number while sizes are below 2^22 and divisors
+   at most DIVISOR_MAX. Halves, quarters, .. are exact. */
+enum { WHOLE_MAX = 1 << 24, DIVISOR_MAX = 1 << 10 };
 static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
 static bool followed(DType t) {
     return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B' ||
@@ -29,16 +33,72 @@ static int64_t element_count(World *w, Value v) {
 static Elements *row(World *w, Value v) { return column_at(w, &graph_tables(w)->elements, v); }
 static bool is_done(World *w, Value v) { return row(w, v)->resets == w->resets + 1; }
 
-static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t n) {
-    for (int64_t k = 0; k < n && is_wide_float(t); k++) {
-        double x = element_real(t, bytes, k);
-        if (!(fabs(x) <= (double)WHOLE_MAX) || x != floor(x)) return (PolyList){0};
+static Elements constant_elements(World *w, const void *bytes, DType t, int64_t n) {
+    enum { PARTS = 64 };
+    const bool real = is_wide_float(t);
+    int64_t by = 1;
+    for (int64_t k = 0; k < n && real; k++) {
+        const double x = element_real(t, bytes, k);
+        if (!(fabs(x) <= (double)WHOLE_MAX)) return (Elements){0};
+        while (x * (double)by != floor(x * (double)by) && by < PARTS) by *= 2;
+        if (x * (double)by != floor(x * (double)by)) return (Elements){0};
     }
     Poly *v = ARENA_NEW(w->arena, Poly, n);
     for (int64_t k = 0; k < n; k++)
-        v[k] = poly_int(w, is_wide_float(t) ? (int64_t)element_real(t, bytes, k)
-                                            : element_integer(t, bytes, k));
-    return (PolyList){(int)n, v};
+        v[k] = poly_int(w, real ? (int64_t)(element_real(t, bytes, k) * (double)by)
+                                : element_integer(t, bytes, k));
+    return (Elements){.list = {(int)n, v}, .by = by};
+}
+
+/* ---- arithmetic of floats */
+
+static bool is_power_of_2(int64_t x) { return (x & (x - 1)) == 0; }
+
+/* An element of a op b, over *by. */
+static bool fraction(World *w, const char *op, Poly a, int64_t a_by, Poly b, int64_t b_by, Poly *y,
+                     int64_t *by) {
+    const bool exact = is_power_of_2(a_by) && is_power_of_2(b_by), minus = !strcmp(op, "sub");
+    int64_t divisor;
+    if (!strcmp(op, "div")) {
+        if (a_by != 1 || b_by != 1 || !poly_constant(w, b, &divisor) || divisor < 1) return false;
+        return *y = a, *by = divisor, true;
+    }
+    *by = a_by * b_by;
+    if (!strcmp(op, "mul")) return *y = poly_mul(w, a, b), exact;
+    if (strcmp(op, "add") && !minus) return false;
+    const Poly left = poly_scale(w, a, b_by), right = poly_scale(w, b, a_by);
+    *y = minus ? poly_sub(w, left, right) : poly_add(w, left, right);
+    return exact || a_by == 1 || b_by == 1;
+}
+
+/* Quotients that are whole are written so. */
+static Elements quotients(World *w, int n, Poly v[], int64_t by) {
+    int64_t x;
+    bool whole = true;
+    for (int k = 0; k < n && whole; k++) whole = poly_constant(w, v[k], &x) && x % by == 0;
+    for (int k = 0; k < n && whole && poly_constant(w, v[k], &x); k++) v[k] = poly_int(w, x / by);
+    return (Elements){.list = {n, v}, .by = whole ? 1 : by};
+}
+
+/* Of floats: the arithmetic that computes sizes, and a quotient that becomes an integer, rounded
+   towards 0. */
+static Elements arithmetic(World *w, const Node *n, int64_t count) {
+    const char *op = n->op->name;
+    const bool up = !strcmp(op, "ceil"), down = !strcmp(op, "floor") || !strcmp(op, "cast");
+    if ((n->nin != 2 && !up && !down) || !n->in[0] || !n->in[n->nin - 1]) return (Elements){0};
+    const Elements *a = row(w, n->in[0]), *b = row(w, n->in[n->nin - 1]);
+    if (!a->list.v || !b->list.v || a->list.n != count || b->list.n != count) return (Elements){0};
+    Poly *v = ARENA_NEW(w->arena, Poly, count);
+    int64_t by = 1, first = 1;
+    for (int64_t k = 0; k < count; k++) {
+        const Poly p = a->list.v[k], more = poly_int(w, up ? a->by - 1 : 0);
+        if (!strcmp(op, "cast") && !value_natural(w, p)) return (Elements){0};
+        if (n->nin == 1) v[k] = poly_floor(w, poly_add(w, p, more), poly_int(w, a->by));
+        else if (!fraction(w, op, p, a->by, b->list.v[k], b->by, &v[k], &by)) return (Elements){0};
+        if (k && by != first) return (Elements){0}; /* divided by different numbers */
+        first = by;
+    }
+    return by > DIVISOR_MAX ? (Elements){0} : quotients(w, (int)count, v, by);
 }
 
 static PolyList computed_elements(World *w, const Node *n, int64_t count) {
@@ -46,7 +106,7 @@ static PolyList computed_elements(World *w, const Node *n, int64_t count) {
     PolyList *in = ARENA_NEW(w->scratch, PolyList, n->nin), out = {0};
     Poly *v = ARENA_NEW(w->scratch, Poly, count);
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) in[k] = row(w, n->in[k])->list;
+        if (n->in[k] && row(w, n->in[k])->by == 1) in[k] = row(w, n->in[k])->list;
     if (sig_value(w, n->sig, in, v))
         out = (PolyList){(int)count, arena_copy(w->arena, v, (size_t)count * sizeof *v)};
     arena_reset(w->scratch, mark);
@@ -60,17 +120,28 @@ static bool tells(World *w, Value v, const Node *n) {
     return !n->op->define || n->op->value || !is_wide_float(value_type(w, v)->dtype);
 }
 
+/* Fractions take part, or may come out. */
+static bool of_fractions(World *w, Value v, const Node *n) {
+    const bool real = is_wide_float(value_type(w, v)->dtype), cast = !strcmp(n->op->name, "cast");
+    if (input_name(w, v) || v != n->out || !n->nin || !n->in[0]) return false;
+    return cast ? !real && row(w, n->in[0])->by > 1
+                : real && n->op->define && (!n->op->value || !strcmp(n->op->name, "div"));
+}
+
 /* Its inputs are done, as far as they have elements. */
 static void compute_value(World *w, Value v) {
     Node n = node_get(w, v);
     Type t;
     const void *bytes;
     int64_t count = element_count(w, v);
-    PolyList list = {0};
+    Elements e = {0};
     if (count >= 0 && constant_get(w, v, &t, &bytes))
-        list = constant_elements(w, bytes, t.dtype, count);
-    else if (count >= 0 && tells(w, v, &n)) list = computed_elements(w, &n, count);
-    *row(w, v) = (Elements){list, w->resets + 1};
+        e = constant_elements(w, bytes, t.dtype, count);
+    else if (count >= 0 && of_fractions(w, v, &n)) e = arithmetic(w, &n, count);
+    else if (count >= 0 && tells(w, v, &n))
+        e = (Elements){.list = computed_elements(w, &n, count), .by = 1};
+    e.resets = w->resets + 1;
+    *row(w, v) = e;
 }
 
 static int by_id(const void *a, const void *b) {
@@ -85,7 +156,7 @@ typedef struct Pending {
 
 static void push_pending(World *w, Pending *p, Value v) {
     if (!v || is_done(w, v)) return;
-    *row(w, v) = (Elements){{0}, w->resets + 1}; /* met; computed below */
+    *row(w, v) = (Elements){.resets = w->resets + 1}; /* met; computed below */
     ARENA_GROW(w->scratch, p->v, p->room, p->n + 1);
     p->v[p->n++] = v;
 }
@@ -104,7 +175,7 @@ bool value_elements(World *w, Value v, PolyList *out) {
     if (p.n) qsort(p.v, (size_t)p.n, sizeof *p.v, by_id);
     for (int k = 0; k < p.n; k++) compute_value(w, p.v[k]);
     arena_reset(w->scratch, mark);
-    *out = row(w, v)->list;
+    *out = row(w, v)->by == 1 ? row(w, v)->list : (PolyList){0};
     return out->v != NULL;
 }
 

@@ -120,6 +120,39 @@ static void integers_are_followed(void **state) {
     world_free(w);
 }
 
+/* Padding by ceil(size / stride), as TorchScript writes it; what float arithmetic might round onto
+   or across a whole number is not followed. */
+static void sizes_pass_through_floats(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(
+        w,
+        "graph g %x : F [n]\nbody\n %s = shape %x\n %f = cast %s to=F\n"
+        " %three = constant F [1] {3}\n %one = constant F [1] {1}\n %half = constant F [1] {0.5}\n"
+        " %q = div %f %three\n %r = add %q %one\n %up = ceil %r\n %y0 = cast %up to=I64\n"
+        " %h = mul %f %half\n %k = add %h %half\n %down = floor %k\n %y1 = cast %down to=I64\n"
+        " %y2 = cast %q to=I64\n"
+        " %t = mul %q %three\n %y3 = cast %t to=I64\n"
+        " %d = add %q %q\n %u = ceil %d\n %y4 = cast %u to=I64\n"
+        " %large = constant F [1] {2049}\n %l = div %f %large\n %c = ceil %l\n"
+        " %y5 = cast %c to=I64\n"
+        " %v = div %one %f\n %e = ceil %v\n %y6 = cast %e to=I64\n"
+        " out %y0 %y1 %y2 %y3 %y4 %y5 %y6\n");
+    PolyList l;
+    elements_of(w, g.out[0], "floor((n + 2)/3) + 1");
+    elements_of(w, g.out[1], "floor((n + 1)/2)");
+    elements_of(w, g.out[2], "floor(n/3)");
+    for (int k = 3; k < g.nout; k++) assert_false(value_elements(w, g.out[k], &l));
+    Graph h = graph_of(
+        w, "graph h\nbody\n %k = constant F [2] {7, 8}\n %two = constant F [2] {2, 2}\n"
+           " %both = constant F [2] {2, 3}\n %a = div %k %two\n %b = ceil %a\n %c = sub %b %two\n"
+           " %d = div %k %both\n %e = floor %d\n %y0 = cast %c to=I64\n %y1 = cast %e to=I64\n"
+           " out %y0 %y1\n");
+    elements_of(w, h.out[0], "2, 2");
+    assert_false(value_elements(w, h.out[1], &l));
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_are_computed),
@@ -129,6 +162,7 @@ int main(void) {
         cmocka_unit_test(composites_fold),
         cmocka_unit_test(oracle_computes_wide),
         cmocka_unit_test(integers_are_followed),
+        cmocka_unit_test(sizes_pass_through_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

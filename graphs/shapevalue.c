@@ -55,17 +55,17 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
 static bool is_power_of_2(int64_t x) { return (x & (x - 1)) == 0; }
 
 /* An element of a op b, over *by. */
-static bool fraction(World *w, const char *op, Poly a, int64_t a_by, Poly b, int64_t b_by, Poly *y,
+static bool fraction(World *w, const Op *op, Poly a, int64_t a_by, Poly b, int64_t b_by, Poly *y,
                      int64_t *by) {
-    const bool exact = is_power_of_2(a_by) && is_power_of_2(b_by), minus = !strcmp(op, "sub");
+    const bool exact = is_power_of_2(a_by) && is_power_of_2(b_by), minus = op == &op_sub;
     int64_t divisor;
-    if (!strcmp(op, "div")) {
+    if (op == &op_div) {
         if (a_by != 1 || b_by != 1 || !poly_constant(w, b, &divisor) || divisor < 1) return false;
         return *y = a, *by = divisor, true;
     }
     *by = a_by * b_by;
-    if (!strcmp(op, "mul")) return *y = poly_mul(w, a, b), exact;
-    if (strcmp(op, "add") && !minus) return false;
+    if (op == &op_mul) return *y = poly_mul(w, a, b), exact;
+    if (op != &op_add && !minus) return false;
     const Poly left = poly_scale(w, a, b_by), right = poly_scale(w, b, a_by);
     *y = minus ? poly_sub(w, left, right) : poly_add(w, left, right);
     return exact || a_by == 1 || b_by == 1;
@@ -83,8 +83,8 @@ static Elements quotients(World *w, int n, Poly v[], int64_t by) {
 /* Of floats: the arithmetic that computes sizes, and a quotient that becomes an integer, rounded
    towards 0. */
 static Elements arithmetic(World *w, const Node *n, int64_t count) {
-    const char *op = n->op->name;
-    const bool up = !strcmp(op, "ceil"), down = !strcmp(op, "floor") || !strcmp(op, "cast");
+    const Op *op = n->op;
+    const bool up = op == &op_ceil, down = op == &op_floor || op == &op_cast;
     if ((n->nin != 2 && !up && !down) || !n->in[0] || !n->in[n->nin - 1]) return (Elements){0};
     const Elements *a = row(w, n->in[0]), *b = row(w, n->in[n->nin - 1]);
     if (!a->list.v || !b->list.v || a->list.n != count || b->list.n != count) return (Elements){0};
@@ -92,7 +92,7 @@ static Elements arithmetic(World *w, const Node *n, int64_t count) {
     int64_t by = 1, first = 1;
     for (int64_t k = 0; k < count; k++) {
         const Poly p = a->list.v[k], more = poly_int(w, up ? a->by - 1 : 0);
-        if (!strcmp(op, "cast") && !value_natural(w, p)) return (Elements){0};
+        if (op == &op_cast && !value_natural(w, p)) return (Elements){0};
         if (n->nin == 1) v[k] = poly_floor(w, poly_add(w, p, more), poly_int(w, a->by));
         else if (!fraction(w, op, p, a->by, b->list.v[k], b->by, &v[k], &by)) return (Elements){0};
         if (k && by != first) return (Elements){0}; /* divided by different numbers */
@@ -122,10 +122,10 @@ static bool tells(World *w, Value v, const Node *n) {
 
 /* Fractions take part, or may come out. */
 static bool of_fractions(World *w, Value v, const Node *n) {
-    const bool real = is_wide_float(value_type(w, v)->dtype), cast = !strcmp(n->op->name, "cast");
+    const bool real = is_wide_float(value_type(w, v)->dtype), cast = n->op == &op_cast;
     if (input_name(w, v) || v != n->out || !n->nin || !n->in[0]) return false;
     return cast ? !real && row(w, n->in[0])->by > 1
-                : real && n->op->define && (!n->op->value || !strcmp(n->op->name, "div"));
+                : real && n->op->define && (!n->op->value || n->op == &op_div);
 }
 
 /* Its inputs are done, as far as they have elements. */

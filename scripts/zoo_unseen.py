@@ -1,5 +1,6 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
-in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own.
+in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
+the fourth table are in zoo_unseen_fourth.py.
 scripts/bench-unseen times them.
 
 Usage: zoo_unseen.py FOLDER [NAME..]
@@ -7,11 +8,12 @@ Usage: zoo_unseen.py FOLDER [NAME..]
 Needs the Python packages of zoo-requirements.txt.
 """
 
-import sys
+import importlib, sys
 import zoo
 from zoo import Called, image, model, nn, tokens, torch, transformer, vision
 
 zoo.MODELS.clear()
+importlib.import_module("zoo_unseen_fourth")  # adds its own
 zoo.SOURCES.append(__file__)
 
 

@@ -12,9 +12,7 @@ model("nf_regnet_b0", image(), script=True)(vision("timm", "nf_regnet_b0"))
 model("botnet26t", image(192))(vision("timm", "botnet26t_256", img_size=192))
 model("mixnet_s", image(), script=True)(vision("timm", "mixnet_s"))
 model("resnest14d", image(192))(vision("timm", "resnest14d"))
-model("coat_lite_tiny", image(192), script=True)(
-    vision("timm", "coat_lite_tiny", img_size=192)
-)
+model("coat_lite_tiny", image(192), script=True)(vision("timm", "coat_lite_tiny", img_size=192))
 model("gmlp_ti16", image())(vision("timm", "gmlp_ti16_224"))
 model("pit_xs", image(), script=True)(vision("timm", "pit_xs_224"))
 model("lambda_resnet26t", image(192))(vision("timm", "lambda_resnet26t", img_size=192))
@@ -36,12 +34,9 @@ class CenterNet(nn.Module):
         inner = torchvision.models.resnet18(weights=None)
         self.body = nn.Sequential(*list(inner.children())[:-2])
         widths = (512, 128, 64, 64)
-        up = lambda i, o: [
-            nn.ConvTranspose2d(i, o, 4, 2, 1, bias=False),
-            nn.BatchNorm2d(o),
-            nn.ReLU(),
-        ]
-        self.up = nn.Sequential(*(l for i, o in zip(widths, widths[1:]) for l in up(i, o)))
+        up = lambda i, o: nn.ConvTranspose2d(i, o, 4, 2, 1, bias=False)
+        layers = [(up(i, o), nn.BatchNorm2d(o), nn.ReLU()) for i, o in zip(widths, widths[1:])]
+        self.up = nn.Sequential(*(layer for unit in layers for layer in unit))
         self.heads = nn.ModuleList(
             nn.Sequential(nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, n, 1))
             for n in (classes, 2, 2)
@@ -129,11 +124,8 @@ class UNet3d(nn.Module):
 
     def __init__(self, widths=(16, 32, 64, 96)):
         super().__init__()
-        unit = lambda i, o, s=1: [
-            nn.Conv3d(i, o, 3, s, 1),
-            nn.InstanceNorm3d(o, affine=True),
-            nn.LeakyReLU(0.01),
-        ]
+        norm, act = lambda o: nn.InstanceNorm3d(o, affine=True), nn.LeakyReLU(0.01)
+        unit = lambda i, o, s=1: [nn.Conv3d(i, o, 3, s, 1), norm(o), act]
         two = lambda i, o, s=1: nn.Sequential(*unit(i, o, s), *unit(o, o))
         pairs = list(zip((1,) + widths, widths))
         self.down = nn.ModuleList(two(i, o, 2 if k else 1) for k, (i, o) in enumerate(pairs))
@@ -171,9 +163,7 @@ class Pix2Pix(nn.Module):
             last = k == len(pairs) - 1
             come = o if k == 0 else 2 * o
             norm = [nn.Tanh()] if last else [nn.BatchNorm2d(i)]
-            self.up.append(
-                nn.Sequential(nn.ReLU(), nn.ConvTranspose2d(come, i, 4, 2, 1), *norm)
-            )
+            self.up.append(nn.Sequential(nn.ReLU(), nn.ConvTranspose2d(come, i, 4, 2, 1), *norm))
 
     def forward(self, x):
         kept = []
@@ -211,11 +201,8 @@ class StyleNet(nn.Module):
 
     def __init__(self, c=16):
         super().__init__()
-        unit = lambda *a, **k: [
-            self.Layer(*a, **k),
-            nn.InstanceNorm2d(a[1], affine=True),
-            nn.ReLU(),
-        ]
+        norm = lambda c: nn.InstanceNorm2d(c, affine=True)
+        unit = lambda *a, **k: [self.Layer(*a, **k), norm(a[1]), nn.ReLU()]
         self.body = nn.Sequential(
             *unit(3, c, 9),
             *unit(c, 2 * c, 3, 2),
@@ -365,19 +352,6 @@ class Ecapa(nn.Module):
 
 
 model("ecapa", {"x": ((1, 80, 200), None)}, script=True)(Ecapa)
-model("w2v_conformer_2", {"x": ((1, 16000), None)})(
-    transformer(
-        "Wav2Vec2ConformerModel",
-        "Wav2Vec2ConformerConfig",
-        "input_values",
-        num_hidden_layers=2,
-        hidden_size=256,
-        num_attention_heads=4,
-        intermediate_size=1024,
-        conv_dim=(128,) * 7,
-        feat_extract_norm="layer",
-    )
-)
 
 
 class Vocos(nn.Module):
@@ -452,17 +426,6 @@ class Demucs(nn.Module):
 
 
 model("demucs", {"x": ((1, 1, 10580), None)}, script=True)(Demucs)
-
-
-@model("univnet", {"x": ((1, 24, 80), None), "noise": ((1, 24, 32), None)})
-def univnet():
-    import transformers
-
-    settings = transformers.UnivNetConfig(
-        model_in_channels=32, model_hidden_channels=16, num_mel_bins=80
-    )
-    inner = transformers.UnivNetModel(settings)
-    return Called(inner, ["input_features", "noise_sequence"], "waveforms")
 
 
 # ---- series, graphs, tables
@@ -586,22 +549,6 @@ model("rwkv_2", tokens(length=32, mask=False))(
         vocab_size=4000,
     )
 )
-model("bart_encoder_3", tokens(length=64), script=True)(
-    transformer(
-        "BartForSequenceClassification",
-        "BartConfig",
-        output="encoder_last_hidden_state",
-        d_model=384,
-        encoder_layers=3,
-        decoder_layers=1,
-        encoder_attention_heads=6,
-        decoder_attention_heads=6,
-        encoder_ffn_dim=1536,
-        decoder_ffn_dim=384,
-        vocab_size=8000,
-        eos_token_id=7999,
-    )
-)
 
 
 class Step(nn.Module):
@@ -638,26 +585,6 @@ def smollm3_step():
         pad_token_id=0,
     )
     return Step(transformers.SmolLM3ForCausalLM(settings))
-
-
-NOISE = {"x": ((1, 4, 16, 16), None), "text": ((1, 20, 128), None), "t": ((1,), 1000)}
-
-
-@model("pixart_3", NOISE)
-def pixart():
-    import diffusers
-
-    inner = diffusers.PixArtTransformer2DModel(
-        num_attention_heads=6,
-        attention_head_dim=64,
-        num_layers=3,
-        sample_size=16,
-        caption_channels=128,
-        cross_attention_dim=384,
-        use_additional_conditions=False,
-    )
-    names = ["hidden_states", "encoder_hidden_states", "timestep"]
-    return Called(inner, names, "sample", added_cond_kwargs={"resolution": None})
 
 
 @model("tiny_vae", {"x": ((1, 4, 16, 16), None)}, script=True)

@@ -146,7 +146,7 @@ def test_measure_leaves_what_is_clearly_slower(monkeypatch):
     measuring = importlib.import_module("measure_onnxruntime")
 
     class Fixed:
-        def __init__(self, path, feed, threads):
+        def __init__(self, path, feed, threads, visit):
             self.path, self.reason, self.visits = path, None, []
 
         def visit(self):

@@ -11,6 +11,7 @@
 #define CLIMBS 0.985    /* the best of the first candidates, if climbing is to reach what counts */
 #define SLIGHT 0.06     /* what all places promise, of the whole: few candidates are tried */
 #define SESSION 0.2     /* seconds to make one ready */
+#define BRIEF 5.0       /* seconds that few candidates may take */
 enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
@@ -117,9 +118,15 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
-/* The strongest sets, each alone. A set that cannot be used alone leaves all[]. */
-static bool add_alone(CommandSearch *s, int nset, const int set[], bool all[], int list[], int *n) {
-    const int most = affordable(s);
+/* How many candidates are few: more of a quick model. */
+static int few_of(const CommandSearch *s) {
+    const int n = (int)(BRIEF / (CALLS * s->base + SESSION));
+    return n > FEW ? n : FEW;
+}
+
+/* The strongest sets, each alone, `most` at most. A set that cannot be used alone leaves all[]. */
+static bool add_alone(CommandSearch *s, int nset, const int set[], int most, bool all[], int list[],
+                      int *n) {
     double sum;
     for (int k = 0; k < nset && *n < most; k++) {
         bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset), usable;
@@ -151,8 +158,8 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
             s->base * 1e3);
     const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->base,
                slight = s->promised < SLIGHT * s->base;
-    if (slight && nset > FEW) nset = FEW;
-    if (!hopeless && !add_alone(s, nset, set, all, list, &n)) return false;
+    const int room = affordable(s), most = slight && few_of(s) < room ? few_of(s) : room;
+    if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
     return !n || wholes_measure(s, n, list, false);

@@ -1,7 +1,7 @@
-/* affinegrid: where a picture is read that an affine map moves: grid [n, .., axes] = theta [n,
-   axes, axes + 1] times the place of each element of a picture of `sizes` [n, c, ..], and 1. Places
-   go from -1 to 1, the last axis first: between the middles of the first and last elements with
-   `align`, else between their outer edges. */
+/* affinegrid: the places at which an affine map reads an image: grid [n, .., axes] = theta [n,
+   axes, axes + 1] times the coordinates of each element of an image of `sizes` [n, c, ..], followed
+   by a 1. Coordinates go from -1 to 1, the last axis first: between the centres of the first and
+   the last element with `align`, else between their outer edges. */
 #include "ops/operator/op.h"
 enum { SIZES, ALIGN };
 static const AttrDef attrs[] = {[SIZES] = {.name = "sizes", .kind = A_INTS},

@@ -1,5 +1,5 @@
-/* argmax, argmin: where along an axis the maximum or the minimum lies, the first such place or the
-   last; y has no such axis. */
+/* argmax, argmin: the index along an axis of the maximum or the minimum, of equal ones the first or
+   the last; y lacks this axis. */
 #include "ops/operator/op.h"
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {

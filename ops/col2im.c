@@ -1,6 +1,6 @@
-/* col2im: blocks laid back into a picture, what overlaps is added: y[n, c, i..] = sum k..: x[n,
-   c*K + k.., l..] where s*l + d*k - p = i. x [n, C*K, L], K the elements of a block [k..], L the
-   places l where a block lies in a picture of these sizes. */
+/* col2im: blocks laid back into an image, overlapping elements added: y[n, c, i..] = sum k..: x[n,
+   c*K + k.., l..] where s*l + d*k - p = i. x [n, C*K, L], K the number of elements of a block
+   [k..], L the number of positions l of a block in an image of these sizes. */
 #include "ops/operator/op.h"
 enum { IMAGE, BLOCK, STRIDES, PADS, DILATIONS };
 /* Lists left empty: 1s, pads 0. */

@@ -1,5 +1,5 @@
-/* contrib: operators of ONNX Runtime's domain com.microsoft on real numbers, which its optimizer
-   makes of several nodes and which saved results of it hold. Each is defined as the graph that it
+/* contrib: real-valued operators of ONNX Runtime's domain com.microsoft, into which its optimizer
+   fuses several nodes and which models saved by it contain. Each is defined as the graph that it
    was fused from. heads.c has those of attention. */
 #include "ops/operator/op.h"
 

@@ -1,8 +1,8 @@
 /* conv: y[n, o, i..] = b[o] + sum c, k..: x[n, g*C + c, s*i + d*k - p ..] * w[o, c, k..], g the
    group of o, zero outside x. x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes.
-   convinteger: of integers of 8 bits less their zeros, one number, for w also one for each o.
-   qlinearconv: likewise, its result quantized again.
-   fusedconv: conv, plus z, and an activation. */
+   convinteger: of 8-bit integers minus their zero points: one for x; one for w or one for each o.
+   qlinearconv: likewise, and the result is quantized again. fusedconv: conv, plus z, and an
+   activation. */
 #include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
@@ -13,15 +13,16 @@ static const AttrDef attrs[] = {
     {0},
 };
 
-/* Which inputs are the kernel, the bias and the zeros; -1: there are none. */
-typedef struct Parts {
+/* Which inputs are the weights, the bias and the zero points; -1: there is none. */
+typedef struct ConvInputs {
     int w, bias, x_zero, w_zero;
-} Parts;
-static const Type *part(Call *c, int input) { return input < 0 ? NULL : c->in[input]; }
+} ConvInputs;
+/* NULL: there is no such input, or it is left out. */
+static const Type *input_type(Call *c, int input) { return input < 0 ? NULL : c->in[input]; }
 
-static const char *shape_windows(Call *c, Parts k, DType dtype) {
+static const char *shape_windows(Call *c, ConvInputs k, DType dtype) {
     Dims x = c->in[0]->dim, w = c->in[k.w]->dim;
-    const Type *bias = part(c, k.bias);
+    const Type *bias = input_type(c, k.bias);
     PolyList s = ints(c, STRIDES), p = ints(c, PADS), d = ints(c, DILATIONS);
     Poly group = intof(c, GROUP);
     int ns = x.n - 2;
@@ -42,25 +43,25 @@ static const char *shape_windows(Call *c, Parts k, DType dtype) {
     return NULL;
 }
 
-static const Parts plain = {1, 2, -1, -1};
+static const ConvInputs plain = {1, 2, -1, -1};
 static const char *shape(Call *c) {
     const char *why = dtypes_agree(c, "F");
     return why ? why : shape_windows(c, plain, c->in[0]->dtype);
 }
 
-static Ex define_windows(Call *c, Dims i, Parts parts) {
-    Dims x = c->in[0]->dim, w = c->in[parts.w]->dim, k = bound(c, dims_tail(w, w.n - 1));
+static Ex define_windows(Call *c, Dims i, ConvInputs which) {
+    Dims x = c->in[0]->dim, w = c->in[which.w]->dim, k = bound(c, dims_tail(w, w.n - 1));
     PolyList s = ints(c, STRIDES), p = ints(c, PADS), d = ints(c, DILATIONS);
     Poly group = intof(c, GROUP), o = i.v[1];
     Dims g = digits(c, o, (Dims){2, {group, quot(c, w.v[0], group)}});
     Dims ix = dims_with(i, 1, poly(c, "g*c + k", g.v[0], w.v[1], k.v[0]));
     for (int j = 0; j < x.n - 2; j++)
         ix.v[j + 2] = poly(c, "s*i + d*k - p", s.v[j], i.v[j + 2], d.v[j], k.v[j + 1], p.v[j]);
-    Ex from = at(c, 0, ix), tap = at(c, parts.w, dims_cons(o, k));
-    if (parts.x_zero >= 0) from = less_zero(c, from, at_place(c, parts.x_zero, 0));
-    if (parts.w_zero >= 0) tap = less_zero(c, tap, at_place(c, parts.w_zero, o));
+    Ex from = at(c, 0, ix), tap = at(c, which.w, dims_cons(o, k));
+    if (which.x_zero >= 0) from = minus_zero(c, from, at_per_axis(c, which.x_zero, 0));
+    if (which.w_zero >= 0) tap = minus_zero(c, tap, at_per_axis(c, which.w_zero, o));
     Ex e = sum(c, k, inside(c, ix, x, 2), mul(c, from, tap));
-    return part(c, parts.bias) ? add(c, e, at(c, parts.bias, (Dims){1, {o}})) : e;
+    return input_type(c, which.bias) ? add(c, e, at(c, which.bias, (Dims){1, {o}})) : e;
 }
 static Ex define(Call *c, Dims i) { return define_windows(c, i, plain); }
 
@@ -96,47 +97,51 @@ static const OnnxMap onnx[] = {{"", "Conv", 1, 0, WINDOWS}, {0}};
 const Op op_conv = {"conv",      "x w b?", "y", attrs, shape, define, .steps = write_steps,
                     .onnx = onnx};
 
-static const Parts integer = {1, -1, 2, 3};
+static const ConvInputs integer = {1, -1, 2, 3};
 static const char *shape_integer(Call *c) {
     if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not supported for these element types";
     if (c->in[2] && !dims_single(c, c->in[2]->dim))
         return "the zero point of x must be a single number";
     const char *why = shape_windows(c, integer, DT_INT32);
-    return why ? why : place_fits(c, 3, c->in[1]->dim.v[0]);
+    return why ? why : per_axis_fits(c, 3, c->in[1]->dim.v[0]);
 }
 static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer); }
-/* All channels at once, into y, where the target multiplies integers. */
-static bool whole_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y) {
+/* The convolution of all channels as one step with 32-bit results y. False, and no step is added:
+   the target has no algorithm for 8-bit integers, or these sizes do not fit. */
+static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y) {
     Step s = {.kind = S_CONV};
     const View v[] = {*y, in[0], in[k.w]};
     const int spatial = y->rank - 2;
     bool padded = false;
     if (!b->target || spatial > STEP_SPATIAL) return false;
-    StepBuf own = *b;
-    own.n = own.room = 0, own.v = NULL;
-    add_window(c, &own, &s);
-    if (own.why) return false;
+    StepBuf params_only = *b;
+    params_only.n = params_only.room = 0, params_only.v = NULL;
+    add_window(c, &params_only, &s);
+    if (params_only.why) return false;
     for (int i = 0; i < 2 * spatial; i++) padded |= s.param[1 + spatial + i] > 0;
     return exact_int8(b, S_CONV, v, s.nparam, s.param, padded,
                       has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL, 0);
 }
-/* Slices of the channels: y, 32-bit integers, becomes their sum; or, one being enough, the room of
-   floats is handed out. */
-static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y, View *sums) {
+/* The convolution of 8-bit integers minus their zero points, as one step on integers if the target
+   has that, else in floats: as sums over slices of the channels of at most EXACT_TERMS terms, which
+   floats add exactly. *sums: where the result is: y, 32-bit integers, or, if one slice is enough,
+   its buffer of floats. False: that cannot be done, or no buffers are left. */
+static bool add_exact_steps(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y,
+                            View *sums) {
     View x, w, v[3], whole = {.slot = 0};
     const bool shifted[] = {has(c, k.x_zero), has(c, k.w_zero)};
     const View *zero_x = shifted[0] ? &in[k.x_zero] : NULL,
                *zero_w = shifted[1] ? &in[k.w_zero] : NULL;
     int64_t taps = 1;
     for (int a = 2; a < in[k.w].rank; a++) taps *= in[k.w].dim[a];
-    if (whole_windows(c, b, in, k, y)) return *sums = *y, true;
+    if (add_int8_step(c, b, in, k, y)) return *sums = *y, true;
     const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1;
     if (y->rank > 2 + STEP_SPATIAL || taps > EXACT_TERMS ||
         (n > most && step_size(b, intof(c, GROUP)) != 1))
         return false;
     if (!exact_floats(b, &in[0], zero_x, -1, &x) || !exact_floats(b, &in[k.w], zero_w, 0, &w) ||
-        !step_room(b, DT_FLOAT, y->rank, y->dim, sums))
+        !step_buffer(b, DT_FLOAT, y->rank, y->dim, sums))
         return false;
     for (int64_t from = 0; from == 0 || from < n; from += most) {
         const int64_t part = n - from < most ? n - from : most;
@@ -155,7 +160,7 @@ static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const Vie
 }
 static int steps_integer(Call *c, const View in[], const View out[], StepBuf *b) {
     View sums;
-    if (!add_windows(c, b, in, integer, &out[0], &sums)) return 0;
+    if (!add_exact_steps(c, b, in, integer, &out[0], &sums)) return 0;
     if (sums.slot != out[0].slot) step_copy(b, &out[0], &sums);
     return 1;
 }
@@ -165,7 +170,7 @@ const Op op_convinteger = {
     .steps = steps_integer, .onnx = onnx_integer};
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
-static const Parts qlinear = {W, BIAS, X_ZERO, W_ZERO};
+static const ConvInputs qlinear = {W, BIAS, X_ZERO, W_ZERO};
 static const char *shape_qlinear(Call *c) {
     static const int single[] = {X_SCALE, X_ZERO, Y_SCALE, Y_ZERO};
     if (!is_byte(c->in[X]) || !is_byte(c->in[W]) || !is_byte(c->in[Y_ZERO]))
@@ -174,25 +179,25 @@ static const char *shape_qlinear(Call *c) {
         if (!dims_single(c, c->in[single[k]]->dim))
             return "scales and zero points other than those of w must be single numbers";
     const char *why = shape_windows(c, qlinear, c->in[Y_ZERO]->dtype);
-    for (int k = W_SCALE; k <= W_ZERO && !why; k++) why = place_fits(c, k, c->in[W]->dim.v[0]);
+    for (int k = W_SCALE; k <= W_ZERO && !why; k++) why = per_axis_fits(c, k, c->in[W]->dim.v[0]);
     return why;
 }
 static Ex define_qlinear(Call *c, Dims i) {
-    Ex scale = mul(c, at_place(c, X_SCALE, 0), at_place(c, W_SCALE, i.v[1]));
-    Ex y = mul(c, define_windows(c, i, qlinear), divide(c, scale, at_place(c, Y_SCALE, 0)));
-    return whole_near(c, y, at_place(c, Y_ZERO, 0));
+    Ex scale = mul(c, at_per_axis(c, X_SCALE, 0), at_per_axis(c, W_SCALE, i.v[1]));
+    Ex y = mul(c, define_windows(c, i, qlinear), divide(c, scale, at_per_axis(c, Y_SCALE, 0)));
+    return round_saturate(c, y, at_per_axis(c, Y_ZERO, 0));
 }
 static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
     View whole, sums,
-        scale[3] = {place_view(&in[X_SCALE], y, -1), place_view(&in[W_SCALE], y, 1),
-                    place_view(&in[Y_SCALE], y, -1)};
-    const View zero = place_view(&in[Y_ZERO], y, -1);
+        scale[3] = {per_axis_view(&in[X_SCALE], y, -1), per_axis_view(&in[W_SCALE], y, 1),
+                    per_axis_view(&in[Y_SCALE], y, -1)};
+    const View zero = per_axis_view(&in[Y_ZERO], y, -1);
     const bool bias = has(c, BIAS);
-    if (c->in[X_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, y->rank, y->dim, &whole) ||
-        !add_windows(c, b, in, qlinear, &whole, &sums))
+    if (c->in[X_SCALE]->dtype != DT_FLOAT || !step_buffer(b, DT_INT32, y->rank, y->dim, &whole) ||
+        !add_exact_steps(c, b, in, qlinear, &whole, &sums))
         return 0;
-    const View each = bias ? place_view(&in[BIAS], y, 1) : zero;
+    const View each = bias ? per_axis_view(&in[BIAS], y, 1) : zero;
     exact_quantize(b, y, &sums, bias ? &each : NULL, scale, &zero);
     return 1;
 }

@@ -1,5 +1,4 @@
-/* elu: functions of one number with real parameters that are bent at 0 or elsewhere, element by
-   element. */
+/* elu: element-wise functions of one number with real parameters, most of them piecewise. */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }

@@ -1,5 +1,5 @@
-/* functions: further functions of one number, element by element, by those that definitions know;
-   the inverses of the circle functions have kernels. */
+/* functions: further element-wise functions of one number, defined by those that expressions have;
+   the inverse trigonometric functions have kernels. */
 #include "ops/operator/op.h"
 #include <math.h>
 

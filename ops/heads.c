@@ -1,7 +1,7 @@
-/* heads: attention in ONNX Runtime's domain com.microsoft, which its optimizer makes of several
-   nodes. Each is defined as the graph that it was fused from: masks become what `attention` takes,
-   either truth (may it be seen?) or numbers to add. Values of the expansions: %q4 %k4 %v4 by heads,
-   %past_key and %past_value, %hide the mask of truth, %bias4 the numbers. */
+/* heads: attention in ONNX Runtime's domain com.microsoft, into which its optimizer fuses several
+   nodes. Each operator is defined as the graph that it was fused from: masks become what
+   `attention` takes, either booleans (may it be seen?) or numbers to add. Values of the expansions:
+   %q4 %k4 %v4 by heads, %past_key and %past_value, %hide the boolean mask, %bias4 the numbers. */
 #include "ops/operator/op.h"
 
 #define REFUSED "not supported for these element types"
@@ -201,8 +201,8 @@ static const char *shape_quantized(Call *c) {
     for (int k = 0; k < 2; k++)
         if (has(c, single[k]) && !dims_single(c, c->in[single[k]]->dim))
             return "scale and zero point of x must be single numbers";
-    const char *why = place_fits(c, W_SCALE, c->in[WEIGHTS]->dim.v[1]);
-    if (!why) why = place_fits(c, W_ZERO, c->in[WEIGHTS]->dim.v[1]);
+    const char *why = per_axis_fits(c, W_SCALE, c->in[WEIGHTS]->dim.v[1]);
+    if (!why) why = per_axis_fits(c, W_ZERO, c->in[WEIGHTS]->dim.v[1]);
     return why ? why : shape_joint(c, Q_MASK, Q_PAST, Q_SCORES);
 }
 #define PRODUCT                  \

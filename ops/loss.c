@@ -1,7 +1,7 @@
-/* loss: what training makes small. nll: minus the element of x [n, c, ..] that target [n, ..] names
-   on axis 1, times that class's weight; all of them, their sum, or the sum divided by the sum of
-   the weights. A target that is `ignore` counts with the weight 0. crossentropy: the same of the
-   logarithm of softmax, which is its second result. */
+/* loss: loss functions. nll: minus the element of x [n, c, ..] that target [n, ..] selects on axis
+   1, times the weight of that class; all of them, their sum, or the sum divided by the sum of the
+   weights. A target equal to `ignore` has the weight 0. crossentropy: the same of the logarithm of
+   softmax, which is its second result. */
 #include "ops/operator/op.h"
 enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };

@@ -1,9 +1,9 @@
-/* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n].
-   A factor may lack leading axes (shared weights); stretching a 1 is the business of `broadcast`.
-   matmulinteger: of integers of 8 bits less their zeros, which are one number, or one for each row
-   of a or column of b. qlinearmatmul: likewise, its result quantized again.
-   fusedmatmul: alpha * the product of A and B, where A is a or its transpose; with batchA axis 0 of
-   a stands behind the batch axes: [m, b.., k]. B likewise. */
+/* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n]. A factor may lack leading axes (shared
+   weights); stretching a 1 is the task of `broadcast`. matmulinteger: of 8-bit integers minus their
+   zero points: one for each factor, or one for each row of a or column of b. qlinearmatmul:
+   likewise, and the result is quantized again. fusedmatmul: alpha * the product of A and B, where A
+   is a or its transpose; with batchA axis 0 of a stands after the batch axes: [m, b.., k]. B
+   likewise. */
 #include "ops/operator/op.h"
 
 /* Of the products of inputs 0 and `second`. */
@@ -27,8 +27,8 @@ static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
     Dims a = c->in[0]->dim, b = c->in[second]->dim, k = bound(c, dims_tail(a, 1));
     Ex left = at(c, 0, dims_with(dims_tail(i, a.n), -1, k.v[0]));
     Ex right = at(c, second, dims_with(dims_tail(i, b.n), -2, k.v[0]));
-    if (zero_a >= 0) left = less_zero(c, left, at_place(c, zero_a, i.v[i.n - 2]));
-    if (zero_b >= 0) right = less_zero(c, right, at_place(c, zero_b, i.v[i.n - 1]));
+    if (zero_a >= 0) left = minus_zero(c, left, at_per_axis(c, zero_a, i.v[i.n - 2]));
+    if (zero_b >= 0) right = minus_zero(c, right, at_per_axis(c, zero_b, i.v[i.n - 1]));
     return sum(c, k, (Cond){0}, mul(c, left, right));
 }
 static Ex define(Call *c, Dims i) { return define_product(c, i, 1, -1, -1); }
@@ -54,8 +54,8 @@ static const char *fit_sides(Call *c, int second, int first_a, int first_b, int 
     Dims a = c->in[0]->dim, b = c->in[second]->dim;
     const char *why = NULL;
     for (int k = 0; k < n && !why; k++)
-        if (!(why = place_fits(c, first_a + k, a.v[a.n - 2])))
-            why = place_fits(c, first_b + k, b.v[b.n - 1]);
+        if (!(why = per_axis_fits(c, first_a + k, a.v[a.n - 2])))
+            why = per_axis_fits(c, first_b + k, b.v[b.n - 1]);
     return why;
 }
 static const char *shape_integer(Call *c) {
@@ -64,9 +64,10 @@ static const char *shape_integer(Call *c) {
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
-/* The products of 8-bit integers less their zeros, as sums of at most EXACT_TERMS terms, which
-   floats add exactly. *sums: where the result is: y, 32-bit integers, if there are several slices
-   of the common axis; else the float buffer of the only one. False: no buffers are left. */
+/* The product of 8-bit integers minus their zero points, as one step on integers if the target has
+   that, else in floats: as sums of at most EXACT_TERMS terms, which floats add exactly. *sums:
+   where the result is: y, 32-bit integers, if there are several slices of the common axis; else the
+   float buffer of the only one. False: no buffers are left. */
 static bool add_products(StepBuf *b, const View *a, const View *w, const View *zero_a,
                          const View *zero_w, const View *y, View *sums) {
     View x[2], v[3], whole = {.slot = 0};
@@ -76,7 +77,8 @@ static bool add_products(StepBuf *b, const View *a, const View *w, const View *z
         exact_int8(b, S_GEMM, all, 0, NULL, false, zero_a, zero_w, r - 1))
         return *sums = *y, true;
     if (!exact_floats(b, a, zero_a, a->rank - 2, &x[0]) ||
-        !exact_floats(b, w, zero_w, w->rank - 1, &x[1]) || !step_room(b, DT_FLOAT, r, y->dim, sums))
+        !exact_floats(b, w, zero_w, w->rank - 1, &x[1]) ||
+        !step_buffer(b, DT_FLOAT, r, y->dim, sums))
         return false;
     const View left = factor_like(y, &x[0]), right = factor_like(y, &x[1]);
     const int64_t n = left.dim[r - 1];
@@ -116,19 +118,19 @@ static const char *shape_qlinear(Call *c) {
 }
 static Ex define_qlinear(Call *c, Dims i) {
     Poly row = i.v[i.n - 2], column = i.v[i.n - 1];
-    Ex scale = mul(c, at_place(c, A_SCALE, row), at_place(c, B_SCALE, column));
-    Ex y =
-        mul(c, define_product(c, i, B, A_ZERO, B_ZERO), divide(c, scale, at_place(c, Y_SCALE, 0)));
-    return whole_near(c, y, at_place(c, Y_ZERO, 0));
+    Ex scale = mul(c, at_per_axis(c, A_SCALE, row), at_per_axis(c, B_SCALE, column));
+    Ex y = mul(c, define_product(c, i, B, A_ZERO, B_ZERO),
+               divide(c, scale, at_per_axis(c, Y_SCALE, 0)));
+    return round_saturate(c, y, at_per_axis(c, Y_ZERO, 0));
 }
 static int steps_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
     const int r = y->rank;
     View whole, sums,
-        scale[3] = {place_view(&in[A_SCALE], y, r - 2), place_view(&in[B_SCALE], y, r - 1),
-                    place_view(&in[Y_SCALE], y, -1)};
-    const View zero = place_view(&in[Y_ZERO], y, -1);
-    if (c->in[A_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, r, y->dim, &whole) ||
+        scale[3] = {per_axis_view(&in[A_SCALE], y, r - 2), per_axis_view(&in[B_SCALE], y, r - 1),
+                    per_axis_view(&in[Y_SCALE], y, -1)};
+    const View zero = per_axis_view(&in[Y_ZERO], y, -1);
+    if (c->in[A_SCALE]->dtype != DT_FLOAT || !step_buffer(b, DT_INT32, r, y->dim, &whole) ||
         !add_products(b, &in[A], &in[B], &in[A_ZERO], &in[B_ZERO], &whole, &sums))
         return 0;
     exact_quantize(b, y, &sums, NULL, scale, &zero);

@@ -1,6 +1,6 @@
 /* nonzero: the indices of the elements that are not 0, in row-major order, as the columns of y
-   [rank, n]. How many there are depends on data: `n` is a size of its own. compress: the places
-   along an axis where a condition is true. */
+   [rank, n]. How many there are depends on data, so `n` is a size that nothing else determines.
+   compress: the places along an axis where a condition is true. */
 #include "ops/operator/op.h"
 enum { N, AXIS };
 static const AttrDef attrs[] = {[N] = {.name = "n", .kind = A_INT}, {0}};

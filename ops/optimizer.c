@@ -1,7 +1,7 @@
-/* optimizer: one step of training for any number of tensors at once: the rate r, the number t of
-   steps before, then all x, all gradients g, and what is kept from step to step, all v and, for
-   adam, all h. Results: all x, then what is kept. momentum: gradient descent with momentum, or with
-   Y. Nesterov's (1983); adagrad: J. Duchi, E. Hazan, Y. Singer (2011); adam: D. Kingma, J. Ba
+/* optimizer: one training step of an optimizer for any number of tensors at once. Inputs: the
+   learning rate r, the number t of steps so far, then all x, all gradients g, and the state: all v
+   and, for adam, all h. Results: all x, then the state. momentum: gradient descent with momentum,
+   also Y. Nesterov's (1983); adagrad: J. Duchi, E. Hazan, Y. Singer (2011); adam: D. Kingma, J. Ba
    (2015). */
 #include "ops/operator/op.h"
 enum { R, T, TENSORS };
@@ -58,11 +58,11 @@ static const AttrDef momentum_attrs[] = {
 };
 static Ex define_momentum(Call *c, Dims i) {
     Ex g = gradient(c, 3, NORM, i),
-       now = mul(c, where(c, at_place(c, T, 0), real(c, BETA), num(c, 1, 1)), g);
+       now = mul(c, where(c, at_per_axis(c, T, 0), real(c, BETA), num(c, 1, 1)), g);
     Ex v = add(c, mul(c, real(c, ALPHA), element(c, 3, V, i)), now);
     if (result(c, 3) == V) return v;
     Ex by = word(c, MODE) ? add(c, g, mul(c, real(c, ALPHA), v)) : v;
-    return sub(c, element(c, 3, X, i), mul(c, at_place(c, R, 0), by));
+    return sub(c, element(c, 3, X, i), mul(c, at_per_axis(c, R, 0), by));
 }
 #define DOMAIN "ai.onnx.preview.training"
 static const OnnxMap onnx_momentum[] = {
@@ -80,8 +80,8 @@ static const AttrDef adagrad_attrs[] = {
 static Ex define_adagrad(Call *c, Dims i) {
     Ex g = gradient(c, 3, GRAD_NORM, i), squares = add(c, element(c, 3, V, i), mul(c, g, g));
     if (result(c, 3) == V) return squares;
-    Ex later = add(c, num(c, 1, 1), mul(c, at_place(c, T, 0), real(c, DECAY)));
-    Ex rate = divide(c, at_place(c, R, 0), later);
+    Ex later = add(c, num(c, 1, 1), mul(c, at_per_axis(c, T, 0), real(c, DECAY)));
+    Ex rate = divide(c, at_per_axis(c, R, 0), later);
     return sub(c, element(c, 3, X, i), mul(c, rate, ratio(c, g, squares, GRAD_EPSILON)));
 }
 static const OnnxMap onnx_adagrad[] = {
@@ -104,7 +104,7 @@ static Ex blend(Call *c, int share, Ex before, Ex now) {
 /* Before the first step nothing is kept, so what is kept afterwards is too small: the rate makes up
    for it. */
 static Ex adam_rate(Call *c) {
-    Ex t = at_place(c, T, 0), r = at_place(c, R, 0);
+    Ex t = at_per_axis(c, T, 0), r = at_per_axis(c, R, 0);
     Ex second = fn(c, FN_SQRT, less(c, power(c, real(c, ADAM_BETA), t)));
     Ex first = less(c, power(c, real(c, ADAM_ALPHA), t));
     return where(c, t, divide(c, mul(c, r, second), first), r);

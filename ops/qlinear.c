@@ -127,10 +127,10 @@ static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
     View sum;
     int64_t places = 1;
     for (int k = 2; k < x->rank; k++) places *= x->dim[k];
-    if (places > 1 << 16 || places < 1 || !step_room(b, DT_INT32, 2, x->dim, &sum)) return 0;
+    if (places > 1 << 16 || places < 1 || !step_buffer(b, DT_INT32, 2, x->dim, &sum)) return 0;
     step_param(b, step_add(b, S_REDUCE, 2, (const View[]){sum, *x}), 1,
                (const int64_t[]){REDUCE_SUM});
-    View v[6] = {*y, sum, place_view(&in[X_SCALE], y, -1), place_view(&in[Y_SCALE], y, -1)};
+    View v[6] = {*y, sum, per_axis_view(&in[X_SCALE], y, -1), per_axis_view(&in[Y_SCALE], y, -1)};
     v[1] = *y, v[1].slot = sum.slot, v[1].dtype = DT_INT32, v[1].offset = 0;
     for (int k = 0; k < y->rank; k++) v[1].stride[k] = k < 2 ? sum.stride[k] : 0;
     Scalar code[12] = {{.op = C_VIEW, .a = 1},
@@ -138,7 +138,7 @@ static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
                        {.op = C_DIV, .a = 0, .b = 1}};
     int n = 3, nview = 4;
     if (has(c, X_ZERO)) {
-        v[nview] = place_view(&in[X_ZERO], y, -1);
+        v[nview] = per_axis_view(&in[X_ZERO], y, -1);
         code[3] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
         code[4] = (Scalar){.op = C_SUB, .a = 2, .b = 3};
         n = 5;
@@ -152,7 +152,7 @@ static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
     memcpy(code + n, scaled, sizeof scaled);
     n += 5;
     if (has(c, Y_ZERO)) {
-        v[nview] = place_view(&in[Y_ZERO], y, -1);
+        v[nview] = per_axis_view(&in[Y_ZERO], y, -1);
         code[n] = (Scalar){.op = C_VIEW, .a = (uint8_t)nview++};
         code[n + 1] = (Scalar){.op = C_ADD, .a = (uint8_t)(n - 1), .b = (uint8_t)n};
         n += 2;
@@ -320,7 +320,7 @@ static const char *gemm_of(Call *c, bool bias) {
     if (a.n != 2 || b.n != 2) return "the product needs two matrices";
     const Poly n = b.v[!word(c, TRANS_B)];
     need_eq(c, a.v[!word(c, TRANS_A)], b.v[word(c, TRANS_B)]);
-    for (int k = 0; k < 2 && !why; k++) why = place_fits(c, of_b[k], n);
+    for (int k = 0; k < 2 && !why; k++) why = per_axis_fits(c, of_b[k], n);
     if (why) return why;
     if (bias && c->in[C]->dim.n != 1) return "c must have one axis";
     if (bias) need_eq(c, c->in[C]->dim.v[0], n);
@@ -413,8 +413,8 @@ static int steps_concat(Call *c, const View in[], const View out[], StepBuf *b) 
     int64_t start = 0;
     for (int j = PARTS; j < c->nin; start += in[j].dim[a], j += EACH) {
         View v[6] = {view_part(&out[0], a, start, in[j].dim[a]), in[j]};
-        v[2] = place_view(&in[j + 1], &v[0], -1), v[3] = place_view(&in[j + 2], &v[0], -1);
-        v[4] = place_view(&in[Y_SCALE], &v[0], -1), v[5] = place_view(&in[Y_ZERO], &v[0], -1);
+        v[2] = per_axis_view(&in[j + 1], &v[0], -1), v[3] = per_axis_view(&in[j + 2], &v[0], -1);
+        v[4] = per_axis_view(&in[Y_SCALE], &v[0], -1), v[5] = per_axis_view(&in[Y_ZERO], &v[0], -1);
         step_code(b, step_add(b, S_EWISE, 6, v), sizeof code / sizeof *code, code);
     }
     return 1;

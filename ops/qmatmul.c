@@ -16,8 +16,8 @@ static const char *shape_columns(Call *c, int scale, int zero, int bias) {
         return "not supported for these element types";
     if (a.n < 2 || b.n != 2) return "only a matrix of weights is supported";
     need_eq(c, a.v[a.n - 1], b.v[0]);
-    const char *why = place_fits(c, scale, b.v[1]);
-    if (!why) why = place_fits(c, zero, b.v[1]);
+    const char *why = per_axis_fits(c, scale, b.v[1]);
+    if (!why) why = per_axis_fits(c, zero, b.v[1]);
     if (!why && has(c, bias) && c->in[bias]->dim.n != 1) why = "the bias must have one axis";
     if (!why && has(c, bias)) need_eq(c, c->in[bias]->dim.v[0], b.v[1]);
     c->out[0] = (Type){.dtype = DT_FLOAT, .dim = dims_with(a, -1, b.v[1])};

@@ -261,7 +261,7 @@ static void reduce_all(StepBuf *b, ReduceKind kind, const View *to, const View *
     step_param(b, s, 1, &(int64_t){kind});
     step_code(b, s, ncode, code);
 }
-/* The least number, in a room of its own; zero, then the scale, from that and the
+/* The least number, in a buffer of its own; zero, then the scale, from that and the
    greatest one; y. */
 static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *scale = &out[1];
@@ -282,7 +282,7 @@ static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b)
     enum { SCALED = 9 /* instructions that compute the scale */ };
     View lowest; /* not in the scale's place: a fused step may read it behind the scale's */
     (void)c;
-    if (!step_room(b, scale->dtype, scale->rank, scale->dim, &lowest)) return 0;
+    if (!step_buffer(b, scale->dtype, scale->rank, scale->dim, &lowest)) return 0;
     reduce_all(b, REDUCE_MIN, &lowest, &in[X], NULL, least, 3);
     reduce_all(b, REDUCE_MAX, &out[2], &in[X], &lowest, zero, 12);
     reduce_all(b, REDUCE_MAX, scale, &in[X], &lowest, zero, SCALED);

@@ -1,11 +1,12 @@
 /* recurrent: rnn, gru and lstm as ONNX states them: x [t, b, i], w [d, g*h, i], r [d, g*h, h], bias
-   [d, 2*g*h] (of w, then of r), the length of each sequence, first states [d, b, h], peepholes [d,
-   3*h]; y [t, d, b, h] and the last states. Directions: forward, backward, both (d = 2). With
-   `batch_first` x is [b, t, i], states [b, d, h], y [b, t, d, h]. Activations: tanh and sigmoid for
-   gru and lstm, tanh or relu for rnn. Behind the end of a sequence y is 0 and the states stay. */
+   [d, 2*g*h] (of w, then of r), the length of each sequence, initial states [d, b, h], peepholes
+   [d, 3*h]; y [t, d, b, h] and the final states; g is the number of gates. Directions: forward,
+   backward, both (d = 2). With `batch_first` x is [b, t, i], states [b, d, h], y [b, t, d, h].
+   Activations: tanh and sigmoid for gru and lstm, tanh or relu for rnn. After the end of a sequence
+   y is 0 and the states do not change. */
 #include "ops/operator/op.h"
 #include <math.h>
-enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
+enum { DIRECTION, HIDDEN, BATCH_FIRST, VARIANT }; /* VARIANT: the one that each has alone */
 enum { FORWARD, REVERSE, BIDIRECTIONAL };
 #define SHARED_ATTRS                                                                \
     [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
@@ -13,11 +14,11 @@ enum { FORWARD, REVERSE, BIDIRECTIONAL };
     [HIDDEN] = {.name = "hidden", .kind = A_INT},                                   \
     [BATCH_FIRST] = {"batch_first", A_ENUM, "no", "no yes", .draw = "no yes"}
 static const AttrDef rnn_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"activation", A_ENUM, "tanh", "tanh relu", .draw = "tanh"}, {0}};
+    SHARED_ATTRS, [VARIANT] = {"activation", A_ENUM, "tanh", "tanh relu", .draw = "tanh"}, {0}};
 static const AttrDef gru_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"linear_first", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [VARIANT] = {"linear_first", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static const AttrDef lstm_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"coupled", A_ENUM, "no", "no yes", .draw = "no"}, {0}};
+    SHARED_ATTRS, [VARIANT] = {"coupled", A_ENUM, "no", "no yes", .draw = "no"}, {0}};
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
@@ -57,36 +58,38 @@ static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;
     out[0] = word(c, DIRECTION);
     out[1] = word(c, BATCH_FIRST);
-    out[2] = word(c, OWN);
+    out[2] = word(c, VARIANT);
     return 3;
 }
 
-/* One step of one lstm in one direction from given states, which is what rules know of it. */
+/* A single time step in one direction from given states: only this has a definition, so only this
+   can stand in rules. */
 static bool is_cell(Call *c) {
     Dims x = c->in[X]->dim;
     int64_t times;
-    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, OWN) || c->nin <= C0 || !c->in[H0] ||
+    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, VARIANT) || c->nin <= C0 || !c->in[H0] ||
         !c->in[C0])
         return false;
     if (c->in[LENGTHS] || has(c, PEEPHOLES)) return false;
     return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
 }
-/* The place [0, b, k] of a state or of the only input. */
+/* The index of element k of batch b in a state, or in x at its only time step. */
 static Dims place(Call *c, Poly b, Poly k) {
     Poly zero = poly(c, "0");
     return word(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
 }
-/* The sum before the activation of a gate, which has number g, at element k in place b of the
-   batch. */
+/* The sum that the activation of gate g takes, for element k of batch b. */
 static Ex gate(Call *c, int g, Poly b, Poly k) {
     static const char *const rows[] = {"0*h + k", "h + k", "2*h + k", "3*h + k"};
     Poly h = intof(c, HIDDEN), zero = poly(c, "0"), row = poly(c, rows[g], h, k);
     Dims j = bound(c, dims_tail(c->in[X]->dim, 1)), l = bound(c, (Dims){1, {h}});
-    Ex given = sum(c, j, (Cond){0},
-                   mul(c, at(c, X, place(c, b, j.v[0])), at(c, W, (Dims){3, {zero, row, j.v[0]}})));
-    Ex kept = sum(c, l, (Cond){0},
-                  mul(c, at(c, H0, place(c, b, l.v[0])), at(c, R, (Dims){3, {zero, row, l.v[0]}})));
-    Ex y = add(c, given, kept);
+    Ex from_input =
+        sum(c, j, (Cond){0},
+            mul(c, at(c, X, place(c, b, j.v[0])), at(c, W, (Dims){3, {zero, row, j.v[0]}})));
+    Ex from_state =
+        sum(c, l, (Cond){0},
+            mul(c, at(c, H0, place(c, b, l.v[0])), at(c, R, (Dims){3, {zero, row, l.v[0]}})));
+    Ex y = add(c, from_input, from_state);
     if (!c->in[BIAS]) return y;
     y = add(c, y, at(c, BIAS, (Dims){2, {zero, row}}));
     return add(c, y, at(c, BIAS, (Dims){2, {zero, poly(c, "4*h + r", h, row)}}));
@@ -106,7 +109,7 @@ typedef struct Cell { /* one kernel call */
     const Step *s;
     void *const *slot;
     int nout, gates;
-    int64_t hidden, d, b, t; /* the direction, the sequence and the place in it at hand */
+    int64_t hidden, d, b, t; /* the current direction, batch and time step */
 } Cell;
 static const View *input(const Cell *c, int k) {
     int view = c->nout + k;

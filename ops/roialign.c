@@ -1,8 +1,9 @@
-/* roialign: boxes of pictures x [n, c, h, w], each as h by w bins (K. He and others, 2017): roi [r,
-   4] is x1, y1, x2, y2 times `scale`, batch [r] its picture. Each bin is sampled on a grid of
+/* roialign: boxes of images x [n, c, h, w], each as h by w bins (K. He and others, 2017): roi [r,
+   4] is x1, y1, x2, y2 times `scale`, batch [r] its image. Each bin is sampled on a grid of
    `samples` by `samples` points (0: about one for each element), linear between elements, 0 beyond
-   one element outside: their mean, or the greatest part that an element has in any of them, as ONNX
-   has it. `align`: the middle of the first element is 1/2, else 0, and no box is smaller than 1. */
+   one element outside. The result is the mean of the samples, or the maximum of their weighted
+   elements, as ONNX has it. `align`: the centre of the first element is at 1/2, else at 0, and no
+   box is smaller than 1. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { HEIGHT, WIDTH, SAMPLES, SCALE, ALIGN, MODE };

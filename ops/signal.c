@@ -1,8 +1,8 @@
 /* signal: operators on signals. dft: the discrete Fourier transform of x [.., 1 or 2] along an
    axis, the last axis being real and imaginary part; x is cut or filled with zeros to `length`;
-   `onesided`: only the first half of the result, or of what is given when it is turned back into
-   real numbers (`inverse`). hann, hamming, blackman: n numbers of a window, sums of cosines;
-   `periodic`: n + 1 would be symmetric. */
+   `onesided`: only the first half of the result, or with `inverse` of the input, whose transform is
+   then real. hann, hamming, blackman: windows of n numbers, sums of cosines; `periodic`: as if of n
+   + 1 numbers, the last left out. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { AXIS, LENGTH, INVERSE, ONESIDED };

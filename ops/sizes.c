@@ -1,5 +1,5 @@
-/* sizes: tensors of sizes, with which shape computations begin, and the row of numbers they may end
-   in. */
+/* sizes: tensors of sizes, with which shape computations begin, and the range of numbers in which
+   they may end. */
 #include "ops/operator/op.h"
 
 /* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut

@@ -1,5 +1,5 @@
-/* special: what graphs have besides computation. `types` holds, for each output, its element type,
-   its rank (-1: not known) and its sizes. */
+/* special: nodes that do not compute: inputs, constants, opaque nodes. `types` holds, for each
+   output, its element type, its rank (-1: not known) and its sizes. */
 #include "ops/operator/op.h"
 
 /* input: a placeholder, told from others by its serial. */

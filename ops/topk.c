@@ -1,5 +1,5 @@
-/* topk: the k greatest (or least) elements along an axis, in order, and where they were; of equal
-   ones the first. */
+/* topk: the k greatest (or least) elements along an axis, in order, and their indices; of equal
+   elements the first come first. */
 #include "ops/operator/op.h"
 enum { K, AXIS, LARGEST };
 static const AttrDef attrs[] = {

@@ -1,8 +1,7 @@
-/* training: what operators do in training that they do not in use. dropmask: x, and that all of it
+/* training: training mode of operators whose result differs there. dropmask: x, and that all of it
    is kept (dropout in inference, with its mask as a result). batchtrain: batch normalization by the
-   mean and variance of the batch itself, and the running mean and variance behind it: momentum *
-   before
-   + (1 - momentum) * now. */
+   mean and variance of the batch itself, and the running mean and variance after it: momentum *
+   before + (1 - momentum) * now. */
 #include "ops/operator/op.h"
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* unique: the different slices of x along an axis, in ascending order (slices compare element by
-   element, what is not a number is equal to itself and comes last), or in the order in which they
-   first appear; where each first is, for each slice of x which it is, how often each is there. How
-   many there are depends on data: `n` is a size of its own, and those left over are there 0
-   times. */
+   element; NaN is equal to itself and comes last), or in the order in which they first appear; the
+   index of the first occurrence of each, for each slice of x its index in the result, and how often
+   each occurs. How many there are depends on data: `n` is a size that nothing else determines, and
+   the slices of the result beyond them occur 0 times. */
 #include "ops/operator/op.h"
 enum { N, AXIS, SORTED };
 enum { Y, FIRST, WHICH, COUNT, OUTPUTS };

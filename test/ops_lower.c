@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 typedef struct Tally {
-    int loops, views, rooms, kinds[STEP_KIND_COUNT];
+    int loops, views, buffers, kinds[STEP_KIND_COUNT];
 } Tally;
 
 static void compare(Trial *t, const char *what, double tolerance) {
@@ -105,9 +105,9 @@ static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf
 /* All outputs; the elements of a view are copied out of it by a step of its own. */
 static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     View in[INPUTS], out[OUTPUTS];
-    void *slot[INPUTS + OUTPUTS + STEP_ROOMS];
+    void *slot[INPUTS + OUTPUTS + STEP_BUFFERS];
     StepBuf b = stepbuf_new(t->w, (Sizes){SYMBOLS, t->size}, t->w->arena);
-    b.first_room = INPUTS + OUTPUTS;
+    b.first_buffer = INPUTS + OUTPUTS;
     for (int k = 0; k < t->nin; k++)
         in[k] = view_dense(k, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k] = t->flat[k];
     for (int j = 0; j < t->nout; j++) {
@@ -127,10 +127,10 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
         }
     } else if (!sig_lower(&b, t->sig, in, out)) fail_msg("%s: %s", t->op->name, b.why);
     memset(t->out, 0xee, sizeof t->out);
-    for (int k = 0; k < b.nrooms; k++)
-        slot[b.first_room + k] = arena_alloc(
-            t->w->arena, element_bytes((DType)b.rooms[k].dtype, view_count(&b.rooms[k])) + 1);
-    tally->rooms += b.nrooms;
+    for (int k = 0; k < b.nbuffers; k++)
+        slot[b.first_buffer + k] = arena_alloc(
+            t->w->arena, element_bytes((DType)b.buffers[k].dtype, view_count(&b.buffers[k])) + 1);
+    tally->buffers += b.nbuffers;
     run_steps(t, d, cpu, &b, slot, tally);
 }
 
@@ -213,11 +213,11 @@ static void every_operator_by_every_way(void **state) {
         }
         if (tally.loops < WANTED) print_message("%s: only %d cases\n", op->name, tally.loops);
         assert_true(tally.loops >= WANTED / 4);
-        all.views += tally.views, all.rooms += tally.rooms;
+        all.views += tally.views, all.buffers += tally.buffers;
         assert_true(op != op_find("groupnorm") || tally.kinds[S_LOOP] <= tally.loops / 8);
         for (int j = 0; j < STEP_KIND_COUNT; j++) all.kinds[j] += tally.kinds[j];
     }
-    assert_true(all.views > 0 && all.rooms > 0);
+    assert_true(all.views > 0 && all.buffers > 0);
     for (StepKind j = 0; j < STEP_KIND_COUNT; j++) assert_true(j == S_OP || all.kinds[j] > 0);
     world_free(t->w);
     free(t);

@@ -206,11 +206,11 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
         if (!l->read[l->index[n->out + (Value)port]]) steps.unread |= (uint64_t)1 << port;
     for (int port = 0; port < n->nout; port++)
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
-    steps.first_room = l->b.plan->nslot;
+    steps.first_buffer = l->b.plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
         return plan_fail(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
-    for (int k = 0; k < steps.nrooms; k++)
-        plan_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
+    for (int k = 0; k < steps.nbuffers; k++)
+        plan_slot(&l->b, (Slot){view_bytes(&steps.buffers[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
     return true;
 }

@@ -5,10 +5,10 @@
 
    with numbers that are known, and c the axis of the results' channels, it becomes the sum of
    (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
-   the scales as the first thing that its epilogue does. The weights less their zero point must be
+   the scales as the first thing that its epilogue does. The weights minus their zero point must be
    constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
-   asked for each. What then nobody reads any more is dropped.
-   The greatest of dequantized numbers is the greatest of the 8-bit integers, dequantized. */
+   asked for each. Steps whose results nobody reads any more are dropped.
+   The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -90,7 +90,7 @@ static bool zeros_of(const Int8 *f, const Dequantized *d, Zeros *z) {
     for (int a = axis + 1; a < d->y.rank; a++) z->inner *= d->y.dim[a];
     return true;
 }
-/* The weights less their zero points; NULL: not known, or not within 8 signed bits. */
+/* The weights minus their zero points; NULL: not known, or not within 8 signed bits. */
 static const int8_t *known_weights(const Int8 *f, const Dequantized *d) {
     const int64_t n = view_count(&d->y);
     const uint8_t *data = known_data(f, &d->q);
@@ -208,8 +208,8 @@ static bool make_int8(Int8 *f, Step *s) {
     return true;
 }
 
-/* ---- the greatest of dequantized numbers */
-/* Each window of the pool reads a place of the image: else it gives what no integer is. */
+/* ---- the maximum of dequantized numbers */
+/* Each window of the pool reads an element of the image: else its maximum is no integer. */
 static bool windows_inside(const Step *s) {
     const int n = s->view[1].rank - 2;
     const int64_t *kernel = s->param + 1, *stride = kernel + n, *pad = stride + n,
@@ -240,7 +240,8 @@ static View everywhere(const View *number, const View *y) {
     memset(v.stride, 0, sizeof v.stride);
     return v;
 }
-/* Where a pool alone reads what was dequantized, they change places. */
+/* If a pool is the only reader of what was dequantized, it pools first, and its result is
+   dequantized. */
 static void pool_bytes(Int8 *f, int k) {
     Plan *p = f->b->plan;
     const Step *pool = &p->step[k].step;

@@ -2,8 +2,8 @@
 
    An element of an input at index polynomials becomes a view (lower_space.h). Element-wise trees
    become programs, with at most one plain sum or maximum as the element that a reduction computes.
-   Where there are more, each is computed into a room of its own first, from a room of its terms if
-   they are no element of an input. Axes are taken apart where that makes elements views. All the
+   Where there are more, each is computed into a buffer of its own first, from a buffer of its terms
+   if they are no element of an input. Axes are taken apart where that makes elements views. All the
    rest is a loop program. */
 #include "ops/core/loop.h"
 #include "ops/core/lower_space.h"
@@ -42,10 +42,10 @@ void step_code(StepBuf *b, Step *s, int n, const Scalar code[]) {
     s->ncode = n;
 }
 
-bool step_room(StepBuf *b, int32_t dtype, int rank, const int64_t dim[], View *out) {
-    if (!b->first_room || b->nrooms == STEP_ROOMS) return false;
-    b->rooms[b->nrooms] = *out = view_dense(b->first_room + b->nrooms, dtype, rank, dim);
-    b->nrooms++;
+bool step_buffer(StepBuf *b, int32_t dtype, int rank, const int64_t dim[], View *out) {
+    if (!b->first_buffer || b->nbuffers == STEP_BUFFERS) return false;
+    b->buffers[b->nbuffers] = *out = view_dense(b->first_buffer + b->nbuffers, dtype, rank, dim);
+    b->nbuffers++;
     return true;
 }
 
@@ -73,12 +73,12 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 /* ---- element-wise programs */
 
 enum { CODE = 250, VIEWS = 32 };
-typedef struct Rooms { /* of sums and maxima, as views over the axes of the output */
+typedef struct Buffers { /* of sums and maxima, as views over the axes of the output */
     const LowerSpace *space;
     int n;
-    Ex of[STEP_ROOMS];
-    View view[STEP_ROOMS];
-} Rooms;
+    Ex of[STEP_BUFFERS];
+    View view[STEP_BUFFERS];
+} Buffers;
 typedef struct Program {
     StepBuf *b;
     LowerSpace space;
@@ -89,7 +89,7 @@ typedef struct Program {
     View view[VIEWS]; /* view[0]: the output */
     Ex reduced;       /* the sum or maximum that is C_ACC; 0: none */
     ReduceKind kind;
-    Rooms *rooms; /* where each of them is computed; NULL: nowhere */
+    Buffers *buffers; /* where each of them is computed; NULL: nowhere */
 } Program;
 
 /* The instruction that computes it; -1: no element-wise program can. */
@@ -173,7 +173,7 @@ static int emit_where(Program *p, Ex e, const ExNode *x) {
     return y;
 }
 
-static int emit_room(Program *, Ex, const ExNode *);
+static int emit_buffer(Program *, Ex, const ExNode *);
 
 static int emit_new(Program *p, Ex e) {
     ExNode x;
@@ -192,7 +192,7 @@ static int emit_new(Program *p, Ex e) {
     case EX_FN: return emit_function(p, e, &x);
     case EX_WHERE: return emit_where(p, e, &x);
     case EX_SUM:
-    case EX_MAXIMUM: return p->rooms ? emit_room(p, e, &x) : -1;
+    case EX_MAXIMUM: return p->buffers ? emit_buffer(p, e, &x) : -1;
     default: return -1;
     }
 }
@@ -238,10 +238,10 @@ static bool reduction_view(Program *p) {
 }
 
 static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, const View in[],
-                          const View *out, bool rooms) {
-    Rooms all = {.space = space};
+                          const View *out, bool buffers) {
+    Buffers all = {.space = space};
     Program p = {.b = b, .space = *space, .in = in, .nview = 1, .view = {*out}};
-    if (rooms) p.rooms = &all;
+    if (buffers) p.buffers = &all;
     else if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
     int last = emit_expr(&p, e);
     if (last < 0 || last != p.ncode - 1) return false;
@@ -252,7 +252,7 @@ static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, const View 
     return true;
 }
 
-/* ---- sums and maxima in rooms */
+/* ---- sums and maxima in buffers */
 
 /* The axes of the space along which the terms differ, then the bound ones. */
 static int term_axes(const Program *terms, int n, int axis[]) {
@@ -264,14 +264,14 @@ static int term_axes(const Program *terms, int n, int axis[]) {
     }
     return count;
 }
-/* The terms as one view over these axes: of an input, or of a room where a step computes them. */
+/* The terms as one view over these axes: of an input, or of a buffer where a step computes them. */
 static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], View *x) {
     int64_t dim[STEP_RANK];
     for (int k = 1; k < terms->nview; k++) terms->view[k] = view_axes(&terms->view[k], n, axis);
     for (int k = 0; k < n; k++) dim[k] = terms->space.extent[axis[k]];
     if (terms->ncode == 1 && terms->code[0].op == C_VIEW)
         return *x = terms->view[1], x->dtype == dtype;
-    if (!step_room(terms->b, dtype, n, dim, x)) return false;
+    if (!step_buffer(terms->b, dtype, n, dim, x)) return false;
     terms->view[0] = *x;
     step_code(terms->b, step_add(terms->b, S_EWISE, terms->nview, terms->view), terms->ncode,
               terms->code);
@@ -279,44 +279,44 @@ static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], 
 }
 /* Steps that compute a sum or maximum of floats for all places of the space; seen: as a view of
    them. */
-static bool fill_room(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
+static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
     const int32_t dtype = p->view[0].dtype;
-    Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .rooms = p->rooms};
+    Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .buffers = p->buffers};
     int axis[STEP_RANK], last;
-    View from, room;
+    View from, buffer;
     for (int k = 0; k < x->n; k++)
         if (!space_bind(&terms.space, poly_is_symbol(p->b->w, x->dims[k]))) return false;
     terms.view[0].dtype = dtype;
     if ((last = emit_expr(&terms, x->a)) < 0 || last != terms.ncode - 1) return false;
     const int count = term_axes(&terms, space->n, axis), kept = count - x->n;
     if (!place_terms(&terms, dtype, count, axis, &from) ||
-        !step_room(p->b, dtype, kept, from.dim, &room))
+        !step_buffer(p->b, dtype, kept, from.dim, &buffer))
         return false;
-    step_param(p->b, step_add(p->b, S_REDUCE, 2, (const View[]){room, from}), 1,
+    step_param(p->b, step_add(p->b, S_REDUCE, 2, (const View[]){buffer, from}), 1,
                &(int64_t){x->kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX});
-    *seen = (View){.slot = room.slot, .dtype = dtype, .rank = space->n};
-    for (int k = 0; k < kept; k++) seen->stride[axis[k]] = room.stride[k];
+    *seen = (View){.slot = buffer.slot, .dtype = dtype, .rank = space->n};
+    for (int k = 0; k < kept; k++) seen->stride[axis[k]] = buffer.stride[k];
     return true;
 }
-/* The room of e, if possible one for all places of the output, which then is computed once. */
-static bool find_room(Program *p, Ex e, const ExNode *x, View *seen) {
-    Rooms *r = p->rooms;
-    const int steps = p->b->n, rooms = p->b->nrooms, n = r->n;
+/* The buffer of e, if possible one for all places of the output, which then is computed once. */
+static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
+    Buffers *r = p->buffers;
+    const int steps = p->b->n, buffers = p->b->nbuffers, n = r->n;
     for (int k = 0; k < r->n; k++)
         if (r->of[k] == e) return *seen = r->view[k], true;
-    if (fill_room(p, r->space, x, seen)) {
-        if (r->n == STEP_ROOMS) return false;
+    if (fill_buffer(p, r->space, x, seen)) {
+        if (r->n == STEP_BUFFERS) return false;
         r->of[r->n] = e;
         r->view[r->n++] = *seen;
         return true;
     }
-    p->b->n = steps, p->b->nrooms = rooms, r->n = n;
-    return fill_room(p, &p->space, x, seen);
+    p->b->n = steps, p->b->nbuffers = buffers, r->n = n;
+    return fill_buffer(p, &p->space, x, seen);
 }
-static int emit_room(Program *p, Ex e, const ExNode *x) {
+static int emit_buffer(Program *p, Ex e, const ExNode *x) {
     const int32_t dtype = p->view[0].dtype;
     View seen;
-    if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_room(p, e, x, &seen) ||
+    if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_buffer(p, e, x, &seen) ||
         p->nview == VIEWS)
         return -1;
     seen.rank = p->space.n;
@@ -353,24 +353,24 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
 /* An element at quotients and remainders of indices, or a program that reads such, with axes taken
    apart. */
 static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, const View in[], const View *out,
-                        bool rooms) {
+                        bool buffers) {
     LowerSpace apart = *space;
     View y = *out, seen;
     ExNode x;
     ex_get(b->w, e, &x);
     if (!space_split(&apart, e, &y)) return false;
-    if (x.kind != EX_AT) return lower_program(b, e, &apart, in, &y, rooms);
+    if (x.kind != EX_AT) return lower_program(b, e, &apart, in, &y, buffers);
     return space_view(&apart, &x, &in[x.word], &seen) && (step_copy(b, &y, &seen), true);
 }
 bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     View x;
-    const int steps = b->n, rooms = b->nrooms;
+    const int steps = b->n, buffers = b->nbuffers;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
     const LowerSpace space = space_new(b->w, b->sizes, out);
     for (int k = 0; k < 2 && out->rank + 1 <= STEP_RANK; k++) {
         if (lower_program(b, e, &space, in, out, k) || lower_apart(b, e, &space, in, out, k))
             return true;
-        b->n = steps, b->nrooms = rooms;
+        b->n = steps, b->nbuffers = buffers;
     }
     return lower_loop(b, e, nin, in, out);
 }

@@ -6,7 +6,7 @@
 #include "ops/core/expr.h"
 #include "ops/backend/view.h"
 
-enum { STEP_ROOMS = 16 };
+enum { STEP_BUFFERS = 16 };
 /* What steps are made for. runs: it has an algorithm for the step; known: the contents of a slot
    that never change, from its first element on, or NULL. */
 typedef struct StepTarget {
@@ -23,10 +23,10 @@ typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     int n, room;
     Step *v;
     const char *why; /* set by what could not be done; the steps must not be used then */
-    /* Buffers that steps need between them: slots from first_room on, each for one dense view. 0:
+    /* Buffers that steps need between them: slots from first_buffer on, each for one dense view. 0:
        there are none, and what needs them is computed in another way. */
-    int first_room, nrooms;
-    View rooms[STEP_ROOMS];
+    int first_buffer, nbuffers;
+    View buffers[STEP_BUFFERS];
 } StepBuf;
 StepBuf stepbuf_new(World *, Sizes, Arena *);
 /* A copy of the views; the Step moves when the next is added. */
@@ -35,7 +35,7 @@ void step_param(StepBuf *, Step *, int n, const int64_t param[]); /* appends */
 void step_sizes(StepBuf *, Step *, int n, const Poly p[]);        /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
 /* A buffer between steps as a dense view of these sizes; false: there are none, or no more. */
-bool step_room(StepBuf *, int32_t dtype, int rank, const int64_t dim[], View *out);
+bool step_buffer(StepBuf *, int32_t dtype, int rank, const int64_t dim[], View *out);
 int64_t step_size(StepBuf *, Poly); /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);

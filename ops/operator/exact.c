@@ -1,26 +1,27 @@
-/* exact.c -- steps for sums of products of 8-bit integers less their zeros. Floats hold such a sum
-   exactly, in any order, as long as no more than EXACT_TERMS terms of at most 255 * 255 are added:
-   so products and convolutions of floats compute them, a slice of the terms at a time, and slices
-   are added as integers. A back end that has an algorithm for such integers gets one step. */
+/* exact.c -- steps for sums of products of 8-bit integers minus their zero points. A back end that
+   has an algorithm for such integers gets one step. Elsewhere floats hold such a sum exactly, in
+   any order, as long as no more than EXACT_TERMS terms of at most 255 * 255 are added: so products
+   and convolutions of floats compute a slice of the terms at a time, and slices are added as
+   integers. */
 #include "ops/core/element.h"
 #include "ops/operator/op.h"
 #include <string.h>
 
-View place_view(const View *in, const View *like, int axis) {
+View per_axis_view(const View *in, const View *like, int axis) {
     View y = *like;
     y.slot = in->slot, y.dtype = in->dtype, y.offset = in->offset, y.format = in->format;
     for (int k = 0; k < y.rank; k++)
         y.stride[k] = k == axis && in->rank == 1 && in->dim[0] > 1 ? in->stride[0] : 0;
     return y;
 }
-/* y = x - zero, one for each place of the axis. */
+/* y = x - zero, per tensor or along the axis. */
 static void add_less(StepBuf *b, const View *y, const View *x, const View *zero, int axis) {
     static const Scalar code[] = {
         {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_SUB, .a = 0, .b = 1}};
-    step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *x, place_view(zero, x, axis)}), 3,
+    step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *x, per_axis_view(zero, x, axis)}), 3,
               code);
 }
-/* All numbers of a view of zero points are this one. NULL or left out: they are 0. */
+/* Whether all zero points are known to be `is`. NULL or left out: they are 0. */
 static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
     if (!zero || zero->rank < 0) return is == 0;
     const void *data = b->target->known(b->target->user, zero->slot);
@@ -31,8 +32,8 @@ static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
             return false;
     return true;
 }
-/* w less its zero points within 8 signed bits, as a view like it of what a step must write to *made
-   first (rank -1: none). */
+/* *y: w minus its zero points as 8-bit signed integers: w itself, or a view of *made, which a step
+   must write first (rank -1: none). False: they do not fit, or are not known. */
 static bool signed_weights(StepBuf *b, const View *w, const View *zero, View *y, View *made) {
     View once = *w;
     *y = *w, made->rank = -1;
@@ -40,11 +41,12 @@ static bool signed_weights(StepBuf *b, const View *w, const View *zero, View *y,
     if (w->dtype == DT_INT8) return zeros_are(b, zero, 0);
     for (int k = 0; k < w->rank; k++)
         if (w->stride[k] == 0) once.dim[k] = 1;
-    if (!zeros_are(b, zero, 128) || !step_room(b, DT_INT8, once.rank, once.dim, made)) return false;
+    if (!zeros_are(b, zero, 128) || !step_buffer(b, DT_INT8, once.rank, once.dim, made))
+        return false;
     *y = view_spread(made, w->rank, w->dim);
     return true;
 }
-/* For each column the sum of the factors in it, as a view like `like`. */
+/* Adds a step that sums each column of w; *sums: the sums as a view of the sizes of `like`. */
 static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums) {
     const int r = w->rank;
     View columns = *w, each;
@@ -53,10 +55,10 @@ static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums)
     columns.rank = 2;
     for (int k = 0; k < 2; k++)
         columns.dim[k] = w->dim[r - 1 - k], columns.stride[k] = w->stride[r - 1 - k];
-    if (!step_room(b, DT_INT32, 1, columns.dim, &each)) return false;
+    if (!step_buffer(b, DT_INT32, 1, columns.dim, &each)) return false;
     const View v[] = {each, columns};
     step_param(b, step_add(b, S_REDUCE, 2, v), 1, (const int64_t[]){REDUCE_SUM});
-    *sums = place_view(&each, like, like->rank - 1);
+    *sums = per_axis_view(&each, like, like->rank - 1);
     return true;
 }
 bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const int64_t param[],
@@ -64,7 +66,7 @@ bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const in
     enum { PARAMS = 2 + 4 * STEP_SPATIAL };
     View views[5] = {v[0], v[1], v[2]};
     int64_t params[PARAMS] = {0};
-    const int steps = b->n, rooms = b->nrooms;
+    const int steps = b->n, buffers = b->nbuffers;
     View made;
     if (!b->target || nparam >= PARAMS || v[0].dtype != DT_INT32) return false;
     if (nparam) memcpy(params, param, (size_t)nparam * sizeof *params);
@@ -75,19 +77,19 @@ bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const in
     const bool dynamic = shifted && !zero;
     if ((dynamic && (padded || kind != S_GEMM)) ||
         !signed_weights(b, &v[2], w_zero, &views[2], &made))
-        return b->nrooms = rooms, false;
+        return b->nbuffers = buffers, false;
     const Step wanted = {
         .kind = kind, .nview = 3, .nparam = nparam + 1, .view = views, .param = params};
-    if (!b->target->runs(b->target->user, &wanted)) return b->nrooms = rooms, false;
+    if (!b->target->runs(b->target->user, &wanted)) return b->nbuffers = buffers, false;
     if (made.rank >= 0) {
         View w = v[2];
         memcpy(w.dim, made.dim, sizeof w.dim);
         add_less(b, &made, &w, w_zero, w_axis);
     }
     if (dynamic) {
-        views[3] = place_view(x_zero, &v[0], -1);
+        views[3] = per_axis_view(x_zero, &v[0], -1);
         if (!column_sums(b, &views[2], &v[0], &views[4]))
-            return b->n = steps, b->nrooms = rooms, false;
+            return b->n = steps, b->nbuffers = buffers, false;
     }
     Step *s = step_add(b, kind, dynamic ? 5 : 3, views);
     step_param(b, s, nparam + 1, params);
@@ -101,7 +103,7 @@ bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const in
     return true;
 }
 bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *out) {
-    if (!step_room(b, DT_FLOAT, x->rank, x->dim, out)) return false;
+    if (!step_buffer(b, DT_FLOAT, x->rank, x->dim, out)) return false;
     if (!zero || zero->rank < 0) return step_copy(b, out, x), true;
     add_less(b, out, x, zero, axis);
     return true;
@@ -115,7 +117,7 @@ static void exact_add(StepBuf *b, const View *y, const View *part) {
                   {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
 }
 bool exact_collect(StepBuf *b, const View *sums, const View *y, View *whole) {
-    if (!whole->slot && !step_room(b, DT_INT32, y->rank, y->dim, whole)) return false;
+    if (!whole->slot && !step_buffer(b, DT_INT32, y->rank, y->dim, whole)) return false;
     step_copy(b, whole, sums);
     exact_add(b, y, whole);
     return true;

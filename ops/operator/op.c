@@ -304,19 +304,19 @@ Ex take(Call *c, Poly k, Ex index, Ex a) {
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_SUM, k, cond, a); }
 Ex maximum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
 
-Ex at_place(Call *c, int input, Poly k) {
+Ex at_per_axis(Call *c, int input, Poly k) {
     if (!has(c, input)) return 0;
     Dims d = c->in[input]->dim;
     return at(c, input, dims_single(c, d) ? (Dims){.n = d.n} : (Dims){1, {k}});
 }
-const char *place_fits(Call *c, int input, Poly n) {
+const char *per_axis_fits(Call *c, int input, Poly n) {
     if (!has(c, input) || dims_single(c, c->in[input]->dim)) return NULL;
     if (c->in[input]->dim.n != 1) return "scale and zero point must have at most one axis";
     need_eq(c, c->in[input]->dim.v[0], n);
     return NULL;
 }
-Ex less_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
-Ex whole_near(Call *c, Ex x, Ex zero) {
+Ex minus_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
+Ex round_saturate(Call *c, Ex x, Ex zero) {
     int bits = dtype_bits(c->out[0].dtype);
     bool sign = dtype_class(c->out[0].dtype) == 'I';
     int64_t least_one = sign ? -((int64_t)1 << (bits - 1)) : 0, all = (int64_t)1 << bits;

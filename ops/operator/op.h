@@ -66,7 +66,7 @@ Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation)
 Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
                     Poly dilation, bool ceil);
 
-/* ---- What data are taken (Op.domain). */
+/* ---- The valid range of an input's elements, for Op.domain. */
 /* 0 to n - 1, the places of an axis; true. */
 bool all_places(Call *, Poly n, Poly *low, Poly *high);
 bool up_to(Call *, Poly n, Poly *low, Poly *high);       /* 1 to n; true */
@@ -82,7 +82,7 @@ bool is_natural(Call *, Poly); /* true: shown to be >= 0 for all sizes */
 
 /* ---- Definitions: one output element as an expression over the output's indices. */
 /* Indices and conditions. */
-Dims bound(Call *, Dims n); /* fresh variables k with 0 <= k < n, for sum and maximum */
+Dims bound(Call *, Dims n); /* fresh bound variables k with 0 <= k < n, for sum and maximum */
 /* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
 Dims digits(Call *, Poly e, Dims radix);
 Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */
@@ -113,19 +113,20 @@ Ex take(Call *, Poly k, Ex index, Ex);
 Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 over none */
 Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
 
-/* ---- Quantized numbers. */
-/* Element k of an input that holds one number, or one for each place of an axis; 0: the input is
-   left out. */
-Ex at_place(Call *, int input, Poly k);
-/* NULL if an input is such a one for an axis of n places, or is left out; else why not. */
-const char *place_fits(Call *, int input, Poly n);
-Ex less_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero */
+/* ---- Quantized numbers. A scale or zero point is one number (per tensor), or a list with a number
+   for each place of an axis (per axis). */
+/* The scale or zero point for place k of the axis; 0: the input is left out. */
+Ex at_per_axis(Call *, int input, Poly k);
+/* NULL if the input fits an axis of n places, or is left out; else why not. */
+const char *per_axis_fits(Call *, int input, Poly n);
+Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */
 /* round(x) + zero, limited to the integers that out[0] can hold. */
-Ex whole_near(Call *, Ex x, Ex zero);
-/* What at_place reads, as a view of the sizes of `like` along an axis of it. */
-View place_view(const View *in, const View *like, int axis);
+Ex round_saturate(Call *, Ex x, Ex zero);
+/* What at_per_axis reads, as a view of the sizes of `like` that varies along this axis at most; -1:
+   one number for all. */
+View per_axis_view(const View *in, const View *like, int axis);
 
-/* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_room). */
+/* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_buffer). */
 /* y, 32-bit integers, as one convolution or product of 8-bit integers, where the target has an
    algorithm for it: views y, x and w of the step and the parameters that it has without zero points
    (NULL or left out: none; those of w one for each place of w_axis). padded: some windows reach
@@ -133,13 +134,13 @@ View place_view(const View *in, const View *like, int axis);
 bool exact_int8(StepBuf *, StepKind, const View v[3], int nparam, const int64_t param[],
                 bool padded, const View *x_zero, const View *w_zero, int w_axis);
 enum { EXACT_TERMS = 258 }; /* that floats add exactly */
-/* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a buffer
-   (step_room). */
+/* x minus its zero point (NULL or left out: none), per tensor or along the axis, as floats in a
+   buffer (step_buffer). */
 bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
-/* The step's sums are whole numbers: no algorithm may be chosen that does not compute them exactly.
- */
+/* Marks a step whose sums are whole numbers: only algorithms that compute them exactly may run
+   it. */
 void exact_round(StepBuf *, Step *);
-/* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the buffer between. */
+/* Adds float sums to y, 32-bit integers. *whole: {0} at the first call, which takes a buffer. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
 /* y = round((sums + bias) * (scale[0] * scale[1] / scale[2])) + zero, saturating; bias: NULL for
    none. In floats, which hold the sums to 24 bits. */

@@ -44,10 +44,10 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
 bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     Call c = sig_call(b->w, sig, NULL);
-    int before = b->n, rooms = b->nrooms,
+    int before = b->n, buffers = b->nbuffers,
         own = info->op->steps ? info->op->steps(&c, in, out, b) : 0;
     if (own) return own > 0 && !b->why;
-    b->n = before, b->nrooms = rooms;
+    b->n = before, b->nbuffers = buffers;
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))

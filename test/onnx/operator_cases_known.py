@@ -279,7 +279,7 @@ def scale_of(case, n, many=True):
 
 
 def wide(x, zero, axis):
-    """x less its zero, which is one number or one for each place of an axis."""
+    """x minus its zero point, per tensor or per axis."""
     shape = [1] * x.ndim
     shape[axis] = -1
     return x.astype("i8") - (0 if zero is None else zero.reshape(shape).astype("i8"))

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { VIEWS = 12, ATTRS = 16, CASES = 150, GAP = 64, SLOTS = VIEWS + STEP_ROOMS, STEPS = 64 };
+enum { VIEWS = 12, ATTRS = 16, CASES = 150, GAP = 64, SLOTS = VIEWS + STEP_BUFFERS, STEPS = 64 };
 typedef struct Drawn {
     World *w;
     Random random;
@@ -200,12 +200,12 @@ static void by_definition(Drawn *t, char *const data[]) {
 static void by_steps(Drawn *t, Device *d, char *data[]) {
     Made made[STEPS];
     StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
-    b.first_room = t->nin + t->nout;
+    b.first_buffer = t->nin + t->nout;
     if (!sig_lower(&b, t->sig, t->view, t->view + t->nin)) fail_msg("%s: %s", t->op->name, b.why);
     assert_true(b.n <= STEPS);
-    for (int k = 0; k < b.nrooms; k++)
-        data[b.first_room + k] = arena_alloc(
-            t->w->arena, element_bytes((DType)b.rooms[k].dtype, view_count(&b.rooms[k])) + GAP);
+    for (int k = 0; k < b.nbuffers; k++)
+        data[b.first_buffer + k] = arena_alloc(
+            t->w->arena, element_bytes((DType)b.buffers[k].dtype, view_count(&b.buffers[k])) + GAP);
     for (int k = 0; k < b.n; k++) made[k] = make(t, d, &b.v[k], data);
     for (int k = 0; k < 2 * b.n; k++)
         assert_int_equal(cpu->run(made[k % b.n].kernel, (void *const *)data, made[k % b.n].work),

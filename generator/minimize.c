@@ -49,11 +49,12 @@ static void tell(const Minimize *m, int done, int total) {
     if (m->told && done % 16 == 0) m->told(m->user, done, total);
 }
 
-static Follow *open_follow(const Minimize *m, World *w, const RuleSet *set, int *first) {
-    Follow *f = follow_new(w, m->arena);
+static Derivable *open_equations(const Minimize *m, World *w, const RuleSet *set, int *first) {
+    Derivable *f = derivable_new(w, m->arena);
     *first = m->beside ? m->beside->n : 0;
-    for (int k = 0; k < *first; k++) follow_use(f, follow_add(f, &m->beside->v[k]), true, false);
-    for (int k = 0; k < set->n; k++) follow_use(f, follow_add(f, &set->v[k]), false, false);
+    for (int k = 0; k < *first; k++)
+        derivable_use(f, derivable_add(f, &m->beside->v[k]), true, false);
+    for (int k = 0; k < set->n; k++) derivable_use(f, derivable_add(f, &set->v[k]), false, false);
     return f;
 }
 
@@ -61,24 +62,24 @@ bool minimize_basis(const Minimize *m, const RuleSet *set, bool kept[], Error *e
     World *w = graph_world_new(arena_escape(m->arena), 0);
     Ranked *order = ranked(w, m->arena, set, e);
     int first;
-    Follow *f = open_follow(m, w, set, &first);
+    Derivable *f = open_equations(m, w, set, &first);
     bool good = order != NULL;
-    FollowAnswer x;
+    DerivableAnswer x;
     for (int k = 0; k < set->n && good; k++) {
         int rule = order[k].rule;
         tell(m, k, 2 * set->n);
-        good = follow_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
+        good = derivable_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
         kept[rule] = !x.follows;
-        if (kept[rule]) follow_use(f, first + rule, true, true);
+        if (kept[rule]) derivable_use(f, first + rule, true, true);
     }
     for (int k = set->n - 1; k >= 0 && good; k--) {
         int rule = order[k].rule;
         tell(m, 2 * set->n - k, 2 * set->n);
         if (!kept[rule]) continue;
-        follow_use(f, first + rule, false, false);
-        good = follow_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
+        derivable_use(f, first + rule, false, false);
+        good = derivable_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
         kept[rule] = !x.follows;
-        follow_use(f, first + rule, kept[rule], kept[rule]);
+        derivable_use(f, first + rule, kept[rule], kept[rule]);
     }
     world_free(w);
     return good;
@@ -130,20 +131,20 @@ bool minimize_search(const Minimize *m, const RuleSet *set, Cheaper wanted[], Er
     Ranked *order = ranked(w, m->arena, set, e);
     int first;
     bool good = order != NULL;
-    FollowAnswer x;
+    DerivableAnswer x;
     for (int k = 0; k < set->n && good; k++) {
         Arena *a = arena_new(arena_escape(m->arena), 0);
         wanted[k] = direction(w, a, &set->v[k]);
         arena_free(a);
     }
-    Follow *f = open_follow(m, w, set, &first);
+    Derivable *f = open_equations(m, w, set, &first);
     for (int k = 0; k < set->n && good; k++) {
         int rule = order[k].rule;
         tell(m, k, set->n);
         if (!wanted[rule]) continue;
-        good = follow_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
+        good = derivable_ask(f, m->arena, &set->v[rule], m->limits, &x, e);
         if (x.follows) wanted[rule] = PRICE_SAME;
-        else follow_use(f, first + rule, wanted[rule] & PRICE_RIGHT, wanted[rule] & PRICE_LEFT);
+        else derivable_use(f, first + rule, wanted[rule] & PRICE_RIGHT, wanted[rule] & PRICE_LEFT);
     }
     world_free(w);
     return good;

@@ -7,7 +7,7 @@
 const EGraphLimits minimize_limits = {.rounds = 4, .nodes = 250, .matches = 60};
 static const EGraphLimits derive_limits = {.rounds = 6, .nodes = 1000, .matches = 300};
 
-static void print_steps(Text *out, const RuleSet *known, const FollowAnswer *f) {
+static void print_steps(Text *out, const RuleSet *known, const DerivableAnswer *f) {
     if (!f->n) text_add(out, ": arguments exchanged");
     for (int k = 0; k < f->n; k++)
         text_add(out, "%s%s%s", k ? ", " : ": ", known->v[f->v[k].rule].name,
@@ -17,18 +17,18 @@ static void print_steps(Text *out, const RuleSet *known, const FollowAnswer *f) 
 bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *out, int *missing,
                    Error *e) {
     World *w = graph_world_new(arena_escape(a), 0);
-    Follow *f = follow_new(w, a);
+    Derivable *f = derivable_new(w, a);
     bool good = true;
-    for (int k = 0; k < known->n; k++) follow_add(f, &known->v[k]);
+    for (int k = 0; k < known->n; k++) derivable_add(f, &known->v[k]);
     *missing = 0;
     for (int k = 0; good && k < given->n; k++) {
-        FollowAnswer x = {0};
+        DerivableAnswer x = {0};
         const Rule *same = rules_find(known, given->v[k].id);
         if (same && !same->condition[0]) {
             text_add(out, "%-11s %s: %s\n", "derived", given->v[k].name, same->name);
             continue;
         }
-        good = follow_ask(f, a, &given->v[k], derive_limits, &x, e);
+        good = derivable_ask(f, a, &given->v[k], derive_limits, &x, e);
         *missing += !x.follows;
         text_add(out, "%-11s %s", x.follows ? "derived" : "not derived", given->v[k].name);
         if (x.yes && !x.follows)

@@ -2,7 +2,7 @@
    outputs, inputs left to right, so that it does not depend on what else the World holds or in
    which order it was made; results are numbered %1 %2 .. in that order, after the greatest number
    that an input has as its name. */
-#include "graphs/text_lines.h"
+#include "graphs/text_constant.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables
    replaced by what they are bound to, and shape() has its say. */
-#include "graphs/text_lines.h"
+#include "graphs/text_constant.h"
 #include <string.h>
 
 enum { BOUND_MAX = 128 };

@@ -2,7 +2,7 @@
    seeded content remembers its seed, so that it is printed as it was written; otherwise equal
    elements print as splat, up to LIST_MAX elements as a list, the rest as hex in the order of
    memory (little endian). */
-#include "graphs/text_lines.h"
+#include "graphs/text_constant.h"
 #include "ops/core/element.h"
 #include "ops/base/random.h"
 #include <ctype.h>

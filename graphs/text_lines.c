@@ -2,7 +2,7 @@
    nothing else tells its inputs from the results of the next one. A block ends with its line `out`.
    What is parsed names values and operators only; text_build.c makes nodes of it, once the inputs
    have types. */
-#include "graphs/text_lines.h"
+#include "graphs/text_constant.h"
 #include <ctype.h>
 #include <string.h>
 

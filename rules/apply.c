@@ -1,5 +1,5 @@
-/* apply.c -- the right side of a rule at a match: its nodes are made over the
-   graph's values, with the bound sizes in their attributes. What the proof assumed must hold here:
+/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values, with
+   the bound sizes in their attributes. What the proof assumed must hold here:
    the left side's needs (what shape() requires of sizes), stated over the rule's symbols, and every
    condition must be entailed by what is known about the model's sizes. The graph's own nodes may
    need less, since a shape function may be more lenient where a size is a number (a 1 is broadcast,
@@ -8,26 +8,26 @@
 #include "rules/apply.h"
 #include <string.h>
 
-typedef struct MatchApplied { /* an application in progress */
+typedef struct RuleUse { /* a right side while it is made */
     World *w;
     Arena *arena;
     Facts *facts;
     const Match *match;
     Error *error;
     Value least, *to; /* by value of the right side - least: the value of the graph made for it */
-} MatchApplied;
+} RuleUse;
 
-static bool match_refused(MatchApplied *a, const char *what, const char *detail) {
+static bool match_refused(RuleUse *a, const char *what, const char *detail) {
     return error_set(a->error, E_CHECK, a->match->instance->rule->name, "%s %s", what, detail);
 }
 
-static Poly poly_at(const MatchApplied *a, Poly p) {
+static Poly poly_at(const RuleUse *a, Poly p) {
     const Instance *i = a->match->instance;
     return poly_subst(a->w, p, i->nsymbol, i->symbol, a->match->symbol);
 }
 
 /* Replaces real variables; what becomes a number is computed in double. */
-static Ex real_at(const MatchApplied *a, Ex x) {
+static Ex real_at(const RuleUse *a, Ex x) {
     const Instance *i = a->match->instance;
     ExNode n;
     if (!x) return x;
@@ -52,7 +52,7 @@ static Ex real_at(const MatchApplied *a, Ex x) {
     return ex_make(a->w, &n);
 }
 
-static void attrs_at(const MatchApplied *a, const Node *node, Attr *attr) {
+static void attrs_at(const RuleUse *a, const Node *node, Attr *attr) {
     sig_attr(a->w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         attr[k].real = real_at(a, attr[k].real);
@@ -62,7 +62,7 @@ static void attrs_at(const MatchApplied *a, const Node *node, Attr *attr) {
     }
 }
 
-static bool entailed(MatchApplied *a, Lit lit, const char *what) {
+static bool entailed(RuleUse *a, Lit lit, const char *what) {
     if (facts_entail(a->facts, lit)) return true;
     Text t = text_new(a->arena);
     poly_print(a->w, lit.p, &t);
@@ -71,14 +71,14 @@ static bool entailed(MatchApplied *a, Lit lit, const char *what) {
 }
 
 /* Literals over the rule's symbols, which are replaced by what they are bound to. */
-static bool all_entailed(MatchApplied *a, int n, const Lit *lit, const char *what) {
+static bool all_entailed(RuleUse *a, int n, const Lit *lit, const char *what) {
     for (int k = 0; k < n; k++)
         if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
     return true;
 }
 
 /* One node of the right side, over the values made for its inputs. */
-static bool make_node(MatchApplied *a, NodeId id) {
+static bool make_node(RuleUse *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
     Attr attr[ATTRS_MAX];
@@ -95,7 +95,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
     return true;
 }
 
-static bool type_entailed(MatchApplied *a, Value old, Value new) {
+static bool type_entailed(RuleUse *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
     if (s->dtype != t->dtype || s->dim.n != t->dim.n)
         return match_refused(a, "the result has a different", "type");
@@ -108,14 +108,14 @@ static bool type_entailed(MatchApplied *a, Value old, Value new) {
 }
 
 /* Extends [a->least, end) to include n values from v on. */
-static void widen_range(MatchApplied *a, Value *end, Value v, Value n) {
+static void widen_range(RuleUse *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;
 }
 
 bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
     const Instance *i = match->instance;
-    MatchApplied a = {w, arena, facts, match, e, UINT32_MAX, NULL};
+    RuleUse a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
     if (!all_entailed(&a, i->nneed_from, i->need_from,

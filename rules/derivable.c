@@ -9,7 +9,7 @@ typedef struct Equation { /* a rule in use */
     const Rule *rule;
     int first, count; /* in `use` */
 } Equation;
-struct Follow {
+struct Derivable {
     World *w;
     Arena *arena;
     int n, room, nuse, use_room;
@@ -18,14 +18,14 @@ struct Follow {
     bool *on;
 };
 
-Follow *follow_new(World *w, Arena *a) {
-    Follow *f = ARENA_NEW(a, Follow, 1);
+Derivable *derivable_new(World *w, Arena *a) {
+    Derivable *f = ARENA_NEW(a, Derivable, 1);
     f->w = w;
     f->arena = a;
     return f;
 }
 
-static void add_use(Follow *f, const Instance *i) {
+static void add_use(Derivable *f, const Instance *i) {
     int room = f->use_room;
     ARENA_GROW(f->arena, f->use, room, f->nuse + 2);
     ARENA_GROW(f->arena, f->on, f->use_room, f->nuse + 2);
@@ -34,7 +34,7 @@ static void add_use(Follow *f, const Instance *i) {
     f->nuse += 2;
 }
 
-int follow_add(Follow *f, const Rule *rule) {
+int derivable_add(Derivable *f, const Rule *rule) {
     int length[RULE_BLOCKS];
     ARENA_GROW(f->arena, f->v, f->room, f->n + 1);
     f->v[f->n] = (Equation){rule, f->nuse, 0};
@@ -48,7 +48,7 @@ int follow_add(Follow *f, const Rule *rule) {
     return f->n++;
 }
 
-void follow_use(Follow *f, int rule, bool forward, bool backward) {
+void derivable_use(Derivable *f, int rule, bool forward, bool backward) {
     for (int k = 0; k < f->v[rule].count; k++)
         f->on[f->v[rule].first + k] = k % 2 ? backward : forward;
 }
@@ -56,7 +56,7 @@ void follow_use(Follow *f, int rule, bool forward, bool backward) {
 /* ---- asking */
 
 typedef struct Ask {
-    Follow *f;
+    Derivable *f;
     Arena *arena; /* for one length */
     Graph from, to;
     EGraph *g;
@@ -96,20 +96,20 @@ static bool goals_met(void *user, EGraph *g) {
     return true;
 }
 
-static int equation_of(const Follow *f, const EquationUse *use) {
+static int equation_of(const Derivable *f, const EquationUse *use) {
     int at = (int)(use - f->use), k = 0;
     while (at >= f->v[k].first + f->v[k].count) k++;
     return k;
 }
 
-static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
+static void keep_steps(const Ask *x, Arena *a, DerivableAnswer *answer) {
     for (int k = 0; k < x->from.nout; k++) {
         EGraphSteps s = egraph_explain(x->g, x->arena, x->from.out[k], x->to.out[k]);
         answer->v = arena_widen(a, answer->v, (size_t)answer->n * sizeof *answer->v,
                                 (size_t)(answer->n + s.n) * sizeof *answer->v);
         for (int j = 0; j < s.n; j++) {
-            FollowStep step = {equation_of(x->f, s.v[j].use),
-                               s.v[j].backward != s.v[j].use->reversed};
+            DerivableStep step = {equation_of(x->f, s.v[j].use),
+                                  s.v[j].backward != s.v[j].use->reversed};
             int same = 0;
             while (same < answer->n && answer->v[same].rule != step.rule) same++;
             answer->v[same] = step;
@@ -119,7 +119,7 @@ static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
 }
 
 static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimits limits, Arena *a,
-                       FollowAnswer *answer, Error *e) {
+                       DerivableAnswer *answer, Error *e) {
     Facts *facts;
     if (!prepare_question(x, rule, length, &facts, e)) return false;
     x->g = egraph_new(x->f->w, x->arena, facts);
@@ -133,11 +133,11 @@ static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimit
     return true;
 }
 
-bool follow_ask(Follow *f, Arena *a, const Rule *rule, EGraphLimits limits, FollowAnswer *answer,
-                Error *e) {
+bool derivable_ask(Derivable *f, Arena *a, const Rule *rule, EGraphLimits limits,
+                   DerivableAnswer *answer, Error *e) {
     int length[RULE_BLOCKS];
     bool good = true;
-    *answer = (FollowAnswer){0};
+    *answer = (DerivableAnswer){0};
     rule_lengths_first(rule, length);
     do {
         WorldMark mark = world_mark(f->w);

@@ -2,27 +2,28 @@
    saturated with other rules as equations, and follow when they meet. What the rule itself needs of
    sizes, and its conditions, is known meanwhile; an equation is used only where its own conditions
    are shown by that. "No" means: not found within the limits. */
-#ifndef ISOMER_FOLLOW_H
-#define ISOMER_FOLLOW_H
+#ifndef ISOMER_DERIVABLE_H
+#define ISOMER_DERIVABLE_H
 #include "rules/egraph.h"
 
-typedef struct Follow Follow;
-Follow *follow_new(World *, Arena *); /* equations live in both; questions leave nothing there */
+typedef struct Derivable Derivable;
+Derivable *derivable_new(World *,
+                         Arena *); /* equations live in both; questions leave nothing there */
 /* Adds a rule as equations at all its lengths; returns its number. A length at which it does not
    type gives none. */
-int follow_add(Follow *, const Rule *);
-void follow_use(Follow *, int rule, bool forward, bool backward); /* at first both */
+int derivable_add(Derivable *, const Rule *);
+void derivable_use(Derivable *, int rule, bool forward, bool backward); /* at first both */
 
-typedef struct FollowStep {
+typedef struct DerivableStep {
     int rule;
     bool backward; /* used from right to left */
-} FollowStep;
-typedef struct FollowAnswer {
+} DerivableStep;
+typedef struct DerivableAnswer {
     bool follows;     /* at every length of the rule */
     int nlength, yes; /* lengths at which it was asked, and followed */
     int n;            /* rules used, each once, at the first length */
-    FollowStep *v;    /* in the caller's arena */
-} FollowAnswer;
+    DerivableStep *v; /* in the caller's arena */
+} DerivableAnswer;
 /* E_INVALID: the rule does not type at a length. */
-bool follow_ask(Follow *, Arena *, const Rule *, EGraphLimits, FollowAnswer *, Error *);
+bool derivable_ask(Derivable *, Arena *, const Rule *, EGraphLimits, DerivableAnswer *, Error *);
 #endif

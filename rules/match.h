@@ -1,10 +1,9 @@
 /* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart,
-   facts from graph_facts). A root is an output of the
-   left side. The first root is matched downward from the nodes of its operator; further roots are
-   searched for among the users of values bound so far, else among all nodes of their operator, and
-   must agree with the bindings so far. A match binds every input, size and real variable of the
-   rule; whether the conditions hold is checked when it is applied, against the facts about the
-   model's sizes. */
+   facts from graph_facts). A root is an output of the left side. The first root is matched from
+   each node of its operator toward the inputs; further roots are searched for among the users of
+   values bound so far, else among all nodes of their operator, and must agree with the bindings so
+   far. A match binds every input, size and real variable of the rule; whether the conditions hold
+   is checked when it is applied (apply.h), against the facts about the model's sizes. */
 #ifndef ISOMER_MATCH_H
 #define ISOMER_MATCH_H
 #include "graphs/rewrite.h"

@@ -1,6 +1,6 @@
-/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line;
-   what stands in them is read when block lengths are known (instance.c). Parts keep their own text,
-   so that a rule prints as its author wrote it. */
+/* rule.c -- reads files of rules (rule_text.c prints them). A rule is taken apart into its parts
+   line by line; the lines of a part are parsed when block lengths are known (instance.c). Parts
+   keep their own text, so that a rule prints as its author wrote it. */
 #include "rules/rule.h"
 #include <string.h>
 
@@ -124,10 +124,7 @@ static bool verdict_parse(RuleReader *r, Rule *rule) {
         if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
     if (rule->verdict != VERDICT_PROVED) return true;
     if (!classes_parse(verdict_field(r, "class=", ' '), &rule->classes))
-        return rule_fail(
-            r, "expected class= exact, or a list of reassociates, rounds, divides, drops, "
-               "defines joined by "
-               "+");
+        return rule_fail(r, "expected class= with one or more of " CLASS_WORDS ", joined by +");
     rule->condition = verdict_field(r, "where=[", ']');
     rule->all = verdict_field(r, "all=[", ']');
     const char *defs = verdict_field(r, "defs=", ' '), *digest = verdict_field(r, "digest=", ' ');

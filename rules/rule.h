@@ -2,9 +2,9 @@
    over shared variables (an Instance). rules/README.md specifies the notation. A rule has a
    direction, from its left side to its right side. Its identifier is the hash of its canonical
    form. The verdict (what was proved, under which conditions, with which digest of the operators'
-   definitions) follows the rule in the file and is not part of the identifier. rule.c
-   reads rules, rule_text.c prints them, canonical.c computes identifiers, seals and checks
-   verdicts, instance.c makes instances. */
+   definitions) follows the rule in the file and is not part of the identifier. rule.c reads rules,
+   rule_text.c prints them, canonical.c computes identifiers, seals and checks verdicts, instance.c
+   makes instances. */
 #ifndef ISOMER_RULE_H
 #define ISOMER_RULE_H
 #include "graphs/graph_text.h"

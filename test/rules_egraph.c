@@ -249,7 +249,7 @@ static RuleSet parse(Arena *a, const char *text) {
     return set;
 }
 
-static void check_steps(Arena *a, const FollowAnswer *x, const RuleSet *known, const char *by) {
+static void check_steps(Arena *a, const DerivableAnswer *x, const RuleSet *known, const char *by) {
     Text t = text_new(a);
     for (int k = 0; k < x->n; k++)
         text_add(&t, "%s%s%s", k ? " " : "", x->v[k].backward ? "-" : "",
@@ -261,18 +261,18 @@ static void test_following(void **state) {
     (void)state;
     Fixture f = open_fixture();
     RuleSet known = parse(f.arena, known_rules);
-    Follow *follow = follow_new(f.w, f.arena);
+    Derivable *follow = derivable_new(f.w, f.arena);
     EGraphLimits limits = {.rounds = 6, .nodes = 300, .matches = 100};
-    for (int k = 0; k < known.n; k++) assert_int_equal(follow_add(follow, &known.v[k]), k);
+    for (int k = 0; k < known.n; k++) assert_int_equal(derivable_add(follow, &known.v[k]), k);
     for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
         RuleSet set = parse(f.arena, asked[k].text);
-        FollowAnswer x, again;
+        DerivableAnswer x, again;
         Error e = {0};
-        assert_true(follow_ask(follow, f.arena, &set.v[0], limits, &x, &e));
+        assert_true(derivable_ask(follow, f.arena, &set.v[0], limits, &x, &e));
         if (x.follows != asked[k].follows) fail_msg("%s", asked[k].text);
         check_steps(f.arena, &x, &known, asked[k].by);
         /* It left nothing behind. */
-        assert_true(follow_ask(follow, f.arena, &set.v[0], limits, &again, &e));
+        assert_true(derivable_ask(follow, f.arena, &set.v[0], limits, &again, &e));
         assert_int_equal(again.follows, x.follows);
         check_steps(f.arena, &again, &known, asked[k].by);
     }
@@ -284,16 +284,16 @@ static void test_switching_off(void **state) {
     (void)state;
     Fixture f = open_fixture();
     RuleSet known = parse(f.arena, known_rules);
-    Follow *follow = follow_new(f.w, f.arena);
+    Derivable *follow = derivable_new(f.w, f.arena);
     EGraphLimits limits = {.rounds = 4, .nodes = 200, .matches = 100};
-    for (int k = 0; k < known.n; k++) follow_add(follow, &known.v[k]);
+    for (int k = 0; k < known.n; k++) derivable_add(follow, &known.v[k]);
     for (int k = 0; k < known.n; k++) {
-        FollowAnswer with, without;
+        DerivableAnswer with, without;
         Error e = {0};
-        assert_true(follow_ask(follow, f.arena, &known.v[k], limits, &with, &e));
-        follow_use(follow, k, false, false);
-        assert_true(follow_ask(follow, f.arena, &known.v[k], limits, &without, &e));
-        follow_use(follow, k, true, true);
+        assert_true(derivable_ask(follow, f.arena, &known.v[k], limits, &with, &e));
+        derivable_use(follow, k, false, false);
+        assert_true(derivable_ask(follow, f.arena, &known.v[k], limits, &without, &e));
+        derivable_use(follow, k, true, true);
         assert_true(with.follows);
         assert_false(without.follows);
         assert_true(with.nlength >= 1);
@@ -308,15 +308,16 @@ static void test_limits(void **state) {
     RuleSet known = parse(f.arena, "rule grows\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out "
                                    "%1\nto\n  %1 = neg %x\n  %2 = exp %1\n"
                                    "  %3 = relu %2\n  out %3\n");
-    Follow *follow = follow_new(f.w, f.arena);
-    follow_add(follow, &known.v[0]);
+    Derivable *follow = derivable_new(f.w, f.arena);
+    derivable_add(follow, &known.v[0]);
     RuleSet asks = parse(f.arena, "rule never\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out "
                                   "%1\nto\n  %1 = tanh %x\n  out %1\n");
-    FollowAnswer x;
+    DerivableAnswer x;
     Error e = {0};
     NodeId before = node_count(f.w);
-    assert_true(follow_ask(follow, f.arena, &asks.v[0],
-                           (EGraphLimits){.rounds = 1 << 30, .nodes = 50, .matches = 10}, &x, &e));
+    assert_true(derivable_ask(follow, f.arena, &asks.v[0],
+                              (EGraphLimits){.rounds = 1 << 30, .nodes = 50, .matches = 10}, &x,
+                              &e));
     assert_false(x.follows);
     assert_int_equal(node_count(f.w), before);
     close_fixture(&f);

@@ -16,18 +16,20 @@
 #include <string.h>
 #include <time.h>
 
+/* Limits of effort. Reaching one never makes a false rule proved: a true rule gets a weaker
+   verdict, or a longer proof. */
 enum {
-    SHAPES_DEFAULT = 60,
-    EARLY_SHAPES = 16,
-    EARLY_ELEMENTS = 200,
-    CONDITIONS_MAX = 16,
-    GUESSES = 24,
-    FAILURES_MAX = 3,
-    EXAMPLES_MAX = 40,
-    GUESS_SHAPES = 100,
-    GUESS_BUDGET = 100000,
-    PROVED_MAX = 16,
-    COMBINATIONS_MAX = 200
+    SHAPES_DEFAULT = 60,   /* sets of sizes tried for a counterexample */
+    EARLY_SHAPES = 16,     /* the same before anything is proved, */
+    EARLY_ELEMENTS = 200,  /* with tensors of at most so many elements */
+    CONDITIONS_MAX = 16,   /* added to a rule; one that needs more is not proved */
+    GUESSES = 24,          /* conditions guessed at a time, the most promising first */
+    FAILURES_MAX = 3,      /* guesses neither proved nor refuted before no more are tried */
+    EXAMPLES_MAX = 40,     /* models that guesses may add to those drawn at first */
+    GUESS_SHAPES = 100,    /* sets of sizes at which a guess is tested before it is proved */
+    GUESS_BUDGET = 100000, /* Z3 resource units for each proof under a guess */
+    PROVED_MAX = 16,       /* combinations of lengths that others are compared with (spectators) */
+    COMBINATIONS_MAX = 200 /* lengths compared for `all`; a group that has more is left out */
 };
 static const uint64_t seed = 20261121;
 static const char inferred[] = "inferred";

@@ -1,6 +1,5 @@
 /* choose.h -- which kernel runs each step of a plan, and what that costs: a back end may have
-   several algorithms, and the one measured fastest is taken, in costing and in
-   execution alike. */
+   several algorithms, and the one measured fastest is taken, in costing and in execution alike. */
 #ifndef ISOMER_CHOOSE_H
 #define ISOMER_CHOOSE_H
 #include "graphs/plan/costdb.h"
@@ -14,8 +13,8 @@ typedef struct ChooseOptions {
     uint64_t seed;
 } ChooseOptions;
 typedef struct Chooser Chooser;
-/* The device's identity stands beside every time kept in the file (NULL: none). NULL: the device
-   says no identity. It lives in the arena; chooser_free gives back what does not. */
+/* CostDb NULL: no times are stored; else each is stored under the device's identity. NULL: the
+   device has none. It lives in the arena; chooser_free frees what does not. */
 Chooser *chooser_new(Arena *, CostDb *, const Backend *, Device *, const ChooseOptions *, Error *);
 void chooser_free(Chooser *); /* NULL is allowed */
 /* Sets the step's choice and gives its seconds; known[j]: the contents of view j never change.
@@ -23,7 +22,7 @@ void chooser_free(Chooser *); /* NULL is allowed */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
 /* Every step, for running: constants are known, inputs are not. The sum of their seconds. */
 double choose_plan(Chooser *, Arena *scratch, Plan *);
-/* Times known so far are doubted: they are measured again, also those in the file. */
+/* From here on all times are measured again, also those in the file. */
 void choose_again(Chooser *);
 int chooser_found(const Chooser *); /* times that came from the file */
 double choose_model(StepKind, double flops, double bytes);

@@ -14,10 +14,10 @@ typedef struct PlanBuild {
     const OpenDevice *device; /* what it is planned for; NULL: any */
 } PlanBuild;
 
-/* Products of what was just dequantized become products of 8-bit integers where the device has an
+/* Products of dequantized numbers become products of 8-bit integers where the device has an
    algorithm for them. Before plan_fuse. */
 void plan_int8(PlanBuild *);
-/* The view is one number that is known, everywhere, and that a double holds. */
+/* Whether all elements of the view are one known number that a double holds; *k: that number. */
 bool plan_number(const Plan *, const View *, double *k);
 /* A new slot; returns its number. */
 int plan_slot(PlanBuild *, Slot);

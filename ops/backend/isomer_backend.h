@@ -1,6 +1,6 @@
 /* isomer_backend.h -- the whole boundary of a back end: what a plug-in is built from, outside of
-   this tree too, and what the built-in one implements. First steps, which are priced, run and
-   recorded: plain data, without symbolic sizes. Then the struct of functions that a back end is.
+   this tree too, and what the built-in one implements. First steps: plain data without symbolic
+   sizes, which are priced, run and recorded. Then the struct of functions that a back end is.
 
    A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot,
    an element offset, sizes and element strides. A stride of 0 repeats an element (broadcast); the
@@ -37,30 +37,31 @@
                                                   (Op.params); runs its reference kernel
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just
-   computed), the last instruction is what is stored; C_VIEW k reads view[k], k beyond the views
-   named above, which has y's rank and sizes (stride 0 where broadcast). GEMM, CONV, POOL and REDUCE
-   of float32 accumulate in float. A program runs in the widest class among y, the accumulator and
-   the views it reads: double, float (16-bit floats too), uint64, int64 (all other integers and
-   bool); it is converted to y's type when it is stored, as S_COPY does: integers wrap; floats that
-   become integers are truncated toward zero and saturate (NaN gives 0); bool is "is not zero".
-   Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max
-   and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
-   a kernel fuses into its convolution or product, need not. An epilogue that begins with the round
-   of its accumulator says that the sums are whole numbers which float holds: Winograd's algorithm
-   is no way to compute them. GEMM and CONV with a zero point are of uint8 or int8 (view 1) and int8
-   (view 2): sums of (x - zero) * w, exact in int32, the type of their accumulator; what padding
-   holds is zero. They are planned only for a back end that has an algorithm for them. S_EWISE may
-   work in place: y may be the same view as an input. */
+   computed), the last instruction is what is stored; C_VIEW k reads view[k], one of the views after
+   those named above, which have y's rank and sizes (stride 0 where broadcast). GEMM, CONV, POOL and
+   REDUCE of float32 accumulate in float. A program runs in the widest class among y, the
+   accumulator and the views it reads: double, float (16-bit floats too), uint64, int64 (all other
+   integers and bool); it is converted to y's type when it is stored, as S_COPY does: integers wrap;
+   floats that become integers are truncated toward zero and saturate (NaN gives 0); bool is "is not
+   zero". Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0.
+   min, max and relu of programs and reductions propagate NaN; the maximum of a pool, and an
+   activation that a kernel fuses into its convolution or product, need not. An epilogue that begins
+   by rounding its accumulator says that the sums are whole numbers that floats hold exactly:
+   algorithms that do not add them exactly, like Winograd's, must not compute them. GEMM and CONV
+   with a zero point are of uint8 or int8 (view 1) and int8 (view 2): sums of (x - zero) * w, exact
+   in int32, the type of their accumulator; padding adds nothing. They are planned only for a back
+   end that has an algorithm for them. S_EWISE may work in place: y may be the same view as an
+   input. */
 #ifndef ISOMER_BACKEND_API_H
 #define ISOMER_BACKEND_API_H
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    STEP_RANK = 8,
-    STEP_SPATIAL = 3 /* axes of a window */,
-    BACKEND_ABI = 4,
-    BACKEND_THREADS = 64 /* more are refused */
+    STEP_RANK = 8,       /* axes of a view, at most */
+    STEP_SPATIAL = 3,    /* axes of a window, at most */
+    BACKEND_ABI = 4,     /* the version of this interface */
+    BACKEND_THREADS = 64 /* at most */
 };
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
@@ -94,8 +95,8 @@ typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
 typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
 
 /* One instruction of an element-wise program: instruction i computes value i from values a, b and c
-   (all < i), the constant k or a view. Booleans are 0 and 1; where is b if a is not 0, else c; as
-   is value a as it reads again after it was stored in an element of type b.
+   (all < i), the constant k or a view. Booleans are 0 and 1. `where` is b if a is not 0, else c;
+   `as` is value a converted to element type b and back.
    X(id, text, operands); operands are '-': none; 'v': the view numbered a; 'k': the constant k;
    '1', '2', '3': values a; a and b; a, b and c; 't': value a and the element type b. */
 #define SCALAR_OPS(X)            \
@@ -156,7 +157,8 @@ static inline int scalar_values(int op) {
     const char o = operands[op];
     return o == 't' ? 1 : o >= '1' && o <= '3' ? o - '0' : 0;
 }
-/* Value k that it reads becomes value number[k]; what it does not read becomes 0. */
+/* Renumbers the values that it reads: k becomes number[k]; operands that it does not read become
+   0. */
 static inline void scalar_renumber(Scalar *s, const int number[]) {
     const int n = scalar_values(s->op);
     if (n > 0) s->a = (uint8_t)number[s->a];
@@ -252,9 +254,10 @@ typedef enum LoopNode {
     LOOP_NODES(X) LOOP_NODE_COUNT
 #undef X
 } LoopNode;
-typedef enum LoopFunction { /* DELTA: 1 at 0, else 0; ROUND: to the nearest, halves to even */
+/* DELTA: 1 at 0, else 0; ROUND: to the nearest, halves to even. */
+typedef enum LoopFunction {
 #define X(name) LOOP_FN_##name,
-                            LOOP_FUNCTIONS(X) LOOP_FN_COUNT
+    LOOP_FUNCTIONS(X) LOOP_FN_COUNT
 #undef X
 } LoopFunction;
 
@@ -297,8 +300,8 @@ typedef struct Backend {
     /* The following may be NULL. channels_last: not 0 if convolutions are faster on this device
        over views whose channels have stride 1. */
     int (*channels_last)(Device *);
-    /* hold: memory on the device with these n bytes, which nobody may
-       write; equal contents share it. Every hold is undone by one drop. */
+    /* hold: memory on the device with these n bytes, which nobody may write; equal contents share
+       it. Every hold is undone by one drop. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);
     /* Not 0: the kernel does not read this view when it runs, because it keeps the contents in a

@@ -1,6 +1,6 @@
-/* text_lines.h -- constants in the text form; for the files of graphs/ only. */
-#ifndef ISOMER_TEXT_LINES_H
-#define ISOMER_TEXT_LINES_H
+/* text_constant.h -- constants in the text form; for the files of graphs/ only. */
+#ifndef ISOMER_TEXT_CONSTANT_H
+#define ISOMER_TEXT_CONSTANT_H
 #include "graphs/tables.h"
 
 typedef enum ConstantForm {

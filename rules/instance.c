@@ -5,16 +5,25 @@
 #include "graphs/rewrite.h"
 #include "rules/rule.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Expansion {
     const Rule *rule;
     const int *length;
     Text out;
-    int depth;
+    size_t find;       /* byte of the result */
+    const char *found; /* where in the text that comes from; NULL: behind what is there so far */
 } Expansion;
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Appends n bytes that stand at, or come of what stands at, `source`. */
+static void expansion_add(Expansion *x, const char *bytes, size_t n, const char *source) {
+    if (!x->found && x->find < x->out.size + n)
+        x->found = bytes == source ? source + (x->find - x->out.size) : source;
+    text_bytes(&x->out, bytes, n);
+}
 
 /* The next `NAME..` in an entry; n: length of NAME. */
 static const char *block_use(const char *p, const char *end, size_t *n) {
@@ -47,10 +56,12 @@ static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
     if (use && use + n + 2 < end && use[n + 2] == '=' && (use + n + 3 == end || use[n + 3] != '='))
         p = use + n + 3;
     for (const char *q; (q = block_use(p, end, &n)); p = q + n + 2) {
-        text_bytes(&x->out, p, (size_t)(q + n - p));
-        text_add(&x->out, "_%d", axis);
+        char number[16];
+        const int digits = snprintf(number, sizeof number, "_%d", axis);
+        expansion_add(x, p, (size_t)(q + n - p), p);
+        expansion_add(x, number, (size_t)digits, q);
     }
-    text_bytes(&x->out, p, (size_t)(end - p));
+    expansion_add(x, p, (size_t)(end - p), p);
 }
 
 static const char *entry_end(const char *p, const char *end) {
@@ -69,7 +80,7 @@ static const char *entries_expand(Expansion *x, const char *p, const char *end) 
         const char *stop = entry_end(p, end);
         int length = entry_length(x, p, stop);
         for (int axis = 1; axis <= (length < 0 ? 1 : length); axis++, first = false) {
-            if (!first) text_add(&x->out, ", ");
+            if (!first) expansion_add(x, ", ", 2, p);
             entry_copy(x, p, stop, axis);
         }
         p = stop;
@@ -77,22 +88,46 @@ static const char *entries_expand(Expansion *x, const char *p, const char *end) 
     }
 }
 
-static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, const char *text,
-                                 bool conditions) {
-    Expansion x = {rule, length, text_new(a), 0};
+static Expansion expand_text(Arena *a, const Rule *rule, const int *length, const char *text,
+                             bool conditions, size_t find) {
+    Expansion x = {.rule = rule, .length = length, .out = text_new(a), .find = find};
     const char *end = text + strlen(text);
     if (conditions) entries_expand(&x, text, end);
     for (const char *p = text; p < end && !conditions;) {
-        text_bytes(&x.out, p, 1);
+        expansion_add(&x, p, 1, p);
         if (*p++ == '[') p = entries_expand(&x, p, end);
     }
+    return x;
+}
+static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, const char *text,
+                                 bool conditions) {
+    const Expansion x = expand_text(a, rule, length, text, conditions, SIZE_MAX);
     return x.out.data ? x.out.data : "";
+}
+
+/* Makes the place of an error in the expanded text of a part one in the file. */
+static bool place_error(Arena *a, const Instance *i, const RulePart *part, bool conditions,
+                        Error *e) {
+    if (!e) return false;
+    if (!e->place[0]) strncpy(e->place, i->rule->name, sizeof e->place - 1);
+    if (!e->line) return false;
+    const char *line = expand_blocks(a, i->rule, i->length, part->text, conditions),
+               *const start = line, *p = part->text;
+    for (int k = 1; k < e->line && strchr(line, '\n'); k++) line = strchr(line, '\n') + 1;
+    const size_t find = (size_t)(line - start) + (size_t)e->column - 1;
+    const Expansion x = expand_text(a, i->rule, i->length, part->text, conditions, find);
+    if (!x.found) return rule_part_place(part, e), false;
+    e->line = 1;
+    for (const char *q; (q = memchr(p, '\n', (size_t)(x.found - p))); p = q + 1) e->line++;
+    e->column = (int)(x.found - p) + 1;
+    return rule_part_place(part, e), false;
 }
 
 /* ---- literals: "a >= b, c == d" */
 
 static bool lit_parse(World *w, Scan *s, Lit *out) {
     Poly a, b;
+    scan_blank(s);
     const char *at = s->at;
     if (!poly_parse(w, s, &a)) return false;
     scan_blank(s);
@@ -110,30 +145,26 @@ static bool lit_parse(World *w, Scan *s, Lit *out) {
     return true;
 }
 
+static bool lits_parse(World *w, Arena *a, Instance *i, Scan *s, Lit **list) {
+    while (!scan_end(s)) {
+        Lit *more = ARENA_NEW(a, Lit, i->nwhere + 1);
+        if (i->nwhere) memcpy(more, *list, (size_t)i->nwhere * sizeof *more);
+        *list = more;
+        if (!lit_parse(w, s, &more[i->nwhere])) return scan_fail(s, s->at, "expected a condition");
+        i->nwhere++;
+        if (!scan_char(s, ',') && !scan_end(s))
+            return scan_fail(s, s->at, "expected , between conditions");
+    }
+    return true;
+}
 static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **list, Error *e) {
     if (!part.text || !*part.text) return true;
     const char *text = expand_blocks(a, i->rule, i->length, part.text, true);
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
-    while (!scan_end(&s)) {
-        Lit *more = ARENA_NEW(a, Lit, i->nwhere + 1);
-        if (i->nwhere) memcpy(more, *list, (size_t)i->nwhere * sizeof *more);
-        *list = more;
-        if (!lit_parse(w, &s, &more[i->nwhere])) return scan_fail(&s, s.at, "expected a condition");
-        i->nwhere++;
-        if (!scan_char(&s, ',') && !scan_end(&s))
-            return scan_fail(&s, s.at, "expected , between conditions");
-    }
-    return true;
+    return lits_parse(w, a, i, &s, list) || place_error(a, i, &part, true, e);
 }
 
 /* ---- graphs */
-
-static Error *place_error(const Rule *rule, const RulePart *part, Error *e) {
-    if (!e) return e;
-    if (e->line) e->line += part->line - 1;
-    if (!e->place[0]) strncpy(e->place, rule->name, sizeof e->place - 1);
-    return e;
-}
 
 static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part,
                        Graph *out, Error *e) {
@@ -143,8 +174,7 @@ static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, con
     Value *v;
     int n;
     for (int k = 0; k < inputs->n; k++) names_set(&names, inputs->v[k].name, inputs->v[k].value);
-    if (!graph_parse_nodes(w, a, &s, &names, &v, &n, e))
-        return place_error(i->rule, part, e), false;
+    if (!graph_parse_nodes(w, a, &s, &names, &v, &n, e)) return place_error(a, i, part, false, e);
     *out = (Graph){i->ninput, n, i->input, v};
     return true;
 }
@@ -157,7 +187,7 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
     Value *in;
     if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) ||
         !(scan_end(&s) || scan_fail(&s, s.at, "expected %%NAME : TYPE")))
-        return place_error(rule, &rule->inputs, e), false;
+        return place_error(a, i, &rule->inputs, false, e);
     i->input = in;
     if (!side_parse(w, a, i, &names, &rule->from, &i->from, e) ||
         !side_parse(w, a, i, &names, &rule->to, &i->to, e))
@@ -293,10 +323,10 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     *i = (Instance){.rule = rule};
     memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
-    if (!where_parse(w, a, i, rule->where, &where, e))
-        return place_error(rule, &rule->where, e), false;
-    if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
-        return place_error(rule, &rule->to, e), false;
+    /* The line of the verdict, where the second condition stands, is not kept. */
+    const RulePart verdict = {rule->condition, rule->line, NULL};
+    if (!where_parse(w, a, i, rule->where, &where, e) || !where_parse(w, a, i, verdict, &where, e))
+        return false;
     i->where = where;
     return collect_sizes(w, a, i, e);
 }

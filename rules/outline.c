@@ -133,9 +133,8 @@ static Scan part_scan(const Rule *rule, const RulePart *part, Error *e) {
     return scan_new(rule->file, part->text, strlen(part->text), e);
 }
 
-/* A place in the part becomes one in the file. */
 static bool place_error(const RulePart *part, Error *e) {
-    if (e && e->line) e->line += part->line - 1;
+    rule_part_place(part, e);
     return false;
 }
 

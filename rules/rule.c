@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct Line {
-    const char *at, *end; /* without newline, blanks trimmed on both sides */
+    const char *start, *at, *end; /* from `at` on without newline, blanks trimmed on both sides */
     int number;
 } Line;
 typedef struct RuleReader {
@@ -21,11 +21,11 @@ static bool next_line(RuleReader *r) {
     if (s->at >= s->end) return false;
     const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
     if (!end) end = s->end;
-    const char *a = s->at, *b = end;
+    const char *start = s->at, *a = start, *b = end;
     while (a < b && (*a == ' ' || *a == '\t' || *a == '\r')) a++;
     while (b > a && (b[-1] == ' ' || b[-1] == '\t' || b[-1] == '\r')) b--;
     s->at = end < s->end ? end + 1 : s->end;
-    r->line = (Line){a, b, ++r->number};
+    r->line = (Line){start, a, b, ++r->number};
     return true;
 }
 
@@ -137,29 +137,42 @@ static bool verdict_parse(RuleReader *r, Rule *rule) {
 
 /* ---- parts */
 
-/* The text of a part while it grows; `next` is the number of the line that would follow it. */
+/* A part while it grows, line by line. */
 typedef struct PartText {
     Text text;
-    int next;
+    int n, room, *indent; /* lines so far */
 } PartText;
 
+static void part_line(RuleReader *r, PartText *t, const char *at, size_t size, size_t indent) {
+    text_bytes(&t->text, at, size);
+    text_bytes(&t->text, "\n", 1);
+    ARENA_GROW(r->arena, t->indent, t->room, t->n + 1);
+    t->indent[t->n++] = (int)indent;
+}
 /* Keeps the distance between lines, so that places stay true. */
 static void part_add(RuleReader *r, PartText *t, RulePart *part) {
+    const Line *l = &r->line;
     if (!t->text.arena) {
         t->text = text_new(r->arena);
-        part->line = t->next = r->line.number;
+        part->line = l->number;
     }
-    for (; t->next < r->line.number; t->next++) text_bytes(&t->text, "\n", 1);
-    text_bytes(&t->text, r->line.at, (size_t)(r->line.end - r->line.at));
-    text_bytes(&t->text, "\n", 1);
-    t->next++;
+    while (part->line + t->n < l->number) part_line(r, t, "", 0, 0);
+    part_line(r, t, l->at, (size_t)(l->end - l->at), (size_t)(l->at - l->start));
     part->text = t->text.data;
+    part->indent = t->indent;
+}
+void rule_part_place(const RulePart *part, Error *e) {
+    if (!e || !e->line) return;
+    int lines = 0; /* an error at the end of the text is behind its last line */
+    for (const char *p = part->text; (p = strchr(p, '\n')); p++) lines++;
+    if (part->indent && e->line <= lines) e->column += part->indent[e->line - 1];
+    e->line += part->line - 1;
 }
 
 static bool body_parse(RuleReader *r, Rule *rule) {
     enum { INPUTS, FROM, TO, WHERE } part = INPUTS;
     RulePart *parts[] = {&rule->inputs, &rule->from, &rule->to, &rule->where};
-    PartText text[4] = {{{0}, 0}};
+    PartText text[4] = {{.n = 0}};
     const char *back = r->scan.at;
     for (int number = r->number; next_line(r); back = r->scan.at, number = r->number) {
         Line *l = &r->line;
@@ -193,7 +206,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
     }
     if (!rule->from.text || !rule->to.text)
         return rule_fail(r, "a rule needs both `from` and `to`, each with node lines");
-    if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line};
+    if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line, NULL};
     return true;
 }
 

@@ -23,10 +23,13 @@ typedef struct RuleGroup {
     int least, most;
 } RuleGroup;
 typedef enum Verdict { VERDICT_NONE, VERDICT_PROVED, VERDICT_REFUTED, VERDICT_UNKNOWN } Verdict;
-typedef struct RulePart { /* lines of the rule's text, with the number of the first */
+typedef struct RulePart { /* lines of the rule's text, without their indentation */
     const char *text;
-    int line;
+    int line;          /* the number of the first in the file */
+    const int *indent; /* by line: bytes before it on its line of the file; NULL: none */
 } RulePart;
+/* Makes the place of an error in a part's text (line and column, from 1) one in the file. */
+void rule_part_place(const RulePart *, Error *);
 
 /* One rule as read. Strings live in the arena; nothing here refers to a World. */
 typedef struct Rule {

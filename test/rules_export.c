@@ -66,13 +66,14 @@ static void test_outline_places(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        int line;
+        int line, column; /* 0: at the end of the line, or on the next one */
     } cases[] = {
-        {"rule a\n  %x : F [n\nfrom\n  out %x\nto\n  out %x\n", 2},
-        {"rule a\n  %x : F [n]\nfrom\n  %y = relu %x\nto\n  out %x\n", 4},
-        {"rule a\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n  %c = constant F [] {1}\n"
+        {"rule a\n  %x : F [n\nfrom\n  out %x\nto\n  out %x\n", 2, 0},
+        {"rule a\n  %x : F [n]\nfrom\n  %y = relu %x\nto\n  out %x\n", 4, 0},
+        {"rule a\n  %x : F [n]\nfrom\n     %y relu %x\n  out %y\nto\n  out %x\n", 4, 9},
+        {"rule a\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n\t%c = constant F [] {1}\n"
          "  out %x\n",
-         7},
+         7, 15},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         Arena *a = arena_new(NULL, 0);
@@ -82,7 +83,8 @@ static void test_outline_places(void **state) {
         assert_true(rules_parse(a, "test", cases[k].text, strlen(cases[k].text), &set, &e));
         assert_false(outline_read(a, &set.v[0], &o, &e));
         assert_int_equal(e.kind, E_INVALID);
-        assert_in_range(e.line, cases[k].line, cases[k].line + 1);
+        assert_in_range(e.line, cases[k].line, cases[k].line + !cases[k].column);
+        if (cases[k].column) assert_int_equal(e.column, cases[k].column);
         arena_free(a);
     }
 }

@@ -152,6 +152,40 @@ static void test_errors(void **state) {
     }
 }
 
+/* What a rule's parts say wrong is named by its place in the file: behind the indentation, and
+   where axis blocks were expanded. */
+static void test_places_of_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int line, column;
+    } cases[] = {
+        {"rule r\n    %x : F [n]\n  from\n      %y = relu %q\n  out %y\n to\n out %x\n", 4, 7},
+        {"rule r\n\t%x : F [n, $]\nfrom\n%y = relu %x\nout %y\nto\nout %x\n", 2, 13},
+        {"rule r\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\n"
+         "   where  n >= 1,  n ?? 2\n",
+         8, 20},
+        {"rule r\n  axes h = 2\n  %x : F [n,c,  h..]\nfrom\n"
+         "     %y = transpose %x perm=[0,1,h.. +  $]\n  out %y\nto\n  out %x\n",
+         5, 41},
+        {"rule r\n  axes h = 2\n  %x : F [n, h..]\nfrom\n\n  %y = relu %x\n  out %y\nto\n  out %x\n"
+         "  where h.. >= 1,   h.. ?? 3\n",
+         10, 21},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Fixture f;
+        Instance i;
+        int length[RULE_BLOCKS] = {2};
+        open_fixture(&f);
+        const Rule *rule = read_rule(&f, cases[k].text);
+        assert_non_null(rule);
+        assert_false(rule_instance(f.world, f.arena, rule, length, &i, &f.error));
+        assert_int_equal(f.error.line, cases[k].line);
+        assert_int_equal(f.error.column, cases[k].column);
+        close_fixture(&f);
+    }
+}
+
 static void test_unproved_and_tampered_are_refused(void **state) {
     (void)state;
     Fixture f;
@@ -336,6 +370,7 @@ int main(void) {
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_identifier_ignores_names),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_unproved_and_tampered_are_refused),
         cmocka_unit_test(test_matches_two_roots),
         cmocka_unit_test(test_matches_long_left_sides),

@@ -43,7 +43,8 @@ static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *
     CompareOptions *o = &m->o;
     const OptionDef table[] = {
         {.kind = OPT_HEAD, .help = "All commands"},
-        {.name = "out",
+        {.name = "output",
+         .old_name = "out",
          .letter = 'o',
          .kind = OPT_TEXT,
          .into = &o->out,
@@ -172,7 +173,8 @@ static bool print_part(CompareProgram *m) {
     Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = show_progress, .user = m};
     RelateCounts c;
     if (!m->o.out && !m->o.basis)
-        return error_set(&m->error, E_USAGE, "part", "missing: a file to write, --out or --basis");
+        return error_set(&m->error, E_USAGE, "part",
+                         "missing: a file to write, --output or --basis");
     if (!rules_read(m->arena, m->files.v[0], &set, &m->error)) return false;
     if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error))
         return false;
@@ -231,6 +233,15 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     return true;
 }
 
+/* Before the work, which may take hours. */
+static bool outputs_writable(CompareProgram *m) {
+    const CompareOptions *o = &m->o;
+    const char *const path[] = {o->out, o->rest, o->basis, o->trades, o->json};
+    for (size_t k = 0; k < sizeof path / sizeof *path; k++)
+        if (path[k] && !file_writable(path[k], &m->error)) return false;
+    return true;
+}
+
 static bool run_subcommand(CompareProgram *m, const StringList *words) {
     const char *name = words->n ? words->v[0] : "";
     size_t k = 0, n = sizeof commands / sizeof *commands;
@@ -242,7 +253,7 @@ static bool run_subcommand(CompareProgram *m, const StringList *words) {
     if (m->files.n < c->least || m->files.n > c->most)
         return error_set(&m->error, E_USAGE, name, "expected compare-rules %s %s", c->name,
                          c->operands);
-    return options_fit(c, &m->o, &m->error) && c->run(m);
+    return options_fit(c, &m->o, &m->error) && outputs_writable(m) && c->run(m);
 }
 
 static void program_act(void *user, Arena *a, int argc, char **argv) {

@@ -245,12 +245,12 @@ static bool report_obstacle(ModelRun *r, NodeId at) {
 
 static bool known_dims(ModelRun *r) {
     for (int k = 0; k < r->o.dim.n; k++) {
-        const char *option = r->o.dim.v[k], *equals = strrchr(option, '=');
-        size_t n = equals ? (size_t)(equals - option) : 0;
-        if (!equals || !equals[1] || equals[1 + strspn(equals + 1, "0123456789")])
-            return error_set(r->error, E_USAGE, option, "expected NAME=NUMBER");
-        if (!model_size_name(r->model, arena_string(r->arena, option, n)))
-            return error_set(r->error, E_USAGE, option, "the model has no size with this name");
+        const char *option = r->o.dim.v[k], *name = dim_option_name(r->arena, option, r->error);
+        if (!name) return false;
+
+        if (!model_size_name(r->model, name))
+            return error_set(r->error, E_USAGE, "--dim", "%s: the model has no size with this name",
+                             option);
     }
     return true;
 }
@@ -456,6 +456,9 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
     OptionDef table[32];
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
+    if (r->o.machine && r->o.files.n)
+        return error_set(r->error, E_USAGE, "--machine", "takes no model: leave out %s",
+                         r->o.files.v[0]);
     return r->o.help || r->o.version || r->o.machine || r->o.files.n == 1 ||
            error_set(r->error, E_USAGE, "", "expected one model; usage: %s", program.usage);
 }

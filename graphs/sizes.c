@@ -105,12 +105,10 @@ static bool graph_has_size(const Bind *b, Arena *a, Symbol s) {
 }
 
 static bool set_dim(Bind *b, Arena *a, const char *option) {
-    const char *equals = strrchr(option, '=');
-    char *end = NULL;
-    int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
-    if (!equals || end == equals + 1 || *end)
-        return error_set(b->error, E_USAGE, "--dim", "%s: expected NAME=NUMBER", option);
-    Symbol s = symbol_named(b->w, arena_string(a, option, (size_t)(equals - option)));
+    const char *name = dim_option_name(a, option, b->error);
+    if (!name) return false;
+    const int64_t value = strtoll(strrchr(option, '=') + 1, NULL, 10);
+    Symbol s = symbol_named(b->w, name);
     return s >= b->n || !graph_has_size(b, a, s)
                ? error_set(b->error, E_USAGE, "--dim", "%s: the model has no size with this name",
                            option)
@@ -257,6 +255,33 @@ bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
 
 /* ---- before a model is open */
 
+const char *dim_option_name(Arena *a, const char *option, Error *e) {
+    const char *equals = strrchr(option, '='); /* a name may hold one too */
+    char *end = NULL;
+    const long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
+    if (equals && end > equals + 1 && !*end && value >= 0)
+        return arena_string(a, option, (size_t)(equals - option));
+    error_set(e, E_USAGE, "--dim",
+              value < 0 ? "%s: sizes are not negative" : "%s: expected NAME=NUMBER", option);
+    return NULL;
+}
+
+int shape_option_axes(const char *option, const char *input, bool only_input, Error *e) {
+    const char *colon = strrchr(option, ':'), *at = colon ? colon + 1 : option;
+    int n = 0;
+    for (char *end; *at; n++, at = *end ? end + 1 : end) {
+        strtoll(at, &end, 10);
+        if (end == at || (*end && *end != ',')) {
+            error_set(e, E_USAGE, "--input-shape",
+                      "%s: expected NAME:N,N,.., one size for each axis", option);
+            return -2;
+        }
+    }
+    const bool named = colon && strlen(input) == (size_t)(colon - option) &&
+                       !memcmp(input, option, (size_t)(colon - option));
+    return named || (!colon && only_input) ? n : -1;
+}
+
 /* Number `axis` of "NAME:1,3,224,224"; negative: not of this input, or not there. */
 static int64_t axis_of_shape(const char *option, const char *input, int axis) {
     const char *colon = strrchr(option, ':'), *at = colon ? colon + 1 : option;
@@ -280,7 +305,7 @@ int64_t size_given(const void *user, const char *input, int axis, const char *pa
         if (value >= 0) return value;
     }
     for (int k = o->dims.n; n && k-- > 0;) {
-        const char *equals = strrchr(o->dims.v[k], '='); /* a name may hold one too */
+        const char *equals = strrchr(o->dims.v[k], '=');
         if (equals && (size_t)(equals - o->dims.v[k]) == n && !memcmp(o->dims.v[k], param, n))
             return strtoll(equals + 1, NULL, 10);
     }

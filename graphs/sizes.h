@@ -23,5 +23,10 @@ bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 typedef struct SizeOptions {
     StringList shapes, dims;
 } SizeOptions;
+/* The NAME of a --dim NAME=NUMBER; NULL: E_USAGE, it is not of this form. In the arena. */
+const char *dim_option_name(Arena *, const char *option, Error *);
+/* How many sizes an --input-shape NAME:1,3,.. gives for this input; -1: it is about another one.
+   -2: E_USAGE, it is not of this form. */
+int shape_option_axes(const char *option, const char *input, bool only_input, Error *);
 int64_t size_given(const void *user, const char *input, int axis, const char *param);
 #endif

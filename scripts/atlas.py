@@ -112,7 +112,7 @@ def answer(entries, options):
         allowed=(0, 1),
     )
     run(
-        *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "--out", stem + ".proved"),
+        *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "--output", stem + ".proved"),
         *("--rest", stem + ".unproved"),
     )
     return stem + ".proved", load(stem + ".json")

@@ -78,7 +78,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     if (profile) words_add(&w, "--profile"), words_add(&w, profile);
     snprintf(seconds, sizeof seconds, "--time=%.3f", ASKING * (d->until - run_seconds(r)));
     words_add(&w, seconds);
-    words_add(&w, "--out");
+    words_add(&w, "--output");
     words_add(&w, *path = file_in(d, "candidates.rules"));
     const int status = child_run_until(r->arena, w.v, NULL, &said, &size, time_over, d);
     if (run_cancelled(r)) return false;

@@ -48,7 +48,8 @@ static bool parse(Case *c, const char *line) {
          .kind = OPT_TEXT,
          .into = &c->values.rules,
          .value = "FILE|none",
-         .help = "Rules."},
+         .help = "Rules.",
+         .old_name = "lib"},
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &c->values.dims,
@@ -120,6 +121,18 @@ static void every_kind_is_stored(void **state) {
     assert_int_equal(c->rest.n, 2);
     assert_string_equal(c->rest.v[0], "in");
     assert_string_equal(c->rest.v[1], "out");
+}
+
+static void earlier_names_are_accepted(void **state) {
+    Case *c = *state;
+    Text help = text_new(c->arena);
+    assert_true(parse(c, "--lib=none"));
+    assert_string_equal(c->values.rules, "none");
+    assert_true(parse(c, "--lib x"));
+    assert_string_equal(c->values.rules, "x");
+    assert_false(parse(c, "--li x"));
+    options_help(&help, "prog", "Tests.", c->table);
+    assert_null(strstr(help.data, "lib"));
 }
 
 static void defaults_are_set_and_checked(void **state) {
@@ -282,6 +295,7 @@ static void pages_are_made_from_the_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_kind_is_stored, make, drop),
+        cmocka_unit_test_setup_teardown(earlier_names_are_accepted, make, drop),
         cmocka_unit_test_setup_teardown(defaults_are_set_and_checked, make, drop),
         cmocka_unit_test_setup_teardown(letters_are_joined, make, drop),
         cmocka_unit_test_setup_teardown(values_may_be_left_out, make, drop),

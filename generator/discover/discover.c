@@ -20,7 +20,44 @@ static bool ends_with(const char *text, const char *end) {
 
 /* ---- questions */
 
-static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, Error *e) {
+/* Which options about sizes some model has a use for. */
+typedef struct SizesUsed {
+    bool *shape, *dim;
+} SizesUsed;
+
+static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, SizesUsed *used,
+                       Error *e) {
+    const Graph *g = model_graph(m);
+    for (int k = 0; k < o->sizes.dims.n; k++) {
+        const char *name = dim_option_name(w->arena, o->sizes.dims.v[k], e);
+        if (!name) return false;
+        used->dim[k] |= model_size_name(m, name) != NULL;
+    }
+    for (int k = 0; k < o->sizes.shapes.n; k++)
+        for (int j = 0; j < g->nin; j++) {
+            const Type *t = value_type(w, g->in[j]);
+            const int n =
+                shape_option_axes(o->sizes.shapes.v[k], model_input_name(m, j), g->nin == 1, e);
+            if (n == -2) return false;
+            used->shape[k] |= n >= 0 && (!t->known || n == t->dim.n);
+        }
+    return true;
+}
+static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e) {
+    for (int k = 0; k < o->sizes.dims.n; k++)
+        if (!used->dim[k])
+            return error_set(e, E_USAGE, "--dim", "%s: no model has a size with this name",
+                             o->sizes.dims.v[k]);
+    for (int k = 0; k < o->sizes.shapes.n; k++)
+        if (!used->shape[k])
+            return error_set(e, E_USAGE, "--input-shape",
+                             "%s: no model has an input with this name and as many axes",
+                             o->sizes.shapes.v[k]);
+    return true;
+}
+
+static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, SizesUsed *used,
+                      Error *e) {
     World *w = graph_world_new(arena_escape(q->arena), 0);
     const OpenValues open = {.size = size_given, .size_user = &o->sizes, .first_is_one = true};
     Model *m = model_open_values(w, path, &open, e);
@@ -34,7 +71,8 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
             if (*c == ',' || *c == ' ') *c = '_';
         Sizes sizes = {0};
         sizes_guess(w, w->arena, model_graph(m), &sizes);
-        good = !o->profile || lost_read(w, w->arena, m, sizes, o->profile, &lost, e);
+        good = note_sizes(o, w, m, used, e) &&
+               (!o->profile || lost_read(w, w->arena, m, sizes, o->profile, &lost, e));
         if (good) questions_ask(q, w, model_graph(m), sizes, o->operators, from, lost);
         model_close(m);
     }
@@ -45,13 +83,16 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
 bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
     if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
         return error_set(e, E_USAGE, "--profile", "is of one model: give that alone");
+    SizesUsed used = {ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
+                      ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
     for (int k = 0; k < o->files.n; k++) {
         const char *path = o->files.v[k];
-        if (ends_with(path, ".questions") ? !questions_read(q, path, e) : !ask_model(o, path, q, e))
+        if (ends_with(path, ".questions") ? !questions_read(q, path, e)
+                                          : !ask_model(o, path, q, &used, e))
             return false;
     }
     questions_sort(q);
-    return true;
+    return sizes_used(o, &used, e);
 }
 
 /* ---- answers */

@@ -22,9 +22,13 @@ static bool is_last(const OptionDef *o) { return !o->name && o->kind != OPT_HEAD
 
 static bool has_value(const OptionDef *o) { return o->kind != OPT_FLAG && o->kind != OPT_COUNT; }
 
+static bool is_text(const char *text, const char *name, size_t n) {
+    return text && strlen(text) == n && memcmp(text, name, n) == 0;
+}
 static const OptionDef *find_name(const OptionDef *o, const char *name, size_t n) {
     for (; !is_last(o); o++)
-        if (o->kind != OPT_HEAD && strlen(o->name) == n && memcmp(o->name, name, n) == 0) return o;
+        if (o->kind != OPT_HEAD && (is_text(o->name, name, n) || is_text(o->old_name, name, n)))
+            return o;
     return NULL;
 }
 

@@ -34,6 +34,7 @@ typedef struct OptionDef {
     /* What it is when it is not given; 0, NULL, false or empty by default. */
     double usual;
     const char *usual_text;
+    const char *old_name; /* an earlier name, still accepted, not shown; NULL: none */
 } OptionDef;
 /* The table ends with {0}. */
 void options_defaults(const OptionDef *);

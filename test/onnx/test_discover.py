@@ -317,6 +317,29 @@ def test_usage():
     assert run("discover-rules", "nosuch.onnx").returncode == 5
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--dim", "depth=3"], "depth=3: no model has a size with this name"),
+        (["--dim", "h"], "h: expected NAME=NUMBER"),
+        (["--dim", "h=-3"], "h=-3: sizes are not negative"),
+        (["--input-shape", "y:1,3"], "y:1,3: no model has an input with this name"),
+        (["--input-shape", "x:1,3"], "x:1,3: no model has an input with this name and as many"),
+        (["--input-shape", "x:1,a"], "x:1,a: expected NAME:N,N,.."),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused(tmp_path, words, said):
+    """Exit status 2; a size that one of several models has is taken."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    one = save(tmp_path / "one.onnx", nodes, [tensor("x", [1, 2, "h"])], [tensor("y", None)], {})
+    two = save(tmp_path / "two.onnx", nodes, [tensor("x", [1, "w"])], [tensor("y", None)], {})
+    done = run("discover-rules", one, "--list", *words)
+    assert done.returncode == 2 and said in done.stderr
+    known = ("--dim", "h=5", "--dim", "w=6", "--input-shape", "x:1,2,7")
+    done = run("discover-rules", one, two, "--list", *known)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
     """A place that gains too little, was not timed, or needed other rules too keeps no rule."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))

@@ -121,7 +121,7 @@ def test_commands_know_their_options():
         (("search",), "expected a command"),
         (("derive", "one.rules"), "derive RULES KNOWN.."),
         (("part", "a", "b"), "part VERDICTS"),
-        (("part", "a"), "--out or --basis"),
+        (("part", "a"), "--output or --basis"),
         (("choose", "a", "--basis", "b"), "--basis: the command choose has no such option"),
         (("part", "a", "-o", "b", "--unproved"), "--unproved: the command part"),
     ):
@@ -140,3 +140,20 @@ def test_search_has_the_gains_beside_the_library():
         "--list-rules", "--rules", "rules/library/merge.rules", program="optimize-model"
     )
     assert code == 0 and not set(gains) & set(out.split())
+
+
+def test_outputs_are_tried_before_the_work(tmp_path):
+    """A file that cannot be written is named before a rule is read; --out is still --output."""
+    there = str(tmp_path / "nosuch" / "out.rules")
+    for words in (
+        ("derive", "a.rules", "b.rules", "-o", there),
+        ("part", "a.rules", "-o", str(tmp_path / "p.rules"), "--rest", there),
+        ("part", "a.rules", "--basis", there),
+        ("part", "a.rules", "-o", str(tmp_path / "p.rules"), "--json", there),
+        ("choose", "a.rules", "--output", there),
+        ("choose", "a.rules", "--trades", there),
+        ("choose", "a.rules", "--out", there),
+    ):
+        code, _, err = run(*words)
+        assert code == 5 and there in err and "a.rules" not in err, (words, err)
+    assert "--output FILE" in run("--help")[1] and "--out " not in run("--help")[1]

@@ -207,6 +207,10 @@ def test_what_cannot_be_run_is_named(tmp_path):
 
 def test_no_model():
     assert run().returncode == 2
+    extra = run("--machine", "model.onnx")
+    assert (
+        extra.returncode == 2 and "--machine: takes no model: leave out model.onnx" in extra.stderr
+    )
     assert run("/no/such/model.onnx").returncode == 5
     assert run("--help").returncode == 0 and run("--version").stdout.startswith("run-model ")
 

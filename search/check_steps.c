@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ELEMENTS = 1 << 22 }; /* of a constant that is looked at */
-
 bool run_check_rules(const Run *r, const Derivation *d) {
     const CheckOptions o = {.samples = r->o->check,
                             .seed = r->o->seed,
@@ -42,6 +40,7 @@ typedef struct Folded {
     Value expression, constant;
     DType dtype;
     int64_t n;
+    bool large;           /* it was not looked at */
     double *wide, *moved; /* the expression in double; how far roundoffs move it */
     double *is;           /* the constant */
 } Folded;
@@ -99,7 +98,8 @@ static bool check_constant(Folded *f, Error *e) {
     double limit = 0;
     f->dtype = t->dtype;
     if (dtype_class(t->dtype) != 'F' || !oracle_dims(w, t, (Sizes){0}, dim, &f->n)) return true;
-    if (f->n > ELEMENTS || !f->n) return true;
+    f->large = f->n > CHECKED_ELEMENTS;
+    if (f->large || !f->n) return true;
     f->wide = ARENA_NEW(f->arena, double, f->n);
     f->moved = ARENA_NEW(f->arena, double, f->n);
     f->is = ARENA_NEW(f->arena, double, f->n);
@@ -111,8 +111,9 @@ static bool check_constant(Folded *f, Error *e) {
     return at < 0 || wrong_constant(f, at, limit, e);
 }
 
-bool derivation_check_constants(const Derivation *d, uint64_t seed, Error *e) {
+bool derivation_check_constants(const Derivation *d, uint64_t seed, int *large, Error *e) {
     bool good = true;
+    *large = 0;
     for (int k = 0; k < d->nfolded && good; k++) {
         Folded f = {.w = d->w,
                     .seed = seed,
@@ -121,6 +122,7 @@ bool derivation_check_constants(const Derivation *d, uint64_t seed, Error *e) {
                     .expression = d->folded[k],
                     .constant = d->constant[k]};
         good = check_constant(&f, e);
+        *large += f.large;
         arena_free(f.arena);
     }
     return good;

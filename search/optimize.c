@@ -269,8 +269,14 @@ static bool check_result(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    if (derivation_check_constants(d, r->o->seed, r->error) && run_check_rules(r, d))
+    int large;
+    if (derivation_check_constants(d, r->o->seed, &large, r->error) && run_check_rules(r, d))
         verdict = check_sizes(r, d);
+    if (large)
+        run_say(r,
+                "computed constants of more than %d elements (%d) are checked by running the "
+                "model alone",
+                CHECKED_ELEMENTS, large);
     if (verdict == TRIAL_IMPOSSIBLE) keep_original(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
         run_reproduce(r, d);

@@ -73,8 +73,10 @@ static void what_was_rounded_passes(void **state) {
     (void)state;
     for (int k = 0; k < EXPRESSIONS; k++) {
         Case c;
+        int large;
         open_case(&c, expressions[k]);
-        const bool passes = derivation_check_constants(&c.d, 1, &c.error);
+        const bool passes = derivation_check_constants(&c.d, 1, &large, &c.error);
+        assert_int_equal(large, 0);
         if (!passes) print_message("expression %d: %s\n", k, c.error.reason);
         assert_true(passes);
         world_free(c.w);
@@ -104,7 +106,8 @@ static void a_planted_error_is_seen(void **state) {
             Case c;
             open_case(&c, expressions[k]);
             plant(&c, draw, by);
-            const bool passed = derivation_check_constants(&c.d, 1, &c.error);
+            int large;
+            const bool passed = derivation_check_constants(&c.d, 1, &large, &c.error);
             if (passed) print_message("expression %d, draw %d\n", k, (int)draw);
             assert_false(passed);
             assert_int_equal(c.error.kind, E_CHECK);
@@ -114,10 +117,29 @@ static void a_planted_error_is_seen(void **state) {
     }
 }
 
+/* A constant that is too large to be compared is counted: no silent pass. */
+static void what_is_too_large_is_counted(void **state) {
+    (void)state;
+    Case c;
+    int large;
+    open_case(&c, " %x = constant F [2] seed(1)\n %y = neg %x\n out %y\n");
+    const int64_t n = CHECKED_ELEMENTS + 1;
+    const Type t = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(c.w, n)}}};
+    const size_t bytes = element_bytes(t.dtype, n);
+    const Value x = constant_make(c.w, &t, blob_put(c.w, arena_alloc(c.w->arena, bytes), bytes));
+    const char *why;
+    c.expression = node_make(c.w, op_find("neg"), NULL, 1, &x, 1, &why);
+    c.constant = x;
+    assert_true(derivation_check_constants(&c.d, 1, &large, &c.error));
+    assert_int_equal(large, 1);
+    world_free(c.w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_rounded_passes),
         cmocka_unit_test(a_planted_error_is_seen),
+        cmocka_unit_test(what_is_too_large_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,13 +10,14 @@
 #include "graphs/constants.h"
 #include "ops/core/facts.h"
 
+/* Limits of one search. What exceeds them is left out: an answer may be missed, never be wrong. */
 enum {
-    SEARCH_ELEMENTS = 512, /* of a value, at the small sizes */
-    SEARCH_TYPES = 24,
-    SEARCH_CONSTANTS = 1200,
+    SEARCH_ELEMENTS = 512,   /* of a value, at the small sizes */
+    SEARCH_TYPES = 24,       /* of terms on data */
+    SEARCH_CONSTANTS = 1200, /* terms on constants alone */
     SEARCH_GOALS = 60,
-    SEARCH_KEPT = 8,
-    SEARCH_UNKNOWNS = 480
+    SEARCH_KEPT = 8,      /* answers that later ones are compared with */
+    SEARCH_UNKNOWNS = 480 /* of a system of equations (holes.c) */
 };
 typedef struct Found {
     Value v;

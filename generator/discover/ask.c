@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Limits of the parts that become questions; larger parts, and more of them, are not asked about.
+ */
 enum {
-    PART_MOST = 8,      /* operators */
-    PART_CONSTANTS = 8, /* more of them on constants alone */
+    PART_MOST = 8,      /* operators on data */
+    PART_CONSTANTS = 8, /* further operators, on constants alone */
     PART_OUTPUTS = 4,
-    PARTS_FROM = 400 /* parts with one first node */
+    PARTS_FROM = 400 /* parts that have the same first node */
 };
 typedef struct Met { /* parts that are the same */
     int64_t count;

@@ -5,8 +5,13 @@
 #include "graphs/needs.h"
 #include <string.h>
 
-enum { GOAL_DEPTH = 2, TRY_SAMPLES = 16 };
-#define GAIN 0.97 /* an answer's price to the question's, or to that of the last answer */
+enum {
+    GOAL_DEPTH = 2,  /* views between a goal and the question's result, at most */
+    TRY_SAMPLES = 16 /* sets of sizes at which an answer is compared with the question */
+};
+/* An answer must cost at most this share of what the question, or the last answer, costs: less than
+   3 % does not count as a gain anywhere (RUN_GAIN in search/run.h). */
+#define GAIN 0.97
 
 /* ---- goals */
 
@@ -224,7 +229,7 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
         memcpy(s->l->positive, positive, sizeof positive);
         lift_print(s->l, g, &t);
     }
-    if (all->n == MOST) {
+    if (all->n == MOST) { /* the oldest goes: later ones cost less */
         memmove(all->v, all->v + 1, (MOST - 1) * sizeof *all->v);
         all->n--;
     }

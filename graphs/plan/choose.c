@@ -9,7 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { VIEWS = 64, IDENTITY = 512 };
+enum {
+    VIEWS = 64,    /* a step of more views is not timed (profile.c): it costs what the model says */
+    IDENTITY = 512 /* bytes of a device's identity */
+};
+/* An algorithm is taken instead of a lower-numbered one only if it takes at most this share of the
+   time: smaller differences are noise, and the choice shall not depend on noise. */
 #define FASTER 0.97
 
 typedef struct Chosen {
@@ -30,17 +35,19 @@ struct Chooser {
     bool again; /* the file's times of steps do not count */
 };
 
-/* ---- the model: one core of a server */
+/* ---- the model of costs without measurement: a step takes as long as its arithmetic or its memory
+   traffic, whichever is longer, plus the call. Rounded rates of one core of a server: they need
+   only order alternatives; where times matter, they are measured. */
 
 static const struct {
-    double flops, bytes; /* a second */
+    double flops, bytes; /* per second */
 } rates[STEP_KIND_COUNT] = {
     [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9},  [S_POOL] = {4e9, 8e9},
     [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},  [S_COPY] = {1e12, 6e9},
     [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9},
     [S_OP] = {0.3e9, 4e9},   [S_SAMPLE] = {2e9, 4e9},
 };
-#define PER_CALL 0.5e-6
+#define PER_CALL 0.5e-6 /* seconds to start a step, whatever it computes */
 
 double choose_model(StepKind kind, double flops, double bytes) {
     return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);

@@ -161,13 +161,6 @@ static void part_add(RuleReader *r, PartText *t, RulePart *part) {
     part->text = t->text.data;
     part->indent = t->indent;
 }
-void rule_part_place(const RulePart *part, Error *e) {
-    if (!e || !e->line) return;
-    int lines = 0; /* an error at the end of the text is behind its last line */
-    for (const char *p = part->text; (p = strchr(p, '\n')); p++) lines++;
-    if (part->indent && e->line <= lines) e->column += part->indent[e->line - 1];
-    e->line += part->line - 1;
-}
 
 static bool body_parse(RuleReader *r, Rule *rule) {
     enum { INPUTS, FROM, TO, WHERE } part = INPUTS;

@@ -1,4 +1,4 @@
-/* rule_text.c -- whole rules as text: what rule.c reads. */
+/* rule_text.c -- whole rules as text: what rule.c reads; and places in it. */
 #include "rules/rule.h"
 #include <string.h>
 
@@ -47,4 +47,12 @@ void rule_print(const Rule *rule, Text *t) {
         text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n",
                  classes_text(t->arena, rule->classes), *rule->all ? "all=[" : "", rule->all,
                  *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
+}
+
+void rule_part_place(const RulePart *part, Error *e) {
+    if (!e || !e->line) return;
+    int lines = 0; /* an error at the end of the text is behind its last line */
+    for (const char *p = part->text; (p = strchr(p, '\n')); p++) lines++;
+    if (part->indent && e->line <= lines) e->column += part->indent[e->line - 1];
+    e->line += part->line - 1;
 }

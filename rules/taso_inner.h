@@ -2,7 +2,7 @@
    (taso_text.c). */
 #ifndef ISOMER_RULES_TASO_INNER_H
 #define ISOMER_RULES_TASO_INNER_H
-#include "ops/base/text.h"
+#include "ops/operator/signature.h"
 
 /* The numbers of TASO's OpType and PMParameter are the places in these lists. */
 #define TASO_OPS(X)   \
@@ -63,6 +63,10 @@ typedef enum TasoKind {
 #undef X
         TASO_KINDS
 } TasoKind;
+/* Of the plain ones: the operator that is of this kind, NULL: none; the kind that is this operator,
+   TASO_NONE: none. */
+const Op *taso_plain_operator(int kind);
+int taso_plain_kind(const Op *);
 typedef enum TasoParameter {
 #define X(name) TASO_PM_##name,
     TASO_PARAMETERS(X) TASO_PARAMETER_COUNT
@@ -89,7 +93,6 @@ typedef struct TasoRule {
     TasoTensor out[TASO_OUTPUTS][2];
 } TasoRule;
 
-const char *taso_kind_name(int kind);
 /* rank[k]: of variable -k, or -1: it does not occur; any_rank: no operator fixes one. false: *why
    says what it is. */
 bool taso_ranks(const TasoRule *, int rank[], bool *any_rank, const char **why);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *taso_kind_name(int kind) {
+static const char *kind_name(int kind) {
     static const char *const names[] = {
 #define X(name) #name,
         TASO_OPS(X)
@@ -367,16 +367,8 @@ static Line enlargement(TasoWriter *x, const TasoOp *op) {
 }
 
 static Line line_of_operator(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
-    static const struct {
-        TasoKind kind;
-        const Op *op;
-    } plain[] = {
-#define X(kind, name) {TASO_##kind, &op_##name},
-        TASO_PLAIN(X)
-#undef X
-    };
-    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
-        if ((int)plain[k].kind == op->kind) return line(plain[k].op);
+    const Op *plain = taso_plain_operator(op->kind);
+    if (plain) return line(plain);
     switch (op->kind) {
     case TASO_CONV2D: return convolution(x, number, op, in);
     case TASO_POOL2D_MAX:
@@ -391,7 +383,7 @@ static Line line_of_operator(TasoWriter *x, int number, const TasoOp *op, const 
     case TASO_CONSTANT_POOL: return line_of_constant(x, number, op);
     default:
         rule_refuse(x, arena_format(x->arena, "%s has no counterpart among the operators",
-                                    taso_kind_name(op->kind)));
+                                    kind_name(op->kind)));
         return line(&op_relu);
     }
 }
@@ -401,8 +393,8 @@ static bool right_number_of_inputs(TasoWriter *x, const TasoOp *op) {
                 op->kind == TASO_MATMUL || op->kind == TASO_MUL;
     bool none = op->kind >= TASO_CONSTANT_IMM;
     bool fits = op->kind == TASO_CONCAT ? op->nin >= 1 : op->nin == (none ? 0 : pair ? 2 : 1);
-    return fits || rule_refuse(x, arena_format(x->arena, "%s with %d inputs",
-                                               taso_kind_name(op->kind), op->nin));
+    return fits || rule_refuse(x, arena_format(x->arena, "%s with %d inputs", kind_name(op->kind),
+                                               op->nin));
 }
 
 static Value tensor_value(const TasoWriter *x, TasoTensor t) {

@@ -62,18 +62,9 @@ static void set_permutation(Maker *m, TasoOp *op, const Attr *perm, int rank) {
 /* ---- operators */
 
 static bool put_plain(Maker *m, const Node *n, TasoOp *op) {
-    static const struct {
-        TasoKind kind;
-        const Op *op;
-    } table[] = {
-#define X(id, name) {TASO_##id, &op_##name},
-        TASO_PLAIN(X)
-#undef X
-    };
-    size_t k = 0, count = sizeof table / sizeof *table;
-    while (k < count && table[k].op != n->op) k++;
-    if (k == count) return false;
-    op->kind = (int)table[k].kind;
+    const int kind = taso_plain_kind(n->op);
+    if (kind == TASO_NONE) return false;
+    op->kind = kind;
     if (op->kind == TASO_EW_MUL && !dims(m, n->in[1]).n && dims(m, n->in[0]).n) op->kind = TASO_MUL;
     else if (n->nin == 2 && dims(m, n->in[0]).n != dims(m, n->in[1]).n)
         taso_refuse(m, "operands of different rank");

@@ -14,6 +14,14 @@ def case(family, name, op, *inputs, outputs=1, opset=21, **attrs):
     return Case(family, name, op, inputs, attrs, outputs, opset)
 
 
+def conv(name, x, weights, pad=0, **attrs):
+    """A convolution with a bias, padded by `pad` on every side."""
+    outputs, _, *kernel = weights.split(",")
+    if pad:
+        attrs = {"pads": [pad] * 2 * len(kernel)} | attrs
+    return case("conv", name, "Conv", x, f"=f32 {weights}", f"=f32 {outputs}", **attrs)
+
+
 IMAGE, MAP, TOKENS = "f32 1,64,56,56", "f32 1,256,14,14", "f32 1,128,768"
 ROWS, SMALL = "f32 512,1024", "f32 8,16"
 
@@ -368,100 +376,18 @@ FUNCTIONS = [
     case("element-wise", "minimum", "Min", ROWS, ROWS),
 ]
 LAYERS = [
-    case("conv", "3x3, 64 at 56", "Conv", IMAGE, "=f32 64,64,3,3", "=f32 64", pads=[1, 1, 1, 1]),
-    case("conv", "1x1, 256 at 14", "Conv", MAP, "=f32 256,256,1,1", "=f32 256"),
-    case(
-        "conv",
-        "depthwise 3x3",
-        "Conv",
-        IMAGE,
-        "=f32 64,1,3,3",
-        "=f32 64",
-        pads=[1, 1, 1, 1],
-        group=64,
-    ),
-    case(
-        "conv",
-        "depthwise 5x5, stride 2",
-        "Conv",
-        IMAGE,
-        "=f32 64,1,5,5",
-        "=f32 64",
-        pads=[2, 2, 2, 2],
-        strides=[2, 2],
-        group=64,
-    ),
-    case(
-        "conv",
-        "depthwise 7x7",
-        "Conv",
-        IMAGE,
-        "=f32 64,1,7,7",
-        "=f32 64",
-        pads=[3, 3, 3, 3],
-        group=64,
-    ),
-    case(
-        "conv",
-        "depthwise 3x3, dilation 2",
-        "Conv",
-        IMAGE,
-        "=f32 64,1,3,3",
-        "=f32 64",
-        pads=[2, 2, 2, 2],
-        dilations=[2, 2],
-        group=64,
-    ),
-    case(
-        "conv",
-        "3x3, dilation 2",
-        "Conv",
-        MAP,
-        "=f32 64,256,3,3",
-        "=f32 64",
-        pads=[2, 2, 2, 2],
-        dilations=[2, 2],
-    ),
-    case(
-        "conv",
-        "3x3, dilation 12 at 32",
-        "Conv",
-        "f32 1,256,32,32",
-        "=f32 64,256,3,3",
-        "=f32 64",
-        pads=[12, 12, 12, 12],
-        dilations=[12, 12],
-    ),
-    case("conv", "1-D, 5", "Conv", "f32 1,80,300", "=f32 192,80,5", "=f32 192", pads=[2, 2]),
-    case(
-        "conv",
-        "1-D, depthwise 31",
-        "Conv",
-        "f32 1,256,200",
-        "=f32 256,1,31",
-        "=f32 256",
-        pads=[15, 15],
-        group=256,
-    ),
-    case(
-        "conv",
-        "3-D, 3x3x3",
-        "Conv",
-        "f32 1,16,8,28,28",
-        "=f32 16,16,3,3,3",
-        "=f32 16",
-        pads=[1, 1, 1, 1, 1, 1],
-    ),
-    case(
-        "conv",
-        "groups of 4",
-        "Conv",
-        IMAGE,
-        "=f32 64,4,3,3",
-        "=f32 64",
-        pads=[1, 1, 1, 1],
-        group=16,
-    ),
+    conv("3x3, 64 at 56", IMAGE, "64,64,3,3", pad=1),
+    conv("1x1, 256 at 14", MAP, "256,256,1,1"),
+    conv("depthwise 3x3", IMAGE, "64,1,3,3", pad=1, group=64),
+    conv("depthwise 5x5, stride 2", IMAGE, "64,1,5,5", pad=2, strides=[2, 2], group=64),
+    conv("depthwise 7x7", IMAGE, "64,1,7,7", pad=3, group=64),
+    conv("depthwise 3x3, dilation 2", IMAGE, "64,1,3,3", pad=2, dilations=[2, 2], group=64),
+    conv("3x3, dilation 2", MAP, "64,256,3,3", pad=2, dilations=[2, 2]),
+    conv("3x3, dilation 12 at 32", "f32 1,256,32,32", "64,256,3,3", pad=12, dilations=[12, 12]),
+    conv("1-D, 5", "f32 1,80,300", "192,80,5", pad=2),
+    conv("1-D, depthwise 31", "f32 1,256,200", "256,1,31", pad=15, group=256),
+    conv("3-D, 3x3x3", "f32 1,16,8,28,28", "16,16,3,3,3", pad=1),
+    conv("groups of 4", IMAGE, "64,4,3,3", pad=1, group=16),
     case(
         "transposed conv",
         "2x2, stride 2",

@@ -97,14 +97,6 @@ int lead_term(Prover *p, Nf nf, Ratio *c) {
     }
     return best;
 }
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
 Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
     Ratio g = {0, 1};
     for (int j = 0; j < n; j++) {
@@ -112,12 +104,12 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
         for (int k = 0; k < size; k++) {
             Ratio c;
             nf_body(p, nf[j], k, &c);
-            int64_t den = c.q / gcd(c.q, g.q), a, b;
+            int64_t den = c.q / integer_gcd(c.q, g.q), a, b;
             if (__builtin_mul_overflow(den, g.q, &den) ||
                 __builtin_mul_overflow(c.p, den / c.q, &a) ||
                 __builtin_mul_overflow(g.p, den / g.q, &b))
                 prover_fail(p, "a coefficient exceeds 64 bits");
-            g = ratio(gcd(a, b), den);
+            g = ratio(integer_gcd(a, b), den);
         }
     }
     return g.p ? g : ratio(1, 1);

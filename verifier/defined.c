@@ -110,7 +110,7 @@ static void nonnegative(Wants *s, Nf a) {
             positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
     push_want(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
 }
-int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
+static int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};
     if (want == WANT_NONZERO) nonzero(&s, a);
     else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);

@@ -14,9 +14,8 @@ typedef enum Want {
     WANT_HIDDEN        /* the same below what makes a number of an infinity: relu, sigmoid, .. */
 } Want;
 enum { WANTS_MAX = 16 };
-/* In lowest terms, as atoms; none where it holds wherever ctx does. a and b have no free guards. */
-int wants_of(Prover *, Dom ctx, Want, Nf a, Nf b, Nf out[WANTS_MAX]);
-/* The same of a function, and of a power, where an exponent that is a number says more. */
+/* What a function, or a power, wants of its arguments, in lowest terms, as atoms; none where it
+   holds wherever ctx does. a and b have no free guards. Returns how many. */
 int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 

@@ -156,21 +156,13 @@ static Poly subst(Prover *p, Poly x, Map m) {
 /* ---- literals */
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
 /* gcd of the coefficients but the constant one, which is put into *c. */
 static int64_t split_content(const World *w, Poly x, int64_t *c) {
     int64_t g = 0;
     PolyScan s = poly_scan(w, x);
     *c = 0;
     for (Monomial m; poly_next(&s, &m);)
-        if (m.degree) g = gcd(g, m.coefficient);
+        if (m.degree) g = integer_gcd(g, m.coefficient);
         else *c = m.coefficient;
     return g;
 }

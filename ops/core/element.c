@@ -133,14 +133,17 @@ double element_greatest(DType t) {
     return t == DT_FLOAT8E8M0 ? 0x1p127 : f ? f->most : 0;
 }
 
+/* Returns element i of p, of a C type, as another type. What a file holds need not be aligned. */
+#define READ_CASE(id, type, as)                                                \
+    case id: {                                                                 \
+        type x;                                                                \
+        memcpy(&x, (const char *)p + i * (int64_t)sizeof(type), sizeof(type)); \
+        return (as)x;                                                          \
+    }
+
 double element_real(DType t, const void *p, int64_t i) {
     switch (t) {
-#define X(id, type)                                                            \
-    case id: {                                                                 \
-        type x; /* what a file holds need not be aligned */                    \
-        memcpy(&x, (const char *)p + i * (int64_t)sizeof(type), sizeof(type)); \
-        return (double)x;                                                      \
-    }
+#define X(id, type) READ_CASE(id, type, double)
         C_TYPES(X)
 #undef X
     case DT_FLOAT8E8M0:
@@ -160,12 +163,7 @@ int64_t element_integer(DType t, const void *p, int64_t i) {
     if (dtype_class(t) == 'F') return clamp(element_real(t, p, i), -0x1p62, 0x1p62);
     int sign = 1 << (dtype_bits(t) - 1) % 8; /* of elements below 8 bits */
     switch (t) {
-#define X(id, type)                                                            \
-    case id: {                                                                 \
-        type x; /* what a file holds need not be aligned */                    \
-        memcpy(&x, (const char *)p + i * (int64_t)sizeof(type), sizeof(type)); \
-        return (int64_t)x;                                                     \
-    }
+#define X(id, type) READ_CASE(id, type, int64_t)
         C_TYPES(X)
 #undef X
     case DT_INT4:

@@ -32,7 +32,6 @@ struct Facts {
     Poly *open;
 };
 
-Poly facts_shift(Facts *, Poly);
 /* P >= 0 follows, where every symbol of p is in `known`; also false on overflow. */
 bool facts_prove(Facts *, Poly);
 void facts_add(Facts *, Poly); /* p >= 0 */

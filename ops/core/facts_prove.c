@@ -20,7 +20,7 @@ static bool bounded(const Facts *f, Symbol s) {
     return k && k->bounded;
 }
 
-Poly facts_shift(Facts *f, Poly p) {
+static Poly shift_poly(Facts *f, Poly p) {
     World *w = f->w;
     PolyScan s = poly_scan(w, p);
     Poly sum = 0;
@@ -71,15 +71,6 @@ static bool cofactor(Facts *f, const Monomial *m, const Monomial *n, Poly *out) 
     return harmless(f, &x);
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 typedef struct Search {
     Facts *f;
     int steps;
@@ -101,7 +92,7 @@ static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Po
     if (!cofactor(f, bad, n, &m)) return false;
     int64_t c = bad->coefficient < 0 ? -bad->coefficient : bad->coefficient,
             d = n->coefficient < 0 ? -n->coefficient : n->coefficient;
-    int64_t g = gcd(c, d), a = d / g;
+    int64_t g = integer_gcd(c, d), a = d / g;
     Poly scaled = poly_add(w, poly_scale(w, p, a), poly_int(w, a - 1));
     Poly next = poly_sub(w, scaled, poly_scale(w, poly_mul(w, m, fact), c / g));
     return !overflow_noted(w) && search_proof(s, next, depth - 1);
@@ -129,7 +120,7 @@ bool facts_prove(Facts *f, Poly p) {
     bool ok = false;
     if (overflow_noted(f->w)) return false;
     Overflow overflow = overflow_begin(f->w);
-    Poly shifted = facts_shift(f, p);
+    Poly shifted = shift_poly(f, p);
     for (int floors = 0; floors < 2 && !ok && !overflow_noted(f->w); floors++) {
         Search s = {f, STEPS, floors};
         ok = search_proof(&s, shifted, DEPTH);
@@ -143,7 +134,7 @@ static bool least_value(Facts *f, Poly p, bool try, int64_t *v) {
     bool ok = true;
     if (overflow_noted(f->w)) return false;
     Overflow overflow = overflow_begin(f->w);
-    PolyScan s = poly_scan(f->w, facts_shift(f, p));
+    PolyScan s = poly_scan(f->w, shift_poly(f, p));
     *v = 0;
     for (Monomial m; poly_next(&s, &m);) {
         if (!m.degree) *v = m.coefficient;
@@ -311,7 +302,7 @@ void facts_learn(Facts *f, Poly p) {
 static void shift_from(Facts *f, int fact) {
     for (int i = fact; i < f->nfact; i++) {
         Overflow overflow = overflow_begin(f->w);
-        Poly p = facts_shift(f, f->fact[i].p);
+        Poly p = shift_poly(f, f->fact[i].p);
         f->fact[i].shifted = overflow_end(f->w, overflow) ? 0 : p; /* 0 >= 0 says nothing */
     }
 }

@@ -258,3 +258,12 @@ bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
     if (ok) *quotient = q;
     return ok;
 }
+
+int64_t integer_gcd(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}

@@ -97,4 +97,5 @@ void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *);
 bool poly_parse(World *, Scan *, Poly *);
 /* A total order that does not depend on the order of interning. */
 int poly_compare(const World *, Poly, Poly);
+int64_t integer_gcd(int64_t, int64_t); /* >= 0; 0 only of two zeros */
 #endif

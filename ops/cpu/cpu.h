@@ -57,8 +57,6 @@ typedef struct Build {
 bool build_fail(Build *, const char *why); /* false */
 /* A dense view in the scratch. */
 View build_scratch(Build *, int dtype, int rank, const int64_t dim[]);
-/* A packed one, its axes in the order of these strides. */
-View build_scratch_like(Build *, int dtype, const View *);
 /* Offset of so many bytes in the scratch, 64-byte aligned. */
 size_t build_bytes(Build *, size_t bytes);
 

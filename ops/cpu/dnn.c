@@ -286,7 +286,7 @@ const char *implementation(const_dnnl_primitive_desc_t pd) {
     return name ? name : "";
 }
 
-bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, const Input *y) {
+static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, const Input *y) {
     if (!c->pd) return false;
     Layout x_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0),
            y_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0);

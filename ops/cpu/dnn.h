@@ -100,11 +100,10 @@ Chain *chain_new(Build *, Kernel *, bool fused, TailShape, Input *y);
 Chain *chain_typed(Build *, Kernel *, bool fused, int dtype, TailShape, Input *y);
 /* Ends it either way; returns ok, and false after build_fail. */
 bool chain_end(Build *, Kernel *, bool ok);
-/* chain_link, unless the primitive is a reference implementation, then chain_end; the kernel is
-   said not to read weights that were packed. */
+/* Links the primitive c->pd with its inputs, weights and one output, unless it is a reference
+   implementation, then chain_end; the kernel is said not to read weights that were packed. w and
+   bias may be NULL. */
 bool chain_finish(Build *, Kernel *, Input *x, Input *w, Input *bias, const Input *y);
-/* Links the primitive c->pd with its inputs, weights and one output. w and bias may be NULL. */
-bool chain_link(Build *, Chain *, Input *x, Input *w, Input *bias, const Input *y);
 /* A layout that lives until the chain ends: the sizes of another one by a tag. */
 Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such

@@ -39,7 +39,8 @@ static void packed_strides(const View *v, int64_t stride[]) {
     for (int i = v->rank - 1; i >= 0; i--) stride[axis[i]] = next, next *= v->dim[axis[i]];
 }
 
-View build_scratch_like(Build *b, int dtype, const View *like) {
+/* A packed view in the scratch, its axes in the order of these strides. */
+static View scratch_like(Build *b, int dtype, const View *like) {
     View v = build_scratch(b, dtype, like->rank, like->dim);
     packed_strides(like, v.stride);
     return v;
@@ -232,7 +233,7 @@ bool operand_packed(Build *b, int index, const View *from, int dtype, Operand *o
         *o = (Operand){.view = *from};
         return from->dtype == dtype || operand_pack_as(b, index, from, dtype, o);
     }
-    *o = (Operand){.view = build_scratch_like(b, dtype, from)};
+    *o = (Operand){.view = scratch_like(b, dtype, from)};
     o->copy = copy_new(b, &o->view, from);
     return o->copy != NULL;
 }
@@ -315,7 +316,7 @@ static bool tail_fits(const View *y, int dtype, TailShape shape) {
 static View tail_scratch(Build *b, int dtype, TailShape shape) {
     const View *y = &b->step->view[0];
     return shape == TAIL_DENSE ? build_scratch(b, dtype, y->rank, y->dim)
-                               : build_scratch_like(b, dtype, y);
+                               : scratch_like(b, dtype, y);
 }
 
 bool tail_plain(Build *b, int dtype, TailShape shape, Tail *t) {

@@ -7,12 +7,8 @@
 #include "rules/apply.h"
 #include <string.h>
 
-enum {
-    GIVEN = -1,
-    CONGRUENT = -2,
-    SWAPPED = -3
-};                          /* swapped: congruent with the two inputs exchanged */
-typedef struct ClassEntry { /* of a value */
+enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 }; /* SWAPPED: congruent, inputs exchanged */
+typedef struct ClassEntry {                        /* of a value */
     bool known, outdated;
     Value parent, next;      /* of the union-find; the members, around */
     int first_use, last_use; /* numbers in `use` + 1; of standing values */

@@ -110,7 +110,7 @@ typedef struct Here {
     uint64_t work; /* nodes of the World, over the graphs so far */
 } Here;
 
-static void look(Derivation *d, Here *p) {
+static void index_graph(Derivation *d, Here *p) {
     arena_free(p->arena);
     p->work += node_count(d->w);
     p->arena = arena_new(arena_escape(d->arena), 0);
@@ -128,7 +128,7 @@ static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, i
             Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
             matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
-            if (applied) look(d, p);
+            if (applied) index_graph(d, p);
             if (!merges) break;
         }
     }
@@ -155,7 +155,7 @@ bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int c
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};
-    look(d, &p);
+    index_graph(d, &p);
     for (int pass = 0;
          pass < PASSES && good && d->applied < cap && p.work < WORK && goes_on(&x, &p, &d->graph);
          pass++)

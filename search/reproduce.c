@@ -20,9 +20,9 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 6,
-    LARGE = 1 << 22
-}; /* how many random samples are tried; how many elements of an input are written */
+    SAMPLES = 6,    /* random samples tried */
+    LARGE = 1 << 22 /* elements of an input that is written, at most */
+};
 typedef struct Pairs {
     Run *r;
     const Derivation *d;

@@ -73,7 +73,7 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 /* ---- element-wise programs */
 
 enum { CODE = 250, VIEWS = 32 };
-typedef struct Buffers { /* of sums and maxima, as views over the axes of the output */
+typedef struct Buffers { /* that hold sums and maxima, as views over the axes of the output */
     const LowerSpace *space;
     int n;
     Ex of[STEP_BUFFERS];
@@ -367,8 +367,10 @@ bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     const int steps = b->n, buffers = b->nbuffers;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
     const LowerSpace space = space_new(b->w, b->sizes, out);
-    for (int k = 0; k < 2 && out->rank + 1 <= STEP_RANK; k++) {
-        if (lower_program(b, e, &space, in, out, k) || lower_apart(b, e, &space, in, out, k))
+    /* One step first; then several, with sums and maxima in buffers. */
+    for (int several = 0; several < 2 && out->rank + 1 <= STEP_RANK; several++) {
+        if (lower_program(b, e, &space, in, out, several) ||
+            lower_apart(b, e, &space, in, out, several))
             return true;
         b->n = steps, b->nbuffers = buffers;
     }

@@ -147,11 +147,8 @@ typedef struct Tail {
     Vector *finish;
 } Tail;
 bool epilogue_reads_output(const Step *); /* then it must be read before the kernel writes there */
-typedef enum TailShape {
-    TAIL_ANY,
-    TAIL_PACKED,
-    TAIL_DENSE
-} TailShape; /* what the kernel can write: all strides, a packed view, a dense one */
+/* What the kernel can write: any strides, a packed view, a dense one. */
+typedef enum TailShape { TAIL_ANY, TAIL_PACKED, TAIL_DENSE } TailShape;
 bool tail_new(Build *, int dtype, TailShape, Tail *);
 /* The same without the epilogue, which the kernel does itself. */
 bool tail_plain(Build *, int dtype, TailShape, Tail *);

@@ -17,7 +17,8 @@ static bool adds_four_products(void) {
 }
 
 /* ---- the end of an epilogue that quantizes the result to 8 bits */
-/* The number that x is where it is none: of signed types, the least. Sums are numbers. */
+/* The instruction whose value a guard passes on where it is not NaN (quantizing NaN to a signed
+   type gives the least number); i if there is no guard. Sums of integers are never NaN. */
 static int skip_nan_guard(const Step *s, int i) {
     const Scalar *w = &s->code[i];
     return w->op == C_WHERE && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;

@@ -17,7 +17,7 @@ typedef struct Panels { /* columns from..from+n-1 of the sums of a step */
 } Panels;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts;
-    bool reverse, own; /* own: the operator's own attribute */
+    bool reverse, own; /* own: the attribute that each operator has alone */
     int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides of product sums */
     View view[3 + INPUTS]; /* outputs (y, h, c), then inputs; rank -1: left out */
     Kernel product[2];     /* of the input, by direction */

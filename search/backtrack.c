@@ -10,7 +10,7 @@
 #include "search/derive.h"
 
 #define AS_GOOD 1.03 /* a graph that costs at most this many times as much */
-enum { MATCHES_MOST = 4096, DESCENTS = 16 };
+enum { DESCENTS = 16 };
 
 typedef struct State {
     Graph graph;
@@ -25,6 +25,7 @@ typedef struct Search {
     State *state;
     Heap waiting; /* states, the cheapest first */
     Intern *seen; /* outputs of graphs */
+    bool cut;     /* RegionSolution.cut */
 } Search;
 
 static bool cheaper(const void *search, int a, int b) {
@@ -84,18 +85,19 @@ typedef struct Found {
     Arena *arena, *scratch; /* for what matches refer to; for the list while it grows */
     int n, room;
     Match *v;
+    bool cut;
 } Found;
 
 static bool keep_match(void *user, const Match *m) {
     Found *f = user;
-    if (f->n == MATCHES_MOST) return false;
     if (match_empty(f->w, m)) return true;
+    if (f->n == BACKTRACK_MATCHES) return f->cut = true, false;
     ARENA_GROW(f->scratch, f->v, f->room, f->n + 1);
     f->v[f->n++] = match_keep(f->arena, m);
     return true;
 }
 
-static Found find_matches(const Search *s, const Graph *g) {
+static Found find_matches(Search *s, const Graph *g) {
     const Backtrack *b = s->b;
     Arena *a = arena_new(arena_escape(b->arena), 0);
     Found f = {.w = b->w, .arena = b->arena, .scratch = a};
@@ -107,6 +109,7 @@ static Found find_matches(const Search *s, const Graph *g) {
             matcher_run(m, &b->library->instance[k], keep_match, &f);
     f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n); /* states refer to it */
     arena_free(a);
+    s->cut |= f.cut;
     return f;
 }
 
@@ -155,7 +158,8 @@ static void trace(const Search *s, int at, RegionSolution *out) {
                             .graphs = s->graphs,
                             .graph = s->state[at].graph,
                             .before = s->state[0].price,
-                            .after = s->state[at].price};
+                            .after = s->state[at].price,
+                            .cut = s->cut};
     for (int k = at; k; k = s->state[k].parent) out->n++;
     out->round = ARENA_NEW(s->b->arena, RegionRound, out->n);
     for (int k = at, r = out->n; k; k = s->state[k].parent)

@@ -33,7 +33,9 @@ typedef struct RegionSolution {
     Graph graph; /* the best */
     Price before, after;
     const struct RegionSolution *cheapest; /* the graph of least cost, if that is a different one */
+    bool cut; /* some graph had more matches than are tried (BACKTRACK_MATCHES) */
 } RegionSolution;
+enum { BACKTRACK_MATCHES = 4096 };
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of
    fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the
    World; rejected graphs are freed at once. */

@@ -122,6 +122,10 @@ static bool solve_region(RuntimeSearch *o, const Region *region) {
     run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode,
             o->solution[k].before.seconds * 1e3, o->solution[k].after.seconds * 1e3,
             o->solution[k].graphs);
+    if (o->solution[k].cut)
+        run_say(r,
+                "rules match this region in more than %d places at once: the others were not tried",
+                BACKTRACK_MATCHES);
     return !run_cancelled(r);
 }
 

@@ -77,6 +77,26 @@ static void gains_are_taken_together(void **state) {
     close_fixture(&f);
 }
 
+/* More matches than are tried at once: that is said, and the rest is found in the next round. */
+static void too_many_matches_are_told(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        Fixture f;
+        open_priced(&f);
+        Text t = text_new(f.arena);
+        text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = sqrt %%x\n");
+        for (int k = 0; k < BACKTRACK_MATCHES + more; k++)
+            text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
+        text_add(&t, " out %%a%d\n", BACKTRACK_MATCHES + more);
+        Graph g = graph_of(f.w, t.data);
+        RegionSolution s = search(&f, &g, 1.05, 0);
+        assert_int_equal(s.cut, more);
+        assert_null(strstr(graph_body(f.w, &s.graph), "mul"));
+        assert_int_equal(s.n, 1 + more);
+        close_fixture(&f);
+    }
+}
+
 /* abs(x) = abs(neg(x)) pays; two of them share nothing. A step up of more than alpha is never
    taken. */
 static void a_step_up_is_taken_within_alpha(void **state) {
@@ -309,6 +329,7 @@ static void a_match_has_all_its_nodes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_taken_together),
+        cmocka_unit_test(too_many_matches_are_told),
         cmocka_unit_test(a_step_up_is_taken_within_alpha),
         cmocka_unit_test(budget_and_repetition),
         cmocka_unit_test(gains_are_told_from_losses),

@@ -17,7 +17,7 @@ typedef struct CompareOptions {
 typedef struct CompareProgram {
     Arena *arena;
     CompareOptions o;
-    StringList files; /* behind the command */
+    StringList files; /* after the command */
     bool terminal;
     Error error;
 } CompareProgram;

@@ -19,6 +19,6 @@ typedef struct Minimize {
 bool minimize_basis(const Minimize *, const RuleSet *, bool kept[], Error *);
 /* wanted[k]: the directions in which search wants rule k; PRICE_SAME: in none. */
 bool minimize_search(const Minimize *, const RuleSet *, Cheaper wanted[], Error *);
-/* Left and right exchanged, without a verdict; its name has -back behind. */
+/* Left and right exchanged, without a verdict; its name ends with -back. */
 Rule rule_reversed(Arena *, const Rule *);
 #endif

@@ -35,7 +35,7 @@ typedef struct OpForm {
     bool commutes; /* its two arguments may be swapped */
 } OpForm;
 /* Size and output of the root, then for each instruction its operator and arguments (REF_NEW + kind
-   where a variable is first used); zero behind. Codes compare as bytes: smaller terms are
+   where a variable is first used); zero after that. Codes compare as bytes: smaller terms are
    smaller. */
 typedef struct Code {
     uint8_t b[CODE_BYTES];

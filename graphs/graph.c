@@ -1,6 +1,6 @@
 /* graph.c -- the node table. A node is the record (signature, serial, inputs) in TABLE_NODE; its
    number is that of its first value. Every further output takes one more record (0, node, port)
-   directly behind it, so that values are numbers of the same table, marks truncate both, and
+   directly after it, so that values are numbers of the same table, marks truncate both, and
    columns over TABLE_NODE are columns over values. The serial is 0 but for random operators, whose
    nodes are never merged. Inputs that may be left out are padded with 0, so that a node has one
    spelling. */

@@ -19,7 +19,7 @@ typedef struct Oracle {
     bool wide;
     const OracleNoise *noise; /* NULL: none */
     NodeList live;
-    int *first; /* by live node: the buffer of its first result, those of the others behind it */
+    int *first;     /* by live node: the buffer of its first result, those of the others after it */
     Buffer *buffer; /* as few as there are results: a World may hold many more values */
     Error *error;
 } Oracle;

@@ -12,7 +12,7 @@ typedef struct Resize {
     Value *made; /* the first value of each of these nodes */
 } Resize;
 
-/* What became of a value of the old graph: of the last node that does not begin behind it. */
+/* What became of a value of the old graph: of the last node that does not begin after it. */
 static Value resized_value(const Resize *r, Value v) {
     int low = 0, high = r->live.n;
     while (high - low > 1) {

@@ -3,10 +3,10 @@
    [b, s, h*d] and so on. mask: bool (may it be seen?) or numbers that are added, its last axes
    those of the scores; shorter along t: the rest is not seen. past_key, past_value stand before k
    and v along t; lengths: how much of t counts in each batch. Query i is at place i + what was
-   before: `causal` sees none behind, `left` and `right` limit how far it sees (-1: all). Scores are
-   capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v with
-   what was before them, and the scores: 0: as they are, 1: capped, 2: with the bias, 3: behind the
-   softmax. */
+   before: `causal` sees none after it, `left` and `right` limit how far it sees (-1: all). Scores
+   are capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v
+   with what was before them, and the scores: 0: as they are, 1: capped, 2: with the bias, 3: after
+   the softmax. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { HEADS, GROUPS, SCALE, CAP, CAUSAL, LEFT, RIGHT, SHOWN };

@@ -1,4 +1,4 @@
-/* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the
+/* concat: the inputs one after another along an axis. Piece j starts where the sizes of the
    pieces before it end.
  */
 #include "ops/operator/op.h"

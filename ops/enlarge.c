@@ -1,5 +1,5 @@
 /* enlarge: a kernel w [o, c, ..] set into the middle of a larger one of zeros. Where the difference
-   is odd the extra row goes behind. ONNX has no such operator: it is exported as a constant. */
+   is odd the extra row is at the end. ONNX has no such operator: it is exported as a constant. */
 #include "ops/operator/op.h"
 enum { KERNEL };
 static const AttrDef attrs[] = {[KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "3 4 5"},

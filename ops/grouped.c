@@ -2,9 +2,9 @@
    defined as the graph that it was fused from. */
 #include "ops/operator/op.h"
 
-/* groupquery: q [b, s, heads*n], k and v [b, s, groups*n], or all in q, one behind the other.
+/* groupquery: q [b, s, heads*n], k and v [b, s, groups*n], or all in q, one after another.
    seqlens [b]: how many places are seen in the end, less 1. k and v are written into past keys and
-   values [b, groups, places, n], which grow to `total` places, behind what is seen before; query i
+   values [b, groups, places, n], which grow to `total` places, after what is seen before; query i
    sees the places up to its own, of which only the last `window` (-1: all). cos and sin [places,
    n/2] turn q and k first, by the place or by `positions`. */
 enum { HEADS, GROUPS, SCALE, CAP, WINDOW, ROTARY, INTERLEAVED, TOTAL };

@@ -7,7 +7,7 @@
 #define REFUSED "not supported for these element types"
 
 /* ---- multihead: attention of q, k and v [b, places, heads * n] with as many heads each; k and v
-   may be given by heads; bias holds what is added to q, k and v, one behind the other; padding is 0
+   may be given by heads; bias holds what is added to q, k and v, one after another; padding is 0
    where a place of k is not seen, or says how many places are seen [b]; scores are added. Further
    results: keys and values by heads with what was before them. */
 enum { HEADS, HEAD_SCALE, CAUSAL };

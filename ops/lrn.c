@@ -1,6 +1,6 @@
 /* lrn: local response normalization (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c,
    ..] / (bias + alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c:
-   floor((size - 1)/2) before it, the rest behind it. */
+   floor((size - 1)/2) before it, the rest after it. */
 #include "ops/operator/op.h"
 enum { ALPHA, BETA, BIAS, SIZE };
 enum { WIDEST = 11 }; /* windows that are lowered to programs of their own */

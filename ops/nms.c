@@ -61,7 +61,7 @@ static double overlap(const Box *a, const Box *b) {
     return all > 0 ? joint / all : 0;
 }
 
-/* The best box behind (score, box), or -1. */
+/* The best box after (score, box), or -1. */
 static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
     const View *v = &s->view[2];
     double limit = kernel_bits_real(s->param[3]), before = 0, best_score = 0;

@@ -58,7 +58,7 @@ const Op op_gatherelements = {
 
 enum { BATCH };
 static const AttrDef nd_attrs[] = {[BATCH] = {"batch", A_INT, "0", .draw = "0 1"}, {0}};
-/* How many axes of x an index addresses behind the batch; -1: no number. */
+/* How many axes of x an index addresses after the batch; -1: no number. */
 static int64_t addressed(Call *c) {
     Dims index = c->in[1]->dim;
     int64_t q = -1, batch = 0;

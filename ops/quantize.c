@@ -280,7 +280,7 @@ static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b)
                                   {.op = C_NEG, .a = 9},
                                   {.op = C_ROUND, .a = 10}};
     enum { SCALED = 9 /* instructions that compute the scale */ };
-    View lowest; /* not in the scale's place: a fused step may read it behind the scale's */
+    View lowest; /* not in the scale's place: a fused step may read it after the scale is written */
     (void)c;
     if (!step_buffer(b, scale->dtype, scale->rank, scale->dim, &lowest)) return 0;
     reduce_all(b, REDUCE_MIN, &lowest, &in[X], NULL, least, 3);

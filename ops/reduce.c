@@ -112,7 +112,7 @@ static int steps_prod(Call *c, const View in[], const View out[], StepBuf *b) {
     return write_steps(c, REDUCE_PROD, in, out, b);
 }
 
-/* Of each element a function, in a buffer of floats, and the sum of that with another behind it. */
+/* Of each element a function, in a buffer of floats, and the sum of that with another after it. */
 static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
                         const Scalar before[], int after) {
     const Scalar behind[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};

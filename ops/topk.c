@@ -27,7 +27,7 @@ static int params(Call *c, int64_t *out, int room) {
     return 2;
 }
 
-/* 1: element a comes before b, -1: behind, 0: they are equal. */
+/* 1: element a comes before b, -1: after, 0: they are equal. */
 static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_t largest) {
     int less;
     if (kernel_is_integer(x)) {
@@ -40,7 +40,7 @@ static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_
     }
     return largest ? less : -less;
 }
-/* The place along the axis of what comes next behind place `last` (-1: the first); line is the
+/* The place along the axis of what comes next after place `last` (-1: the first); line is the
    place of its element 0. */
 static int64_t next(const View *x, void *const slot[], int a, int64_t line, int64_t last,
                     int64_t largest) {

@@ -349,7 +349,7 @@ static MatchClasses visible_classes(EGraph *g, Arena *a, uint64_t operators[4]) 
         nodes.v[nodes.n++] = v;
         operators[o / 64 % 4] |= 1ull << o % 64;
         for (int k = 0; k < node.nout;
-             k++) { /* into the ring of the class, behind what stands for it */
+             k++) { /* into the ring of the class, after what stands for it */
             Value u = v + (Value)k, r = root[u];
             if (u != r) next[u] = next[r], next[r] = u;
         }

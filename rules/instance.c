@@ -13,7 +13,7 @@ typedef struct Expansion {
     const int *length;
     Text out;
     size_t find;       /* byte of the result */
-    const char *found; /* where in the text that comes from; NULL: behind what is there so far */
+    const char *found; /* where in the text that comes from; NULL: after what is there so far */
 } Expansion;
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }

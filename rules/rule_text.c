@@ -51,7 +51,7 @@ void rule_print(const Rule *rule, Text *t) {
 
 void rule_part_place(const RulePart *part, Error *e) {
     if (!e || !e->line) return;
-    int lines = 0; /* an error at the end of the text is behind its last line */
+    int lines = 0; /* an error at the end of the text is after its last line */
     for (const char *p = part->text; (p = strchr(p, '\n')); p++) lines++;
     if (part->indent && e->line <= lines) e->column += part->indent[e->line - 1];
     e->line += part->line - 1;

@@ -206,7 +206,7 @@ static void print_attrs(TasoWriter *x, const Line *l) {
     text_add(x->text, "\n");
 }
 
-/* Padding before and behind of one axis; SAME is ONNX's SAME_UPPER. */
+/* Padding before and after one axis; SAME is ONNX's SAME_UPPER. */
 static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
                     Poly *behind) {
     World *w = x->w;
@@ -401,7 +401,7 @@ static Value tensor_value(const TasoWriter *x, TasoTensor t) {
     return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port];
 }
 
-/* A fused activation is a node behind the operator's. */
+/* A fused activation is a node after the operator's. */
 static bool write_op(TasoWriter *x, int number) {
     static const Op *const activation[] = {NULL, &op_sigmoid, &op_relu, &op_tanh};
     const TasoOp *op = &x->rule->side[x->side].op[number];

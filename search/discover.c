@@ -138,7 +138,7 @@ static bool prove(Discovering *d, const char *program, const char *path) {
 
 /* ---- keeping */
 
-/* The file with what it held, byte for byte, and behind it those rules that it lacks. */
+/* The file with what it held, byte for byte, and after it those rules that it lacks. */
 static bool add_to_file(Discovering *d, const char *path) {
     Run *r = d->r;
     RunDiscovered *s = &r->stats.discovered;

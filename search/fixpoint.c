@@ -141,7 +141,7 @@ typedef struct Passes {
 } Passes;
 
 /* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
-   reshapes behind, so that the graph grows in each pass. */
+   reshapes after, so that the graph grows in each pass. */
 static bool goes_on(Passes *x, const Here *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
     x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;

@@ -328,7 +328,7 @@ static int composites(Prover *p, const NfTerm *t, Symbol *out, int room) {
     return n;
 }
 /* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of
-   the radices behind it. Numbers that put the digits of one number together again then are that
+   the radices after it. Numbers that put the digits of one number together again then are that
    number. */
 static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);

@@ -62,7 +62,7 @@ typedef struct Spectators {
 typedef struct Renaming { /* of wide's symbols, while two trees are compared */
     Spectators *s;
     const Node *wide, *base;
-    int n; /* the indices, and behind them the bound variables in whose range we are */
+    int n; /* the indices, and after them the bound variables in whose range we are */
     Symbol from[BOUND_MAX];
     Poly to[BOUND_MAX];
 } Renaming;

@@ -28,8 +28,8 @@ typedef struct DiscoverReport {
 /* All questions, the most expensive first. The names of models are those of their files without
    folder and .onnx. */
 bool discover_questions(const DiscoverOptions *, Questions *, Error *);
-/* Answers them; appends the candidate rules, those of one question behind each other, in the order
-   of the questions. */
+/* Answers them; appends the candidate rules, question by question, in the order of
+   the questions. */
 bool discover_answers(const DiscoverOptions *, const Questions *, Text *rules, DiscoverReport *,
                       Error *);
 #endif

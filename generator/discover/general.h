@@ -11,7 +11,7 @@ typedef struct Part {
 /* What stays a number. */
 typedef enum Keep {
     KEEP_NOTHING,
-    KEEP_TIES,       /* equal sizes of constants of one rank, on an axis behind the first */
+    KEEP_TIES,       /* equal sizes of constants of one rank, on an axis after the first */
     KEEP_CONSTANTS,  /* and small numbers among constants */
     KEEP_ATTRIBUTES, /* and sizes of 1, and what is in attributes and no size */
     KEEP_EVEN, /* of one operator with a constant: lists of 1 alone; the last sizes of its result,

@@ -1,5 +1,5 @@
 /* item_text.c -- items are told apart by the first mark that they have: ==, then : before any =,
-   then what stands behind the = and at the end. */
+   then what stands after the = and at the end. */
 #include "graphs/onnx/item_text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 static const char input_mark[] = "input:";
 enum { INPUT_MARK = sizeof input_mark - 1 };
 
-/* What fills our attribute: source is what stands behind the =, or the attribute's own name. */
+/* What fills our attribute: source is what stands after the =, or the attribute's own name. */
 static ItemText item_filling(const char *ours, char *source) {
     ItemText item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};
     char *last = &source[strlen(source) - 1], *bar = strchr(source, '|');

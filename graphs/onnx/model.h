@@ -118,7 +118,7 @@ Value node_call(World *, const Op *, int nin, const Value in[], const char *a, P
                 const char *b, PolyList);
 
 /* import/opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones
-   behind them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs
+   after them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs
    give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not.
  */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);

@@ -236,7 +236,7 @@ static bool run_steps(Runner *r, double *ns, Error *e) {
     return true;
 }
 
-/* Bits behind the last element of a tensor of elements below 8 bits are 0. */
+/* Bits after the last element of a tensor of elements below 8 bits are 0. */
 static void clear_padding(const View *v, void *bytes) {
     int64_t bits = view_count(v) * dtype_bits((DType)v->dtype), whole = bits / 8;
     if (bits % 8)

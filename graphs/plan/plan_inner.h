@@ -28,7 +28,7 @@ void plan_fuse(PlanBuild *);
    plan_fuse. */
 void plan_collapse(PlanBuild *);
 /* Parts of element-wise programs that read constants alone, the same along some axis, become steps
-   of their own, that are done once. Behind plan_once. */
+   of their own, that are done once. After plan_once. */
 void plan_split_constants(PlanBuild *);
 /* Marks the steps that read constants only. */
 void plan_once(PlanBuild *);

@@ -1,7 +1,7 @@
 /* plan_layout.c -- channels last. What convolutions read and write between the graph's inputs and
    outputs may lie as [n, spatial.., c] instead of [n, c, spatial..]: only the strides of the views
    of such a slot change, so every step does what it did. A slot is laid out so if a convolution, or
-   a pool, copy or element-wise step behind one, names it, and every view of it is an affine walk
+   a pool, copy or element-wise step after one, names it, and every view of it is an affine walk
    over n, c and the joined spatial places, which flattening it all is not; those stay as they
    are. So do steps that read an image with its axes in another order, and depthwise convolutions
    between an image that can be moved and one that cannot. */
@@ -88,7 +88,7 @@ static void follow_images(const Plan *p, Image *images, const Step *s) {
     }
 }
 
-/* First what convolutions name, which know best what an image is; then the steps behind them go on
+/* First what convolutions name, which know best what an image is; then the steps after them go on
    in its layout, and what element-wise steps read joins what they write. */
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {

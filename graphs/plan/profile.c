@@ -182,7 +182,7 @@ typedef struct StepRun {
     cpu_set_t before; /* where the thread may run: empty until it is pinned */
 } StepRun;
 
-/* By the device's own clock: the calls are started one behind the other. */
+/* By the device's own clock: the calls are started one after another. */
 static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
     double ns = 0, host = 0;

@@ -1,5 +1,5 @@
-/* stage.c -- one value at a time: the part of the graph behind it is planned and run, with inputs
-   and values already known as its inputs. Whatever is made lives as long as the World. */
+/* stage.c -- one value at a time: the part of the graph that computes it is planned and run, with
+   inputs and values already known as its inputs. Whatever is made lives as long as the World. */
 #include "graphs/plan/stage.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"

@@ -4,7 +4,7 @@
    Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in
    the top one) and a reset pops chunks and sets the end back. `bytes` is the sum of the sizes of
    the chunks held. Chunks grow with the arena up to 1 MiB; what is bigger gets its own. A reset
-   keeps some of the chunks it pops, behind the others, for the next allocations: search marks and
+   keeps some of the chunks it pops, after the others, for the next allocations: search marks and
    resets thousands of times a second. */
 #include "ops/base/arena.h"
 #include <malloc.h>
@@ -32,7 +32,7 @@ struct Arena {
     size_t limit, bytes;
     Chunk *chunks;
     size_t count, room;
-    size_t spare, spare_bytes; /* chunks kept behind the first `count`, and their sizes; not part of
+    size_t spare, spare_bytes; /* chunks kept after the first `count`, and their sizes; not part of
                                   `bytes` */
 };
 

@@ -1,7 +1,7 @@
 /* options.c -- one loop over argv, one over the table for the help; what an option means stands in
    the table alone.
 
-   A value follows its option as the next argument or behind "=" (behind the letter for -nVALUE);
+   A value follows its option as the next argument or after "=" (after the letter for -nVALUE);
    one that may be left out (when_bare) only so, as the next argument would be ambiguous. Letters
    without a value may be joined (-vvq). Texts point into argv. */
 #include "ops/base/options.h"
@@ -119,7 +119,7 @@ static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     return false;
 }
 
-/* `joined` is what stood behind "=" or the letter, or NULL. */
+/* `joined` is what stood after "=" or the letter, or NULL. */
 static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
     if (joined) return option_set(p, o, joined);
     if (o->when_bare) return option_set(p, o, o->when_bare);

@@ -93,7 +93,7 @@ static void man_others(Text *t, const char *name) {
     text_add(t, "\n");
 }
 
-/* The first sentence, without its end: what stands behind the name. */
+/* The first sentence, without its end: what stands after the name. */
 static const char *short_summary(Arena *a, const char *summary) {
     const char *end = strstr(summary, ". ");
     size_t n = end ? (size_t)(end - summary) : strlen(summary);

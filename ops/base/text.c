@@ -250,7 +250,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Adds the character that the escape at p (behind the backslash) stands for; its length, 0: no such
+/* Adds the character that the escape at p (after the backslash) stands for; its length, 0: no such
    escape. */
 static size_t add_escape(const Scan *s, const char *p, Text *out) {
     if (p == s->end) return 0;

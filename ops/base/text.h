@@ -45,7 +45,7 @@ typedef struct Piece {
     const void *at; /* NULL: zeros */
     size_t n;
 } Piece;
-typedef struct Pieces { /* what a file will be, one behind the other; what is added is not copied */
+typedef struct Pieces { /* what a file will be, one after another; what is added is not copied */
     Arena *arena;
     int n, room;
     Piece *v;
@@ -55,7 +55,7 @@ Pieces pieces_new(Arena *);
 void pieces_add(Pieces *, const void *at, size_t n);
 void pieces_append(Pieces *, const Pieces *);
 char *pieces_join(const Pieces *, Arena *); /* a copy in one */
-/* One behind the other, as file_write. */
+/* One after the other, as file_write. */
 bool file_write_pieces(const char *path, int n, const Piece *, Error *);
 /* Whether a file of this path can be written, as far as that shows now: for finding out before long
    work. E_ENVIRONMENT: its folder is missing or may not be written to, or it is a folder. */

@@ -308,7 +308,7 @@ static void print_cond(Printer *p, const Cond *c) {
     for (int i = 0; i < c->n; i++) text_add(p->t, "%s%s", i ? ", " : "", text[i]);
 }
 
-/* sum(k0 < n, k1 < m; conditions; body). Behind it its variables are unknown again: a shared
+/* sum(k0 < n, k1 < m; conditions; body). After it its variables are unknown again: a shared
    subtree met twice gets new numbers. */
 static void print_binder(Printer *p, const ExNode *x) {
     int first = p->n;

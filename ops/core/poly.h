@@ -14,7 +14,7 @@ typedef enum SymbolKind {
     SYM_FLOOR, /* floor(arg[0] / arg[1]), arg[1] > 0 */
     SYM_MIN,   /* min(arg[0], arg[1]) */
     SYM_DIGIT, /* word: p; digit p of arg[0] in the mixed radix arg[1..narg-1], most significant
-                  first: floor(e / product of the radices behind p) mod radix p */
+                  first: floor(e / product of the radices after p) mod radix p */
     SYM_DATA,  /* a number that depends on data; word: a fresh serial */
     SYM_READ,  /* of the prover: an element of input `word`, at the index arg[0..narg-1], as an
                   integer */

@@ -122,7 +122,7 @@ dnnl_primitive_attr_t make_attributes(const Fused *);
 /* A layout that oneDNN chooses, of the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);
 /* The pads at the ends that make oneDNN's formula give exactly the output's size. param: of the
-   step, behind the groups. */
+   step, after the groups. */
 Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
                       const int64_t *param);
 /* Every window of the step reads a place of the image. */

@@ -1,6 +1,6 @@
 /* gather.c -- gather, gathernd and reversesequence (ops/gather.c, ops/pick.c say what they are):
    indices become offsets into x, checked, before anything is moved; then each row, one element or
-   all behind the axes that indices choose, is copied as it lies. gatherelements adds the offset of
+   all after the axes that indices choose, is copied as it lies. gatherelements adds the offset of
    each element to where it would be read. Elements are moved as bytes. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -129,8 +129,8 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     k->run = gather_run, k->self = g;
     return true;
 }
-/* y is [places.., behind..]; places are axes of x first, so many, between which offsets differ or
-   not, then those of the index, which chooses from q axes; behind: where the others of x begin. */
+/* y is [places.., rest..]; places are axes of x first, so many, between which offsets differ or
+   not, then those of the index, which chooses from q axes; rest: where the others of x begin. */
 static bool build_rows(Build *b, int own, bool differ, int q, int places, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     Gather *g = ARENA_NEW(b->arena, Gather, 1);

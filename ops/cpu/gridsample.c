@@ -77,7 +77,7 @@ static void sum_channel(const Reads *r, int taps, const float *restrict x, float
             r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
             (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
 }
-/* The places of y's last two axes are rows one behind the other. */
+/* The places of y's last two axes are rows one after another. */
 static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
     const GridSample *s = run->g;
     const View *y = &s->view[Y], *x = &s->view[X], *grid = &s->view[GRID];

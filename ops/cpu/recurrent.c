@@ -13,7 +13,7 @@ enum { REVERSE = 1 };
 typedef struct Panels { /* columns from..from+n-1 of the sums of a step */
     int64_t from, n;
     Operand whole, last; /* [d, n / PANEL, h, PANEL]; [d, h, PANEL], the last columns: if there are
-                            fewer, with anything behind them */
+                            fewer, with anything after them */
 } Panels;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts;

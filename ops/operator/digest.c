@@ -180,7 +180,7 @@ static void print_family(World *w, const Op *op, Text *text) {
     for (int nin = least; nin <= most && nin <= INPUTS; nin++) print_inputs(&f, nin);
 }
 
-/* The text of an expansion and, behind it, the digest of each operator that stands there behind a
+/* The text of an expansion and, after it, the digest of each operator that stands there after a
    =. */
 static void print_expansion(World *w, const char *expand, Text *text) {
     char digest[33], name[NAME];

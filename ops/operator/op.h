@@ -10,7 +10,7 @@
    elements; `attr` is the position of an attribute in the operator's table, from 0. */
 
 /* A polynomial from a formula of letters a-z, whole numbers, + - * and parentheses, such as
-   "s*i + d*k - p". The arguments behind it are Polys, one for each different letter, in the order
+   "s*i + d*k - p". The arguments after it are Polys, one for each different letter, in the order
    in which the letters first appear. */
 Poly poly(Call *, const char *formula, ...);
 Poly quot(Call *, Poly a, Poly b);            /* floor(a/b) */
@@ -61,8 +61,8 @@ Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
 bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
 /* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
-/* The same with pads in front and behind; `ceil`: a last window may reach beyond them, if it starts
-   before the pads behind (ONNX's ceil_mode). */
+/* The same with pads before and after; `ceil`: a last window may reach beyond them, if it starts
+   before the pads after x (ONNX's ceil_mode). */
 Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
                     Poly dilation, bool ceil);
 

@@ -13,6 +13,6 @@ typedef struct Item { /* a node of the new file */
 
 /* Topological order: nodes whose inputs are there, lowest place first. out[]: n item numbers, as
    many as could be ordered, which is returned; done[] by item: it was. What is left stands in a
-   cycle or behind one. */
+   cycle or after one. */
 int file_order(Arena *, int n, const Item item[], int *out, bool *done);
 #endif

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Weights on their way into a file of their own, one behind the other, each at a multiple of a
+/* Weights on their way into a file of their own, one after another, each at a multiple of a
    page. */
 typedef struct Store {
     const char *name, *path; /* of that file, beside the model */

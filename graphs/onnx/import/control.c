@@ -157,7 +157,7 @@ static bool turn(Body *b, int nin, const Value in[], Value out[]) {
     return true;
 }
 
-/* What stands for v from here on: itself, or behind many turns its contents. */
+/* What stands for v from here on: itself, or after many turns its contents. */
 static bool settle_value(Import *s, int64_t turns, Value *v) {
     Type t;
     const void *bytes;

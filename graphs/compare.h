@@ -15,7 +15,7 @@ typedef struct Difference {  /* of one tensor or, taken together, of several */
    how far roundings alone move it (noise.h); it may differ by NOISE_MARGIN times that, whatever the
    tolerance is. d is added to, so that it can be used for several outputs: start with
    difference_none(). */
-enum { NOISE_MARGIN = 8 };
+#define NOISE_MARGIN 8.0
 Difference difference_none(void);
 void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance,
                      const double moved[], int output, Difference *d);

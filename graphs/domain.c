@@ -8,10 +8,8 @@
 #include "ops/core/element.h"
 #include <math.h>
 
-enum {
-    LOOKED_AT = 1 << 20, /* elements of a constant whose range is computed */
-    WIDEST = 1 << 24     /* a wider domain of integers counts as unlimited */
-};
+#define WIDEST 0x1p24         /* a wider domain of integers counts as unlimited */
+enum { LOOKED_AT = 1 << 20 }; /* elements of a constant whose range is computed */
 
 typedef struct Range {
     double low, high;

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE_TRIES = 3000, SIZE_LEAST = 12, TOTAL_MOST = 1600, WORK_MOST = 20000 };
+#define WORK_MOST 20000.0
+enum { SIZE_TRIES = 3000, SIZE_LEAST = 12, TOTAL_MOST = 1600 };
 
 /* ---- values */
 
@@ -237,14 +238,14 @@ static int64_t surplus(Search *s) {
 
 /* How much more work the question's own nodes are than leaves room for answers that do more. */
 static int64_t labour(Search *s) {
-    enum { EASY = WORK_MOST / 8, EACH = WORK_MOST / 40 };
+    const double easy = WORK_MOST / 8, each = WORK_MOST / 40;
     double work = 0;
     for (int k = 0; k < s->live.n; k++) {
         const Node n = node_get(s->w, s->live.v[k]);
         const double own = n.op->define ? sig_flops(s->w, n.sig, s->small) : 0;
         work += own > 0 ? own : 0;
     }
-    return work > EASY ? (int64_t)(work - EASY) / EACH : 0;
+    return work > easy ? (int64_t)((work - easy) / each) : 0;
 }
 
 /* Axes of data that are of one place now and of several where the question was asked. */

@@ -1,6 +1,7 @@
 /* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a
    place is checked, so that damaged words are refused and not run. */
 #include "ops/core/loop_form.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct Decode {
@@ -221,6 +222,15 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     return true;
 }
 
+/* Integers computed from integers alone wrap, as in simd.h; from floats they saturate, as Cast
+   does. Of 64 bits doubles hold no more than saturated ones. */
+static double wrapping(const View view[], int nview) {
+    for (int k = 0; k < nview; k++)
+        if (view[k].rank >= 0 && !strchr("IU", dtype_class((DType)view[k].dtype))) return 0;
+    const int bits = dtype_bits((DType)view[0].dtype);
+    return bits > 32 ? 0 : ldexp(1, bits);
+}
+
 Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, Error *error) {
     Escape escape = {.error = {0}};
     Arena *volatile arena = NULL;
@@ -236,6 +246,7 @@ Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, 
     l->block = num == &numbers_real ? &block_real : &block_number;
     l->nview = nview;
     l->view = arena_copy(arena, view, (size_t)nview * sizeof *view);
+    l->modulus = num == &numbers_real ? wrapping(view, nview) : 0;
     l->data = ARENA_NEW(arena, char *, nview);
     l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
     if (decode_loop(l, p, l->view, error)) return arena_keep(arena), l;

@@ -54,6 +54,7 @@ struct Loop {
     Arena *arena;
     const Numbers *num;
     const BlockOps *block;
+    double modulus; /* of results, which wrap as integers do; 0: they are stored as they are */
     int nview, rank, nvar, nreg, nnode, root, lane;
     int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS]; /* from: of the output's axes */
     View *view;

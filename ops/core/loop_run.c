@@ -340,6 +340,13 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     }
 }
 
+/* Of x[n] the numbers that an integer type of `modulus` values holds, where they are beyond it. */
+static void wrap(double x[], int n, bool negative, double modulus) {
+    const double low = negative ? -modulus / 2 : 0;
+    for (int j = 0; j < n; j++)
+        if (x[j] < low || x[j] >= low + modulus) x[j] -= modulus * floor((x[j] - low) / modulus);
+}
+
 /* The elements along the output's lane, the other axes having values; `at` is the offset of the
    first. */
 static void write_row(Loop *l, int64_t at) {
@@ -351,6 +358,8 @@ static void write_row(Loop *l, int64_t at) {
         if (l->lane >= 0) l->value[l->lane] = base;
         loop_visit(l, l->root, 0, lanes);
         l->block->copy(l->row, node_operand(l, l->root, 0), lanes);
+        if (l->modulus > 0)
+            wrap((double *)l->row, lanes, dtype_class((DType)v->dtype) == 'I', l->modulus);
         l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride, l->row, lanes);
     }
 }

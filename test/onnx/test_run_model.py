@@ -312,6 +312,18 @@ def test_dynamic_quantization(tmp_path, shape, outputs):
         compared_with_onnxruntime(path, tmp_path, x=x)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_products_of_integers_wrap(tmp_path, dtype):
+    """Sums beyond the type are what they are modulo its values, as in ONNX Runtime."""
+    kind = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    inputs = [tensor("x", [3, 6], kind), tensor("w", [6, 2], kind)]
+    path = save(tmp_path / "m.onnx", [node], inputs, [tensor("y", [3, 2], kind)])
+    random = numpy.random.default_rng(0)
+    x, w = random.integers(1, 2**31 - 1, (3, 6)), random.integers(0, 9, (6, 2))
+    compared_with_onnxruntime(path, tmp_path, x=x.astype(dtype), w=w.astype(dtype))
+
+
 def test_windows_of_four_axes(tmp_path):
     """No step of a back end has so many: they are computed by their definitions."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g

@@ -104,23 +104,7 @@ static int cpu_identity(Device *d, char *text, size_t n) {
                : -1;
 }
 
-/* ---- memory: 64-byte aligned, the address of the block before it */
-static void *cpu_alloc(Device *d, size_t bytes) {
-    (void)d;
-    if (bytes > SIZE_MAX - 128) return NULL;
-    char *block = mem_realloc(NULL, bytes + 128);
-    if (!block) return NULL;
-    char *p = block + 128 - (uintptr_t)block % 64;
-    memcpy(p - sizeof block, &block, sizeof block);
-    return p;
-}
-static void cpu_release(Device *d, void *p) {
-    (void)d;
-    char *block;
-    if (!p) return;
-    memcpy(&block, (char *)p - sizeof block, sizeof block);
-    mem_realloc(block, 0);
-}
+/* ---- memory */
 static int cpu_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     (void)d, (void)direction;
     if (bytes) memmove(to, from, bytes);
@@ -239,8 +223,8 @@ const Backend cpu_backend = {
     .open = cpu_open,
     .close = cpu_close,
     .identity = cpu_identity,
-    .alloc = cpu_alloc,
-    .release = cpu_release,
+    .alloc = pages_new,
+    .release = pages_drop,
     .copy = cpu_copy,
     .choices = cpu_choices,
     .compile = cpu_compile,

@@ -16,6 +16,7 @@ typedef struct Blas Blas;     /* blas.c */
 typedef struct Dnn Dnn;       /* dnn.c */
 typedef struct Shared Shared; /* shared.c */
 typedef struct Team Team;     /* team.c */
+typedef struct Chunk Chunk;   /* pages.c */
 enum { SHARED_LISTS = 256, TEAM_MOST = BACKEND_THREADS };
 struct Device {
     const Simd *simd;
@@ -27,6 +28,7 @@ struct Device {
     bool timing;
     double start; /* of the first run since the last wait, nanoseconds of the device's clock */
     Shared *shared[SHARED_LISTS];
+    Chunk *chunks; /* of memory */
 };
 typedef struct Share { /* of what a kernel holds */
     struct Share *next;
@@ -59,6 +61,11 @@ bool build_fail(Build *, const char *why); /* false */
 View build_scratch(Build *, int dtype, int rank, const int64_t dim[]);
 /* Offset of so many bytes in the scratch, 64-byte aligned. */
 size_t build_bytes(Build *, size_t bytes);
+
+/* ---- pages.c: memory, 64-byte aligned, not zeroed; NULL: there is none. It is given back before
+   the device is closed; NULL is allowed. */
+void *pages_new(Device *, size_t bytes);
+void pages_drop(Device *, void *bytes);
 
 /* ---- shared.c: bytes that never change, once per device, by a digest of what they were made of;
    NULL: not there, no memory. 64-byte aligned. */

@@ -10,8 +10,7 @@ struct Shared {
     Shared *next;
     char key[33];
     size_t users;
-    void *block;
-};
+} __attribute__((aligned(64))); /* as what follows it */
 
 static Shared **bucket(Device *d, const char key[33]) {
     return &d->shared[(unsigned char)(key[0] * 7 + key[1] * 31 + key[2]) % SHARED_LISTS];
@@ -30,10 +29,9 @@ void *shared_find(Device *d, const char key[33]) {
 
 void *shared_new(Device *d, const char key[33], size_t bytes) {
     Shared **list = bucket(d, key);
-    char *block = bytes < SIZE_MAX / 2 ? mem_realloc(NULL, bytes + sizeof(Shared) + 64) : NULL;
-    if (!block) return NULL;
-    Shared *s = head_of(block + sizeof *s + (64 - (uintptr_t)(block + sizeof *s) % 64) % 64);
-    *s = (Shared){.next = *list, .users = 1, .block = block};
+    Shared *s = bytes < SIZE_MAX / 2 ? pages_new(d, bytes + sizeof *s) : NULL;
+    if (!s) return NULL;
+    *s = (Shared){.next = *list, .users = 1};
     memcpy(s->key, key, sizeof s->key);
     *list = s;
     return s + 1;
@@ -45,7 +43,7 @@ void shared_drop(Device *d, void *bytes) {
     Shared **at = bucket(d, s->key);
     while (*at != s) at = &(*at)->next;
     *at = s->next;
-    mem_realloc(s->block, 0);
+    pages_drop(d, s);
 }
 
 void *cpu_hold(Device *d, const void *bytes, size_t n) {

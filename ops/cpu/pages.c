@@ -1,0 +1,104 @@
+/* pages.c -- the memory of a device: weights, constants, what lies between steps. A model streams
+   through all of it at each run, and with pages of 4 KiB most of what it reads begins with a walk
+   of the page table, two-dimensional in a virtual machine. So blocks are cut from chunks for which
+   the system is asked to take pages of 2 MiB, the first chunk aside: what is small needs none.
+
+   Invariant: a chunk is a row of blocks without gaps, its last one taken and empty; no two free
+   blocks are neighbours. First fit: there are hundreds of blocks, taken once for a plan. A chunk is
+   given back when all of it is free. */
+#include "ops/cpu/cpu.h"
+#include <sys/mman.h>
+
+/* The last block of a chunk of whole pages lies behind them: it would take a page for itself. */
+enum { LINE = 64, PAGE = 2 << 20, FIRST_CHUNK = 1 << 20, CHUNK = (32 << 20) + LINE };
+#ifdef __SANITIZE_ADDRESS__
+enum { OWN_CHUNK = 1 }; /* for every block, so that reading behind it is noticed */
+#else
+enum { OWN_CHUNK = 0 };
+#endif
+
+typedef struct Block Block;
+struct Block { /* precedes its bytes */
+    Block *before, *after;
+    Chunk *chunk;
+    bool taken;
+} __attribute__((aligned(LINE)));
+struct Chunk {
+    Chunk *next;
+    void *memory;
+    Block *first;
+};
+
+static size_t room_of(const Block *b) {
+    return (size_t)((const char *)b->after - (const char *)b) - sizeof *b;
+}
+static Block *block_at(char *at, Block *before, Chunk *chunk) {
+    Block *b = (Block *)(void *)at;
+    *b = (Block){.before = before, .chunk = chunk};
+    return b;
+}
+
+/* The block's first bytes become one of their own that is taken. */
+static void *take(Block *b, size_t bytes) {
+    if (room_of(b) >= bytes + 2 * sizeof *b) {
+        Block *rest = block_at((char *)(b + 1) + bytes, b, b->chunk);
+        rest->after = b->after;
+        rest->after->before = b->after = rest;
+    }
+    b->taken = true;
+    return b + 1;
+}
+
+/* One free block of at least so many bytes. */
+static Chunk *chunk_new(size_t bytes, bool small) {
+    const size_t align = small ? LINE : PAGE, need = bytes + 2 * sizeof(Block),
+                 size = OWN_CHUNK || need > CHUNK / 2 ? need
+                        : small                       ? FIRST_CHUNK
+                                                      : CHUNK;
+    Chunk *c = mem_realloc(NULL, sizeof *c);
+    char *memory = c ? mem_realloc(NULL, size + align) : NULL;
+    if (!memory) return mem_realloc(c, 0);
+    char *from = memory + (align - (uintptr_t)memory % align);
+    if (!small) madvise(from, size, MADV_HUGEPAGE); /* as fast as without where it is refused */
+    *c = (Chunk){.memory = memory, .first = block_at(from, NULL, c)};
+    Block *end = block_at(from + size - sizeof *end, c->first, c);
+    end->taken = true;
+    c->first->after = end;
+    return c;
+}
+
+void *pages_new(Device *d, size_t bytes) {
+    if (bytes > SIZE_MAX / 2) return NULL;
+    bytes = (bytes + LINE - 1) / LINE * LINE;
+    for (Chunk *c = OWN_CHUNK ? NULL : d->chunks; c; c = c->next)
+        for (Block *b = c->first; b; b = b->after)
+            if (!b->taken && room_of(b) >= bytes) return take(b, bytes);
+    Chunk *c = chunk_new(bytes, OWN_CHUNK || (!d->chunks && bytes <= FIRST_CHUNK / 2));
+    if (!c) return NULL;
+    Chunk **last = &d->chunks;
+    while (*last) last = &(*last)->next;
+    *last = c;
+    return take(c->first, bytes);
+}
+
+/* A free block takes in the free one behind it. */
+static void join(Block *b) {
+    Block *next = b->after;
+    if (b->taken || next->taken) return;
+    b->after = next->after;
+    b->after->before = b;
+}
+
+void pages_drop(Device *d, void *bytes) {
+    if (!bytes) return;
+    Block *b = (Block *)bytes - 1;
+    b->taken = false;
+    join(b);
+    if (b->before) join(b->before);
+    Chunk *c = b->chunk, **at = &d->chunks;
+    if (c->first->taken || c->first->after->after) return;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+    mem_realloc(c->memory, 0);
+    mem_realloc(c, 0);
+}

@@ -209,8 +209,8 @@ $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 # Kernels for one instruction set are compiled for it and chosen when the program runs; all else is
 # for any machine.
 LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math
-AVX2 := -ffp-contract=fast -mavx2 -mfma
-AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma \
+AVX2 := -ffp-contract=fast -mavx2 -mfma -mprfchw
+AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw \
     -mprefer-vector-width=512
 $(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS)
 NEON := -ffp-contract=fast

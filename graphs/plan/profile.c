@@ -28,7 +28,9 @@ enum {
     CALLS_MOST = 100000,
     STEP_VIEWS = 64,
     TIMED = 64,
-    PAGE = 4096
+    PAGE = 4096,
+    OUTPUTS = 8,
+    SPREAD = 8 << 20 /* bytes of them together: more than the caches of a core hold */
 };
 
 static double clock_now(clockid_t clock) {
@@ -178,6 +180,8 @@ typedef struct StepRun {
     StepKernel kernel;
     OpenDevice cpu;                                          /* where the step runs there */
     void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slots lie within memory */
+    void *more[OUTPUTS], *output[OUTPUTS]; /* slot 0 lies elsewhere at each call */
+    int outputs, turn;
     View view[STEP_VIEWS];
     cpu_set_t before; /* where the thread may run: empty until it is pinned */
 } StepRun;
@@ -186,8 +190,10 @@ typedef struct StepRun {
 static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
     double ns = 0, host = 0;
-    for (int k = 0; k < calls; k++)
+    for (int k = 0; k < calls; k++) {
+        s->slot[0] = s->output[s->turn++ % s->outputs];
         if (!step_kernel_run(&s->kernel, s->slot, s->workspace, &host)) return false;
+    }
     if (s->backend->wait(s->device, &ns)) return false;
     *seconds = 1e-9 * (ns + host);
     return true;
@@ -233,6 +239,23 @@ static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, boo
     return s->memory[j] && !s->backend->copy(s->device, s->slot[j], host, bytes, COPY_TO_DEVICE);
 }
 
+/* In a plan what a step writes was last touched long before: it comes from a farther cache than
+   what it reads, which the step before it wrote. So there are several outputs, taken in turn. */
+static bool take_outputs(StepRun *s, int nview) {
+    const size_t bytes = slot_bytes(s, nview, 0);
+    s->output[0] = s->slot[0];
+    s->outputs = 1;
+    for (int k = 1; k < OUTPUTS && (size_t)k * bytes < SPREAD; k++) {
+        s->more[k] = s->backend->alloc(s->device, bytes + PAGE);
+        if (!s->more[k]) return false;
+        s->output[k] = (char *)s->more[k] + place_in_page(0);
+        if (s->backend->copy(s->device, s->output[k], s->slot[0], bytes, COPY_ON_DEVICE))
+            return false;
+        s->outputs = k + 1;
+    }
+    return true;
+}
+
 /* Every view gets a slot of its own; one that shared a slot with the output (in place) keeps
    sharing it. */
 static Step own_slots(const Step *step, StepRun *s) {
@@ -258,6 +281,8 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     for (int j = 0; j < own->nview; j++)
         if (!take_slot(s, own->nview, j, seed, a, known && known[j], &weights[j]))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
+    if (!take_outputs(s, own->nview))
+        return error_set(e, E_LIMIT, "timing", "out of device memory");
     if (!step_kernel_make(&s->kernel, s->backend, s->device, &s->cpu, own, choice, weights,
                           &workspace, why, sizeof why))
         return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
@@ -283,6 +308,8 @@ static void step_free(StepRun *s) {
     device_close(&s->cpu);
     for (int j = 0; j < STEP_VIEWS; j++)
         if (s->memory[j]) s->backend->release(s->device, s->memory[j]);
+    for (int k = 0; k < OUTPUTS; k++)
+        if (s->more[k]) s->backend->release(s->device, s->more[k]);
     if (s->workspace) s->backend->release(s->device, s->workspace);
 }
 

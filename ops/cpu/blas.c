@@ -317,8 +317,18 @@ static bool gemm_possible(const Device *d, const Step *s) {
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
+/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN. */
+typedef enum GemmAlgorithm { GEMM_PANELS, GEMM_DNN, GEMM_BLAS, GEMM_ALGORITHMS } GemmAlgorithm;
+static int gemm_algorithms(const Device *d, const Step *s, GemmAlgorithm of[GEMM_ALGORITHMS]) {
+    int n = 0;
+    if (panels_gemm_possible(d, s)) of[n++] = GEMM_PANELS;
+    if (dnn_gemm_choices(d, s)) of[n++] = GEMM_DNN;
+    of[n++] = GEMM_BLAS;
+    return n;
+}
 static int gemm_choices(const Device *d, const Step *s) {
-    return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
+    GemmAlgorithm of[GEMM_ALGORITHMS];
+    return gemm_possible(d, s) ? gemm_algorithms(d, s, of) : 0;
 }
 /* Cut along the batch, or the rows, or the columns. */
 static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
@@ -328,14 +338,22 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
     const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, compare}, {y->rank - 1, 64, compare}};
     return split_build(b, make, 0, cut, 2, k);
 }
-/* oneDNN's algorithm first where it has one: it packs known weights, and is faster for few rows. */
+static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
+    return algorithm == GEMM_PANELS ? split_gemm(b, panels_gemm_build, false, k)
+           : algorithm == GEMM_DNN  ? split_gemm(b, dnn_gemm_build, true, k)
+                                    : blas_build(b, 0, k);
+}
+/* Choice 0 always works: the next algorithm takes the place of one that refuses the step. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
-    if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
-        if (split_gemm(b, dnn_gemm_build, true, k)) return true;
+    GemmAlgorithm of[GEMM_ALGORITHMS];
+    const int n = gemm_algorithms(b->device, b->step, of);
+    bool done = build_algorithm(b, of[choice], k);
+    for (int i = 1; i < n && choice == 0 && !done; i++) {
         b->workspace = before;
+        done = build_algorithm(b, of[i], k);
     }
-    return blas_build(b, choice, k);
+    return done;
 }
 const Maker gemm_maker = {.choices = gemm_choices, .build = gemm_build};

@@ -114,6 +114,10 @@ Vector *vector_new(Build *, const View *view, int nview, const View *acc, const 
                    int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
 
+/* The program with known numbers as constants and each view read once. */
+void program_read_once(const Build *, const View *view, const Scalar *code, int ncode,
+                       Scalar own[]);
+
 /* ---- copy.c */
 typedef struct Copy Copy;
 /* Converts where the types differ. NULL: cannot. */
@@ -195,6 +199,8 @@ typedef struct Fused {
     Act act[2];
 } Fused;
 Fused fused_match(const Build *, const Step *, int axis);
+/* Value i as activations (Fused.act) of value *x. */
+bool fused_activation(const Build *, const Step *, int i, int *x, Fused *);
 
 /* ---- joined.c: values of a program of floats that one kernel (Simd.requantize and its likes)
    computes from value x */
@@ -209,6 +215,18 @@ bool joined_alone(const Scalar code[], int ncode, int i, const Joined *);
 /* Value i as Simd.gate_sigmoid, or, by_erf, Simd.gate_erf, of value x. False: it is neither, or
    what lies between is read elsewhere too. */
 bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joined *);
+
+/* ---- ending.c: an epilogue as our own kernels compute it */
+typedef struct Ending {
+    const float *scale, *shift; /* of the weights and of each sum, by channel; NULL: 1, 0 */
+    int add;                    /* a view that is added then; 0: none */
+    Squash squash;
+    Pass *pass; /* over what has been written, with these numbers; NULL: none */
+    float k[6];
+    Tail tail; /* where the kernel writes, and what is left to do then */
+} Ending;
+/* What is known lies along this axis of y, along which views to be added have stride 1. */
+bool ending_new(Build *, int axis, Ending *);
 
 /* ---- requantize.c: value i as Simd.requantize of value x: a number that is quantized to 8 or 16
    bits and dequantized again. False as above. */
@@ -260,6 +278,12 @@ int count_parts(const Build *, int64_t most, int64_t nanoseconds);
    else for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
 bool split_rows(Build *, Make *make, int choice, Kernel *);
+
+/* ---- panels.c: weights must be known when it is made */
+bool panels_conv_possible(const Device *, const Step *);
+bool panels_conv_build(Build *, Kernel *);
+bool panels_gemm_possible(const Device *, const Step *);
+bool panels_gemm_build(Build *, int choice, Kernel *);
 
 /* ---- taps.c */
 bool taps_possible(const Step *);

@@ -148,6 +148,7 @@ typedef enum ConvAlgorithm {
     CONV_PLAIN = DNN_PLAIN,
     CONV_ANY = DNN_ANY,
     CONV_WINOGRAD = DNN_WINOGRAD,
+    CONV_PANELS,
     CONV_TAPS,
     CONV_DIRECT,
     CONV_ALGORITHMS
@@ -165,6 +166,7 @@ static int conv_algorithms(const Device *d, const Step *s,
     const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
                       view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
     if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
     if (first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
     if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
@@ -229,9 +231,12 @@ static Step trimmed(Arena *arena, const Step *s) {
     return small;
 }
 static bool build_whole(Build *b, int algorithm, Kernel *k) {
-    return algorithm == CONV_DIRECT ? direct_conv_build(b, k)
-           : algorithm == CONV_TAPS ? taps_build(b, k)
-                                    : dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
+    switch (algorithm) {
+    case CONV_DIRECT: return direct_conv_build(b, k);
+    case CONV_TAPS: return taps_build(b, k);
+    case CONV_PANELS: return panels_conv_build(b, k);
+    default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
+    }
 }
 /* The first spatial axis longer than 1: parts of it lie together where channels are last. */
 static int spatial_axis(const View *y) {
@@ -240,17 +245,23 @@ static int spatial_axis(const View *y) {
     return axis;
 }
 /* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
-   groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole. */
+   groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole.
+   Our panels may be cut anywhere, best where whole ones remain. */
 static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
+    enum { LINE = 16, PANEL_COLUMNS = 64 };
     const Step *s = b->step;
     const View *y = &s->view[0];
-    const bool compare = algorithm != CONV_TAPS && algorithm != CONV_DIRECT,
-               planes = !compare || (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
-                                     !view_is_channels_last(&s->view[1]));
-    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? 16 : 1;
-    const Cut rows = {spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
-              cut[] = {{0, 1, compare}, planes ? (Cut){1, unit, compare} : rows};
-    return split_build(b, build_whole, (int)algorithm, cut, 2, k);
+    const bool compare = algorithm <= CONV_WINOGRAD,
+               planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
+                        (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
+                         !view_is_channels_last(&s->view[1]));
+    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? LINE : 1;
+    const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
+              rows = {spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
+              any[] = {batch, planes ? channels : rows},
+              panels[] = {batch, rows, {1, PANEL_COLUMNS, false}};
+    return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)
+                                    : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }
 /* Plain loops take 50 times as long as oneDNN: they are no choice where that matters. */
 static int conv_choices(const Device *d, const Step *s) {

@@ -87,7 +87,7 @@ static int peel_line(const Build *b, const Step *s, int i, double *scale, double
         else return i;
     }
 }
-static bool match_act(const Build *b, const Step *s, int i, int *x, Fused *f) {
+bool fused_activation(const Build *b, const Step *s, int i, int *x, Fused *f) {
     static const struct {
         int op;
         ActKind act;
@@ -109,7 +109,7 @@ Fused fused_match(const Build *b, const Step *s, int axis) {
     Fused f = {.whole = s->ncode == 0};
     if (f.whole || epilogue_reads_output(s)) return f;
     int x = s->ncode - 1;
-    if (!match_act(b, s, s->ncode - 1, &x, &f)) x = s->ncode - 1;
+    if (!fused_activation(b, s, s->ncode - 1, &x, &f)) x = s->ncode - 1;
     f.whole = is_linear(s, x, axis, &f);
     return f;
 }

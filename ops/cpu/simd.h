@@ -26,6 +26,26 @@ typedef enum Class {
 
 enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 };
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
+/* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
+   clipped. What is no number stays none. */
+typedef struct Squash {
+    bool gate;
+    float slope, shift, low, high;
+} Squash;
+/* Rows of a by a panel of weights, whose columns stand beside each other: y[r, c] = squash(start[c]
+   + sum of a[r, run[i] + k] * panel[i * n + k, c] over i < runs, k < n, + add[r, c]). The columns
+   are `vectors` times Simd.width; the last vector is written to y + last, and add is read there.
+   Meanwhile what begins at `ahead` is fetched into the cache, one line for each term; from
+   ahead_end on nothing is. */
+typedef struct Sweep {
+    const float *a, *add, *start, *panel, *ahead, *ahead_end; /* add: may be NULL */
+    float *y;
+    int64_t as, adds, ys, last; /* between rows */
+    int64_t n;
+    int runs;
+    const int64_t *run;
+    Squash squash;
+} Sweep;
 typedef struct Simd {
     const char *name;
     int width; /* floats of a register */
@@ -69,6 +89,8 @@ typedef struct Simd {
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);
+    int vectors; /* registers in a row of a Sweep's panel, at most */
+    const float *(*sweep)(const Sweep *, int vectors, int64_t rows); /* how far it got ahead */
     /* One step of n states from the sums of their gates (simd_recurrent.h). */
     void (*lstm)(float *h, float *cell, const float *x, const float *g, const float *peephole,
                  bool coupled, int64_t n);

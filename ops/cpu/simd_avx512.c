@@ -5,4 +5,5 @@
 #define WIDTH 16
 #define FUSED
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#include "ops/cpu/simd_x86_64.h"
 #include "ops/cpu/simd_body.h"

@@ -480,6 +480,7 @@ DEFINE_BLEND(blend_float, float)
 DEFINE_BLEND(blend_double, double)
 
 #include "ops/cpu/simd_recurrent.h"
+#include "ops/cpu/simd_sweep.h"
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
    LANES partial sums */
@@ -559,6 +560,8 @@ const Simd SIMD_TABLE = {
     .softmax = {softmax_float, softmax_double},
     .blend = {blend_float, blend_double},
     .panel = panel,
+    .vectors = SWEEP_VECTORS,
+    .sweep = sweep,
     .lstm = lstm,
     .gru_reset = gru_reset,
     .gru = gru,

@@ -242,10 +242,9 @@ static bool known_number(const Build *b, const View *view, int k, double *number
     *number = element_real((DType)v->dtype, b->weights[k], v->offset);
     return dtype_size(v->dtype) <= 4;
 }
-/* The program with known numbers as constants and each view read once: lowering reads it again for
-   each use. */
-static void read_once(const Build *b, const View *view, const Scalar *code, int ncode,
-                      Scalar own[]) {
+/* Lowering reads a view again for each use. */
+void program_read_once(const Build *b, const View *view, const Scalar *code, int ncode,
+                       Scalar own[]) {
     int first[MAX_CODE];
     for (int i = 0; i < ncode; i++) {
         first[i] = i, own[i] = code[i];
@@ -272,7 +271,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->ncode = ncode;
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
     Scalar own[MAX_CODE];
-    read_once(b, view, code, ncode, own);
+    program_read_once(b, view, code, ncode, own);
     v->class = view_class(m.used, m.nused);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->y = (Source){.view = view[0],

@@ -1,0 +1,369 @@
+/* panels.c -- convolutions of one group between images that lie channels last, and products of rows
+   that lie by themselves, with weights that are known. The weights are packed into panels of as
+   many columns as a row of registers has room for (Goto, van de Geijn, Anatomy of high-performance
+   matrix multiplication, 2008); a panel is multiplied with blocks of rows (Simd.sweep) while the
+   next one is fetched into the cache. For a convolution a row is what lies under a window: as many
+   runs of memory as the window has rows. An image that is padded, or lies otherwise, is copied
+   once. The epilogue is done in registers as far as ending.c says. Rows come in groups that fit
+   into the second cache, for all panels in turn. */
+#include "ops/base/intern.h"
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+/* floats of a group of rows; rows between which an activation is computed */
+enum { GROUP = 1 << 16, PASS_ROWS = 24, RUNS = 1 << 12 };
+enum { Y, X, ADD, VIEWS };
+/* An image of its own: [batch, size.., channels], the input in it from begin on. */
+typedef struct Padded {
+    View view, inner;
+    int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL], size[STEP_SPATIAL];
+    Copy *fill; /* NULL: there is none */
+} Padded;
+typedef struct Panels {
+    Padded padded;
+    Ending e;
+    int64_t columns, terms; /* terms of a sum: runs * n */
+    int64_t n, *run;
+    int runs;
+    const float *weights, *start;
+    View view[VIEWS];
+    Nest rows;            /* of these; the last axis is the one that is swept along */
+    int64_t lines, *line; /* the other axes: VIEWS offsets of each line */
+    int64_t group;        /* lines, or rows where there is one line */
+} Panels;
+
+/* ---- running */
+/* A panel: columns from `first` on, so many vectors of them, the last one reaching back over the
+   one before it where that would pass the end. */
+typedef struct Panel {
+    int64_t first, last, from; /* from: of the weights */
+    int vectors;
+} Panel;
+static Panel panel_at(const Simd *simd, const Panels *p, int64_t k) {
+    const int64_t width = simd->width, whole = width * simd->vectors, first = k * whole,
+                  left = p->columns - first;
+    Panel at = {.first = first, .from = first * p->terms, .vectors = simd->vectors};
+    if (left < whole) at.vectors = (int)((left + width - 1) / width);
+    at.last = (left < whole ? left : whole) - width;
+    if (at.last < 0) at.first += at.last, at.last = 0;
+    return at;
+}
+static int64_t count_panels(const Simd *simd, const Panels *p) {
+    const int64_t whole = (int64_t)simd->width * simd->vectors;
+    return (p->columns + whole - 1) / whole;
+}
+
+/* An activation of what has just been written. */
+static void pass_over(const Panels *p, const Sweep *s, int64_t columns, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) {
+        float *y = s->y + r * s->ys;
+        p->e.pass(y, y, p->e.k, columns);
+    }
+}
+static void sweep_rows(const Simd *simd, const Panels *p, const Panel *panel, Sweep *s,
+                       int64_t rows) {
+    const int64_t step = p->e.pass ? PASS_ROWS : rows;
+    for (int64_t r = 0; r < rows; r += step) {
+        const int64_t here = rows - r < step ? rows - r : step;
+        s->ahead = simd->sweep(s, panel->vectors, here);
+        if (p->e.pass) pass_over(p, s, panel->last + simd->width, here);
+        s->a += here * s->as, s->y += here * s->ys;
+        if (s->add) s->add += here * s->adds;
+    }
+}
+/* Rows from..to of the lines first..last by all panels. */
+static void sweep_group(const Simd *simd, const Panels *p, float *const base[], int64_t first,
+                        int64_t last, int64_t from, int64_t to) {
+    const int64_t *stride = p->rows.stride + p->rows.rank - 1, panels = count_panels(simd, p);
+    for (int64_t k = 0; k < panels; k++) {
+        const Panel at = panel_at(simd, p, k), next = panel_at(simd, p, k + 1);
+        Sweep s = {
+            .start = p->start + k * simd->width * simd->vectors,
+            .panel = p->weights + at.from,
+            .last = at.last,
+            .n = p->n,
+            .runs = p->runs,
+            .run = p->run,
+            .ys = stride[Y * STEP_RANK],
+            .as = stride[X * STEP_RANK],
+            .adds = stride[ADD * STEP_RANK],
+            .squash = p->e.squash
+        };
+        s.ahead = s.ahead_end = s.panel;
+        if (k + 1 < panels)
+            s.ahead = p->weights + next.from,
+            s.ahead_end = s.ahead + p->terms * simd->width * next.vectors;
+        for (int64_t line = first; line < last; line++) {
+            const int64_t *offset = p->line + line * VIEWS;
+            s.y = base[Y] + offset[Y] + from * s.ys + at.first;
+            s.a = base[X] + offset[X] + from * s.as;
+            s.add = p->e.add ? base[ADD] + offset[ADD] + from * s.adds + at.first : NULL;
+            sweep_rows(simd, p, &at, &s, to - from);
+        }
+    }
+}
+static void clear_border(const Padded *p, void *const slot[], void *work) {
+    const int64_t pixel = p->view.dim[1], *size = p->size, after = size[2] - p->begin[2] - p->in[2];
+    float *row = view_at(&p->view, slot, work);
+    for (int64_t n = 0; n < p->view.dim[0]; n++)
+        for (int64_t d = -p->begin[0]; d < size[0] - p->begin[0]; d++)
+            for (int64_t h = -p->begin[1]; h < size[1] - p->begin[1]; h++) {
+                const bool in = d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1];
+                const int64_t first = in ? p->begin[2] : size[2];
+                memset(row, 0, (size_t)(first * pixel) * sizeof *row);
+                row += size[2] * pixel;
+                if (in) memset(row - after * pixel, 0, (size_t)(after * pixel) * sizeof *row);
+            }
+}
+static int panels_run(const Kernel *k, void *const slot[], void *work) {
+    const Panels *p = k->self;
+    const Simd *simd = k->device->simd;
+    float *base[VIEWS] = {NULL};
+    if (p->padded.fill) {
+        clear_border(&p->padded, slot, work);
+        copy_run(p->padded.fill, slot, work);
+    }
+    for (int i = 0; i < (p->e.add ? VIEWS : ADD); i++) base[i] = view_at(&p->view[i], slot, work);
+    const int64_t rows = p->rows.dim[p->rows.rank - 1];
+    if (p->lines == 1)
+        for (int64_t r = 0; r < rows; r += p->group)
+            sweep_group(simd, p, base, 0, 1, r, rows - r < p->group ? rows : r + p->group);
+    else
+        for (int64_t l = 0; l < p->lines; l += p->group)
+            sweep_group(simd, p, base, l, p->lines - l < p->group ? p->lines : l + p->group, 0,
+                        rows);
+    tail_run(&p->e.tail, slot, work);
+    return 0;
+}
+
+/* ---- packing */
+/* Weight of term t and column c: known[at[t] + c * stride]. */
+typedef struct Source {
+    const float *known;
+    const View *view;
+    int64_t *at, stride;
+} Source;
+
+static void pack_panel(const Panels *p, const Panel *panel, int width, const Source *s, float *w,
+                       float *start) {
+    const int64_t wide = (int64_t)panel->vectors * width;
+    for (int64_t j = 0; j < wide; j++) {
+        const int v = (int)(j / width);
+        const int64_t c =
+            panel->first + (v < panel->vectors - 1 ? v * width : panel->last) + j % width;
+        const float scale = p->e.scale ? p->e.scale[c] : 1, *from = s->known + c * s->stride;
+        start[j] = p->e.shift ? p->e.shift[c] : 0;
+        for (int64_t t = 0; t < p->terms && w; t++) w[t * wide + j] = from[s->at[t]] * scale;
+    }
+}
+/* What the panels are made of. */
+static void packed_key(const Panels *p, const Simd *simd, const Source *s, char key[33]) {
+    struct {
+        int64_t columns, terms, stride, width, vectors, first;
+        char known[33], at[33], scale[33];
+    } of;
+    int64_t low, high;
+    memset(&of, 0, sizeof of);
+    view_extent(s->view, &low, &high);
+    of.columns = p->columns, of.terms = p->terms, of.stride = s->stride, of.width = simd->width,
+    of.vectors = simd->vectors, of.first = s->view->offset - low;
+    hash_hex(s->known - s->view->offset + low, (size_t)(high - low) * sizeof *s->known, of.known);
+    hash_hex(s->at, (size_t)p->terms * sizeof *s->at, of.at);
+    if (p->e.scale) hash_hex(p->e.scale, (size_t)p->columns * sizeof *p->e.scale, of.scale);
+    hash_hex(&of, sizeof of, key);
+}
+static bool pack_weights(Build *b, Panels *p, const Source *s) {
+    const Simd *simd = b->device->simd;
+    const int64_t panels = count_panels(simd, p), whole = (int64_t)simd->width * simd->vectors,
+                  columns = panels * whole;
+    Share *share = build_share(b);
+    float *start = ARENA_NEW(b->arena, float, columns);
+    char key[33];
+    packed_key(p, simd, s, key);
+    const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
+    if (!there)
+        share->bytes = shared_new(b->device, key, (size_t)(columns * p->terms) * sizeof(float));
+    if (!share->bytes) return build_fail(b, "out of memory");
+    for (int64_t k = 0; k < panels; k++) {
+        const Panel at = panel_at(simd, p, k);
+        pack_panel(p, &at, simd->width, s, there ? NULL : (float *)share->bytes + at.from,
+                   start + k * whole);
+    }
+    p->weights = share->bytes, p->start = start;
+    b->kernel->packed = 1 << 2;
+    return true;
+}
+
+/* ---- making */
+/* The rows of the views, whose axes are those before `axes`. */
+static void take_rows(Build *b, Panels *p, int axes, const int axis[]) {
+    const View *views[VIEWS];
+    for (int i = 0; i < VIEWS; i++) {
+        if (i == ADD && !p->e.add) p->view[ADD] = p->view[Y];
+        p->view[i] = view_axes(&p->view[i], axes, axis);
+        views[i] = &p->view[i];
+    }
+    p->rows = nest_new(b->arena, views, VIEWS);
+    nest_with_axis(&p->rows);
+    const int64_t rows = p->rows.dim[p->rows.rank - 1];
+    int64_t index[STEP_RANK] = {0}, offset[VIEWS] = {0}, n = 0;
+    p->lines = rows ? p->rows.count / rows : 0;
+    p->line = ARENA_NEW(b->arena, int64_t, p->lines * VIEWS);
+    do {
+        memcpy(p->line + n++ * VIEWS, offset, sizeof offset);
+    } while (n < p->lines && nest_next(&p->rows, 1, index, offset));
+    const int64_t row = p->rows.stride[X * STEP_RANK + p->rows.rank - 1],
+                  each = p->lines == 1 ? row : row * rows;
+    p->group = each > 0 && each < GROUP ? GROUP / each : 1;
+    if (p->lines == 1) p->group = (p->group / PASS_ROWS + 1) * PASS_ROWS;
+}
+static bool panels_build(Build *b, Panels *p, const Source *s, int axes, const int axis[],
+                         Kernel *k) {
+    k->self = p, k->run = panels_run;
+    p->view[Y] = p->e.tail.into;
+    if (p->e.add) p->view[ADD] = b->step->view[p->e.add];
+    take_rows(b, p, axes, axis);
+    return pack_weights(b, p, s);
+}
+
+/* ---- matrix products */
+static bool floats(const Step *s) {
+    for (int i = 0; i < 3; i++)
+        if (s->view[i].dtype != DT_FLOAT || view_count(&s->view[i]) == 0) return false;
+    return true;
+}
+bool panels_gemm_possible(const Device *d, const Step *s) {
+    const View *y = &s->view[0], *b = &s->view[2];
+    const int c = y->rank - 1;
+    for (int i = 0; i < c - 1; i++)
+        if (b->dim[i] > 1 && b->stride[i] != 0) return false;
+    return floats(s) && !step_has_zero(s) && y->dim[c] >= d->simd->width && y->stride[c] == 1 &&
+           (s->view[1].stride[c] == 1 || s->view[1].dim[c] == 1);
+}
+bool panels_gemm_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *v = b->step->view;
+    const int c = v[0].rank - 1;
+    static const int axis[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
+    Panels *p = ARENA_NEW(b->arena, Panels, 1);
+    if (!ending_new(b, c, &p->e)) return false;
+    p->columns = v[0].dim[c], p->terms = p->n = v[1].dim[c], p->runs = 1;
+    p->run = ARENA_NEW(b->arena, int64_t, 1);
+    p->view[X] = v[1];
+    Source s = {.view = &v[2],
+                .known = (const float *)b->weights[2] + v[2].offset,
+                .at = ARENA_NEW(b->scratch, int64_t, p->terms),
+                .stride = v[2].stride[c]};
+    for (int64_t t = 0; t < p->terms; t++) s.at[t] = t * v[2].stride[c - 1];
+    return panels_build(b, p, &s, c, axis, k);
+}
+
+/* ---- convolutions */
+/* The step with three spatial axes. */
+typedef struct Image {
+    View x, w;
+    int64_t stride[STEP_SPATIAL], begin[STEP_SPATIAL], dilation[STEP_SPATIAL],
+        need[STEP_SPATIAL]; /* need: what the windows reach, from the first padding on */
+} Image;
+static View with_axes(const View *v) {
+    View w = *v;
+    const int n = v->rank - 2, more = STEP_SPATIAL - n;
+    for (int i = n - 1; i >= 0; i--)
+        w.dim[2 + more + i] = v->dim[2 + i], w.stride[2 + more + i] = v->stride[2 + i];
+    for (int i = 0; i < more; i++) w.dim[2 + i] = 1, w.stride[2 + i] = 0;
+    w.rank = 2 + STEP_SPATIAL;
+    return w;
+}
+static Image image_of(const Step *s) {
+    Image m = {.x = with_axes(&s->view[1]), .w = with_axes(&s->view[2])};
+    const View y = with_axes(&s->view[0]);
+    const int n = s->view[1].rank - 2, more = STEP_SPATIAL - n;
+    for (int a = 0; a < STEP_SPATIAL; a++) {
+        const int64_t *param = s->param + 1 + a - more;
+        const bool real = a >= more;
+        m.stride[a] = real ? param[0] : 1, m.begin[a] = real ? param[n] : 0;
+        m.dilation[a] = real ? param[3 * n] : 1;
+        m.need[a] = (y.dim[2 + a] - 1) * m.stride[a] + (m.w.dim[2 + a] - 1) * m.dilation[a] + 1;
+    }
+    return m;
+}
+/* The windows lie within the image, and its channels beside each other. */
+static bool lies_ready(const Image *m) {
+    for (int a = 0; a < STEP_SPATIAL; a++)
+        if (m->begin[a] != 0 || m->need[a] > m->x.dim[2 + a]) return false;
+    return m->x.stride[1] == 1 || m->x.dim[1] == 1;
+}
+static bool copy_padded(Build *b, Image *m, Padded *p) {
+    static const int order[] = {0, 4, 1, 2, 3}; /* of [batch, size.., channels] */
+    int64_t dim[2 + STEP_SPATIAL] = {m->x.dim[0], 0, 0, 0, m->x.dim[1]};
+    for (int a = 0; a < STEP_SPATIAL; a++) {
+        const int64_t in = m->x.dim[2 + a], whole = m->begin[a] + in;
+        p->begin[a] = m->begin[a], p->in[a] = in;
+        p->size[a] = dim[1 + a] = whole > m->need[a] ? whole : m->need[a];
+    }
+    const View lying = build_scratch(b, DT_FLOAT, 2 + STEP_SPATIAL, dim);
+    p->view = p->inner = view_axes(&lying, 2 + STEP_SPATIAL, order);
+    for (int a = 0; a < STEP_SPATIAL; a++)
+        p->inner = view_part(&p->inner, 2 + a, p->begin[a], p->in[a]);
+    p->fill = copy_new(b, &p->inner, &m->x);
+    m->x = p->view;
+    return p->fill != NULL;
+}
+
+/* Runs of terms under a window, and where the weight of each lies. */
+static void take_runs(Build *b, const Image *m, Panels *p, Source *s) {
+    const View *x = &m->x, *w = &m->w;
+    const int64_t *k = w->dim + 2, channels = w->dim[1];
+    const bool joined = k[2] == 1 || (m->dilation[2] == 1 && x->stride[4] == channels);
+    const int64_t across = joined ? k[2] : 1;
+    p->n = across * channels, p->runs = 0;
+    p->run = ARENA_NEW(b->arena, int64_t, k[0] * k[1] * k[2]);
+    s->at = ARENA_NEW(b->scratch, int64_t, p->terms);
+    int64_t *at = s->at;
+    for (int64_t d = 0; d < k[0]; d++)
+        for (int64_t h = 0; h < k[1]; h++)
+            for (int64_t c = 0; c < k[2]; c += across) {
+                p->run[p->runs++] = d * m->dilation[0] * x->stride[2] +
+                                    h * m->dilation[1] * x->stride[3] +
+                                    c * m->dilation[2] * x->stride[4];
+                for (int64_t i = 0; i < across; i++)
+                    for (int64_t j = 0; j < channels; j++)
+                        *at++ = j * w->stride[1] + d * w->stride[2] + h * w->stride[3] +
+                                (c + i) * w->stride[4];
+            }
+}
+
+bool panels_conv_possible(const Device *d, const Step *s) {
+    const View *v = s->view;
+    const int n = v[1].rank - 2;
+    for (int a = 0; a < n; a++)
+        if (s->param[1 + n + a] < 0) return false;
+    const int64_t taps =
+        v[2].dim[0] && v[2].dim[1] ? view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]) : 0;
+    return floats(s) && !step_has_zero(s) && s->param[0] == 1 && taps <= RUNS &&
+           v[0].dim[1] >= d->simd->width && v[0].stride[1] == 1;
+}
+bool panels_conv_build(Build *b, Kernel *k) {
+    const View *v = b->step->view;
+    Image m = image_of(b->step);
+    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
+    Panels *p = ARENA_NEW(b->arena, Panels, 1);
+    if (!ending_new(b, 1, &p->e)) return false;
+    if (!lies_ready(&m) && !copy_padded(b, &m, &p->padded)) return false;
+    Source s = {.view = &v[2],
+                .known = (const float *)b->weights[2] + v[2].offset,
+                .stride = v[2].stride[0]};
+    p->columns = v[0].dim[1], p->terms = view_count(&v[2]) / v[2].dim[0];
+    take_runs(b, &m, p, &s);
+    const int n = v[0].rank - 2;
+    p->view[X] = v[0]; /* its sizes */
+    p->view[X].slot = m.x.slot, p->view[X].offset = m.x.offset, p->view[X].dtype = DT_FLOAT;
+    p->view[X].stride[0] = m.x.stride[0];
+    for (int a = 0; a < n; a++) {
+        const int i = STEP_SPATIAL - n + a;
+        p->view[X].stride[2 + a] = m.x.stride[2 + i] * m.stride[i];
+    }
+    static const int axis[] = {0, 2, 3, 4};
+    return panels_build(b, p, &s, n + 1, axis, k);
+}

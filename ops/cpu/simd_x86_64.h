@@ -1,0 +1,12 @@
+/* simd_x86_64.h -- what simd_sweep.h has no plain C for that compilers turn into one instruction:
+   the greater and the less one of floats, the second where one is no number. WIDTH is defined by
+   who includes this. */
+#include <immintrin.h>
+
+#if WIDTH == 16
+#define MAXIMUM(a, b) ((Floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define MINIMUM(a, b) ((Floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
+#else
+#define MAXIMUM(a, b) ((Floats)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define MINIMUM(a, b) ((Floats)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#endif

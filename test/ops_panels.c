@@ -1,0 +1,317 @@
+/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), in every
+   instruction set that the machine has: drawn sizes, windows, layouts and epilogues against sums in
+   double; with three threads the same bytes; and a sweep that computes wrongly is caught. */
+#include "ops/base/random.h"
+#include "ops/cpu/cpu.h"
+#include "ops/cpu/processor.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { CASES = 250, CODE = 16, GAP = 5 };
+enum { Y, INPUT, WEIGHTS, BIAS, ADDED, FACTOR, VIEWS };
+typedef enum Epilogue {
+    NONE,
+    BIASED,
+    RELU,
+    CLIP,
+    HARD_SWISH,
+    SILU,
+    GELU,
+    ADD_RELU,
+    TANH,
+    SCALED,
+    EPILOGUES
+} Epilogue;
+typedef struct Drawn {
+    Random random;
+    Step step;
+    View view[VIEWS];
+    int64_t param[9];
+    Scalar code[CODE];
+    Epilogue epilogue;
+    float *slot[VIEWS];
+    size_t bytes; /* of slot Y */
+    double *want; /* by the places of view Y in row-major order */
+} Drawn;
+
+static int64_t draw(Drawn *t, int64_t low, int64_t high) {
+    return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
+}
+static int64_t pick(Drawn *t, int n, const int64_t of[]) { return of[draw(t, 0, n - 1)]; }
+
+/* Memory for a view, and a gap behind it, full of numbers. */
+static void fill(Drawn *t, int k) {
+    int64_t low, high;
+    View *v = &t->view[k];
+    v->slot = k, v->dtype = DT_FLOAT;
+    view_extent(v, &low, &high);
+    t->slot[k] = test_malloc(sizeof(float) * (size_t)(high + GAP));
+    for (int64_t i = 0; i < high + GAP; i++)
+        t->slot[k][i] = (float)(random_unit(&t->random) * 2 - 1);
+    if (k == Y) t->bytes = sizeof(float) * (size_t)(high + GAP);
+}
+/* An image whose channels lie beside each other, maybe among those of others; or plain. */
+static View image(Drawn *t, const int64_t dim[4], bool last) {
+    View v = view_dense(0, DT_FLOAT, 4, dim);
+    const int64_t pixel = dim[1] + (draw(t, 0, 2) ? 0 : draw(t, 1, 9));
+    if (!last) return v;
+    v.stride[1] = 1, v.stride[3] = pixel, v.stride[2] = dim[3] * pixel,
+    v.stride[0] = dim[2] * v.stride[2];
+    v.offset = draw(t, 0, pixel - dim[1]);
+    return v;
+}
+static int add_code(Drawn *t, int op, int a, int b, double k) {
+    t->code[t->step.ncode] = (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
+    return t->step.ncode++;
+}
+static double apply(Epilogue e, double x) {
+    switch (e) {
+    case RELU:
+    case ADD_RELU: return x > 0 ? x : 0;
+    case CLIP: return fmin(fmax(x, -0.5), 1.5);
+    case HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
+    case SILU: return x / (1 + exp(-x));
+    case GELU: return 0.5 * x * (1 + erf(x * sqrt(0.5)));
+    case TANH: return tanh(x);
+    default: return x;
+    }
+}
+static void add_epilogue(Drawn *t) {
+    int x = add_code(t, C_ACC, 0, 0, 0), z;
+    const Epilogue e = t->epilogue;
+    if (e == NONE) return;
+    if (e == SCALED) x = add_code(t, C_MUL, x, add_code(t, C_VIEW, FACTOR, 0, 0), 0);
+    x = add_code(t, C_ADD, x, add_code(t, C_VIEW, BIAS, 0, 0), 0);
+    if (e == ADD_RELU) x = add_code(t, C_ADD, add_code(t, C_VIEW, ADDED, 0, 0), x, 0);
+    if (e == RELU || e == ADD_RELU) add_code(t, C_RELU, x, 0, 0);
+    if (e == TANH) add_code(t, C_TANH, x, 0, 0);
+    if (e == SILU) add_code(t, C_MUL, x, add_code(t, C_SIGMOID, x, 0, 0), 0);
+    if (e == CLIP)
+        x = add_code(t, C_MAX, x, add_code(t, C_CONST, 0, 0, -0.5), 0),
+        add_code(t, C_MIN, x, add_code(t, C_CONST, 0, 0, 1.5), 0);
+    if (e == HARD_SWISH) {
+        z = add_code(t, C_RELU, add_code(t, C_ADD, x, add_code(t, C_CONST, 0, 0, 3), 0), 0, 0);
+        z = add_code(t, C_MIN, z, add_code(t, C_CONST, 0, 0, 6), 0);
+        add_code(t, C_DIV, add_code(t, C_MUL, x, z, 0), add_code(t, C_CONST, 0, 0, 6), 0);
+    }
+    if (e == GELU) {
+        z = add_code(t, C_MUL, x, add_code(t, C_CONST, 0, 0, sqrt(0.5)), 0);
+        z = add_code(t, C_ADD, add_code(t, C_ERF, z, 0, 0), add_code(t, C_CONST, 0, 0, 1), 0);
+        z = add_code(t, C_MUL, add_code(t, C_MUL, x, z, 0), add_code(t, C_CONST, 0, 0, 0.5), 0);
+    }
+}
+/* Bias and factor along the axis; what is added lies as y does, or gap-free. */
+static void finish_views(Drawn *t, int axis) {
+    const View *y = &t->view[Y];
+    for (int k = BIAS; k < VIEWS; k++) {
+        t->view[k] = k == ADDED ? *y : view_dense(k, DT_FLOAT, y->rank, y->dim);
+        for (int a = 0; a < y->rank && k != ADDED; a++) t->view[k].stride[a] = a == axis;
+    }
+    for (int k = 0; k < VIEWS; k++) fill(t, k);
+    t->epilogue = (Epilogue)draw(t, 0, EPILOGUES - 1);
+    t->step.nview = VIEWS, t->step.view = t->view, t->step.param = t->param;
+    add_epilogue(t);
+    t->step.code = t->code;
+    if (t->epilogue == NONE) t->step.ncode = 0;
+    t->want = test_malloc(sizeof(double) * (size_t)view_count(y));
+}
+static double at(const Drawn *t, int k, const int64_t index[]) {
+    int64_t place = t->view[k].offset;
+    for (int a = 0; a < t->view[k].rank; a++) place += index[a] * t->view[k].stride[a];
+    return (double)t->slot[k][place];
+}
+static double ended(const Drawn *t, const int64_t index[], double sum) {
+    if (t->epilogue == NONE) return sum;
+    if (t->epilogue == SCALED) sum *= at(t, FACTOR, index);
+    sum += at(t, BIAS, index);
+    return apply(t->epilogue, t->epilogue == ADD_RELU ? sum + at(t, ADDED, index) : sum);
+}
+static bool next(const View *v, int64_t index[]) {
+    for (int a = v->rank - 1; a >= 0; a--) {
+        if (++index[a] < v->dim[a]) return true;
+        index[a] = 0;
+    }
+    return false;
+}
+
+static double window_sum(const Drawn *t, const int64_t y[4]) {
+    const View *x = &t->view[INPUT], *w = &t->view[WEIGHTS];
+    const int64_t *p = t->param + 1;
+    int64_t k[4] = {y[1]};
+    double sum = 0;
+    do {
+        const int64_t h = y[2] * p[0] - p[2] + k[2] * p[6], c = y[3] * p[1] - p[3] + k[3] * p[7];
+        if (h >= 0 && h < x->dim[2] && c >= 0 && c < x->dim[3])
+            sum += at(t, INPUT, (const int64_t[]){y[0], k[1], h, c}) * at(t, WEIGHTS, k);
+        k[0] = 0;
+        if (!next(&(View){.rank = 4, .dim = {1, w->dim[1], w->dim[2], w->dim[3]}}, k)) break;
+        k[0] = y[1];
+    } while (true);
+    return sum;
+}
+static void draw_conv(Drawn *t) {
+    const int64_t ins[] = {1, 3, 8, 16, 17, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130},
+                  kernels[] = {1, 1, 2, 3, 5};
+    int64_t x[4] = {draw(t, 1, 2), pick(t, 6, ins), draw(t, 1, 11), draw(t, 1, 11)}, y[4], w[4];
+    int64_t *p = t->param;
+    p[0] = 1;
+    y[0] = x[0], w[0] = y[1] = pick(t, 7, outs), w[1] = x[1];
+    for (int a = 0; a < 2; a++) {
+        w[2 + a] = pick(t, 5, kernels), p[1 + a] = draw(t, 1, 3), p[7 + a] = draw(t, 1, 2);
+        p[3 + a] = draw(t, 0, 2), p[5 + a] = draw(t, 0, 2);
+        const int64_t reach = (w[2 + a] - 1) * p[7 + a] + 1;
+        if (reach > x[2 + a] + p[3 + a] + p[5 + a]) p[3 + a] = reach; /* enough padding */
+        y[2 + a] = (x[2 + a] + p[3 + a] + p[5 + a] - reach) / p[1 + a] + 1;
+    }
+    t->view[Y] = image(t, y, true), t->view[INPUT] = image(t, x, draw(t, 0, 3) > 0);
+    t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 4, w);
+    t->step.kind = S_CONV, t->step.nparam = 9;
+    finish_views(t, 1);
+    int64_t index[4] = {0}, n = 0;
+    do t->want[n++] = ended(t, index, window_sum(t, index));
+    while (next(&t->view[Y], index));
+}
+static void draw_gemm(Drawn *t) {
+    const int64_t rows[] = {1, 1, 2, 7, 29, 64}, terms[] = {1, 5, 33, 200},
+                  columns[] = {16, 17, 24, 63, 64, 65, 96, 200};
+    const int64_t b = draw(t, 1, 2), m = pick(t, 6, rows), k = pick(t, 4, terms),
+                  n = pick(t, 8, columns), wide = n + (draw(t, 0, 1) ? 3 : 0);
+    t->view[Y] = view_dense(Y, DT_FLOAT, 3, (const int64_t[]){b, m, n});
+    t->view[Y].stride[1] = wide, t->view[Y].stride[0] = m * wide;
+    t->view[INPUT] = view_dense(INPUT, DT_FLOAT, 3, (const int64_t[]){b, m, k});
+    t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 3, (const int64_t[]){b, k, n});
+    t->view[WEIGHTS].stride[0] = 0;
+    if (draw(t, 0, 1)) t->view[WEIGHTS].stride[1] = 1, t->view[WEIGHTS].stride[2] = k;
+    t->step.kind = S_GEMM;
+    finish_views(t, 2);
+    int64_t index[3] = {0}, place = 0;
+    do {
+        double sum = 0;
+        for (int64_t i = 0; i < k; i++)
+            sum += at(t, INPUT, (const int64_t[]){index[0], index[1], i}) *
+                   at(t, WEIGHTS, (const int64_t[]){0, i, index[2]});
+        t->want[place++] = ended(t, index, sum);
+    } while (next(&t->view[Y], index));
+}
+static void draw_case(Drawn *t, uint64_t seed) {
+    *t = (Drawn){.random = {.seed = seed}};
+    if (draw(t, 0, 2)) draw_conv(t);
+    else draw_gemm(t);
+}
+static void free_case(Drawn *t) {
+    for (int k = 0; k < VIEWS; k++) test_free(t->slot[k]);
+    test_free(t->want);
+}
+
+/* By panels, which alone pack the weights on a device without oneDNN. */
+static void run(const Drawn *t, Device *d) {
+    extern const Backend cpu_backend;
+    const void *known[VIEWS] = {NULL, NULL, t->slot[WEIGHTS], t->slot[BIAS], NULL, t->slot[FACTOR]};
+    size_t room;
+    char why[200];
+    int choice = 0;
+    Kernel *k = NULL;
+    for (; choice < cpu_backend.choices(d, &t->step); choice++) {
+        k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
+        if (k && cpu_backend.packed(k, WEIGHTS)) break;
+        cpu_backend.forget(k);
+        k = NULL;
+    }
+    if (!k) fail_msg("no panels: %s", why);
+    void *slot[VIEWS], *work = cpu_backend.alloc(d, room + 1);
+    for (int i = 0; i < VIEWS; i++) slot[i] = i == WEIGHTS ? NULL : t->slot[i];
+    memset(t->slot[Y], 0x55, t->bytes);
+    assert_int_equal(cpu_backend.run(k, slot, work), 0);
+    cpu_backend.release(d, work);
+    cpu_backend.forget(k);
+}
+/* How many elements are wrong, and how many bytes beside them are written. */
+static int64_t count_wrong(const Drawn *t) {
+    const View *y = &t->view[Y];
+    int64_t index[STEP_RANK] = {0}, n = 0, wrong = 0;
+    char *seen = test_malloc(t->bytes);
+    memset(seen, 0, t->bytes);
+    do {
+        int64_t place = y->offset;
+        for (int a = 0; a < y->rank; a++) place += index[a] * y->stride[a];
+        const double want = t->want[n++], got = (double)t->slot[Y][place];
+        memset(seen + 4 * place, 1, 4);
+        wrong += !(fabs(want - got) <= 1e-4 * (1 + fabs(want)));
+    } while (next(y, index));
+    for (size_t i = 0; i < t->bytes; i++) wrong += !seen[i] && ((char *)t->slot[Y])[i] != 0x55;
+    test_free(seen);
+    return wrong;
+}
+
+static const Simd *table[SIMD_TABLES];
+static int tables;
+static Device *one, *three;
+static void panels_agree_with_sums_in_double(void **state) {
+    (void)state;
+    for (int i = 0; i < tables; i++)
+        for (uint64_t seed = 0; seed < CASES; seed++) {
+            Drawn t;
+            draw_case(&t, seed);
+            one->simd = three->simd = table[i];
+            run(&t, one);
+            if (count_wrong(&t))
+                fail_msg("%s, case %d, epilogue %d: %d wrong", table[i]->name, (int)seed,
+                         (int)t.epilogue, (int)count_wrong(&t));
+            float *first = memcpy(test_malloc(t.bytes), t.slot[Y], t.bytes);
+            run(&t, three);
+            assert_memory_equal(first, t.slot[Y], t.bytes);
+            test_free(first);
+            free_case(&t);
+        }
+}
+
+/* A sweep that leaves the last term out; or what follows the sums. */
+static const float *short_sweep(const Sweep *s, int vectors, int64_t rows) {
+    Sweep wrong = *s;
+    if (s->n > 1) wrong.n--, wrong.runs = 1;
+    return table[0]->sweep(&wrong, vectors, rows);
+}
+static const float *bare_sweep(const Sweep *s, int vectors, int64_t rows) {
+    Sweep wrong = *s;
+    wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
+    return table[0]->sweep(&wrong, vectors, rows);
+}
+static void wrong_sweeps_are_caught(void **state) {
+    (void)state;
+    typedef const float *Wrong(const Sweep *, int, int64_t);
+    static Wrong *const wrong[] = {short_sweep, bare_sweep};
+    for (int i = 0; i < 2; i++) {
+        Simd simd = *table[0];
+        int caught = 0;
+        simd.sweep = wrong[i];
+        one->simd = &simd;
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            Drawn t;
+            draw_case(&t, seed);
+            run(&t, one);
+            caught += count_wrong(&t) > 0;
+            free_case(&t);
+        }
+        assert_true(caught > 10);
+    }
+    one->simd = table[0];
+}
+
+int main(void) {
+    extern const Backend cpu_backend;
+    tables = processor_loops(table);
+    one = cpu_backend.open("dnn=none", NULL, 0);
+    three = cpu_backend.open("dnn=none,threads=3,grain=1", NULL, 0);
+    if (!one || !three) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(panels_agree_with_sums_in_double),
+        cmocka_unit_test(wrong_sweeps_are_caught),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cpu_backend.close(one), cpu_backend.close(three);
+    return failed;
+}

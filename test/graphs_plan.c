@@ -154,7 +154,6 @@ static void epilogues_are_fused(void **state) {
     check_steps(
         "graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
 }
-
 /* Steps become one whatever type lies between them, unless they compute in different arithmetic. */
 static void types_are_fused(void **state) {
     (void)state;
@@ -230,6 +229,10 @@ static void concats_are_written_in_place(void **state) {
                     "concat %a %x axis=0\n out %c %d %a\n");
     check_run(w, &g, 1e-6); /* an output, and twice: copied */
     world_free(w);
+    check_steps(
+        "graph g %x : F [2, 3] %y : F [2, 5]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat "
+        "%a %b %x axis=1\n %d = sigmoid %c\n out %d\n",
+        3); /* those that write its parts, and a copy, take the reader over */
 }
 
 static void constants_alone_are_computed_once(void **state) {

@@ -5,6 +5,8 @@
    Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
    A constant number that a program reads becomes a part of it: there are more algorithms for such
    steps, and its price is that of this number.
+   Where several steps write the parts of what is read, as into a concatenation, each of them takes
+   the reader's program over for its part.
    What disappears may have any element type: the joined program computes in the arithmetic in which
    both of its parts did, and converts a value as storing it would have (C_AS) wherever that changes
    it. Only 16-bit floats between steps of one type keep the bits that storing them would lose. */
@@ -13,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CODE_MAX = 200, VIEWS_MAX = 48 };
+enum { CODE_MAX = 200, VIEWS_MAX = 48, PARTS_MAX = 64 };
 
 typedef struct Fuse {
     PlanBuild *b;
@@ -308,6 +310,75 @@ static bool join_one(Fuse *f, int k) {
     return latest >= 0 && join_steps(f, latest, k);
 }
 
+/* ---- a reader of what several steps write in parts */
+
+/* The reader that step m would have, were its part all there is: reader's views, gapless and of one
+   shape, lie alike, so what is a part of one is the same part of the other. */
+static Step reader_of_part(const Fuse *f, const Step *reader, const Step *made) {
+    Step part = *reader;
+    View *v = arena_copy(f->b->arena, reader->view, 2 * sizeof *v);
+    const int64_t from = reader->view[1].offset, to = reader->view[0].offset;
+    v[0] = v[1] = made->view[0];
+    v[0].slot = reader->view[0].slot, v[0].dtype = reader->view[0].dtype;
+    v[0].offset += to - from;
+    part.view = v;
+    return part;
+}
+/* A copy is the program that reads it. */
+static Step as_program(const Step *s) {
+    static const Scalar read = {.op = C_VIEW, .a = 1};
+    Step copy = *s;
+    if (s->kind != S_COPY || s->view[0].dtype != s->view[1].dtype) return copy;
+    copy.kind = S_EWISE, copy.ncode = 1, copy.code = &read;
+    return copy;
+}
+static bool same_sizes(const View *a, const View *b) {
+    return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+/* Step k reads one slot alone, element for element, which others write in parts. */
+static bool reads_parts(const Fuse *f, int k) {
+    const Plan *p = f->b->plan;
+    const Step *s = &p->step[k].step;
+    if (s->kind != S_EWISE || s->nview != 2) return false;
+    const View *y = &s->view[0], *x = &s->view[1];
+    const Slot *slot = &p->slot[x->slot];
+    return !slot->data && slot->input < 0 && slot->output < 0 && f->writers[x->slot] > 1 &&
+           f->readers[x->slot] == 1 && f->writers[y->slot] == 1 && y->slot != x->slot &&
+           view_gapless(x) && view_gapless(y) && same_sizes(x, y);
+}
+/* All of them take over its program, or none. */
+static bool join_parts(Fuse *f, int k) {
+    Plan *p = f->b->plan;
+    const Step reader = p->step[k].step;
+    const int slot = reader.view[1].slot, parts = f->writers[slot];
+    int at[PARTS_MAX], n = 0;
+    Step joined[PARTS_MAX];
+    int64_t left = view_count(&reader.view[1]);
+    if (parts > PARTS_MAX) return false;
+    for (int m = 0; m < k && n < parts; m++) {
+        const Step made = as_program(&p->step[m].step);
+        if (!made.nview || made.view[0].slot != slot || step_writes(&made) != 1) continue;
+        if (!own_views(&made)) return false;
+        at[n] = m, joined[n] = reader_of_part(f, &reader, &made);
+        left -= view_count(&made.view[0]);
+        if (!(made.kind == S_EWISE ? join_programs(f, &made, &joined[n])
+                                   : join_epilogue(f, &made, &joined[n])))
+            return false;
+        n++;
+    }
+    if (n < parts || left != 0) return false;
+    count_step(f, k, -1);
+    p->step[k].step.nview = 0; /* gone */
+    for (int i = 0; i < n; i++) {
+        count_step(f, at[i], -1);
+        p->step[at[i]].step = joined[i];
+        count_step(f, at[i], 1);
+    }
+    for (int i = 0; i < n; i++)
+        while (p->step[at[i]].step.kind == S_EWISE && join_one(f, at[i])) {}
+    return true;
+}
+
 void plan_fuse(PlanBuild *b) {
     Plan *p = b->plan;
     ArenaMark mark = arena_mark(b->w->scratch);
@@ -319,6 +390,8 @@ void plan_fuse(PlanBuild *b) {
     for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);
     for (int k = 0; k < p->nstep; k++)
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}
+    for (int k = 0; k < p->nstep; k++)
+        if (reads_parts(&f, k)) join_parts(&f, k);
     int n = 0;
     for (int k = 0; k < p->nstep; k++)
         if (p->step[k].step.nview) p->step[n++] = p->step[k];

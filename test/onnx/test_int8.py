@@ -221,3 +221,23 @@ def test_maximum_of_dequantized_numbers(tmp_path, dtype, zero, pads, ceil, scale
         r"\| pool (\w+)\[\S+ (\w+)\[", program(tmp_path / "m.onnx", "--dump", "plan")
     )
     assert planned == [(dtype[0].upper() + "8",) * 2] if bytes else planned[0][1] == "F"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_branches_are_quantized_where_they_are_made(tmp_path, threads):
+    """Of a concatenation: each convolution writes its bytes, requantized; no floats lie between."""
+    g = Graph((1, 8, 9, 9))
+    point = g.constant(numpy.uint8(0))
+    image = g.dequantize(g.quantize("x", 0.02, point), 0.02, point)
+    branches = []
+    for size, pads, scale in [(1, 0, 0.05), (3, 1, 0.07)]:
+        w = g.dequantize(
+            g.constant(g.weights((16, 8, size, size), "int8")), 0.005, g.constant(numpy.int8(0))
+        )
+        y = g.node("Relu", [g.node("Conv", [image, w], pads=[pads] * 4)])
+        branches.append(g.dequantize(g.quantize(y, scale, point), scale, point))
+    y = g.quantize(g.node("Concat", branches, axis=1), 0.06, point)
+    options = ["--threads", threads]
+    compared(tmp_path, g, y, 2, TensorProto.UINT8, step=1, options=options)
+    written = re.findall(r"\| conv (\w+)\[", program(tmp_path / "m.onnx", "--dump", "plan"))
+    assert not MULTIPLIES or written == ["U8"] * 2

@@ -173,13 +173,14 @@ void backtrack(const Backtrack *b, const Graph *start, RegionSolution *out) {
     int idle = 0;
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
     descend(&s);
+    /* The start in any case, before patience ends: single matches may lead to a better graph than
+       all of them together. */
+    if (b->steps > 0 && !(b->stop && b->stop(b->user))) expand_graph(&s, 0);
     while (s.waiting.n && s.steps < b->steps && idle < b->patience &&
            !(b->stop && b->stop(b->user))) {
         int at = heap_pop(&s.waiting), best = s.best;
-        /* The start is expanded in any case: single matches may lead to a better graph than all of
-           them together. */
-        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best &&
-            at != 0)
+        if (at == 0 ||
+            (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best))
             continue;
         expand_graph(&s, at);
         idle = s.best == best ? idle + 1 : 0;

@@ -154,7 +154,7 @@ void profile_headroom(const Run *r, const Profile *p, const Places *places, Text
              "  the original reaches %.0f %% of the machine's roofline (%.1f GFLOP/s, %.1f GB/s): "
              "%.3f of %.3f ms are lost",
              least / p->total * 100, p->flops / 1e9, p->bytes / 1e9, lost * 1e3, p->total * 1e3);
-    if (places)
+    if (places && lost > 0)
         text_add(t, ", %.0f %% of that in nodes that no rule touches", untouched / lost * 100);
     text_add(t, "\n");
     if (p->other > SHOW_FROM * lost)

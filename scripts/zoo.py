@@ -79,6 +79,24 @@ def tokens(words=1000, length="seq=64", mask=True):
     return ids | {"mask": (("batch=1", length), 2)} if mask else ids
 
 
+class Step(nn.Module):
+    """One token after others, whose keys and values are given for two layers; `result` of the
+    model's results."""
+
+    def __init__(self, inner, result):
+        super().__init__()
+        self.inner, self.result = inner, result
+
+    def forward(self, ids, k0, v0, k1, v1):
+        import transformers
+
+        past = transformers.DynamicCache()
+        past.update(k0, v0, 0)
+        past.update(k1, v1, 1)
+        out = self.inner(input_ids=ids, past_key_values=past, use_cache=True)
+        return getattr(out, self.result)
+
+
 class Called(nn.Module):
     """A model of transformers or diffusers: named inputs in, one tensor out."""
 

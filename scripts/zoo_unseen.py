@@ -10,7 +10,7 @@ Needs the Python packages of zoo-requirements.txt.
 
 import importlib, sys
 import zoo
-from zoo import Called, image, model, nn, tokens, torch, transformer, vision
+from zoo import Called, Step, image, model, nn, tokens, torch, transformer, vision
 
 zoo.MODELS.clear()
 importlib.import_module("zoo_unseen_fourth")  # adds its own
@@ -336,23 +336,6 @@ model("gemma3_2", tokens(length=48, mask=False))(
 )
 
 
-class Step(nn.Module):
-    """One token behind others, whose keys and values are given."""
-
-    def __init__(self, inner):
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, ids, k0, v0, k1, v1):
-        import transformers
-
-        past = transformers.DynamicCache()
-        past.update(k0, v0, 0)
-        past.update(k1, v1, 1)
-        out = self.inner(input_ids=ids, past_key_values=past, use_cache=True)
-        return out.last_hidden_state
-
-
 PAST = ((1, 2, 128, 64), None)
 
 
@@ -360,7 +343,7 @@ PAST = ((1, 2, 128, 64), None)
 def qwen2_step():
     import transformers
 
-    return Step(transformers.Qwen2Model(transformers.Qwen2Config(**SMALL)))
+    return Step(transformers.Qwen2Model(transformers.Qwen2Config(**SMALL)), "last_hidden_state")
 
 
 model("nomic_bert_3", tokens(length=64))(

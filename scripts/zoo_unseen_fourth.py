@@ -1,7 +1,7 @@
 """The fourth set of models of test/bench/UNSEEN.md, of many kinds; zoo_unseen.py writes them. What
 is a class of its own here follows its paper in small."""
 
-from zoo import SOURCES, Called, image, model, nn, tokens, torch, transformer, vision
+from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
 
 SOURCES.append(__file__)
 F = nn.functional
@@ -551,23 +551,6 @@ model("rwkv_2", tokens(length=32, mask=False))(
 )
 
 
-class Step(nn.Module):
-    """One token behind 96 others, whose keys and values are given; new ones are results, too."""
-
-    def __init__(self, inner):
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, ids, k0, v0, k1, v1):
-        import transformers
-
-        past = transformers.DynamicCache()
-        past.update(k0, v0, 0)
-        past.update(k1, v1, 1)
-        out = self.inner(input_ids=ids, past_key_values=past, use_cache=True)
-        return out.logits
-
-
 PAST = ((1, 4, 96, 64), None)
 
 
@@ -584,7 +567,7 @@ def smollm3_step():
         vocab_size=4000,
         pad_token_id=0,
     )
-    return Step(transformers.SmolLM3ForCausalLM(settings))
+    return Step(transformers.SmolLM3ForCausalLM(settings), "logits")
 
 
 @model("tiny_vae", {"x": ((1, 4, 16, 16), None)}, script=True)

@@ -96,8 +96,8 @@ static void step_print_line(const LogStep *s, Text *t) {
 }
 
 void prooflog_print(const ProofLog *l, Text *t) {
-    text_add(t, "isomer-proof 1\nmodel %s\nrules %s\ngrowth %lld\n", l->model, l->rules,
-             (long long)l->growth);
+    text_add(t, "isomer-proof 1\nmodel %s\nrules %s\ngrowth %lld\nseed %lld\n", l->model, l->rules,
+             (long long)l->growth, (long long)l->seed);
     for (int r = 0; r < l->n; r++) {
         text_add(t, "round\n");
         for (int k = 0; k < l->v[r].n; k++) step_print_line(&l->v[r].v[k], t);
@@ -167,6 +167,8 @@ bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, Proo
     if (!read_digest(&s, "model", l->model) || !read_digest(&s, "rules", l->rules)) return false;
     if (!scan_word(&s, "growth") || !scan_int(&s, &l->growth))
         return scan_fail(&s, s.at, "expected growth BYTES");
+    if (scan_word(&s, "seed") && (!scan_int(&s, &l->seed) || l->seed < 0))
+        return scan_fail(&s, s.at, "expected seed NUMBER, 0 or more");
     while (!scan_word(&s, "end")) {
         if (scan_word(&s, "round")) round = prooflog_round(a, l);
         else if (round && scan_word(&s, "apply")) {

@@ -7,6 +7,7 @@
      model 0123..            digest of the model's bytes
      rules 4567..            digest of the rules that are used
      growth 1048576          bytes that folding constants may add
+     seed 7                  of the data on which the result was checked; not there: 0
      round
      apply conv-batchnorm 89ab.. lengths 2 2 roots 12 inputs 3 4 7 8 9 10
      round
@@ -40,6 +41,7 @@ typedef struct LogRound {
 typedef struct ProofLog {
     char model[33], rules[33];
     int64_t growth;
+    int64_t seed; /* >= 0 */
     int n, room;
     LogRound *v;
 } ProofLog;

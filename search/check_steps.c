@@ -13,7 +13,7 @@
 
 bool run_check_rules(const Run *r, const Derivation *d) {
     const CheckOptions o = {.samples = r->o->check,
-                            .seed = r->o->seed,
+                            .seed = r->seed,
                             .classes = d->classes,
                             .given = inputs_data,
                             .given_user = &r->inputs};

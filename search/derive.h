@@ -23,6 +23,7 @@ typedef struct Derivation {
     ValueMap map;       /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
+    bool limited;        /* derive_fixpoint ended at a limit, not where nothing is left to apply */
     bool simplified;     /* what was computed before any rule is to be written even without one */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
                          that it only rounds */

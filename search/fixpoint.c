@@ -151,16 +151,18 @@ static bool goes_on(Passes *x, const Here *p, const Graph *g) {
 }
 
 bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int cap, Error *e) {
+    d->limited = false;
     Here p = {0};
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};
     index_graph(d, &p);
-    for (int pass = 0;
-         pass < PASSES && good && d->applied < cap && p.work < WORK && goes_on(&x, &p, &d->graph);
-         pass++)
+    int pass = 0;
+    while (good && !d->limited && goes_on(&x, &p, &d->graph)) {
         for (int r = 0; r < d->library->n && good; r++)
             if (on[r]) good = fixpoint_rule(d, &p, r, choice, cap, e);
+        d->limited = ++pass == PASSES || d->applied >= cap || p.work >= WORK;
+    }
     intern_free(x.seen);
     arena_free(a);
     arena_free(p.arena);

@@ -13,7 +13,8 @@ typedef struct Choice {
     const bool *neutral;       /* by value: it has no say in the choice */
 } Choice;
 /* Applies the rules on[r], in library order, wherever they match and the choice (NULL: everywhere)
-   allows it, until a graph recurs, the graph keeps growing, or `cap` applications were made, or
-   fewer in a large World. Not where a costly inner value would be computed twice. */
+   allows it, until a graph recurs, the graph keeps growing, after 64 passes or `cap` applications,
+   or fewer in a large World: where it ends at one of these limits, d->limited is set. Not where a
+   costly inner value would be computed twice. */
 bool derive_fixpoint(Derivation *, const bool on[], const Choice *, int cap, Error *);
 #endif

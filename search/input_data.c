@@ -78,5 +78,5 @@ void run_warn_inputs(const Run *r, char *text, size_t n) {
 }
 
 bool run_use_sizes(Run *r, int set) {
-    return run_sizes(r, set) && inputs_feed(&r->inputs, r->o->seed, r->error);
+    return run_sizes(r, set) && inputs_feed(&r->inputs, r->seed, r->error);
 }

@@ -70,7 +70,7 @@ typedef struct IsomerOptions {
 
     /* The check of what is to be written. */
     int check;              /* on how many sets of inputs the models are compared; 0: none */
-    uint64_t seed;          /* of random inputs */
+    int64_t seed;           /* of random inputs; < 0: 0, or that of the log to replay */
     double rtol, atol;      /* allowed difference: relative to an output's largest magnitude, and
                                absolute; < 0: by the classes of the rules used */
     const char *input;      /* a .npz file with the first set of inputs; NULL: none */

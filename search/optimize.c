@@ -96,6 +96,18 @@ static void drop_unwritable(Run *r) {
     }
 }
 
+/* The log to follow, and the seed: a result is checked again on the data of the run that made it,
+   unless --seed says otherwise. */
+static bool open_log(Run *r) {
+    char *text;
+    size_t n;
+    if (r->o->replay && (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
+                         !prooflog_parse(r->arena, r->o->replay, text, n, &r->log, r->error)))
+        return false;
+    r->seed = (uint64_t)(r->o->seed >= 0 ? r->o->seed : r->log.seed);
+    return true;
+}
+
 static bool open_costs(Run *r) {
     char *path = NULL;
     bool needed = r->o->measure_with || run_measures(r->o);
@@ -198,20 +210,15 @@ static bool open_model(Run *r) {
 /* ---- search */
 
 static bool follow_log(Run *r, Derivation *d) {
-    char *text, rules[33];
-    size_t n;
-    ProofLog log;
-    if (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
-        !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
-        return false;
-    if (strcmp(log.model, r->source.digest))
+    char rules[33];
+    if (strcmp(r->log.model, r->source.digest))
         return error_set(r->error, E_CHECK, r->o->replay, "the proof log belongs to another model");
-    if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
-    if (strcmp(rules, log.rules))
+    if (!prooflog_rules(r->arena, &r->log, &r->library.set, rules, r->error)) return false;
+    if (strcmp(rules, r->log.rules))
         return error_set(r->error, E_CHECK, r->o->replay,
                          "the proof log was made with other rules or verdicts");
-    r->growth = log.growth;
-    return derive_replay(d, &log, r->error);
+    r->growth = r->log.growth;
+    return derive_replay(d, &r->log, r->error);
 }
 
 static bool search_rules(Run *r, Derivation *d) {
@@ -226,7 +233,7 @@ static bool write_log(Run *r, Derivation *d) {
     if (!r->o->proof_log) return true;
     Text t = text_new(r->arena);
     memcpy(d->log.model, r->source.digest, sizeof d->log.model);
-    d->log.growth = r->growth;
+    d->log.growth = r->growth, d->log.seed = (int64_t)r->seed;
     if (!prooflog_rules(r->arena, &d->log, &r->library.set, d->log.rules, r->error)) return false;
     prooflog_print(&d->log, &t);
     return file_write(r->o->proof_log, t.data, t.size, r->error);
@@ -270,7 +277,7 @@ static bool check_result(Run *r, Derivation *d) {
     }
     TrialResult verdict = TRIAL_FAILED;
     int large;
-    if (derivation_check_constants(d, r->o->seed, &large, r->error) && run_check_rules(r, d))
+    if (derivation_check_constants(d, r->seed, &large, r->error) && run_check_rules(r, d))
         verdict = check_sizes(r, d);
     if (large)
         run_say(r,
@@ -331,7 +338,7 @@ static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
 
 static bool open_inputs(Run *r) {
     r->inputs.w = r->w, r->inputs.arena = r->arena, r->inputs.source = &r->source;
-    return inputs_feed(&r->inputs, r->o->seed, r->error);
+    return inputs_feed(&r->inputs, r->seed, r->error);
 }
 
 static bool outputs_writable(const Run *r) {
@@ -347,9 +354,9 @@ static bool outputs_writable(const Run *r) {
  */
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && outputs_writable(r) &&
-           run_read_inputs(r) && choose_domains(r) && open_model(r) && open_inputs(r) &&
-           run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) && run_discover(r) &&
-           open_library(r) && open_costs(r);
+           run_read_inputs(r) && choose_domains(r) && open_model(r) && open_log(r) &&
+           open_inputs(r) && run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) &&
+           run_discover(r) && open_library(r) && open_costs(r);
 }
 
 static bool show_headroom(Run *r, IsomerResult *out) {

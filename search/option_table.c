@@ -165,7 +165,9 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_INT,
          .into = &o->library.seed,
          .value = "N",
-         .help = "Seed of the random data on which models are compared and timed. Default: 0.",
+         .usual = -1,
+         .help = "Seed of the random data on which models are compared and timed. Default: 0; with "
+                 "--replay the seed that the log names.",
          .least = 0,
          .most = 9e15},
         {.name = "fold-limit",

@@ -127,6 +127,14 @@ static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d,
     places_append(p, a, o, d, nnode, p->nset - 1);
 }
 
+void places_say_limited(const Run *r, const Derivation *d) {
+    if (d->limited)
+        run_say(r,
+                "rules are not applied wherever they match: after %d applications the graph or the "
+                "number of applications is too large",
+                d->applied);
+}
+
 bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *given, int *at) {
     const Library *l = &r->library;
     UseSet set = *given;
@@ -141,6 +149,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
     Arena *own = arena_new(r->escape, 0);
     Derivation d = run_derivation(&r->source, l, r->w, own);
     const bool good = derive_fixpoint(&d, on, &everywhere, APPLICATIONS, r->error);
+    places_say_limited(r, &d);
     if (good && d.applied) {
         digest_log(&d, set.digest);
         *at = find_set(p, &set, l->n);

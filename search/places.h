@@ -27,6 +27,8 @@ typedef struct Places {
 } Places;
 
 enum { APPLICATIONS = 20000 }; /* the most places from one derivation */
+/* As progress: rules were not applied wherever they match, if a limit ended the derivation. */
+void places_say_limited(const Run *, const Derivation *);
 
 /* Where values are in a model's file. */
 typedef struct Origins {

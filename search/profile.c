@@ -131,11 +131,16 @@ static void add_losses(const Profile *p, const Places *places, const Loss v[], d
                        Text *t) {
     text_add(t, "  %-34s %-18s %9s %9s %7s\n", "node that loses most", "operator", "ms", "least ms",
              "of it");
-    for (int k = 0; k < p->n && k < SHOWN && v[k].lost > SHOW_FROM * lost; k++)
+    int k = 0;
+    for (; k < p->n && k < SHOWN && v[k].lost > SHOW_FROM * lost; k++)
         text_add(t, "  %-34.34s %-18.18s %9.4f %9.4f %5.1f %%%s\n", v[k].name ? v[k].name : "",
                  v[k].type ? v[k].type : "", p->seconds[v[k].node] * 1e3, v[k].least * 1e3,
                  v[k].lost / lost * 100,
                  !places || touched(places, v[k].node) ? "" : "   no rule touches it");
+    double rest = 0;
+    for (int j = k; j < p->n; j++) rest += v[j].lost;
+    if (k < p->n && lost > 0)
+        text_add(t, "  %d other nodes lose %.1f %% of it\n", p->n - k, rest / lost * 100);
 }
 
 void profile_headroom(const Run *r, const Profile *p, const Places *places, Text *t) {

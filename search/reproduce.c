@@ -279,7 +279,7 @@ void run_reproduce(Run *r, const Derivation *d) {
     Arena *a = r->arena;
     Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->source.sizes, .computed_on = -1};
     p.options = (CheckOptions){
-        .seed = r->o->seed, .classes = d->classes, .given = region_data, .given_user = &p};
+        .seed = r->seed, .classes = d->classes, .given = region_data, .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);

@@ -7,6 +7,7 @@
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan/plan.h"
 #include "graphs/plan/costdb.h"
+#include "rules/prooflog.h"
 #include "search/derive.h"
 #include "search/isomer.h"
 #include "search/library.h"
@@ -118,6 +119,8 @@ typedef struct Run {
     int64_t growth;   /* bytes that the file may grow by */
     Library library;
     CostDb *db;
+    ProofLog log;  /* of --replay; otherwise empty */
+    uint64_t seed; /* of random data: that of --seed, or of the log */
     RunInputs inputs;
     const char *helper;  /* of --check-with: the program that runs both models */
     const char *profile; /* what profile-onnxruntime printed; NULL: it was not asked */

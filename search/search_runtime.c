@@ -439,7 +439,7 @@ bool search_runtime(Run *r, Derivation *d) {
                      .backend = r->o->backend,
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
-                     .seed = r->o->seed};
+                     .seed = r->seed};
     RuntimeSearch own = {.r = r,
                          .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!own.cost) return false;

@@ -54,7 +54,7 @@ static char **make_command(Run *r, const char *folder, const char *result) {
     words_add(&w, "--draws");
     words_add(&w, arena_format(r->arena, "%d", draws));
     words_add(&w, "--seed");
-    words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
+    words_add(&w, arena_format(r->arena, "%" PRIu64, r->seed));
     if (r->o->rtol >= 0)
         words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
     if (r->sizes_fixed) words_add(&w, "--fixed-sizes");

@@ -362,7 +362,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     c->arena = c->w->arena;
     c->options = (CheckOptions){.samples = r->o->check,
                                 .extreme = true,
-                                .seed = r->o->seed,
+                                .seed = r->seed,
                                 .classes = d->classes,
                                 .given = inputs_data,
                                 .given_user = &r->inputs};

@@ -35,7 +35,9 @@ bool wholes_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivatio
         uses_add(&r->library, c->at[k], on);
     if (c->at) choice = origins_choice(&s->origins, a, c->at);
     *d = run_derivation(&r->source, &r->library, r->w, a);
-    return derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
+    const bool good = derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
+    places_say_limited(r, d);
+    return good;
 }
 
 /* *usable: it differs from the model and can be used (does not grow too much, can be written). */

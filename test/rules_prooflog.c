@@ -12,7 +12,7 @@
 
 static const char sample[] =
     "isomer-proof 1\nmodel 0123456789abcdef0123456789abcdef\nrules "
-    "ffffffffffffffffffffffffffffffff\ngrowth 4096\n"
+    "ffffffffffffffffffffffffffffffff\ngrowth 4096\nseed 7\n"
     "round\napply add-zero 00112233445566aa lengths 2 roots 7 inputs 3\napply mul-one "
     "00112233445566bb lengths roots 9 inputs 3 4\n"
     "round\napply conv-merge 00112233445566cc lengths 2 2 roots 12 14 inputs 1 2 5\nend\n";
@@ -24,6 +24,7 @@ static void printing_reads_back(void **state) {
     ProofLog l;
     assert_true(prooflog_parse(a, "log", sample, strlen(sample), &l, &e));
     assert_int_equal(l.n, 2);
+    assert_int_equal(l.seed, 7);
     assert_int_equal(l.v[0].n, 2);
     assert_int_equal(l.v[1].v[0].nroot, 2);
     assert_int_equal(l.v[1].v[0].root[1], 14);
@@ -52,6 +53,7 @@ static void damaged_texts_are_refused(void **state) {
         {"lengths 2 roots", "lengths -2 roots", "length"},
         {"00112233445566aa", "0011", "identifier"},
         {"growth 4096", "growth", "growth"},
+        {"seed 7", "seed -7", "seed NUMBER"},
         {"end\n", "end\nmore\n", "after end"},
         {"round\napply add", "apply add", "expected round"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

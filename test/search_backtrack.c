@@ -230,6 +230,7 @@ static void logs_are_replayed_and_doubted(void **state) {
     bool on[] = {true, false, true, false, false};
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
     assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
+    assert_false(d.limited);
     assert_int_equal(d.applied, 3);
     assert_int_equal(d.fired[0], 1);
     assert_int_equal(d.fired[2], 2);
@@ -245,6 +246,9 @@ static void logs_are_replayed_and_doubted(void **state) {
     r = derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
     assert_false(derive_replay(&r, &d.log, &again.error));
     assert_int_equal(again.error.kind, E_CHECK);
+    d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+    assert_true(derive_fixpoint(&d, on, NULL, 1, &f.error));
+    assert_true(d.limited && d.applied < 3);
     close_fixture(&f);
     close_fixture(&again);
 }

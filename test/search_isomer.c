@@ -42,8 +42,9 @@ static void defaults_are_what_the_header_says(void **state) {
     assert_string_equal(o.search, "backtrack");
     assert_string_equal(o.effort, "default");
     assert_true(o.threads == 1 && o.steps == 2000 && o.check == 1 && o.external_threshold == 1024);
-    assert_true(o.fold_limit == -1 && o.max_growth == -1 && o.rtol == -1 && o.atol == -1);
-    assert_true(!o.rules && !o.input && !o.cancel && !o.frozen && !o.seed && !o.explain.n);
+    assert_true(o.fold_limit == -1 && o.max_growth == -1 && o.rtol == -1 && o.atol == -1 &&
+                o.seed == -1);
+    assert_true(!o.rules && !o.input && !o.cancel && !o.frozen && !o.explain.n);
 }
 
 static void known_words_are_taken(void **state) {

@@ -1,5 +1,6 @@
 /* losses.c -- the columns are read by scripts/bench_runtimes.py and bench_roofline.py. */
 #include "graphs/plan/losses.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,13 +50,23 @@ static void add_loss(Loss v[], int *n, const char *op, double seconds, double lo
     v[k].steps++, v[k].seconds += seconds, v[k].lost += lost;
 }
 
+static void print_loss(const Loss *x, double total, Text *t) {
+    text_add(t, "%-20.20s %5d %9.3f %9.3f %5.1f %%\n", x->op, x->steps, 1e3 * x->seconds,
+             1e3 * x->lost, 100 * x->lost / total);
+}
+
 static void print_losses(Loss v[], int n, double total, Text *t) {
     qsort(v, (size_t)n, sizeof *v, by_loss);
     text_add(t, "%-20s %5s %9s %9s %7s\n", "operator that loses", "steps", "ms", "lost ms",
              "of all");
-    for (int k = 0; k < n && k < SHOWN && v[k].lost > SHOW_FROM * total; k++)
-        text_add(t, "%-20.20s %5d %9.3f %9.3f %5.1f %%\n", v[k].op, v[k].steps, 1e3 * v[k].seconds,
-                 1e3 * v[k].lost, 100 * v[k].lost / total);
+    int k = 0;
+    for (; k < n && k < SHOWN && v[k].lost > SHOW_FROM * total; k++) print_loss(&v[k], total, t);
+    char others[32];
+    snprintf(others, sizeof others, "%d others", n - k);
+    Loss rest = {.op = others};
+    for (int j = k; j < n; j++)
+        rest.steps += v[j].steps, rest.seconds += v[j].seconds, rest.lost += v[j].lost;
+    if (k < n) print_loss(&rest, total, t);
 }
 
 void losses_print(World *w, const Model *model, const Plan *p, const double seconds[],

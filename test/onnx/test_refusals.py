@@ -1,6 +1,6 @@
 """What optimize-model refuses: the documented code, a message that names the place, no output."""
 
-import os, re, resource, signal, subprocess, time
+import json, os, re, resource, signal, subprocess, time
 import numpy, onnx, pytest
 from onnx import helper, numpy_helper
 from small_models import PROGRAM, SHAPE, WRONG, forged, net, refused, save, tensor
@@ -66,6 +66,25 @@ def test_a_log_that_does_not_fit_is_refused(optimize, costly, tmp_path):
     for pattern, replacement, code, said in changes:
         log.write_text(re.sub(pattern, replacement, text, count=1))
         refused(optimize(model, out, "--replay", log), code, said, out=out)
+
+
+def test_a_replay_checks_on_the_data_of_its_log(optimize, costly, tmp_path):
+    """The log names the seed; --seed takes other data, and a log without one means seed 0."""
+    model, log, out = net(tmp_path / "m.onnx"), tmp_path / "p.log", tmp_path / "o.onnx"
+
+    def differences(*options):
+        report = tmp_path / "r.json"
+        done = optimize(model, out, "--report", report, *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(report.read_text())["check"]
+
+    usual = differences(*SHAPE, *costly)
+    first = differences(*SHAPE, *costly, "--seed", 7, "--proof-log", log)
+    assert "seed 7\n" in log.read_text() and first != usual
+    assert differences(*SHAPE, "--replay", log) == first
+    assert differences(*SHAPE, "--replay", log, "--seed", 0) == usual
+    log.write_text(log.read_text().replace("seed 7\n", ""))
+    assert differences(*SHAPE, "--replay", log) == usual
 
 
 def test_truncated_files_are_refused(optimize, tmp_path):

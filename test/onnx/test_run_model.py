@@ -1,6 +1,6 @@
 """run-model against ONNX Runtime on small models, its options, and how it fails."""
 
-import os, sqlite3, subprocess
+import os, re, sqlite3, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -116,6 +116,7 @@ def test_profile_compares_with_the_machine(model, tmp_path):
     lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()
     (conv,) = (line.split() for line in lines if " conv F[1,6,8,8]" in line)
     assert conv[6] == "100" and "machine: 0.0 GFLOP/s" in "".join(lines)
+    assert re.fullmatch(r"\d+ others +\d+ +\S+ +0\.000 +0\.0 %", lines[-1]), lines[-1]
     with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # as much as anyone wants: all is lost
         kept.execute("UPDATE cost SET seconds = 1e-30 WHERE kind = 'machine'")
     lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()

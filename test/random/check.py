@@ -151,7 +151,7 @@ def replayed(case, options, bench, into, out, done):
     line = ["-q", into, again, "--replay", bench.path("log")]
     if options.sizes:
         line += [w for name, pair in case.sizes.items() for w in ("--dim", f"{name}={pair[0]}")]
-    keep = ("--fold-limit", "--max-growth", "--rules", "--allow", "--seed")
+    keep = ("--fold-limit", "--max-growth", "--rules", "--allow")
     for k, word in enumerate(options.words):
         if word in keep:
             line += [word, options.words[k + 1]]

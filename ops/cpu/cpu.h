@@ -251,6 +251,17 @@ typedef struct Maker {
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
     copy_maker, softmax_maker, sample_maker, loop_maker, op_maker,
     int8_maker; /* of the steps that have a zero point */
+/* Whether input and output have one to STEP_SPATIAL spatial axes each, equally many. */
+static inline bool step_spatial(const Step *s) {
+    return s->view[1].rank >= 3 && s->view[1].rank <= 2 + STEP_SPATIAL &&
+           s->view[0].rank == s->view[1].rank;
+}
+/* The first spatial axis longer than 1: parts of it lie together where channels are last. */
+static inline int view_spatial_axis(const View *y) {
+    int axis = 2;
+    while (axis < y->rank - 1 && y->dim[axis] == 1) axis++;
+    return axis;
+}
 /* Whether the sizes and parameters of the step go together. */
 bool conv_fits(const Step *);
 bool gemm_fits(const Step *);
@@ -284,6 +295,9 @@ bool panels_conv_possible(const Device *, const Step *);
 bool panels_conv_build(Build *, Kernel *);
 bool panels_gemm_possible(const Device *, const Step *);
 bool panels_gemm_build(Build *, int choice, Kernel *);
+
+/* ---- direct.c */
+bool direct_conv_build(Build *, Kernel *);
 
 /* ---- taps.c */
 bool taps_possible(const Step *);

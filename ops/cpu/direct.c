@@ -1,7 +1,6 @@
 /* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row
-   of outputs is accumulated at once, one input row and one kernel cell after the other. Also the
-   choice among this, taps.c and oneDNN's algorithms. Up to three spatial axes; fewer are padded in
-   front with axes of length 1. */
+   of outputs is accumulated at once, one input row and one kernel cell after the other. Up to
+   three spatial axes; fewer are padded in front with axes of length 1. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -108,7 +107,7 @@ static int conv_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-static bool direct_conv_build(Build *b, Kernel *k) {
+bool direct_conv_build(Build *b, Kernel *k) {
     Conv *c = ARENA_NEW(b->arena, Conv, 1);
     const View *v = b->step->view;
     c->class = view_class(v, 3);
@@ -129,165 +128,6 @@ static bool direct_conv_build(Build *b, Kernel *k) {
     k->self = c;
     return true;
 }
-
-static bool spatial(const Step *s) {
-    return s->view[1].rank >= 3 && s->view[1].rank <= 2 + STEP_SPATIAL &&
-           s->view[0].rank == s->view[1].rank;
-}
-bool conv_fits(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    return spatial(s) && s->view[2].rank == 2 + n && s->nparam == 1 + 4 * n + step_has_zero(s) &&
-           s->param[0] > 0 && s->view[0].dim[0] == s->view[1].dim[0] &&
-           s->view[0].dim[1] == s->view[2].dim[0] && s->view[0].dim[1] % s->param[0] == 0 &&
-           s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] &&
-           dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
-           dtype_numeric(s->view[2].dtype);
-}
-/* For a convolution, the one expected to be fastest first. */
-typedef enum ConvAlgorithm {
-    CONV_PLAIN = DNN_PLAIN,
-    CONV_ANY = DNN_ANY,
-    CONV_WINOGRAD = DNN_WINOGRAD,
-    CONV_PANELS,
-    CONV_TAPS,
-    CONV_DIRECT,
-    CONV_ALGORITHMS
-} ConvAlgorithm;
-static int conv_algorithms(const Device *d, const Step *s,
-                           ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
-    int n = 0;
-    const int64_t ins = s->view[2].dim[1],
-                  cells = view_count(&s->view[2]) /
-                          (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
-    const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
-    const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
-               first = pointwise || last;
-    if (small && !last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
-    const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
-                      view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
-    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
-    if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
-    if (first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
-    if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
-    if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
-    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
-    if ((!small || last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
-    algorithm[n++] = CONV_DIRECT;
-    return n;
-}
-/* Spatial axes of one place are dropped, but one: oneDNN blocks along the last axis only. */
-static Step squeezed(Arena *arena, const Step *s) {
-    const int n = s->view[1].rank - 2;
-    int axis[STEP_RANK] = {0, 1}, kept = 2;
-    for (int i = 0; i < n; i++) {
-        const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 &&
-                         s->view[2].dim[2 + i] == 1 && s->param[1 + n + i] == 0;
-        if (!one || kept + n - i == 3) axis[kept++] = 2 + i;
-    }
-    if (kept == 2 + n) return *s;
-    Step small = *s;
-    View *view = ARENA_NEW(arena, View, s->nview);
-    int64_t *param = ARENA_NEW(arena, int64_t, 1 + 4 * n);
-    small.nparam = 1 + 4 * (kept - 2), small.view = view, small.param = param;
-    for (int i = 0; i < s->nview; i++) view[i] = view_axes(&s->view[i], kept, axis);
-    param[0] = s->param[0];
-    for (int list = 0; list < 4; list++)
-        for (int i = 2; i < kept; i++)
-            param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
-    return small;
-}
-/* Outermost taps along an axis that lie in the padding wherever the window stands: how many at the
-   beginning and at the end can be left out. One tap stays. */
-typedef struct Idle {
-    int64_t begin, end;
-} Idle;
-static Idle idle_taps(int64_t out, int64_t in, int64_t taps, int64_t stride, int64_t pad,
-                      int64_t dilation) {
-    Idle idle = {0};
-    const int64_t last = (out - 1) * stride - pad; /* where the last window begins */
-    while (idle.begin + 1 < taps && last + idle.begin * dilation < 0 &&
-           pad >= (idle.begin + 1) * dilation)
-        idle.begin++;
-    while (idle.begin + idle.end + 1 < taps && (taps - 1 - idle.end) * dilation - pad >= in)
-        idle.end++;
-    return idle;
-}
-/* The same convolution without such taps: a kernel dilated beyond its image is a smaller one. */
-static Step trimmed(Arena *arena, const Step *s) {
-    const int n = s->view[1].rank - 2;
-    Step small = *s;
-    View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *view), *w = &view[2];
-    int64_t *param = arena_copy(arena, s->param, (size_t)s->nparam * sizeof *param);
-    int64_t *pad = param + 1 + n, *pad_end = param + 1 + 2 * n;
-    small.view = view, small.param = param;
-    for (int i = 0; i < n; i++) {
-        const int64_t dilation = s->param[1 + 3 * n + i];
-        const Idle idle = idle_taps(view[0].dim[2 + i], view[1].dim[2 + i], w->dim[2 + i],
-                                    s->param[1 + i], pad[i], dilation);
-        w->dim[2 + i] -= idle.begin + idle.end;
-        w->offset += idle.begin * w->stride[2 + i];
-        pad[i] -= idle.begin * dilation, pad_end[i] -= idle.end * dilation;
-    }
-    return small;
-}
-static bool build_whole(Build *b, int algorithm, Kernel *k) {
-    switch (algorithm) {
-    case CONV_DIRECT: return direct_conv_build(b, k);
-    case CONV_TAPS: return taps_build(b, k);
-    case CONV_PANELS: return panels_conv_build(b, k);
-    default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
-    }
-}
-/* The first spatial axis longer than 1: parts of it lie together where channels are last. */
-static int spatial_axis(const View *y) {
-    int axis = 2;
-    while (axis < y->rank - 1 && y->dim[axis] == 1) axis++;
-    return axis;
-}
-/* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
-   groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole.
-   Our panels may be cut anywhere, best where whole ones remain. */
-static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
-    enum { LINE = 16, PANEL_COLUMNS = 64 };
-    const Step *s = b->step;
-    const View *y = &s->view[0];
-    const bool compare = algorithm <= CONV_WINOGRAD,
-               planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
-                        (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
-                         !view_is_channels_last(&s->view[1]));
-    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? LINE : 1;
-    const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
-              rows = {spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
-              any[] = {batch, planes ? channels : rows},
-              panels[] = {batch, rows, {1, PANEL_COLUMNS, false}};
-    return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)
-                                    : split_build(b, build_whole, (int)algorithm, any, 2, k);
-}
-/* Plain loops take 50 times as long as oneDNN: they are no choice where that matters. */
-static int conv_choices(const Device *d, const Step *s) {
-    enum { SMALL = 1 << 16 };
-    ConvAlgorithm algorithm[CONV_ALGORITHMS];
-    if (!conv_fits(s)) return 0;
-    const int n = conv_algorithms(d, s, algorithm);
-    const int64_t each = view_count(&s->view[2]) / (s->view[2].dim[0] ? s->view[2].dim[0] : 1);
-    return n > 1 && view_count(&s->view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
-}
-/* Choice 0 always works: where oneDNN refuses a shape, the next algorithm takes its place. */
-static bool conv_build(Build *b, int choice, Kernel *k) {
-    ConvAlgorithm algorithm[CONV_ALGORITHMS];
-    const size_t before = b->workspace;
-    const Step *whole = b->step, busy = trimmed(b->arena, whole), small = squeezed(b->arena, &busy);
-    const int n = conv_algorithms(b->device, whole, algorithm);
-    b->step = &small;
-    bool done = build_algorithm(b, algorithm[choice], k);
-    for (int i = 1; i < n && choice == 0 && !done; i++) {
-        b->workspace = before;
-        done = build_algorithm(b, algorithm[i], k);
-    }
-    b->step = whole;
-    return done;
-}
-const Maker conv_maker = {.choices = conv_choices, .build = conv_build};
 
 /* ---- pooling */
 typedef struct Pool {
@@ -443,7 +283,7 @@ static bool direct_pool_build(Build *b, Kernel *k) {
 
 static bool pool_possible(const Step *s) {
     const int n = s->view[1].rank - 2;
-    return spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) &&
+    return step_spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) &&
            dtype_numeric(s->view[1].dtype);
 }
 static int pool_choices(const Device *d, const Step *s) {
@@ -462,7 +302,7 @@ static bool pool_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;
     const bool last = view_is_channels_last(&v[0]) || view_is_channels_last(&v[1]);
     const Cut cut[] = {{0, 1, true},
-                       last ? (Cut){spatial_axis(&v[0]), 1, true} : (Cut){1, 16, true}};
+                       last ? (Cut){view_spatial_axis(&v[0]), 1, true} : (Cut){1, 16, true}};
     return split_build(b, pool_build_whole, choice, cut, 2, k);
 }
 const Maker pool_maker = {.choices = pool_choices, .build = pool_build};

@@ -84,12 +84,11 @@ class Sides:
         rules, turn = self.main.rules, n // 16 * 15 + n % 16
         lap, at = divmod(turn, len(rules))
         orders = [self.order(f"{seed} {lap} {k}") for k in range(PLACED)]
-        more = self.rare(turn // 3) if turn % 3 == 0 else []
-        return None, list(dict.fromkeys([*(rules[order[at]] for order in orders), *more]))
+        return None, list(dict.fromkeys([*(rules[order[at]] for order in orders), self.rare(turn)]))
 
     def rare(self, turn):
         name = self.rare_rules[turn % len(self.rare_rules)]
-        return [next(rule for rule in self.main.rules if rule.name == name)]
+        return next(rule for rule in self.main.rules if rule.name == name)
 
     def order(self, key):
         """The numbers of the rules of the library and the search set, shuffled."""

@@ -1,7 +1,7 @@
 /* program.h -- a definition at fixed sizes, unrolled: for every output element the sums of
    products, maxima and function calls of input elements that it is, each computed for LANES random
    points at once, as residues with the double alongside (ops/core/number.h). Guards, index
-   arithmetic and numbers are gone when it is made. unroll.c makes it, run.c runs it. */
+   arithmetic and numbers are gone when it is made. unroll.c makes it, run_body.h runs it. */
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"

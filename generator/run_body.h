@@ -1,10 +1,12 @@
-/* run.c -- runs unrolled programs, all lanes at once. The body is written once over vectors of the
-   compiler and compiled for several instruction sets; the results are the same bits, since doubles
-   are added and multiplied in the order of the program and never contracted. */
+/* run_body.h -- runs unrolled programs, all lanes at once. Written once over vectors of the
+   compiler and compiled for several instruction sets by the one of run_x86_64.c and run_any.c that
+   the processor needs; the results are the same bits, since doubles are added and multiplied in the
+   order of the program and never contracted. */
+#ifndef ISOMER_RUN_BODY_H
+#define ISOMER_RUN_BODY_H
 #include "generator/program.h"
 #include <math.h>
 #include <string.h>
-#include <stdlib.h>
 
 #pragma GCC diagnostic ignored \
     "-Wpsabi" /* vectors wider than the base machine never leave this file */
@@ -188,22 +190,4 @@ INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[
     }
 
 VARIANT(any, )
-#if defined(__x86_64__)
-VARIANT(avx2, __attribute__((target("avx2"))))
-VARIANT(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))))
-static const ProgramRunner runners[][2] = {RUNNERS(any), RUNNERS(avx2), RUNNERS(avx512)};
-static int level(void) {
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        return 2;
-    return __builtin_cpu_supports("avx2") ? 1 : 0;
-}
-#else
-static const ProgramRunner runners[][2] = {RUNNERS(any)};
-static int level(void) { return 0; }
 #endif
-
-ProgramRunner program_runner(bool exponents) {
-    const char *wish = getenv("ISOMER_CPU");
-    return runners[wish && !strcmp(wish, "generic") ? 0 : level()][exponents];
-}

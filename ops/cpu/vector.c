@@ -205,6 +205,45 @@ static void assign_registers(Making *m) {
     }
 }
 
+/* The largest divisor of n that is at most `most`. */
+static int64_t divisor_below(int64_t n, int64_t most) {
+    int64_t d = most < n ? most : n;
+    while (d > 1 && n % d) d--;
+    return d;
+}
+/* The axis along which a source lies together, where along the last it is read an element a cache
+   line; -1: there is none. */
+static int crossed_axis(const Nest *n) {
+    const int last = n->rank - 1;
+    for (int i = 1; i < n->n; i++) {
+        const int64_t *stride = n->stride + i * STEP_RANK;
+        if (stride[last] == 0 || stride[last] == 1 || stride[last] == -1) continue;
+        for (int a = 0; a < last; a++)
+            if (stride[a] == 1 && n->dim[a] > 1) return a;
+    }
+    return -1;
+}
+/* A change of layout: the source's axis goes next to the last, and the last is cut into pieces, so
+   short that a tile holds all of each cache line that it reads. */
+static void cross_axes(Nest *n) {
+    enum { LEAST = 8, PIECE = 32 };
+    const int crossed = crossed_axis(n), last = n->rank - 1;
+    const int64_t piece = crossed < 0 ? 0 : divisor_below(n->dim[last], PIECE);
+    const bool cut = piece < n->dim[last];
+    if (piece < LEAST || (cut && n->rank == STEP_RANK)) return;
+    int64_t *const row[] = {n->dim, n->stride};
+    for (int k = 0; k <= n->n; k++) {
+        int64_t *of = k ? row[1] + (k - 1) * STEP_RANK : row[0];
+        const int64_t moved = of[crossed], inner = of[last];
+        for (int a = crossed; a + 1 < last; a++) of[a] = of[a + 1];
+        if (cut) {
+            of[last - 1] = k ? inner * piece : inner / piece;
+            of[last] = moved, of[last + 1] = k ? inner : piece;
+        } else of[last - 1] = moved;
+    }
+    n->rank += cut;
+}
+
 static void make_nest(Making *m) {
     Vector *v = m->v;
     const View *views[2 * MAX_CODE + 2];
@@ -214,7 +253,8 @@ static void make_nest(Making *m) {
         views[i + 1] = v->source[i].literal ? &nothing : &v->source[i].view;
     v->nest = nest_new(m->b->arena, views, v->nsource + 1);
     Nest *n = &v->nest;
-    if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
+    nest_with_axis(n);
+    cross_axes(n);
     for (int i = 0; i < v->nsource; i++) {
         bool still = true;
         for (int a = 0; a < n->rank; a++) still = still && n->stride[(i + 1) * STEP_RANK + a] == 0;
@@ -340,18 +380,25 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
     stride[1] = s[0];
 }
 
-/* A tile of many short rows, column by column: planes of an image that is wanted channels last. */
+/* A tile column by column: of many short rows, as planes of an image that is wanted channels last,
+   or where a column lies together. */
+#define DEFINE_SPREAD(type)                                                                \
+    static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
+        for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
+    }
+DEFINE_SPREAD(uint32_t)
+DEFINE_SPREAD(uint64_t)
 static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
                          const char *from, const int64_t stride[2]) {
-    double room[BLOCK]; /* of any class */
-    const int64_t rows = t->rows, columns = t->columns;
-    for (int64_t c = 0; c < columns; c++) {
-        s->load(room, from + c * stride[1] * s->size, stride[0], rows);
-        if (v->size == sizeof(float))
-            for (int64_t r = 0; r < rows; r++)
-                ((float *)(void *)to)[r * columns + c] = ((const float *)(const void *)room)[r];
-        else
-            for (int64_t r = 0; r < rows; r++) ((double *)(void *)to)[r * columns + c] = room[r];
+    uint64_t room[BLOCK]; /* of any class */
+    const bool as_is = s->native && stride[0] == 1;
+    for (int64_t c = 0; c < t->columns; c++) {
+        const char *column = from + c * stride[1] * s->size;
+        const void *x = as_is ? (const void *)column : room;
+        if (!as_is) s->load(room, column, stride[0], t->rows);
+        if (v->size == sizeof(uint32_t))
+            spread_uint32_t((uint32_t *)(void *)to + c, x, t->rows, t->columns);
+        else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
     }
 }
 static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
@@ -366,7 +413,9 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
             t->source[i] = s->native ? from : to;
             continue;
         }
-        if (t->columns < 8 && t->rows > 2 * t->columns && !s->repeated)
+        const bool crossed = stride[0] == 1 && stride[1] != 1 && stride[1] != 0;
+        if (!s->repeated && t->rows > 1 &&
+            (crossed || (t->columns < 8 && t->rows > 2 * t->columns)))
             load_columns(v, t, s, to, from, stride);
         else
             for (int64_t r = 0; r < t->rows; r++)

@@ -141,12 +141,13 @@ static bool next(const View *v, int64_t index[]) {
 static double window_sum(const Drawn *t, const int64_t y[4]) {
     const View *x = &t->view[INPUT], *w = &t->view[WEIGHTS];
     const int64_t *p = t->param + 1;
+    const int64_t first = y[1] / (w->dim[0] / t->param[0]) * w->dim[1]; /* channel of its group */
     int64_t k[4] = {y[1]};
     double sum = 0;
     do {
         const int64_t h = y[2] * p[0] - p[2] + k[2] * p[6], c = y[3] * p[1] - p[3] + k[3] * p[7];
         if (h >= 0 && h < x->dim[2] && c >= 0 && c < x->dim[3])
-            sum += at(t, INPUT, (const int64_t[]){y[0], k[1], h, c}) * at(t, WEIGHTS, k);
+            sum += at(t, INPUT, (const int64_t[]){y[0], first + k[1], h, c}) * at(t, WEIGHTS, k);
         k[0] = 0;
         if (!next(&(View){.rank = 4, .dim = {1, w->dim[1], w->dim[2], w->dim[3]}}, k)) break;
         k[0] = y[1];
@@ -158,8 +159,8 @@ static void draw_conv(Drawn *t) {
                   kernels[] = {1, 1, 2, 3, 5};
     int64_t x[4] = {draw(t, 1, 2), pick(t, 6, ins), draw(t, 1, 11), draw(t, 1, 11)}, y[4], w[4];
     int64_t *p = t->param;
-    p[0] = 1;
-    y[0] = x[0], w[0] = y[1] = pick(t, 7, outs), w[1] = x[1];
+    p[0] = draw(t, 0, 2) ? 1 : draw(t, 2, 4);
+    y[0] = x[0], w[1] = x[1], x[1] *= p[0], w[0] = y[1] = p[0] * pick(t, 7, outs);
     for (int a = 0; a < 2; a++) {
         w[2 + a] = pick(t, 5, kernels), p[1 + a] = draw(t, 1, 3), p[7 + a] = draw(t, 1, 2);
         p[3 + a] = draw(t, 0, 2), p[5 + a] = draw(t, 0, 2);

@@ -124,7 +124,7 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
               rows = {view_spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
               any[] = {batch, planes ? channels : rows},
-              panels[] = {batch, rows, {1, PANEL_COLUMNS, false}};
+              panels[] = {batch, rows, {1, group > 1 ? unit : PANEL_COLUMNS, false}};
     return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)
                                     : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }

@@ -1,6 +1,6 @@
-/* panels.c -- convolutions of one group between images that lie channels last, and products of rows
-   that lie by themselves, with weights that are known. The weights are packed into panels of as
-   many columns as a row of registers has room for (Goto, van de Geijn, Anatomy of high-performance
+/* panels.c -- convolutions between images that lie channels last, and products of rows that lie by
+   themselves, with weights that are known. The weights are packed into panels of as many columns
+   of one group as a row of registers has room for (Goto, van de Geijn, Anatomy of high-performance
    matrix multiplication, 2008); a panel is multiplied with blocks of rows (Simd.sweep) while the
    next one is fetched into the cache. For a convolution a row is what lies under a window: as many
    runs of memory as the window has rows. An image that is padded, or lies otherwise, is copied
@@ -22,7 +22,9 @@ typedef struct Padded {
 typedef struct Panels {
     Padded padded;
     Ending e;
-    int64_t columns, terms; /* terms of a sum: runs * n */
+    /* columns: of a group; inputs: channels from one group's to the next; terms: of a sum, runs * n
+     */
+    int64_t groups, columns, inputs, terms;
     int64_t n, *run;
     int runs;
     const float *weights, *start;
@@ -34,23 +36,30 @@ typedef struct Panels {
 
 /* ---- running */
 /* A panel: columns from `first` on, so many vectors of them, the last one reaching back over the
-   one before it where that would pass the end. */
+   one before it where that would pass the end of the group. */
 typedef struct Panel {
-    int64_t first, last, from; /* from: of the weights */
+    int64_t first, last, from, input; /* from: of the weights; input: the group's first channel */
     int vectors;
 } Panel;
+static int64_t panels_of_group(const Simd *simd, const Panels *p) {
+    const int64_t whole = (int64_t)simd->width * simd->vectors;
+    return (p->columns + whole - 1) / whole;
+}
 static Panel panel_at(const Simd *simd, const Panels *p, int64_t k) {
-    const int64_t width = simd->width, whole = width * simd->vectors, first = k * whole,
+    const int64_t width = simd->width, whole = width * simd->vectors,
+                  each = panels_of_group(simd, p), group = k / each, first = k % each * whole,
                   left = p->columns - first;
-    Panel at = {.first = first, .from = first * p->terms, .vectors = simd->vectors};
+    Panel at = {.first = group * p->columns + first,
+                .from = k * whole * p->terms,
+                .input = group * p->inputs,
+                .vectors = simd->vectors};
     if (left < whole) at.vectors = (int)((left + width - 1) / width);
     at.last = (left < whole ? left : whole) - width;
     if (at.last < 0) at.first += at.last, at.last = 0;
     return at;
 }
 static int64_t count_panels(const Simd *simd, const Panels *p) {
-    const int64_t whole = (int64_t)simd->width * simd->vectors;
-    return (p->columns + whole - 1) / whole;
+    return p->groups * panels_of_group(simd, p);
 }
 
 /* An activation of what has just been written. */
@@ -96,7 +105,7 @@ static void sweep_group(const Simd *simd, const Panels *p, float *const base[], 
         for (int64_t line = first; line < last; line++) {
             const int64_t *offset = p->line + line * VIEWS;
             s.y = base[Y] + offset[Y] + from * s.ys + at.first;
-            s.a = base[X] + offset[X] + from * s.as;
+            s.a = base[X] + offset[X] + from * s.as + at.input;
             s.add = p->e.add ? base[ADD] + offset[ADD] + from * s.adds + at.first : NULL;
             sweep_rows(simd, p, &at, &s, to - from);
         }
@@ -159,17 +168,18 @@ static void pack_panel(const Panels *p, const Panel *panel, int width, const Sou
 /* What the panels are made of. */
 static void packed_key(const Panels *p, const Simd *simd, const Source *s, char key[33]) {
     struct {
-        int64_t columns, terms, stride, width, vectors, first;
+        int64_t groups, columns, terms, stride, width, vectors, first;
         char known[33], at[33], scale[33];
     } of;
     int64_t low, high;
     memset(&of, 0, sizeof of);
     view_extent(s->view, &low, &high);
-    of.columns = p->columns, of.terms = p->terms, of.stride = s->stride, of.width = simd->width,
-    of.vectors = simd->vectors, of.first = s->view->offset - low;
+    of.groups = p->groups, of.columns = p->columns, of.terms = p->terms, of.stride = s->stride,
+    of.width = simd->width, of.vectors = simd->vectors, of.first = s->view->offset - low;
     hash_hex(s->known - s->view->offset + low, (size_t)(high - low) * sizeof *s->known, of.known);
     hash_hex(s->at, (size_t)p->terms * sizeof *s->at, of.at);
-    if (p->e.scale) hash_hex(p->e.scale, (size_t)p->columns * sizeof *p->e.scale, of.scale);
+    if (p->e.scale)
+        hash_hex(p->e.scale, (size_t)(p->groups * p->columns) * sizeof *p->e.scale, of.scale);
     hash_hex(&of, sizeof of, key);
 }
 static bool pack_weights(Build *b, Panels *p, const Source *s) {
@@ -248,7 +258,7 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
     if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
     Panels *p = ARENA_NEW(b->arena, Panels, 1);
     if (!ending_new(b, c, &p->e)) return false;
-    p->columns = v[0].dim[c], p->terms = p->n = v[1].dim[c], p->runs = 1;
+    p->groups = p->runs = 1, p->columns = v[0].dim[c], p->terms = p->n = v[1].dim[c];
     p->run = ARENA_NEW(b->arena, int64_t, 1);
     p->view[X] = v[1];
     Source s = {.view = &v[2],
@@ -341,8 +351,8 @@ bool panels_conv_possible(const Device *d, const Step *s) {
         if (s->param[1 + n + a] < 0) return false;
     const int64_t taps =
         v[2].dim[0] && v[2].dim[1] ? view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]) : 0;
-    return floats(s) && !step_has_zero(s) && s->param[0] == 1 && taps <= RUNS &&
-           v[0].dim[1] >= d->simd->width && v[0].stride[1] == 1;
+    return floats(s) && !step_has_zero(s) && taps <= RUNS && s->param[0] > 0 &&
+           v[0].dim[1] / s->param[0] >= d->simd->width && v[0].stride[1] == 1;
 }
 bool panels_conv_build(Build *b, Kernel *k) {
     const View *v = b->step->view;
@@ -354,7 +364,8 @@ bool panels_conv_build(Build *b, Kernel *k) {
     Source s = {.view = &v[2],
                 .known = (const float *)b->weights[2] + v[2].offset,
                 .stride = v[2].stride[0]};
-    p->columns = v[0].dim[1], p->terms = view_count(&v[2]) / v[2].dim[0];
+    p->groups = b->step->param[0], p->inputs = v[2].dim[1];
+    p->columns = v[0].dim[1] / p->groups, p->terms = view_count(&v[2]) / v[2].dim[0];
     take_runs(b, &m, p, &s);
     const int n = v[0].rank - 2;
     p->view[X] = v[0]; /* its sizes */

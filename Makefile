@@ -97,8 +97,8 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo deb fresh check-compilers bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: discover atlas fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: coverage demo deb fresh check-compilers bench roundtrip prove rules check-mutants
+.PHONY: check-classes fuzz discover atlas fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 

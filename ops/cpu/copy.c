@@ -1,7 +1,8 @@
 /* copy.c -- strided copies. Axes are joined first; then rows of consecutive elements are moved
    whole, and where the input runs fastest along another axis than the output, those two axes are
    walked in square tiles of about a cache line, so that neither side is read or written an element
-   a line. Where the element types differ, the copy is an element-wise program. */
+   a line. A few runs that take turns have kernels of their own. Where the element types differ, the
+   copy is an element-wise program. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct Copy {
     int size;
     bool tiled;
     Plane plane;
+    Weave *weave; /* of the plane; NULL: none fits */
     Nest outer;
 };
 
@@ -46,6 +48,15 @@ static void take_plane(Copy *c) {
     n->rank--;
 }
 
+/* The plane as a few runs that take turns, in y or in x. */
+static Weave *weave_of(const Simd *simd, const Copy *c) {
+    const Plane *p = &c->plane;
+    const int64_t k = p->n[1];
+    if (c->size != sizeof(uint32_t) || k < 2 || k >= SIMD_WEAVES) return NULL;
+    if (p->x[0] == 1 && p->y[1] == 1 && p->y[0] == k) return simd->weave[k];
+    return p->y[0] == 1 && p->x[1] == 1 && p->x[0] == k ? simd->unweave[k] : NULL;
+}
+
 Copy *copy_new(Build *b, const View *y, const View *x) {
     Copy *c = ARENA_NEW(b->arena, Copy, 1);
     c->y = *y, c->x = *x, c->size = dtype_size(y->dtype);
@@ -58,6 +69,7 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     if (!c->size) return build_fail(b, "cannot copy elements without a size in bytes"), NULL;
     c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
     take_plane(c);
+    c->weave = weave_of(b->device->simd, c);
     return c;
 }
 
@@ -93,9 +105,15 @@ DEFINE_PLANE(uint64_t)
 DEFINE_PLANE(Complex128)
 
 static void run_plane(const Copy *c, char *y, const char *x) {
-#define CASE(T)                                                                                   \
-    case sizeof(T):                                                                               \
-        (c->tiled ? tiles_##T : rows_##T)(&c->plane, (T *)(void *)y, (const T *)(const void *)x); \
+    const Plane *p = &c->plane;
+    if (c->weave) {
+        c->weave((uint32_t *)(void *)y, (const uint32_t *)(const void *)x,
+                 p->x[0] == 1 ? p->x[1] : p->y[1], p->n[0]);
+        return;
+    }
+#define CASE(T)                                                                           \
+    case sizeof(T):                                                                       \
+        (c->tiled ? tiles_##T : rows_##T)(p, (T *)(void *)y, (const T *)(const void *)x); \
         break;
     switch (c->size) {
         CASE(uint8_t) CASE(uint16_t) CASE(uint32_t) CASE(uint64_t) CASE(Complex128) default : break;

@@ -24,7 +24,8 @@ typedef enum Class {
 #undef X
 } Class;
 
-enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 };
+enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64, SIMD_WEAVES = 9 };
+typedef void Weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
    clipped. What is no number stays none. */
@@ -97,6 +98,9 @@ typedef struct Simd {
     void (*gru_reset)(float *y, const float *h, const float *x, const float *g, int64_t n);
     void (*gru)(float *h, const float *x, const float *g, bool linear_first, int64_t n);
     void (*rnn)(float *h, const float *x, const float *g, bool relu, int64_t n);
+    /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
+       k; NULL for most. */
+    Weave *weave[SIMD_WEAVES], *unweave[SIMD_WEAVES];
 } Simd;
 extern const Simd simd_base;                         /* for any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */

@@ -481,6 +481,7 @@ DEFINE_BLEND(blend_double, double)
 
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
+#include "ops/cpu/simd_weave.h"
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
    LANES partial sums */
@@ -566,4 +567,6 @@ const Simd SIMD_TABLE = {
     .gru_reset = gru_reset,
     .gru = gru,
     .rnn = rnn,
+    .weave = {[2] = weave_2, [3] = weave_3, [4] = weave_4, [8] = weave_8},
+    .unweave = {[2] = unweave_2, [3] = unweave_3, [4] = unweave_4, [8] = unweave_8},
 };

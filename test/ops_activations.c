@@ -1,7 +1,8 @@
 /* ops_activations.c -- the passes that stand for several instructions of a program (joined.c,
    requantize.c), in every instruction set that the machine has: against the formula in double, on
    ordinary numbers and on those far out, infinite or none; and each element alike wherever it lies
-   in a run, so that parts of a step give the bytes of the whole. */
+   in a run, so that parts of a step give the bytes of the whole. Softmax of rows likewise, long
+   and short. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -74,6 +75,79 @@ static void quantizing_rounds_as_it_is_written(void **state) {
     }
 }
 
+/* ---- softmax */
+enum { ROWS = 2 * SIMD_SHORT_ROWS + 3 };
+typedef void Rows(void *y, const void *x, int64_t columns, int64_t rows);
+static Rows *rows_under_test;
+static void one_by_one(void *y, const void *x, int64_t columns, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++)
+        table[0]->softmax[CLASS_FLOAT]((float *)y + r * columns, (const float *)x + r * columns,
+                                       columns);
+}
+/* Ordinary rows, and some with one of the special numbers. */
+static void draw_rows(float *x, int64_t columns) {
+    for (int64_t r = 0; r < ROWS; r++)
+        for (int64_t c = 0; c < columns; c++)
+            x[r * columns + c] = (float)((r * 37 + c * 101) % 211 - 100) * 0.07f;
+    for (int i = 0; i < SPECIAL; i++)
+        x[(3 * i % ROWS) * columns + i % columns] =
+            fabsf(special[i]) > 100 || special[i] != special[i] ? special[i] : -special[i];
+    for (int64_t c = 0; c < columns; c++) x[columns * (ROWS - 2) + c] = -INFINITY;
+}
+static int wrong_rows(const float *x, const float *y, int64_t columns) {
+    int wrong = 0;
+    for (int64_t r = 0; r < ROWS; r++, x += columns, y += columns) {
+        double peak = -INFINITY, sum = 0;
+        bool none = false, bad = false;
+        for (int64_t c = 0; c < columns; c++) {
+            peak = fmax(peak, (double)x[c]);
+            none |= x[c] != x[c];
+        }
+        none |= isinf(peak);
+        for (int64_t c = 0; c < columns; c++) sum += exp((double)x[c] - peak);
+        for (int64_t c = 0; c < columns; c++) {
+            const double below = peak - (double)x[c], want = none ? NAN : exp(-below) / sum,
+                         room = want * (1e-6 + 1.2e-7 * fmin(below, 200)) + 3e-38;
+            bad |= none ? y[c] == y[c] : !(fabs(want - (double)y[c]) <= room);
+        }
+        wrong += bad;
+    }
+    return wrong;
+}
+/* Rows that are wrong, or not the same by themselves; -1: something is written beside them. */
+static int check_rows(int64_t columns) {
+    static float x[ROWS * 2 * SIMD_SHORT], y[ROWS * 2 * SIMD_SHORT + 1], alone[2 * SIMD_SHORT];
+    draw_rows(x, columns);
+    y[ROWS * columns] = 5;
+    rows_under_test(y, x, columns, ROWS);
+    if (y[ROWS * columns] != 5) return -1;
+    int wrong = wrong_rows(x, y, columns);
+    for (int64_t r = 0; r < ROWS; r++) {
+        rows_under_test(alone, x + r * columns, columns, 1);
+        wrong += memcmp(alone, y + r * columns, (size_t)columns * sizeof *y) != 0;
+    }
+    return wrong;
+}
+static void leaves_a_row_out(void *y, const void *x, int64_t columns, int64_t rows) {
+    memset((float *)y + (rows - 1) * columns, 0, (size_t)columns * sizeof(float));
+    table[0]->softmax_short[CLASS_FLOAT](y, x, columns, rows - 1);
+}
+static void softmax_of_rows(void **state) {
+    (void)state;
+    for (int t = tables - 1; t >= 0; t--) {
+        const Simd *first = table[0];
+        rows_under_test = table[t]->softmax_short[CLASS_FLOAT];
+        for (int64_t columns = 1; columns <= SIMD_SHORT; columns++)
+            if (check_rows(columns)) fail_msg("%s: short rows of %d", table[t]->name, (int)columns);
+        table[0] = table[t], rows_under_test = one_by_one;
+        for (int64_t columns = 1; columns <= 2 * SIMD_SHORT; columns++)
+            if (check_rows(columns)) fail_msg("%s: rows of %d", table[t]->name, (int)columns);
+        table[0] = first;
+    }
+    rows_under_test = leaves_a_row_out;
+    assert_true(check_rows(7) > 0);
+}
+
 /* The comparison itself: one part in ten thousand is seen. */
 static void gate_off(float *y, const float *x, const float k[6], int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = (float)by_sigmoid((double)x[i], k) * 1.0001f;
@@ -96,6 +170,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations_are_what_they_stand_for),
         cmocka_unit_test(quantizing_rounds_as_it_is_written),
+        cmocka_unit_test(softmax_of_rows),
         cmocka_unit_test(a_planted_error_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,14 @@ typedef enum Class {
 #undef X
 } Class;
 
-enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64, SIMD_WEAVES = 9 };
+enum {
+    SIMD_TYPES = DT_BFLOAT16 + 1,
+    REDUCE_KINDS = REDUCE_PROD + 1,
+    PANEL = 64,
+    SIMD_WEAVES = 9,
+    SIMD_SHORT = 64,
+    SIMD_SHORT_ROWS = 16
+};
 typedef void Weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
@@ -87,6 +94,8 @@ typedef struct Simd {
     void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
                      int64_t n);
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
+    /* Of so many rows of at most SIMD_SHORT elements, one after the other. */
+    void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);

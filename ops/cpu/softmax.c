@@ -1,5 +1,5 @@
-/* softmax.c -- softmax along the last axis, a row at a time, in float or double. Rows that are not
-   consecutive in memory are packed first and unpacked after. */
+/* softmax.c -- softmax along the last axis in float or double: a row at a time, or short rows side
+   by side. Rows that are not consecutive in memory are packed first and unpacked after. */
 #include "ops/cpu/cpu.h"
 
 typedef struct Softmax {
@@ -8,6 +8,7 @@ typedef struct Softmax {
     int64_t rows, columns;
     int size;
     void (*row)(void *y, const void *x, int64_t n);
+    void (*short_rows)(void *y, const void *x, int64_t columns, int64_t rows); /* NULL: long */
 } Softmax;
 
 static int softmax_choices(const Device *d, const Step *s) {
@@ -20,7 +21,8 @@ static int softmax_run(const Kernel *k, void *const slot[], void *work) {
     const Softmax *s = k->self;
     const char *x = operand_at(&s->x, slot, work);
     char *y = view_at(&s->tail.into, slot, work);
-    for (int64_t r = 0; r < s->rows; r++)
+    if (s->short_rows) s->short_rows(y, x, s->columns, s->rows);
+    for (int64_t r = 0; r < s->rows && !s->short_rows; r++)
         s->row(y + r * s->columns * s->size, x + r * s->columns * s->size, s->columns);
     tail_run(&s->tail, slot, work);
     return 0;
@@ -33,6 +35,7 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     s->row = b->device->simd->softmax[class];
     s->size = dtype_size(class_dtype(class));
     s->columns = x->dim[x->rank - 1];
+    if (s->columns <= SIMD_SHORT) s->short_rows = b->device->simd->softmax_short[class];
     s->rows = s->columns ? view_count(x) / s->columns : 0;
     k->run = softmax_run;
     k->self = s;

@@ -6,6 +6,7 @@
    y is 0 and the states do not change. */
 #include "ops/operator/op.h"
 #include <math.h>
+#include <stdlib.h>
 enum { DIRECTION, HIDDEN, BATCH_FIRST, VARIANT }; /* VARIANT: the one that each has alone */
 enum { FORWARD, REVERSE, BIDIRECTIONAL };
 #define SHARED_ATTRS                                                                \
@@ -152,9 +153,9 @@ static double peephole(const Cell *c, int which, int64_t k, double x) {
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-enum { HIDDEN_MAX = 4096 };
+/* One number for each hidden unit. */
 typedef struct States {
-    double h[HIDDEN_MAX], next[HIDDEN_MAX], gate[HIDDEN_MAX];
+    double *h, *next, *gate;
 } States;
 static void step_rnn(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
@@ -218,20 +219,24 @@ static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *
 }
 static int run_cells(const Step *s, void *const slot[], int gates,
                      void (*step)(const Cell *, States *)) {
+    enum { SMALL = 4096 }; /* hidden units; more take memory of their own */
     Cell c = {.s = s, .slot = slot, .nout = (int)s->param[0], .gates = gates};
     const View *x = input(&c, X), *lengths = input(&c, LENGTHS), *r = input(&c, R);
-    States states;
-    int64_t times = x->dim[batch_first(&c)], batches = x->dim[!batch_first(&c)];
+    const int64_t times = x->dim[batch_first(&c)], batches = x->dim[!batch_first(&c)];
+    const size_t n = (size_t)r->dim[2];
+    double small[3 * SMALL], *room = n > SMALL ? malloc(3 * n * sizeof *room) : small;
+    States states = {room, room + n, room + 2 * n};
+    int status = room ? 0 : -1;
     c.hidden = r->dim[2];
-    if (c.hidden > HIDDEN_MAX) return -1;
-    for (c.d = 0; c.d < r->dim[0]; c.d++)
-        for (c.b = 0; c.b < batches; c.b++) {
-            int64_t length =
+    for (c.d = 0; c.d < r->dim[0] && !status; c.d++)
+        for (c.b = 0; c.b < batches && !status; c.b++) {
+            const int64_t length =
                 lengths ? kernel_integer(lengths, slot, kernel_at(lengths, &c.b)) : times;
-            if (length < 0 || length > times) return -1;
-            run_sequence(&c, &states, step, s->param[1] == REVERSE || c.d == 1, length, times);
+            if (length < 0 || length > times) status = -1;
+            else run_sequence(&c, &states, step, s->param[1] == REVERSE || c.d == 1, length, times);
         }
-    return 0;
+    if (room != small) free(room);
+    return status;
 }
 static int kernel_rnn(const Step *s, void *const slot[]) {
     return run_cells(s, slot, RNN, step_rnn);

@@ -325,6 +325,32 @@ def test_products_of_integers_wrap(tmp_path, dtype):
     compared_with_onnxruntime(path, tmp_path, x=x.astype(dtype), w=w.astype(dtype))
 
 
+def test_recurrent_layers_of_many_units_in_double(tmp_path):
+    """By the reference kernel, beyond what it keeps on the stack."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g
+    (double[2,1,1] x, double[1,5000,1] w, double[1,1,5000] h) => (double[2,1,1,5000] y)
+    <int64[3] size = {1,5000,5000}> {
+      r = ConstantOfShape <value = double[1] {0.001}> (size)
+      y = RNN <hidden_size = 5000> (x, w, r, , , h)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    random = numpy.random.default_rng(0)
+    x, w, h = (random.normal(size=size) for size in ((2, 1, 1), (1, 5000, 1), (1, 1, 5000)))
+    given = {"x": x, "w": w, "h": h}
+    for name, value in given.items():
+        numpy.save(tmp_path / f"{name}.npy", value)
+    words = [word for k in given for word in ("--input", f"{k}={tmp_path}/{k}.npy")]
+    done = run(tmp_path / "m.onnx", *words, "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    want = []
+    for t in range(2):
+        h = numpy.tanh(x[t, 0, 0] * w[0, :, 0] + 0.001 * h.sum())
+        want.append(h)
+    numpy.testing.assert_allclose(
+        numpy.load(tmp_path / "out" / "y.npy").reshape(2, 5000), want, rtol=1e-9
+    )
+
+
 def test_windows_of_four_axes(tmp_path):
     """No step of a back end has so many: they are computed by their definitions."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g

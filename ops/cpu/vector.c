@@ -16,7 +16,7 @@ typedef struct Source {
     int size; /* bytes of an element in memory */
     bool native, once,
         literal;   /* of the class's type; the same for all tiles; a constant of the program */
-    bool repeated; /* each row of a tile is the same, and so is that of the next tile */
+    bool repeated; /* all tiles along the axis are the same: each row, or each element */
     size_t at;     /* its register: offset in the scratch */
     double k;
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
@@ -264,8 +264,8 @@ static void make_nest(Making *m) {
     v->tile_columns = columns < BLOCK ? columns : BLOCK;
     v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK;
     v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
-    for (int i = 0; i < v->nsource && v->rows_axis; i++)
-        v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 2] == 0;
+    for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */
+        v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 1 - v->rows_axis] == 0;
     const int axis = n->rank - 1 - v->rows_axis;
     const int64_t step = v->rows_axis ? v->tile_rows : v->tile_columns;
     v->tiles = step ? (n->dim[axis] + step - 1) / step : 0;

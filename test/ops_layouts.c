@@ -153,6 +153,10 @@ static void short_weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t 
 static void short_unweave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
     table[0]->unweave[4](y, x, stride, n - 1);
 }
+static void short_transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
+                            int64_t columns) {
+    table[0]->transpose(y, ys, x, xs, rows - 1, columns);
+}
 static void shifted_load(void *y, const void *x, int64_t stride, int64_t n) {
     table[0]->load[CLASS_FLOAT][DT_FLOAT](y, (const float *)x + (n > 1), stride, n);
 }
@@ -178,6 +182,8 @@ static void wrong_kernels_are_caught(void **state) {
     assert_true(caught(&wrong) > 2);
     wrong = *table[0], wrong.unweave[4] = short_unweave;
     assert_true(caught(&wrong) > 2);
+    wrong = *table[0], wrong.transpose = short_transpose;
+    assert_true(caught(&wrong) > 20);
     wrong = *table[0], wrong.load[CLASS_FLOAT][DT_FLOAT] = shifted_load;
     assert_true(caught(&wrong) > 20);
 }

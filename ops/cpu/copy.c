@@ -16,7 +16,8 @@ struct Copy {
     int size;
     bool tiled;
     Plane plane;
-    Weave *weave; /* of the plane; NULL: none fits */
+    Weave *weave;           /* of the plane; NULL: none fits */
+    const Simd *transposes; /* NULL: not the plane */
     Nest outer;
 };
 
@@ -70,6 +71,9 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
     take_plane(c);
     c->weave = weave_of(b->device->simd, c);
+    const Plane *p = &c->plane;
+    if (c->size == sizeof(uint32_t) && p->y[0] == 1 && p->x[1] == 1 && p->n[0] >= 4 && p->n[1] >= 4)
+        c->transposes = b->device->simd;
     return c;
 }
 
@@ -109,6 +113,11 @@ static void run_plane(const Copy *c, char *y, const char *x) {
     if (c->weave) {
         c->weave((uint32_t *)(void *)y, (const uint32_t *)(const void *)x,
                  p->x[0] == 1 ? p->x[1] : p->y[1], p->n[0]);
+        return;
+    }
+    if (c->transposes) {
+        c->transposes->transpose((uint32_t *)(void *)y, p->y[1], (const uint32_t *)(const void *)x,
+                                 p->x[0], p->n[0], p->n[1]);
         return;
     }
 #define CASE(T)                                                                           \

@@ -110,6 +110,9 @@ typedef struct Simd {
     /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
        k; NULL for most. */
     Weave *weave[SIMD_WEAVES], *unweave[SIMD_WEAVES];
+    /* y[c*ys + r] = x[r*xs + c] of 4 bytes, r < rows, c < columns. */
+    void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
+                      int64_t columns);
 } Simd;
 extern const Simd simd_base;                         /* for any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */

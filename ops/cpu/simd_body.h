@@ -541,6 +541,7 @@ const Simd SIMD_TABLE = {
     .gru_reset = gru_reset,
     .gru = gru,
     .rnn = rnn,
+    .transpose = transpose,
     .weave = {[2] = weave_2, [3] = weave_3, [4] = weave_4, [8] = weave_8},
     .unweave = {[2] = unweave_2, [3] = unweave_3, [4] = unweave_4, [8] = unweave_8},
 };

@@ -40,6 +40,8 @@ struct Vector {
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
+    void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
+                      int64_t columns);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
     size_t registers;                              /* bytes, from the first source's on */
     Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
@@ -318,6 +320,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
+    v->transpose = b->device->simd->transpose;
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate_code(&m, own, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
@@ -392,6 +395,11 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
                          const char *from, const int64_t stride[2]) {
     uint64_t room[BLOCK]; /* of any class */
     const bool as_is = s->native && stride[0] == 1;
+    if (as_is && v->size == sizeof(uint32_t)) {
+        v->transpose((uint32_t *)(void *)to, t->columns, (const uint32_t *)(const void *)from,
+                     stride[1], t->columns, t->rows);
+        return;
+    }
     for (int64_t c = 0; c < t->columns; c++) {
         const char *column = from + c * stride[1] * s->size;
         const void *x = as_is ? (const void *)column : room;

@@ -97,7 +97,7 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo deb fresh check-compilers bench roundtrip prove rules check-mutants
+.PHONY: coverage demo deb fresh check-compilers check-deb bench roundtrip prove rules check-mutants
 .PHONY: check-classes fuzz discover atlas fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -335,8 +335,8 @@ SUITES ?= bookworm trixie
 ARCH ?=
 fresh:
 	for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done
-check-compilers:
-	for s in $(SUITES); do scripts/check-compilers $$s || exit; done
+check-compilers check-deb:
+	for s in $(SUITES); do scripts/$@ $$s || exit; done
 bench: all
 	BUILD=$(BUILD) scripts/bench
 	BUILD=$(BUILD) scripts/bench-roofline

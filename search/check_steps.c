@@ -1,8 +1,8 @@
-/* check_steps.c -- the steps behind a result, each checked by itself, in double and without a back
-   end. First, what rules made, before any rounding, is compared with the original: they may differ
-   only by rounding errors of double. Then every constant that was computed is compared with its
-   expression: it may differ by one roundoff for each node of the expression, or by as much as such
-   roundoffs move its value. Both are far stricter than a comparison of results can be. */
+/* check_steps.c -- the steps that led to a result, each checked by itself, in double and without a
+   back end. First, what rules made, before any rounding, is compared with the original: they may
+   differ only by rounding errors of double. Then every constant that was computed is compared with
+   its expression: it may differ by one roundoff for each node of the expression, or by as much as
+   such roundoffs move its value. Both are far stricter than a comparison of results can be. */
 #include "search/input_data.h"
 #include "graphs/check.h"
 #include "search/check_steps.h"
@@ -86,7 +86,7 @@ static bool wrong_constant(const Folded *f, int64_t at, double limit, Error *e) 
     const int step = derivation_step(f->d, f->expression);
     return error_set(
         e, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
-        "computing a constant of %" PRId64 " elements failed: element %" PRId64
+        "a constant of %" PRId64 " elements was computed wrongly: element %" PRId64
         " is %.9g, but %.17g by definition in double; a difference of at most %.3g is allowed",
         f->n, at, f->is[at], f->wide[at], limit);
 }

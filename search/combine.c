@@ -5,13 +5,15 @@
 #include "search/rank.h"
 #include <string.h>
 
-#define STEP 0.99       /* a candidate that is better by less is no better */
+#define STEP 0.99       /* a candidate counts as faster below this share of the best time */
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
-#define CLIMBS 0.985    /* the best of the first candidates, if climbing is to reach what counts */
-#define SLIGHT 0.06     /* what all places promise, of the whole: few candidates are tried */
-#define SESSION 0.2     /* seconds to make one ready */
-#define BRIEF 5.0       /* seconds that few candidates may take */
+#define CLIMBS                                                                                   \
+    0.985           /* above this ratio of the best, climbing would not reach a gain that counts \
+                     */
+#define SLIGHT 0.06 /* share of the whole: where all places promise less, few are tried */
+#define SESSION 0.2 /* seconds in which the target loads one candidate */
+#define BRIEF 5.0   /* seconds that few candidates may take */
 enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
@@ -118,7 +120,7 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
-/* How many candidates are few: more of a quick model. */
+/* How many candidates count as few: more for a fast model. */
 static int few_of(const CommandSearch *s) {
     const int n = (int)(BRIEF / (CALLS * s->base + SESSION));
     return n > FEW ? n : FEW;

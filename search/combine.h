@@ -3,6 +3,7 @@
 #define ISOMER_COMBINE_H
 #include "search/wholes.h"
 
-/* *best: the fastest candidate, as timed beside others; 0: the original. */
+/* Times candidates in batches. *best: the fastest one; 0: the original. False: the run's error is
+   set. */
 bool combine(CommandSearch *, int *best);
 #endif

@@ -327,7 +327,7 @@ static bool whole_known(const Cost *c, int n, const Whole *x, double seconds[]) 
     return all;
 }
 
-/* correct: measures again, as what the file has is wrong. */
+/* Stores the times; correct: instead of those in the file, which are wrong. */
 static bool whole_keep(const Cost *c, int n, const Whole *x, const double seconds[], bool correct,
                        Error *e) {
     const char *device = chooser_identity(c->chooser);

@@ -138,8 +138,8 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* Marks the nodes between a new value and the match's inputs that are not the model's own as made
-   with it. */
+/* A new value and the nodes between it and the match's inputs, unless the model has them, were made
+   by the application that is being recorded. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
     if (d->bare || !v || v <= d->model_nodes || made_get(d, v) ||
         value_among(v, m->instance->ninput, m->input))
@@ -166,7 +166,7 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     r->d->classes |= m->instance->rule->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
-/* It depends on constants alone, as far as few nodes show. */
+/* It depends on constants alone, as far as *left nodes show. */
 static bool is_computed(const World *w, Value v, int *left) {
     if (--*left < 0) return false;
     if (constant_get(w, v, NULL, NULL)) return true;
@@ -176,7 +176,7 @@ static bool is_computed(const World *w, Value v, int *left) {
     return good;
 }
 
-/* What has no operator in the file must be computed before: OP_ON_CONSTANTS. */
+/* An operator that no file can have (OP_ON_CONSTANTS) must be computed in advance. */
 static bool can_be_computed(const World *w, Value v, const Match *m) {
     enum { LOOKED_AT = 200 };
     int left = LOOKED_AT;
@@ -202,7 +202,9 @@ static bool apply_match(Round *r, const Match *m) {
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
     for (int k = 0; good && k < i->to.nout; k++)
         if (!(good = can_be_computed(w, to[k], &here)))
-            error_set(&why, E_CHECK, i->rule->name, "what it computes beforehand is no constant");
+            error_set(
+                &why, E_CHECK, i->rule->name,
+                "a value that must be computed in advance does not depend on constants alone");
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
                          "does not hold where the proof log applies it: %s", why.reason);
@@ -357,16 +359,16 @@ NodeList match_inner(World *w, Arena *a, const Match *m) {
 
 /* ---- replay */
 
-typedef struct Wanted {
+typedef struct LoggedMatch { /* the match that a step of the log names */
     Arena *arena;
     const LogStep *step;
     const Value *root, *input;
     bool found;
     Match match;
-} Wanted;
+} LoggedMatch;
 
 static bool is_logged_match(void *user, const Match *m) {
-    Wanted *x = user;
+    LoggedMatch *x = user;
     if (memcmp(m->root, x->root, sizeof *x->root * (size_t)x->step->nroot)) return true;
     if (memcmp(m->input, x->input, sizeof *x->input * (size_t)x->step->ninput)) return true;
     x->found = true;
@@ -387,7 +389,7 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
         return error_set(e, E_CHECK, s->name,
                          "the proof log uses a rule that is unknown or disabled");
-    Wanted x = {.arena = a, .step = s};
+    LoggedMatch x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
     if (s->nroot == i->from.nout && s->ninput == i->ninput)

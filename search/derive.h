@@ -1,7 +1,7 @@
 /* derive.h -- a derivation: a graph that rules turn into others, round after round, with the map
-   from the values it started with, the rule behind each new value and the proof log. An application
-   is sound whatever else is done in its round: the new value equals the old one, and the match's
-   inputs may be replaced by values that equal them. */
+   from the values it started with, the rule that made each new value and the proof log. An
+   application is sound whatever else is done in its round: the new value equals the old one, and
+   the match's inputs may be replaced by values that equal them. */
 #ifndef ISOMER_DERIVE_H
 #define ISOMER_DERIVE_H
 #include "rules/prooflog.h"
@@ -24,7 +24,7 @@ typedef struct Derivation {
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
     bool limited;        /* derive_fixpoint ended at a limit, not where nothing is left to apply */
-    bool simplified;     /* what was computed before any rule is to be written even without one */
+    bool simplified; /* the file was changed before the search and is written without a rule, too */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
                          that it only rounds */
     int nstep, room;
@@ -51,10 +51,10 @@ Value derivation_before(const Derivation *, Value);
 /* The value of the model from which it originates, through the roots of the applications that made
    it; 0: none. */
 Value derivation_origin(const Derivation *, Value);
-bool value_among(Value, int n, const Value[]);
+bool value_among(Value, int n, const Value[]); /* it is one of the n */
 /* The nodes of the left side, from the roots down to the inputs, in the arena. */
 NodeList match_inner(World *, Arena *, const Match *);
-/* Whether all inputs stand before the first root: only such matches share a round with others. */
+/* Whether all inputs are older than the first root: only such matches share a round with others. */
 bool match_ordered(World *, const Match *);
 
 /* Whether an input or a root has no elements. Rewriting such a match is correct, but gains nothing,
@@ -72,6 +72,8 @@ bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int
 /* Applies the steps of a log. E_CHECK: a step does not match its rule where the log says so, or its
    conditions do not hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);
-/* Replaces values by equal ones that no rule made (folding); tags, map and graph are updated. */
+/* Goes on with another graph, to which `map` leads from the current one (folding, the end of a
+   round): a value that takes another's place inherits its tag, and the map from the values that the
+   derivation began with is extended. */
 void derive_mapped(Derivation *, const Graph *, const ValueMap *);
 #endif

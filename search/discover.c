@@ -84,7 +84,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     if (run_cancelled(r)) return false;
     if (status) {
         s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d", status)
-                             : "no question was answered in the time";
+                             : "no question was answered in time";
         *path = NULL;
         return true;
     }
@@ -161,7 +161,7 @@ static bool add_to_file(Discovering *d, const char *path) {
     return !s->fresh || file_write(path, t.data, t.size, r->error);
 }
 
-/* Of several runs at once each waits for the one that has the file. */
+/* Where several runs add to the file, each waits until the one before has finished. */
 static bool keep(Discovering *d, const char *path) {
     Run *r = d->r;
     if (!folders_make(path, r->error)) return false;
@@ -185,7 +185,7 @@ static bool discover(Discovering *d, char *out) {
          *prove_with = program_find(r->arena, "verify-rules");
     if (!ask_with || !prove_with)
         return error_set(r->error, E_ENVIRONMENT, "--discover",
-                         "the program %s is not beside this one",
+                         "its program %s is not installed next to this one",
                          ask_with ? "verify-rules" : "discover-rules");
     if (!write_original(d) || !ask(d, ask_with, &candidates)) return false;
     if (candidates && !prove(d, prove_with, candidates)) return false;
@@ -199,7 +199,8 @@ bool run_discover(Run *r) {
     if (r->o->discover <= 0) return true;
     if (r->o->frozen || r->o->replay)
         return error_set(r->error, E_USAGE, "--discover",
-                         "what is found depends on the time: it cannot be repeated with %s",
+                         "what is found depends on timing and cannot be reproduced with %s: leave "
+                         "out one of the two",
                          r->o->frozen ? "--frozen" : "--replay");
     if (!own_rules_file(r, &out, r->error)) return false;
     Discovering d = {.r = r, .proved.arena = r->arena, .start = run_seconds(r)};

@@ -9,7 +9,7 @@
 #include "graphs/world.h"
 
 typedef struct Half {
-    const WholeOptions *o;
+    const EndToEndOptions *o;
     int sample;
     int disturbed; /* > 0: roundings are disturbed, differently for each number */
     World *w;
@@ -23,7 +23,7 @@ static const void *drawn_input(void *user, int index, const char *name, const Ty
     Half *h = user;
     const CheckOptions *c = &h->o->check;
     int64_t dim[RANK_MAX], n;
-    (void)usual; /* given() knows it */
+    (void)usual; /* check_input takes the default into account */
     if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
     void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
     check_input(c, name, t->dtype, index, h->sample, n, data);
@@ -133,7 +133,7 @@ static bool run_both(Escape *escape, Half h[2], Difference *d) {
     return true;
 }
 
-static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
+static bool one_sample(const EndToEndOptions *o, int sample, Difference *d) {
     Escape escape = {.error = {.kind = E_NONE}};
     volatile bool ran = false;
     Half *h = mem_realloc(NULL, 2 * sizeof *h);
@@ -145,7 +145,7 @@ static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
     return ran;
 }
 
-bool whole_compare(const WholeOptions *o, Difference *d) {
+bool end_to_end_compare(const EndToEndOptions *o, Difference *d) {
     int samples = o->check.samples ? o->check.samples : 2;
     *d = difference_none();
     for (int k = 0; k < samples; k++)

@@ -1,17 +1,17 @@
 /* end_to_end.h -- runs two files from beginning to end on the same random inputs, each as run-model
    would: the data itself decides the sizes and branches that depend on it. */
-#ifndef ISOMER_WHOLE_H
-#define ISOMER_WHOLE_H
+#ifndef ISOMER_END_TO_END_H
+#define ISOMER_END_TO_END_H
 #include "graphs/check.h"
 #include "graphs/onnx/onnx.h"
 
-typedef struct WholeOptions {
-    const char *path[2], *beside; /* the files; where their external data lies */
+typedef struct EndToEndOptions {
+    const char *path[2], *beside; /* the two files; the file whose folder has their external data */
     InputSize size;               /* for the sizes that they leave open */
     const void *size_user;
     CheckOptions check;
-} WholeOptions;
-/* How the outputs of b differ from those of a. False: one of them does not run completely on these
-   inputs, so there is no verdict. */
-bool whole_compare(const WholeOptions *, Difference *);
+} EndToEndOptions;
+/* How the outputs of the second file differ from those of the first. False: one of them does not
+   run completely on these inputs, so there is no verdict. */
+bool end_to_end_compare(const EndToEndOptions *, Difference *);
 #endif

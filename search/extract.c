@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MOVES = 40000 };
-typedef struct Chooser {
+typedef struct Selection { /* of a node for each class */
     const Extract *x;
     Arena *arena;
     NodeList nodes;
@@ -21,17 +21,17 @@ typedef struct Chooser {
     Value *built;             /* by node: its first result in the chosen graph */
     uint8_t *state, *reached; /* by node, while a graph is traversed: 1 entered, 2 done; the same
                                  for the current best choice */
-} Chooser;
+} Selection;
 
-static Value value_class(const Chooser *c, Value v) { return egraph_find(c->x->g, v); }
+static Value value_class(const Selection *c, Value v) { return egraph_find(c->x->g, v); }
 
-static bool inputs_constant(const Chooser *c, const Node *n) {
+static bool inputs_constant(const Selection *c, const Node *n) {
     bool all = !(n->op->flags & OP_RANDOM) && !input_name(c->x->w, n->out);
     for (int k = 0; k < n->nin; k++) all &= !n->in[k] || c->constant[value_class(c, n->in[k])];
     return all;
 }
 
-static void find_constants(Chooser *c) {
+static void find_constants(Selection *c) {
     for (bool change = true; change;) {
         change = false;
         for (int k = 0; k < c->nodes.n; k++) {
@@ -48,14 +48,14 @@ static void find_constants(Chooser *c) {
     }
 }
 
-static double tree_price(const Chooser *c, const Node *n) {
+static double tree_price(const Selection *c, const Node *n) {
     double sum = c->price[n->out];
     for (int k = 0; k < n->nin; k++)
         if (n->in[k]) sum += c->tree[value_class(c, n->in[k])];
     return sum;
 }
 
-static void find_trees(Chooser *c) {
+static void find_trees(Selection *c) {
     for (bool change = true; change;) {
         change = false;
         for (int k = 0; k < c->nodes.n; k++) {
@@ -74,7 +74,7 @@ static void find_trees(Chooser *c) {
 
 /* ---- a choice as a graph */
 
-static double place_tree(Chooser *c, Value v) {
+static double place_tree(Selection *c, Value v) {
     NodeId id = c->choice[value_class(c, v)];
     if (!id || c->state[id] == 1) return INFINITY;
     if (c->state[id] == 2) return 0;
@@ -87,7 +87,7 @@ static double place_tree(Chooser *c, Value v) {
     return sum;
 }
 
-static double graph_price(Chooser *c, int nout, const Value out[]) {
+static double graph_price(Selection *c, int nout, const Value out[]) {
     double sum = 0;
     memset(c->state, 0, c->room);
     for (int k = 0; k < nout && isfinite(sum); k++) sum += place_tree(c, out[k]);
@@ -96,9 +96,9 @@ static double graph_price(Chooser *c, int nout, const Value out[]) {
 
 /* ---- choices */
 
-static void choose_cheap(Chooser *c) { memcpy(c->choice, c->cheap, sizeof *c->choice * c->room); }
+static void choose_cheap(Selection *c) { memcpy(c->choice, c->cheap, sizeof *c->choice * c->room); }
 
-static void choose_given(Chooser *c) {
+static void choose_given(Selection *c) {
     choose_cheap(c);
     for (int k = c->nodes.n - 1; k >= 0; k--) { /* the first of a class comes last */
         Node n = node_get(c->x->w, c->nodes.v[k]);
@@ -108,7 +108,7 @@ static void choose_given(Chooser *c) {
 }
 
 /* Whether a class that the outputs need has another choice. */
-static bool matters(const Chooser *c, const Node *n) {
+static bool matters(const Selection *c, const Node *n) {
     for (int j = 0; j < n->nout; j++) {
         Value v = value_class(c, n->out + (Value)j);
         if (c->choice[v] != n->out && !c->constant[v] && c->reached[c->choice[v]]) return true;
@@ -116,7 +116,7 @@ static bool matters(const Chooser *c, const Node *n) {
     return false;
 }
 
-static bool try_choice(Chooser *c, const Node *n, int nout, const Value out[], double *price) {
+static bool try_choice(Selection *c, const Node *n, int nout, const Value out[], double *price) {
     NodeId before[16];
     if (n->nout > 16) return false;
     for (int j = 0; j < n->nout; j++) {
@@ -134,7 +134,7 @@ static bool try_choice(Chooser *c, const Node *n, int nout, const Value out[], d
     return false;
 }
 
-static double improve_choices(Chooser *c, int nout, const Value out[]) {
+static double improve_choices(Selection *c, int nout, const Value out[]) {
     double price = graph_price(c, nout, out);
     int moves = 0;
     memcpy(c->reached, c->state, c->room);
@@ -152,7 +152,7 @@ static double improve_choices(Chooser *c, int nout, const Value out[]) {
 
 /* ---- the whole */
 
-static void open_chooser(Chooser *c) {
+static void open_selection(Selection *c) {
     World *w = c->x->w;
     c->nodes = egraph_live(c->x->g, c->arena);
     c->room = node_count(w) + 64;
@@ -175,7 +175,7 @@ static void open_chooser(Chooser *c) {
 }
 
 /* The chosen graph in the World; the choice is acyclic. */
-static Value build_chosen(Chooser *c, Value v) {
+static Value build_chosen(Selection *c, Value v) {
     NodeId id = c->choice[value_class(c, v)];
     Node n = node_get(c->x->w, id);
     const char *why = "";
@@ -189,7 +189,8 @@ static Value build_chosen(Chooser *c, Value v) {
     return c->built[id] ? c->built[id] + (Value)port : id + (Value)port;
 }
 
-static void keep_cheapest(Chooser *c, int nout, const Value out[], double price, Extracted *best) {
+static void keep_cheapest(Selection *c, int nout, const Value out[], double price,
+                          Extracted *best) {
     if (best->out && price >= best->price) return;
     Value *made = ARENA_NEW(c->x->arena, Value, nout);
     memset(c->built, 0, c->room * sizeof *c->built);
@@ -199,9 +200,9 @@ static void keep_cheapest(Chooser *c, int nout, const Value out[], double price,
 }
 
 Extracted extract(const Extract *x, int nout, const Value out[]) {
-    Chooser c = {.x = x, .arena = arena_new(arena_escape(x->arena), 0)};
+    Selection c = {.x = x, .arena = arena_new(arena_escape(x->arena), 0)};
     Extracted best = {NULL, INFINITY, 0};
-    open_chooser(&c);
+    open_selection(&c);
     choose_given(&c);
     best.given = graph_price(&c, nout, out);
     keep_cheapest(&c, nout, out, improve_choices(&c, nout, out), &best);

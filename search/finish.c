@@ -97,7 +97,8 @@ static bool computable(Finish *f, const Graph *part, Error *e) {
     }
     return sum <= f->limits->all ||
            error_set(e, E_LIMIT, f->limits->file,
-                     "constants of %.3g bytes would have to be computed", sum);
+                     "constants of %.3g bytes would have to be computed; at most %.3g are", sum,
+                     f->limits->all);
 }
 
 static bool compute_wanted(Finish *f, Error *e) {

@@ -6,7 +6,7 @@
 typedef struct FinishLimits {
     const char *file; /* the place of an error */
     int64_t constant; /* bytes of one constant that is computed; < 0: any */
-    double all;       /* of all together: E_LIMIT where they would have more */
+    double all;       /* bytes of all of them together: E_LIMIT where they would have more */
 } FinishLimits;
 /* --fold-limit, and for all together 256 MiB more than the file may have. */
 FinishLimits run_limits(const Run *);
@@ -17,6 +17,6 @@ bool run_finish(const Run *, Derivation *, Error *); /* with the run's source an
 /* The bytes to be written. E_LIMIT: the file would grow by more than --max-growth; stats.growth
    receives its growth. */
 bool run_pieces(Run *, const Derivation *, Arena *, Pieces *, Error *);
-bool run_fits(Run *, const Derivation *, Error *);    /* run_pieces without them */
-int64_t graph_constant_bytes(World *, const Graph *); /* of its live constants */
+bool run_fits(Run *, const Derivation *, Error *);    /* the same check; the bytes are not kept */
+int64_t graph_constant_bytes(World *, const Graph *); /* of its live constants, in memory */
 #endif

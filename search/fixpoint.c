@@ -3,7 +3,7 @@
 #include "search/fixpoint.h"
 
 /* WORK: each application takes time and memory in proportion to the World's nodes, and makes new
-   ones; rules that do not end may not take more than some seconds. */
+   ones; a few seconds must be enough even for rules that never come to an end. */
 enum { PASSES = 64, GROWING = 4, WORK = 100000000 };
 
 static const uint8_t *choice_at(const Choice *c, Value v) {
@@ -38,7 +38,8 @@ static bool is_root(const Match *m, Value v) {
     return value_among(v, m->instance->from.nout, m->root);
 }
 
-/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is no root. */
+/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is not a root.
+ */
 static bool read_outside(const Collect *c, const Match *m, const Node *node, NodeList inner) {
     for (int port = 0; port < node->nout; port++) {
         const Value v = node->out + (Value)port;
@@ -141,7 +142,7 @@ typedef struct Passes {
 } Passes;
 
 /* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
-   reshapes after, so that the graph grows in each pass. */
+   reshapes behind, so that the graph grows in each pass. */
 static bool goes_on(Passes *x, const Here *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
     x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;

@@ -10,11 +10,11 @@ typedef struct Choice {
     const uint8_t *everywhere; /* by rule; NULL: by place */
     uint32_t n;                /* length of: */
     const uint8_t *const *at;  /* by value: the uses by rule there; NULL: none may be used */
-    const bool *neutral;       /* by value: it has no say in the choice */
+    const bool *neutral;       /* by value: it does not take part in the choice */
 } Choice;
-/* Applies the rules on[r], in library order, wherever they match and the choice (NULL: everywhere)
-   allows it, until a graph recurs, the graph keeps growing, after 64 passes or `cap` applications,
-   or fewer in a large World: where it ends at one of these limits, d->limited is set. Not where a
-   costly inner value would be computed twice. */
+/* Applies the rules with on[r], in library order, wherever they match and the choice (NULL:
+   everywhere) allows it, except where an expensive inner value would be computed twice. It ends
+   when a graph recurs or keeps growing; or at a limit, and then d->limited is set: 64 passes, `cap`
+   applications, fewer in a large World. */
 bool derive_fixpoint(Derivation *, const bool on[], const Choice *, int cap, Error *);
 #endif

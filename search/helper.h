@@ -20,10 +20,10 @@ bool words_add_inputs(CommandLine *, const RunInputs *, const char *folder, int 
 /* " with inputs DIGEST" of their first sample; "": there are none, or the error is set. */
 const char *inputs_digest(const RunInputs *, Error *);
 char *words_command(const CommandLine *); /* as a line for the shell */
-/* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
-   not there, or the name is not one of letters, digits, - and _ alone. */
+/* The path of a helper: next to the library of rules, in the source tree or installed; NULL: it is
+   not there, or the name has other characters than letters, digits, - and _. */
 char *helper_find(Arena *, const char *name);
-/* The path of another of these programs: beside this one, or installed with the library. NULL: it
+/* The path of another of these programs: next to this one, or installed with the library. NULL: it
    is not there. */
 char *program_find(Arena *, const char *name);
 #endif

@@ -33,7 +33,7 @@ typedef struct GuardedRun {
     Run run;
 } GuardedRun;
 
-/* False if `what` fails or memory runs out. */
+/* Calls `what` with memory of its own. False: it failed, or memory ran out; c->error says why. */
 static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
@@ -70,7 +70,7 @@ static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
         error_set(&c->error, E_USAGE, "isomer_optimize",
                   "the options are of another version of isomer.h; call isomer_options first");
     else if (!run_guarded(c, what, result) && c->error.kind == E_NONE)
-        error_set(&c->error, E_INVALID, in, "failed");
+        error_set(&c->error, E_INVALID, in, "failed without a reason: please report this");
     if (c->error.kind != E_NONE) {
         error_print(&c->error, result->message, sizeof result->message);
         isomer_result_free(result);

@@ -96,8 +96,8 @@ typedef struct IsomerOptions {
 
     const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
     int keep_best; /* not 0: then only the search ends, and its best so far is the result */
-    /* Seconds, before the search: rules are looked for that the model's most expensive parts ask
-       for, proved, and added to rules_out; 0: none are. */
+    /* For so many seconds before the search, new rules for the model's most expensive parts are
+       looked for, proved, and added to rules_out; 0: none are. */
     double discover;
     /* The user's own rules: a file, which need not exist; NULL: one in the user's data folder,
        whose rules are used like the library's. */
@@ -120,18 +120,18 @@ ISOMER_API const char *isomer_version(void); /* "1.2.3": static, never freed */
 /* The version, then a line for each linked library, truncated to n bytes including the 0; on
    failure, the reason. */
 ISOMER_API void isomer_versions(char *text, size_t n);
-/* Sets every option to its default; nothing of it is to be freed. */
+/* Sets every option to its default; nothing in it needs to be freed. */
 ISOMER_API void isomer_options(IsomerOptions *);
-/* Reads the model `in` and writes `out`, wholly or not at all; both may be the same path, and `out`
-   is ignored in a dry run. If no result gains 3 %, `out` is a copy of `in`. *result is overwritten,
-   not read. Returns result->code; on failure result->message says where and why. Free the result
-   with isomer_result_free, also after a failure. */
+/* Reads the model `in` and writes `out`, completely or not at all; both may be the same path, and
+   `out` is ignored in a dry run. If no result gains 3 %, `out` is a copy of `in`. *result is
+   overwritten, not read. Returns result->code; on failure result->message says where and why. Free
+   the result with isomer_result_free, also after a failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
 /* No model is read: result->table lists every rule with its name, identifier and class, and whether
    these options choose it. Returns and frees as isomer_optimize. */
 ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
-/* Its texts; a result that was freed may be freed again. */
+/* Frees its texts; a result may be freed more than once. */
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus
 }

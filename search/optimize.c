@@ -37,7 +37,7 @@ static bool is_a_domain(const char *domain) {
 
 /* What --domain says; without it, what the target has. */
 static bool choose_domains(Run *r) {
-    static const char *const runtime[] = {"com.microsoft"};
+    static const char *const onnxruntime[] = {"com.microsoft"};
     const IsomerTexts said = r->o->domain;
     const bool none = said.n && !strcmp(said.v[said.n - 1], "none");
     for (int k = 0; k < said.n; k++)
@@ -45,7 +45,7 @@ static bool choose_domains(Run *r) {
             return error_set(r->error, E_USAGE, "--domain", "no operator of the domain %s is known",
                              said.v[k]);
     r->domain = none ? (IsomerTexts){0} : said;
-    if (!said.n && run_targets_onnxruntime(r->o)) r->domain = (IsomerTexts){1, runtime};
+    if (!said.n && run_targets_onnxruntime(r->o)) r->domain = (IsomerTexts){1, onnxruntime};
     return true;
 }
 
@@ -70,8 +70,8 @@ static bool open_library(Run *r) {
     return true;
 }
 
-/* Can the nodes of the right side be written in the model's operator set? Those without inputs
-   become constants. */
+/* Whether the nodes of the right side can be written in the model's operator set. Nodes without
+   inputs become constants. */
 static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i) {
     NodeList live = graph_live(w, a, &i->to);
     const char *why;
@@ -83,6 +83,7 @@ static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i)
     return true;
 }
 
+/* Rules whose right side cannot be written in the model's operator set are switched off. */
 static void drop_unwritable(Run *r) {
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
@@ -350,8 +351,7 @@ static bool outputs_writable(const Run *r) {
     return true;
 }
 
-/* Whatever can fail because of the options or the environment alone fails here, before the search.
- */
+/* What can fail because of the options or the environment alone fails here, before the search. */
 static bool open_run(Run *r) {
     return optimize_options_valid(r->arena, r->o, r->error) && outputs_writable(r) &&
            run_read_inputs(r) && choose_domains(r) && open_model(r) && open_log(r) &&

@@ -130,8 +130,9 @@ static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d,
 void places_say_limited(const Run *r, const Derivation *d) {
     if (d->limited)
         run_say(r,
-                "rules are not applied wherever they match: after %d applications the graph or the "
-                "number of applications is too large",
+                "rules were not applied wherever they match: %d applications reached the limit on "
+                "their "
+                "number or on the size of the graph",
                 d->applied);
 }
 

@@ -6,8 +6,8 @@
 #include "search/fixpoint.h"
 #include "search/run.h"
 
-typedef struct UseSet {
-    const uint8_t *use; /* by rule of the library: USE_.. */
+typedef struct UseSet { /* a set of rules that is tried */
+    const uint8_t *use; /* by rule of the library: USE_NOT, USE_FOLLOW or USE_SEED (fixpoint.h) */
     int seed;           /* the rule that it started from; -1: all rules */
     bool *fired;        /* by rule, on the whole model */
     bool whole;         /* it is also tried as a whole, wherever it matches */
@@ -26,15 +26,16 @@ typedef struct Places {
     Place *place;
 } Places;
 
-enum { APPLICATIONS = 20000 }; /* the most places from one derivation */
-/* As progress: rules were not applied wherever they match, if a limit ended the derivation. */
+enum { APPLICATIONS = 20000 }; /* of rules in one derivation, at most */
+/* Reports as progress if a limit ended the derivation before rules were applied wherever they
+   match. */
 void places_say_limited(const Run *, const Derivation *);
 
 /* Where values are in a model's file. */
 typedef struct Origins {
     uint32_t n;
     int *node;     /* by value: 1 + the position of its node in the file; 0: it has none */
-    bool *neutral; /* by value: it has none, or depends only on constants */
+    bool *neutral; /* by value: it has no node, or depends only on constants */
 } Origins;
 Origins origins_find(const RunSource *, World *, Arena *);
 /* The choice of one set at these nodes of the file: at[k] is the uses by rule at node k, or NULL.
@@ -43,9 +44,8 @@ Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
 /* By rule: whether the choice, or the set of uses, uses it anywhere. */
 void uses_add(const Library *, const uint8_t use[], bool on[]);
 
-/* Finds the places of all rules at once and of each alone, in the arena; false: the run's error is
-   set.
- */
+/* Finds the places of all rules at once and of each alone, in the arena. False: the run's error is
+   set. */
 bool places_find(Run *, const Origins *, Arena *, Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
    set; -1: no rule applies. */

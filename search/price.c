@@ -1,5 +1,5 @@
-/* price.c -- parts are cut out, rewritten, compared as texts over placeholders, and timed in the
-   order of the time that they take. */
+/* price.c -- parts are cut out, rewritten, compared as texts over placeholders, and timed: a sample
+   of each kind first, cheap ones before expensive ones. */
 #include "search/price.h"
 #include "graphs/constants.h"
 #include "graphs/fold.h"
@@ -166,7 +166,7 @@ static void digest_part(CutPart *p, PartPrice *out) {
     hash_hex(after.data, after.size, out->after);
 }
 
-static double estimate(CutPart *p) {
+static double estimate_part(CutPart *p) {
     return cost_model(p->w, &p->source.start, p->source.sizes, NULL) +
            CALL * model_stats(p->source.model).nodes;
 }
@@ -200,7 +200,7 @@ static bool compare_part(Pricing *x, int place) {
     if (good && p.d.applied) {
         digest_part(&p, &price);
         hash_pieces(&p.file, price.file);
-        price.estimate = estimate(&p);
+        price.estimate = estimate_part(&p);
         price.most = most_gained(x, place);
         x->of[place] = add_price(x, &price);
     }
@@ -211,7 +211,7 @@ static bool compare_part(Pricing *x, int place) {
 
 /* ---- times */
 
-static const char *key_of(const Pricing *x, const PartPrice *p, const char *what) {
+static const char *price_key(const Pricing *x, const PartPrice *p, const char *what) {
     return arena_format(x->r->arena, "part %s %s %s", p->before, p->after, what);
 }
 
@@ -220,10 +220,10 @@ static const char *const times[] = {"before", "after"};
 /* A failure is tried again, unless the run is frozen. */
 static bool find_price(const Pricing *x, PartPrice *p) {
     double any;
-    p->failed =
-        x->r->o->frozen && costdb_get(x->r->db, "target", x->device, key_of(x, p, "fails"), &any);
+    p->failed = x->r->o->frozen &&
+                costdb_get(x->r->db, "target", x->device, price_key(x, p, "fails"), &any);
     for (int k = 0; k < 2 && !p->failed; k++)
-        if (!costdb_get(x->r->db, "target", x->device, key_of(x, p, times[k]), &p->seconds[k]))
+        if (!costdb_get(x->r->db, "target", x->device, price_key(x, p, times[k]), &p->seconds[k]))
             return p->seconds[0] = p->seconds[1] = -1, false;
     p->expected = false;
     return true;
@@ -232,9 +232,9 @@ static bool find_price(const Pricing *x, PartPrice *p) {
 static bool store_price(const Pricing *x, const PartPrice *p) {
     CostDb *db = x->r->db;
     if (p->failed)
-        return costdb_put(db, "target", x->device, key_of(x, p, "fails"), 1, x->r->error);
+        return costdb_put(db, "target", x->device, price_key(x, p, "fails"), 1, x->r->error);
     for (int k = 0; k < 2; k++)
-        if (!costdb_put(db, "target", x->device, key_of(x, p, times[k]), p->seconds[k],
+        if (!costdb_put(db, "target", x->device, price_key(x, p, times[k]), p->seconds[k],
                         x->r->error))
             return false;
     return true;
@@ -300,7 +300,7 @@ static bool keep_times(Pricing *x, PartPrice *p, double before, double after) {
 }
 
 /* Up to BATCH rewritings of one part, beside it. */
-static bool time_batch(Pricing *x, int n, const int list[]) {
+static bool time_parts(Pricing *x, int n, const int list[]) {
     const char *path[BATCH + 1] = {NULL}, *pair[2] = {NULL};
     int which[BATCH], m = 0;
     double seconds[BATCH + 1];
@@ -343,14 +343,14 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     return n;
 }
 
-/* Some of m, first and last among them. */
-static int sampled(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPLE - 1); }
+/* The index of the k-th of a sample of m, which has the first and the last of them. */
+static int sample_at(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPLE - 1); }
 
 static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
 
-/* All of a sample gain: what was not timed is expected to gain by the worst of their ratios,
-   its time being its estimate scaled as theirs. The whole model will tell. */
-static void trust(Pricing *x, int m, const int list[]) {
+/* All of a sample gain: what was not timed is expected to gain by the worst of their ratios, its
+   time being its estimate scaled as theirs. Timing the whole model decides in the end. */
+static void expect_rest(Pricing *x, int m, const int list[]) {
     double time = 0, estimates = 0, ratio = 0;
     for (int k = 0; k < m; k++) {
         const PartPrice *p = &x->v[list[k]];
@@ -367,14 +367,14 @@ static void trust(Pricing *x, int m, const int list[]) {
     }
 }
 
-typedef enum Sampled { NONE_GAINS, SOME_GAIN, ALL_GAIN } Sampled;
+typedef enum SampleVerdict { NONE_GAINS, SOME_GAIN, ALL_GAIN } SampleVerdict;
 
 /* Of a sample that was timed. A gain below a hundredth of its time is not pursued. */
-static Sampled judge(const Pricing *x, int m, const int list[]) {
+static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
     double time = 0, gain = 0;
     int known = 0, sure = 0;
     for (int k = 0; k < sample_size(m); k++) {
-        const PartPrice *p = &x->v[list[sampled(m, k)]];
+        const PartPrice *p = &x->v[list[sample_at(m, k)]];
         if (!is_known(p)) continue;
         known++, time += p->seconds[0] * p->count;
         if (!price_sure(p)) continue;
@@ -414,7 +414,7 @@ static void expect(const Pricing *x, int set, const char *kind, double *gain) {
 }
 
 /* Seconds that all places gain, each node of the file counted once. */
-static double promise(const Pricing *x) {
+static double all_promise(const Pricing *x) {
     Arena *a = arena_new(x->r->escape, 0);
     const Places *p = x->places;
     const int nnode = model_stats(x->r->source.model).nodes;
@@ -452,7 +452,7 @@ static bool judge_patience(Pricing *x) {
     const double now = run_seconds(x->r);
     if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
     if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
-    const double sum = promise(x);
+    const double sum = all_promise(x);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;
     x->patience = 2 * now, x->hopeful = x->hopeful_later;
@@ -472,7 +472,7 @@ static bool time_one(Pricing *x, int n, const int list[], int k) {
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
         else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
     }
-    return !m || (!run_cancelled(x->r) && time_batch(x, m, batch) && judge_patience(x));
+    return !m || (!run_cancelled(x->r) && time_parts(x, m, batch) && judge_patience(x));
 }
 
 static bool time_listed(Pricing *x, int n, const int list[]) {
@@ -496,7 +496,7 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
         }
 }
 
-/* Sets grown from a gain first, then cheap questions before expensive ones. */
+/* Sets grown from a gain first; otherwise cheap parts before expensive ones. */
 static bool time_cheap_first(Pricing *x, int n, int list[]) {
     bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
@@ -523,7 +523,7 @@ static int sample_order(int m, int round) {
 static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) {
     int known = 0;
     for (int k = 0; k < round && k < sample_size(m); k++) {
-        const PartPrice *p = &x->v[list[sampled(m, sample_order(m, k))]];
+        const PartPrice *p = &x->v[list[sample_at(m, sample_order(m, k))]];
         if (!is_known(p)) continue;
         if (p->seconds[1] < LOSES * p->seconds[0]) return false;
         known++;
@@ -531,7 +531,7 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     return known >= CLEAR;
 }
 
-/* One part more of each kind in each set. */
+/* The next part of the sample of each kind in each set. */
 static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) {
     int *some = NULL, n = 0, room = 0;
     for (int set = from; set < x->nset; set++) {
@@ -540,20 +540,20 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
             const int m = prices_of(x, set, x->v[kind[i]].kind, list);
             if (round >= sample_size(m) || hopeless_kind(x, m, list, round)) continue;
             ARENA_GROW(x->r->arena, some, room, n + 1);
-            some[n++] = list[sampled(m, sample_order(m, round))];
+            some[n++] = list[sample_at(m, sample_order(m, round))];
         }
     }
     return time_cheap_first(x, n, some);
 }
 
 /* Of each kind in a set a few were timed, large and small. If none of them gains, the rest is
-   skipped; if all do, it is trusted to; otherwise it is timed too. */
+   skipped; if all do, it is expected to; otherwise it is timed too. */
 static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     const int nkind = kinds_of(x, set, kind);
     for (int i = 0; i < nkind; i++) {
         const int m = prices_of(x, set, x->v[kind[i]].kind, list);
-        const Sampled v = judge(x, m, list);
-        if (v == ALL_GAIN) trust(x, m, list);
+        const SampleVerdict v = judge_sample(x, m, list);
+        if (v == ALL_GAIN) expect_rest(x, m, list);
         if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
     }
     return true;

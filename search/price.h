@@ -13,11 +13,11 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     int place;                  /* the first that it was met at */
     int count;                  /* places alike, each of its set */
     double estimate;            /* seconds of the part as it was, by the model of the machine */
-    double most;                /* what a place may gain at most: what its nodes take */
+    double most;                /* seconds: the most that a place may gain, which its nodes take */
     double seconds[2];          /* on the target; < 0: not known */
     bool expected;              /* they were not measured, but follow from others of a set */
     bool failed;                /* it does not run by itself */
-    bool asked;                 /* it was looked up or timed, or there was no time left */
+    bool asked;                 /* it was looked up or timed, or no time was left for it */
 } PartPrice;
 /* Times n files beside the first, in seconds; < 0: it does not run. False: the error is set. */
 typedef bool PartTimer(void *user, int n, const char *const path[], double seconds[]);
@@ -28,14 +28,14 @@ typedef struct Pricing {
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
     void *user;
-    double until;         /* run_seconds: afterwards nothing more is timed */
-    double least;         /* what takes less, by the model of the machine, is not timed, */
-    double least_most;    /* nor what takes less on the target */
-    double patience;      /* run_seconds: from then on, where not even `hopeful` is promised, */
-    double hopeful;       /* seconds, nothing more is timed either: the search has ended; */
-    double hopeful_later; /* when that is asked again, this much */
+    double until; /* run_seconds: afterwards nothing more is timed */
+    double least; /* seconds: a part that takes less by the model of the machine is not timed, */
+    double least_most;    /* nor one that takes less on the target */
+    double patience;      /* run_seconds: if all that was timed by then promises less than */
+    double hopeful;       /* this, in seconds, the search ends; */
+    double hopeful_later; /* the same where that is asked again later */
     bool sampled, ended;  /* each kind of part was timed once; nothing more is timed */
-    int nplace, nset;     /* so many are done */
+    int nplace, nset;     /* so many of the places and sets are done */
     int nfile;            /* so many files were written: no name comes twice */
     int n, room, of_room, why_room, key_room;
     PartPrice *v;
@@ -43,8 +43,7 @@ typedef struct Pricing {
     const char **why; /* by place: the reason; NULL: nothing changes */
     double *key;      /* room for what lists of prices are sorted by */
 } Pricing;
-/* The places and sets that came since the last call. Of a set a few are timed first; where none
-   gains, the rest is not. */
+/* Prices the places and sets that were added since the last call. False: the run's error is set. */
 bool price_places(Pricing *);
 bool price_sure(const PartPrice *); /* it gains more than noise */
 /* Seconds that the place gains, at most what its nodes take in the whole; < 0: not known. */

@@ -37,14 +37,14 @@ static double *kept_at(Profile *p, int k) {
                              : &p->seconds[k];
 }
 
-static const char *key_of(const Run *r, int k) {
+static const char *profile_key(const Run *r, int k) {
     return arena_format(r->arena, "%s profile %d", r->source.digest, k);
 }
 
 static bool look_up(const Run *r, const char *device, Profile *p) {
     for (int k = KEPT_FLOPS; k < p->n; k++) {
         double *x = kept_at(p, k);
-        if (!costdb_get(r->db, "target", device, key_of(r, k), x)) *x = 0;
+        if (!costdb_get(r->db, "target", device, profile_key(r, k), x)) *x = 0;
         p->total += k >= KEPT_OTHER ? *x : 0;
         if (k == KEPT_FLOPS && *x <= 0) return false;
     }
@@ -54,7 +54,7 @@ static bool look_up(const Run *r, const char *device, Profile *p) {
 static bool remember(const Run *r, const char *device, Profile *p) {
     for (int k = KEPT_FLOPS; k < p->n; k++)
         if (*kept_at(p, k) > 0 &&
-            !costdb_put(r->db, "target", device, key_of(r, k), *kept_at(p, k), r->error))
+            !costdb_put(r->db, "target", device, profile_key(r, k), *kept_at(p, k), r->error))
             return false;
     return true;
 }

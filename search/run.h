@@ -12,7 +12,8 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-/* The original is kept where the result takes more than this share of its time: 3 % is no gain. */
+/* The original is kept where the result takes more than this share of its time: a gain below 3 %
+ * does not count. */
 #define RUN_GAIN 0.97
 
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
@@ -78,8 +79,8 @@ typedef struct RunStats {
 } RunStats;
 /* The model that rules are applied to: of a run the whole one, or a part of it (price.c). */
 typedef struct RunSource {
-    /* The bytes that are read: those of the file, or of one in memory in which functions and Ifs
-       were inlined. */
+    /* What is read: the file, or one in memory in which functions and Ifs were inlined or sizes
+       were fixed. */
     const char *path;
     int memory; /* its descriptor; 0: the file itself is read */
     Cleanup cleanup;
@@ -130,10 +131,10 @@ typedef struct Run {
 
 /* Seconds since the run began. */
 double run_seconds(const Run *);
-bool run_signalled(const Run *); /* by the caller */
-/* This many run_seconds have passed, or the caller wants what there is. */
+bool run_signalled(const Run *); /* the caller set *options.cancel */
+/* `limit` run_seconds have passed, or the caller signalled. */
 bool run_time_over(const Run *, double limit);
-/* Cancelled by the caller, who does not want the best so far: the error is set. */
+/* The caller signalled, and without keep_best: the run's error is set, and the run ends. */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* progress */

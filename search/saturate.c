@@ -56,12 +56,12 @@ static bool *needed_uses(const Saturation *s, const Graph *start, const Value ou
 
 /* ---- from the graph to the extracted one */
 
-typedef struct Wanted {
+typedef struct ExplainedMatch { /* an application of the e-graph, looked for in a graph */
     const Saturation *s;
     const EGraphApplication *a;
     bool found;
     Match match;
-} Wanted;
+} ExplainedMatch;
 
 static bool same_classes(EGraph *g, int n, const Value a[], const Value b[]) {
     for (int k = 0; k < n; k++)
@@ -70,7 +70,7 @@ static bool same_classes(EGraph *g, int n, const Value a[], const Value b[]) {
 }
 
 static bool is_explained_match(void *user, const Match *m) {
-    Wanted *x = user;
+    ExplainedMatch *x = user;
     EGraph *g = x->s->g;
     const Match *of = &x->a->match;
     if (match_empty(x->s->b->w, m)) return true;
@@ -85,7 +85,7 @@ static bool is_explained_match(void *user, const Match *m) {
 static bool find_in(Saturation *s, const Graph *g, const EGraphApplication *a, Match *out) {
     const Backtrack *b = s->b;
     Arena *arena = arena_new(arena_escape(b->arena), 0);
-    Wanted x = {.s = s, .a = a};
+    ExplainedMatch x = {.s = s, .a = a};
     for (int k = 0; k < g->nout; k++) egraph_add(s->g, g->out[k]);
     egraph_rebuild(s->g);
     matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use],
@@ -95,7 +95,7 @@ static bool find_in(Saturation *s, const Graph *g, const EGraphApplication *a, M
     return x.found;
 }
 
-static bool cheaper(Price a, Price b) {
+static bool price_cheaper(Price a, Price b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.nodes < b.nodes;
 }
 
@@ -117,14 +117,16 @@ static bool follow_application(Saturation *s, const EGraphApplication *a, Graph 
     *g = next;
     Price price = b->price(b->user, g);
     out->graphs++;
-    if (!cheaper(price, out->after)) return true;
+    if (!price_cheaper(price, out->after)) return true;
     out->after = price;
     out->graph = *g;
     out->n = *nround;
     return true;
 }
 
-static void derive_there(Saturation *s, const Value to[], const Graph *start, RegionSolution *out) {
+/* Applies in the graph what explains why it equals the extracted one. */
+static void derive_towards(Saturation *s, const Value to[], const Graph *start,
+                           RegionSolution *out) {
     int n, nround = 0;
     const bool *wanted = needed_uses(s, start, to, &n);
     const EGraphApplication *a = egraph_applications(s->g, &n);
@@ -148,6 +150,6 @@ void saturate(const Backtrack *b, const Saturate *how, const Graph *start, Regio
     egraph_saturate(s.g, s.nuse, s.use, NULL, how->limits, stopped, (void *)b);
     Extract x = {b->w, s.arena, s.g, how->node, b->user};
     Extracted best = extract(&x, start->nout, start->out);
-    if (best.price < best.given) derive_there(&s, best.out, start, out);
+    if (best.price < best.given) derive_towards(&s, best.out, start, out);
     arena_free(s.arena);
 }

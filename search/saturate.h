@@ -9,7 +9,8 @@
 
 typedef struct Saturate {
     EGraphLimits limits;
-    double (*node)(void *user, const Node *); /* about what a node costs; user: of the Backtrack */
+    double (*node)(void *user,
+                   const Node *); /* the rough price of a node; user: that of the Backtrack */
 } Saturate;
 /* As backtrack() with its World, rules, prices, `stop` and budget of steps (here: applications in
    the derivation); the extracted graph is only the goal: the cheapest graph on the way to it is

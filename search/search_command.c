@@ -10,19 +10,19 @@
 #include <math.h>
 #include <string.h>
 
-#define NOISE 0.015 /* a winner that gains less than that by more than this is not timed again */
-#define SHARE 1e-3  /* a place that can gain at most this share of the whole is skipped */
-#define PARTS 0.6   /* of the time that there is */
-#define EXTEND 0.03
-#define PATIENCE 0.1 /* of the time; if nothing is promised by then, the search ends */
-#define LOSES 0.01   /* of the time of the parts that a rule rewrites */
+#define NOISE 0.015  /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
+#define SHARE 1e-3   /* a place that can gain at most this share of the whole is skipped */
+#define PARTS 0.6    /* of the time that is left: to time parts */
+#define EXTEND 0.03  /* of the time: to extend each rule by all that it enables */
+#define PATIENCE 0.1 /* of the time: if little is promised by then, the search ends */
+#define LOSES 0.01   /* of the time of a rule's parts: a rule that loses more is left out */
 #define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
-enum { FOLLOWERS = 8, GENERATIONS = 4 };
+enum { FOLLOWERS = 8, GENERATIONS = 4 }; /* rules that extend a set; how often sets are extended */
 
 /* ---- prices */
 
 /* What the priced places of a set promise together, in seconds. */
-static double promise(CommandSearch *s, int set) {
+static double set_promise(CommandSearch *s, int set) {
     double sum = 0;
     for (int k = 0; k < s->places.n; k++)
         if (s->places.place[k].set == set && s->prices.of[k] >= 0 &&
@@ -57,7 +57,7 @@ static int most_promising(CommandSearch *s, int from, int to) {
     int best = -1;
     double most = 0;
     for (int k = from; k < to; k++) {
-        const double sum = promise(s, k);
+        const double sum = set_promise(s, k);
         if (s->places.set[k].seed >= 0 && sum > most) best = k, most = sum;
     }
     return best;
@@ -171,7 +171,7 @@ static bool name_target(CommandSearch *s) {
     char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
     if (!helper && run_targets_onnxruntime(r->o))
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
-                         "the helper measure-onnxruntime is not beside this program");
+                         "its helper measure-onnxruntime is not installed next to this program");
     if (!helper) {
         if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, threads);
         return true;
@@ -205,13 +205,14 @@ static const char *node_name(const CommandSearch *s, int node) {
     return "";
 }
 
+/* The rules that a place uses, with spaces between. */
 static const char *rule_names(CommandSearch *s, const Place *p) {
     Text t = text_new(s->r->arena);
     for (int k = 0; k < p->nrule; k++) text_add(&t, "%s%s", k ? " " : "", p->rule[k]);
     return t.data;
 }
 
-/* Two sets made the same change here. */
+/* An earlier place of the list, of another set, has the same change here. */
 static bool met_before(const CommandSearch *s, int k, const int place[]) {
     const Place *p = &s->places.place[place[k]];
     for (int j = 0; j < k; j++)
@@ -221,7 +222,8 @@ static bool met_before(const CommandSearch *s, int k, const int place[]) {
     return false;
 }
 
-/* What these places gain: equal ones together, what gains most first. Returns how many. */
+/* What these places gain: equal ones together, the largest gain first. Returns how many there are.
+ */
 static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
     Arena *a = s->r->arena;
     PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);
@@ -320,7 +322,8 @@ static double seconds_given(const IsomerOptions *o) {
                                          : 120;
 }
 
-/* And what it says of the original, for those whom nothing gains. */
+/* Asks the target for its profile, and keeps what that says about the original for a report that
+   nothing gains. */
 static bool see_profile(CommandSearch *s) {
     Run *r = s->r;
     if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
@@ -331,7 +334,8 @@ static bool see_profile(CommandSearch *s) {
     return true;
 }
 
-static bool choose_places(CommandSearch *s, Derivation *d) {
+/* The whole search: places, their prices, combinations, the winner. */
+static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
@@ -358,7 +362,7 @@ static void end_search(CommandSearch *s) {
 
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = start_search(r);
-    const bool good = s->folder && name_target(s) && choose_places(s, d);
+    const bool good = s->folder && name_target(s) && search_places(s, d);
     end_search(s);
     return good;
 }

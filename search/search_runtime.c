@@ -248,8 +248,8 @@ static bool solve_all(RuntimeSearch *o) {
 
 /* ---- candidates */
 
-/* Its derivation, starting from the model. *usable: it differs from the model and can be written.
- */
+/* The derivation of a candidate, as rules made it and finished, starting from the model. *usable:
+   it differs from the model and can be written. */
 static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
                          Derivation *finished, bool *usable) {
     Run *r = o->r;
@@ -274,6 +274,7 @@ static bool same_takes(const RuntimeSearch *o, const Take a[], const Take b[]) {
     return same;
 }
 
+/* Keeps candidate *n unless an earlier one is the same. */
 static void propose(const RuntimeSearch *o, Take *take[], int *n) {
     for (int k = 0; k < *n; k++)
         if (same_takes(o, take[k], take[*n])) return;
@@ -290,9 +291,9 @@ static int most_gain(const RuntimeSearch *o, const bool named[]) {
     return most;
 }
 
-/* What prices alone prefer: the cheapest solution, if it is cheaper by more than a few nodes are
-   worth. */
-static Take likely(const RuntimeSearch *o, int k) {
+/* What prices alone prefer: the cheapest solution, where it is at least 3 % cheaper than the one of
+   fewest nodes. */
+static Take preferred_take(const RuntimeSearch *o, int k) {
     const RegionSolution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < RUN_GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                    : TAKE_BEST;
@@ -306,7 +307,7 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     int n = 0;
     bool *named = ARENA_NEW(a, bool, o->nsolved);
     for (int k = 0; k <= CANDIDATES; k++) take[k] = ARENA_NEW(a, Take, o->nsolved);
-    for (int k = 0; k < o->nsolved; k++) take[0][k] = likely(o, k);
+    for (int k = 0; k < o->nsolved; k++) take[0][k] = preferred_take(o, k);
     n = 1;
     for (Take all = TAKE_BEST; all <= TAKE_CHEAPEST; all++) {
         for (int k = 0; k < o->nsolved; k++) take[n][k] = all;
@@ -321,7 +322,7 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     return n;
 }
 
-static void promises(RuntimeSearch *o) {
+static void predict_gains(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
         const RegionSolution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
@@ -424,7 +425,7 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
     int n = 0;
     o->nregion = regions_find(r->w, r->arena, &r->source.start, REGION, &o->region);
     if (!solve_all(o)) return false;
-    promises(o);
+    predict_gains(o);
     int proposed = proposals(o, take);
     int64_t fit = 1 + CONSTANTS / (graph_constant_bytes(r->w, &r->source.original) + 1);
     if (proposed > fit) proposed = (int)fit;
@@ -440,11 +441,11 @@ bool search_runtime(Run *r, Derivation *d) {
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->seed};
-    RuntimeSearch own = {.r = r,
-                         .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
-    if (!own.cost) return false;
-    bool good = search_regions(&own, d);
-    r->stats.frozen_missing += cost_missing(own.cost);
-    cost_free(own.cost);
+    RuntimeSearch search = {.r = r,
+                            .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
+    if (!search.cost) return false;
+    bool good = search_regions(&search, d);
+    r->stats.frozen_missing += cost_missing(search.cost);
+    cost_free(search.cost);
     return good;
 }

@@ -27,7 +27,8 @@ struct Target {
 Target *target_start(const char *command, Error *e) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-        error_set(e, E_ENVIRONMENT, "--measure-with", "%s", strerror(errno));
+        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
+                  strerror(errno));
         return NULL;
     }
     Target *t = mem_realloc(NULL, sizeof *t);
@@ -43,7 +44,7 @@ Target *target_start(const char *command, Error *e) {
     close(pair[1]);
     if (pid > 0) setpgid(pid, pid); /* whichever comes first */
     if (pid < 0) {
-        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s",
+        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
                   strerror(errno));
         close(pair[0]);
         mem_realloc(t, 0);
@@ -53,7 +54,7 @@ Target *target_start(const char *command, Error *e) {
     return t;
 }
 
-static bool died(Error *e, const char *what) {
+static bool target_fails(Error *e, const char *what) {
     return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what);
 }
 
@@ -61,7 +62,7 @@ static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     while (n) {
         ssize_t sent = send(t->fd, text, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return died(e, "the measuring command ended before it answered");
+        if (sent <= 0) return target_fails(e, "the measuring command ended before it answered");
         text += sent;
         n -= (size_t)sent;
     }
@@ -80,18 +81,19 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
             memmove(t->buffer, end + 1, t->used);
             return true;
         }
-        if (t->used == LINE) return died(e, "the measuring command sent a line that is too long");
+        if (t->used == LINE)
+            return target_fails(e, "the measuring command sent a line that is too long");
         double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
         int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
-        if (ready == 0) return died(e, "the measuring command gave no answer in time");
+        if (ready == 0) return target_fails(e, "the measuring command gave no answer in time");
         if (ready < 0) {
             if (errno == EINTR && t->stays) continue;
             if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
-            return died(e, strerror(errno));
+            return target_fails(e, strerror(errno));
         }
         ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
-        if (got <= 0) return died(e, "the measuring command ended before it answered");
+        if (got <= 0) return target_fails(e, "the measuring command ended before it answered");
         t->used += (size_t)got;
     }
 }
@@ -108,12 +110,14 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     double seconds = fail ? -1 : strtod(line, &end);
     char *path = fail ? line + 5 : end + 1;
     if (!fail && (end == line || *end != ' ' || !(seconds >= 0) || seconds > 1e9))
-        return died(e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
+        return target_fails(
+            e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
     size_t size = strlen(path);
     Timing *t = timing_find(n, v, path, size);
     for (char *p = path; fail && !t && (p = strchr(p, ' ')); p++)
         t = timing_find(n, v, path, size = (size_t)(p - path)); /* a path may contain spaces */
-    if (!t) return died(e, "the measuring command answered for a file it was not asked about");
+    if (!t)
+        return target_fails(e, "the measuring command answered for a file it was not asked about");
     t->seconds = seconds;
     if (fail)
         snprintf(t->reason, sizeof t->reason, "%s",
@@ -127,7 +131,7 @@ static bool batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e)
     for (int k = 0; k < n; k++) {
         v[k].seconds = -1;
         snprintf(v[k].reason, sizeof v[k].reason, "no answer");
-        if (strchr(v[k].path, '\n')) return died(e, "a path with a newline cannot be sent");
+        if (strchr(v[k].path, '\n')) return target_fails(e, "a path with a newline cannot be sent");
         if (!send_all(t, v[k].path, strlen(v[k].path), e) || !send_all(t, "\n", 1, e)) return false;
     }
     if (!send_all(t, "\n", 1, e)) return false;

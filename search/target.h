@@ -11,11 +11,12 @@ typedef struct Timing { /* of one file of a batch */
     double seconds; /* < 0: failed */
     char reason[200];
 } Timing;
-/* Starts the command through the shell; NULL and E_ENVIRONMENT: it cannot be started. */
+/* Starts the command through the shell; ends with target_stop. NULL and E_ENVIRONMENT: it cannot be
+   started. */
 Target *target_start(const char *command, Error *);
 /* Times one batch; false and E_ENVIRONMENT: the process died, timed out or answered nonsense. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
-/* A batch is finished although a signal came meanwhile; else that is E_INTERRUPTED. */
+/* From now on a batch is finished even if a signal arrives; otherwise that is E_INTERRUPTED. */
 void target_finishes(Target *);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

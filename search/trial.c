@@ -38,7 +38,7 @@ struct Trial {
     Side sized;      /* the original at the sizes that options give */
     Side side[2];    /* the original, the result */
     int result;      /* its file in memory */
-    Cleanup cleanup; /* the same */
+    Cleanup cleanup; /* closes it */
     OpenDevice open;
     CheckOptions options;
     int ncompared, *index; /* by compared output: its number in the graph */
@@ -55,7 +55,8 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
     return true;
 }
 
-/* The size on both sides. */
+/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves it
+ * open. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
     const Trial *c = user;
     const Graph *g = &c->sized.graph;
@@ -211,8 +212,8 @@ static int input_index(const Graph *g, Value v) {
     return -1;
 }
 
-/* Leaves out outputs that are the same input on both sides, or the same value of a kind that is not
-   compared; then inputs that nothing reads. */
+/* Leaves out outputs that are the same input on both sides, or the same value of a type that cannot
+   be compared; then inputs that nothing reads. False: another output cannot be compared. */
 static bool prune(Trial *c, Graph g[2]) {
     int n = 0, m = 0;
     Value *in[2], *out[2];
@@ -258,7 +259,8 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
         if (!remaining(c, &c->side[0], &g[0], &map[0]) ||
             !remaining(c, &c->side[1], &g[1], &map[1]))
             return false;
-        if (!prune(c, g)) return *why = "a result is of a kind that is not compared", false;
+        if (!prune(c, g))
+            return *why = "the element type or rank of an output cannot be compared", false;
         for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local));
              side++) {}
         if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local))
@@ -269,7 +271,7 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
             return *c->r->error = local, false;
         return *why = arena_format(c->arena, "%s: %s", local.place, local.reason), false;
     }
-    return *why = "too many nodes do not run", false;
+    return *why = "the built-in runtime cannot run too many of its nodes", false;
 }
 
 /* ---- from beginning to end */
@@ -282,12 +284,12 @@ static void compare_files(Trial *c, CheckResult *result) {
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
     if (!cut && !c->r->source.memory) return;
-    const WholeOptions o = {.path = {c->r->in, path},
-                            .beside = c->r->in,
-                            .size = size_here,
-                            .size_user = c,
-                            .check = c->options};
-    if (!whole_compare(&o, &d)) return;
+    const EndToEndOptions o = {.path = {c->r->in, path},
+                               .beside = c->r->in,
+                               .size = size_here,
+                               .size_user = c,
+                               .check = c->options};
+    if (!end_to_end_compare(&o, &d)) return;
     c->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
@@ -448,6 +450,6 @@ TrialResult trial_check(Trial *c) {
     }
     if (!why) return TRIAL_FAILED;
     c->r->stats.check_note = arena_format(
-        c->r->arena, "the original is kept, because of the result of the rules: %s", why);
+        c->r->arena, "the original is kept, because the result could not be confirmed: %s", why);
     return TRIAL_IMPOSSIBLE;
 }

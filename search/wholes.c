@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE 900.0 /* seconds for a batch */
+#define BATCH_TIMEOUT 900.0 /* seconds */
 
 /* ---- candidates */
 
@@ -93,7 +93,7 @@ bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
 
 /* ---- times */
 
-/* A confirming time is stored beside the first one, which --frozen needs to choose the same
+/* A confirming time is stored in addition to the first one, which --frozen needs to choose the same
    again. */
 static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool again) {
     return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
@@ -108,7 +108,7 @@ static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
     return c->ratio > 0;
 }
 
-/* A confirming time takes the place of the former one, also of a better one. */
+/* A confirming time replaces an earlier confirming one, even a better one. */
 static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
     if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;
@@ -117,7 +117,7 @@ static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
 }
 
 /* For frozen runs, in which nothing may be timed: the ratio of estimated costs. */
-static bool estimate(CommandSearch *s, ModelCandidate *c) {
+static bool estimate_ratio(CommandSearch *s, ModelCandidate *c) {
     Derivation d;
     bool usable;
     WorldMark mark = world_mark(s->r->w);
@@ -131,12 +131,12 @@ static bool estimate(CommandSearch *s, ModelCandidate *c) {
 }
 
 static void stop_process(void *process) {
-    Process *p = process;
+    TargetProcess *p = process;
     target_stop(p->target);
     p->target = NULL;
 }
 
-static bool start_process(CommandSearch *s, Process *p) {
+static bool start_process(CommandSearch *s, TargetProcess *p) {
     if (p->target) return true;
     p->target = target_start(p->command, s->r->error);
     if (p->target && s->r->o->keep_best) target_finishes(p->target);
@@ -146,11 +146,11 @@ static bool start_process(CommandSearch *s, Process *p) {
 
 /* A model that does not run on the drawn integers may run on others, if the target reads our
    data. */
-static bool time_batch(CommandSearch *s, int n, Timing t[]) {
+static bool time_wholes(CommandSearch *s, int n, Timing t[]) {
     for (;;) {
         Error why = {0};
         CommandLine again = {.arena = s->r->arena};
-        if (!target_measure(s->whole.target, n, t, PATIENCE, s->r->error)) return false;
+        if (!target_measure(s->whole.target, n, t, BATCH_TIMEOUT, s->r->error)) return false;
         if (t[0].seconds > 0) return true;
         error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
                   t[0].reason);
@@ -162,9 +162,9 @@ static bool time_batch(CommandSearch *s, int n, Timing t[]) {
 bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]) {
     CommandSearch *s = search;
     Timing *t = ARENA_NEW(s->r->arena, Timing, n);
-    Process *p = s->part.command ? &s->part : &s->whole;
+    TargetProcess *p = s->part.command ? &s->part : &s->whole;
     for (int k = 0; k < n; k++) t[k].path = path[k];
-    if (!start_process(s, p) || !target_measure(p->target, n, t, PATIENCE, s->r->error))
+    if (!start_process(s, p) || !target_measure(p->target, n, t, BATCH_TIMEOUT, s->r->error))
         return false;
     for (int k = 0; k < n; k++) {
         seconds[k] = t[k].seconds;
@@ -192,8 +192,8 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
                     : list[k] == 0 || candidate_look_up(s, c, false) || c->ratio >= 0)
             continue;
         if (frozen) {
-            /* A candidate that was never timed beside a timed original is dropped. */
-            if (s->base <= 0 && !estimate(s, c)) return false;
+            /* Where the original was timed but not the candidate, the candidate is dropped. */
+            if (s->base <= 0 && !estimate_ratio(s, c)) return false;
             continue;
         }
         which[m] = list[k];
@@ -201,7 +201,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     }
     if (m == 1) return true;
     run_say(s->r, "measuring %d models", m);
-    if (!start_process(s, &s->whole) || !time_batch(s, m, t)) return false;
+    if (!start_process(s, &s->whole) || !time_wholes(s, m, t)) return false;
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
     if (!store_time(s, &s->v[0], false)) return false;
@@ -231,7 +231,7 @@ bool wholes_write(CommandSearch *s) {
 bool wholes_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
-    if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
+    if (!start_process(s, &s->whole) || !time_wholes(s, 1, &t)) return false;
     s->base = t.seconds;
     return store_time(s, &s->v[0], false);
 }

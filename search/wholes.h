@@ -7,15 +7,15 @@
 #include "search/profile.h"
 #include "search/target.h"
 
-#define HOPELESS 0.015       /* what all places promise, of the whole: the whole is not tried */
-#define HOPELESS_LATER 0.025 /* the same after most of it was timed: less than what counts */
-#define CALLS 30             /* of a whole model, for a candidate in a batch */
+#define HOPELESS 0.015 /* share of the whole: where all places promise less, it is not tried */
+#define HOPELESS_LATER 0.025 /* the same once most of it is timed; below the 3 % that count */
+#define CALLS 30             /* runs of a whole model that timing a candidate in a batch takes */
 
 typedef struct ModelCandidate {
-    const uint8_t *everywhere; /* the uses by rule; NULL: by place: */
-    const uint8_t **at;        /* by node of the file */
-    const bool *sets;          /* whose places they are; NULL: not by place */
-    int nplace, *place;        /* they, best first */
+    const uint8_t *everywhere; /* the uses by rule, wherever it matches; NULL: by place: */
+    const uint8_t **at;        /* by node of the file: the uses by rule there */
+    const bool *sets;          /* by set: its places may be among them; NULL: not by place */
+    int nplace, *place;        /* the places, best first */
     int applied;
     const bool *fired; /* by rule of the library */
     char digest[33];
@@ -23,15 +23,15 @@ typedef struct ModelCandidate {
     double ratio; /* to the original; < 0: not known, or failed */
 } ModelCandidate;
 
-typedef struct Process {
+typedef struct TargetProcess {
     const char *command;
     Target *target; /* NULL: not started */
     Cleanup cleanup;
-} Process;
+} TargetProcess;
 
 typedef struct CommandSearch {
     Run *r;
-    Process whole, part;
+    TargetProcess whole, part;
     const char *device; /* the target's name in the cost file */
     bool reads_inputs;  /* it is told files of them, in the folder */
     RunFolder *folder;
@@ -47,7 +47,7 @@ typedef struct CommandSearch {
     double base;       /* seconds of the original, as first measured */
 } CommandSearch;
 
-/* The candidate applied to the model, in the arena. False: the run's error is set, here and below.
+/* The candidate applied to the model, in the arena. False, here and below: the run's error is set.
  */
 bool wholes_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
@@ -55,10 +55,11 @@ bool wholes_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *
 bool wholes_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original as candidate 0. */
 bool wholes_write(CommandSearch *);
-/* Times it alone: whether it runs at all, and what gains are compared with. */
+/* Times candidate 0 alone: it must run, and gains are compared with its time. */
 bool wholes_start(CommandSearch *);
-/* Times candidates `list` beside the original; again: also those whose time is known. */
+/* Times the candidates of `list` in one batch with the original; again: also those whose time is
+   known, to confirm it. */
 bool wholes_measure(CommandSearch *, int n, const int list[], bool again);
-bool wholes_time_part(void *search, int n, const char *const path[],
-                      double seconds[]); /* PartTimer */
+/* A PartTimer (price.h) of a CommandSearch. */
+bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]);
 #endif

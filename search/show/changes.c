@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MARK = 1
-}; /* the most nodes of a left side; the first byte of a name that is an application's number */
+enum { MARK = 1 }; /* the first byte of a name that is an application's number */
 
 /* ---- reading a file's nodes */
 
@@ -292,7 +290,7 @@ static void find_places(Changes *c) {
     }
 }
 
-/* ---- */
+/* ---- all together */
 
 Changes *changes_find(Run *r, const Derivation *d) {
     Changes *c = ARENA_NEW(r->arena, Changes, 1);

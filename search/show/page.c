@@ -143,7 +143,7 @@ static void add_kinds(const Changes *c, Text *t) {
 
 /* ---- rules */
 
-static void page_rules(const Changes *c, Text *t) {
+static void add_rules(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
     text_add(
         t, "<h2>Rules that were applied</h2>\n<p class=cap>Each was proved for all sizes before it "
@@ -167,7 +167,7 @@ static void page_rules(const Changes *c, Text *t) {
 
 /* ---- pictures */
 
-static void page_pair(const Pictures *p, int first, const char *class, Text *t) {
+static void add_pair(const Pictures *p, int first, const char *class, Text *t) {
     text_add(t,
              "<div class=\"pair %s\"><div><p class=cap>original</p>%s</div><div><p "
              "class=cap>result</p>%s</div></div>\n",
@@ -229,7 +229,7 @@ static void add_place(const Changes *c, const Pictures *p, int k, int number, Te
                  g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100,
                  g->expected ? " (expected, not timed)" : "");
     text_add(t, "</h3>\n");
-    if (d->first) page_pair(p, d->first, "", t);
+    if (d->first) add_pair(p, d->first, "", t);
     text_add(t, "<details><summary>%s</summary><p>",
              d->first ? "names of the nodes" : "too large to draw: names of the nodes");
     for (int place = 0; place < c->nplace; place++)
@@ -306,7 +306,7 @@ static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
     text_add(t, "<h2>The whole graphs</h2>\n");
     if (p->whole) {
         text_add(t, "<details><summary>both as pictures</summary>\n");
-        page_pair(p, p->whole, "whole", t);
+        add_pair(p, p->whole, "whole", t);
         text_add(t, "</details>\n");
     }
     text_add(t, "<details><summary>all nodes in their order</summary><div class=pair>");
@@ -328,7 +328,7 @@ void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
     add_pictures(c, p, t);
     add_operators(c, t);
     add_kinds(c, t);
-    page_rules(c, t);
+    add_rules(c, t);
     add_check(c, t);
     text_add(t, "<p class=cap>isomer %s; digest of the original %s</p>\n</body></html>\n",
              isomer_version(), c->r->source.digest);

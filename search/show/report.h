@@ -3,7 +3,9 @@
 #define ISOMER_REPORT_H
 #include "search/run.h"
 
-/* Counts and costs by operator, and the total arithmetic; called before the reports. */
+/* Fills the run's stats: counts and costs by operator and by kind of step, and the total
+   arithmetic. Called before the two below, which append the closing table and the JSON report to
+   the text. */
 void run_operators(Run *, const Graph *result);
 void run_table(const Run *, const Derivation *, bool changed, Text *);
 void run_report(const Run *, const Derivation *, bool changed, Text *);

@@ -28,7 +28,7 @@ static void json_rules(const Library *l, Arena *a, const Derivation *d, cJSON *o
     }
 }
 
-static void add_operators(const RunStats *s, cJSON *o) {
+static void json_operators(const RunStats *s, cJSON *o) {
     const OpCost *v = s->operators;
     cJSON *all = cJSON_AddObjectToObject(o, "operators");
     for (int k = 0; k < s->noperator; k++) json_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
@@ -36,7 +36,7 @@ static void add_operators(const RunStats *s, cJSON *o) {
     for (int k = 0; k < s->noperator; k++) json_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
 }
 
-static void add_kinds(const RunStats *s, cJSON *o) {
+static void json_kinds(const RunStats *s, cJSON *o) {
     static const char *const names[] = {
 #define X(id, name) name,
         STEP_KINDS(X)
@@ -48,7 +48,7 @@ static void add_kinds(const RunStats *s, cJSON *o) {
             json_pair(all, names[k], s->kinds[k].seconds[0], s->kinds[k].seconds[1]);
 }
 
-static void add_check(const Run *r, cJSON *o) {
+static void json_check(const Run *r, cJSON *o) {
     cJSON *c = cJSON_AddObjectToObject(o, "check");
     cJSON_AddBoolToObject(c, "done", r->stats.checked);
     cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
@@ -67,7 +67,7 @@ static void add_check(const Run *r, cJSON *o) {
     if (r->stats.opinion) cJSON_AddStringToObject(c, r->o->check_with, r->stats.opinion);
 }
 
-static void add_numbers(const RunStats *s, double seconds, cJSON *o) {
+static void json_numbers(const RunStats *s, double seconds, cJSON *o) {
     cJSON_AddNumberToObject(o, "regions", s->regions);
     cJSON_AddNumberToObject(o, "regions_unique", s->regions_unique);
     cJSON_AddNumberToObject(o, "steps", s->steps);
@@ -109,7 +109,7 @@ static void json_places(const RunStats *s, bool changed, cJSON *o) {
     else cJSON_AddNullToObject(o, "headroom");
 }
 
-static void add_versions(const Run *r, cJSON *o) {
+static void json_versions(const Run *r, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "versions");
     Text t = text_new(r->arena);
     versions_print(r->o, r->o->report != NULL, &t);
@@ -121,7 +121,7 @@ static void add_versions(const Run *r, cJSON *o) {
     }
 }
 
-static void add_discovered(const RunDiscovered *d, cJSON *o) {
+static void json_discovered(const RunDiscovered *d, cJSON *o) {
     if (d->seconds <= 0) {
         cJSON_AddNullToObject(o, "discovered");
         return;
@@ -149,21 +149,21 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
     cleanup_add(r->escape, &cleanup[0], drop, o);
     cJSON_AddStringToObject(o, "isomer", isomer_version());
-    add_versions(r, o);
+    json_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->source.digest);
     cJSON_AddBoolToObject(o, "changed", changed);
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
     cJSON_AddNumberToObject(nodes, "total", m.nodes);
     cJSON_AddNumberToObject(nodes, "understood", m.understood);
     cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
-    add_operators(s, o);
-    add_kinds(s, o);
+    json_operators(s, o);
+    json_kinds(s, o);
     json_rules(&r->library, r->arena, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     json_places(s, changed, o);
-    add_discovered(&s->discovered, o);
-    add_numbers(s, run_seconds(r), o);
-    add_check(r, o);
+    json_discovered(&s->discovered, o);
+    json_numbers(s, run_seconds(r), o);
+    json_check(r, o);
     char *text = cJSON_Print(o);
     cleanup_add(r->escape, &cleanup[1], cJSON_free, text);
     text_add(t, "%s\n", text ? text : "{}");

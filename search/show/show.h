@@ -9,11 +9,12 @@ typedef struct Views {
     struct Pictures *pictures;
 } Views;
 
-/* Output that only an option asks for: checked before the search, made before anything is written.
- */
+/* --html, --dot, --diff and --explain: before the search, whether they can be made (E_ENVIRONMENT);
+   before the model is written, the texts (result.changes) and the pictures; after it, the files.
+   False: the run's error is set. */
 bool run_can_show(const IsomerOptions *, Arena *, Error *);
 bool run_make_views(Run *, const Derivation *, IsomerResult *, Views *);
 bool run_write_views(const Run *, const Views *, bool changed);
-/* As `table`. */
+/* --list-rules, as result.table. */
 void run_list_rules(const Library *, Arena *, IsomerResult *);
 #endif

@@ -1,5 +1,5 @@
 /* model.c -- what importing and exporting ask of a model: names, operator sets, places, and the
-   node behind a value. */
+   ONNX node from which a value came. */
 #include "graphs/onnx/model.h"
 #include <string.h>
 

@@ -12,12 +12,12 @@ typedef struct NameInfo {
     const char *text;
     Source source;
     int index;  /* of the input, initializer or node */
-    Slice type; /* ValueInfoProto that speaks of it; absent: none */
+    Slice type; /* the ValueInfoProto of this name; absent: none */
     Value value;
     Value fallback; /* of an input: the constant that it is where a caller gives nothing; 0: none */
     bool used;      /* by a node, a subgraph or as an output */
     bool inner;     /* a subgraph defines it: not for new values */
-    bool pinned;    /* training or an annotation speaks of it: it stays, and means the same */
+    bool pinned;    /* training or an annotation refers to it: it stays, and means the same */
     bool trained;   /* training changes it: an initializer that is not a constant */
 } NameInfo;
 
@@ -55,7 +55,7 @@ struct Model {
     Slice mapped; /* the file; x.bytes are others where calls of its functions were inlined */
     FileIndex x;
     MappedFile *external;
-    Intern *names, *sizes, *words;
+    Intern *names, *sizes;
     NameInfo *name; /* by NameId */
     uint32_t room;
     SizeName *size;
@@ -78,14 +78,16 @@ struct Model {
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
-/* May operators of this domain be written that the file need not have: the caller names it. */
+/* Whether operators of this domain may be written although the file does not import it
+   (OpenValues.domain). */
 bool model_allows(const Model *, const char *domain);
-const char *node_place(Model *, const OnnxNode *);
-/* The type that a ValueInfoProto gives; not known where it says nothing. */
+const char *node_place(Model *, const OnnxNode *); /* for an error: file, number, name, type */
+/* import/values.c: the type that a ValueInfoProto gives; not known where it says nothing. False:
+ * E_INVALID. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
 bool size_is_unnamed(Slice name);
-/* *out = 0: a tensor that cannot be a constant of ours. */
+/* *out = 0: a tensor that cannot be a constant of ours. False: the error is set. */
 bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 
 /* file/external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
@@ -95,16 +97,16 @@ bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void 
                    Error *); /* every location in a file's bytes; false: at once when it says so */
 bool external_open(Model *, Error *);
 bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Error *);
-/* Copies beside path what the result names, except `but`. */
+/* Copies the external files that the result names into the folder of `path`, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
-/* import/model_extras.c: functions, training and annotations of quantization: what stands beside
-   the graph and speaks of its names. */
+/* import/model_extras.c: functions, training and annotations of quantization: what is outside the
+   graph and refers to its names. */
 bool extras_read(Model *, Error *);
 bool extras_is_function(const Model *, Slice domain, Slice name);
 
 /* import/inline_if.c: the file with this branch of that node (node < 0: those that are decided) in
-   place of it; false: there is none, or names would meet. */
+   place of it; false: there is none, or names would clash. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
 /* import/inline_function.c: the file with the nodes of the functions that it defines in place of
@@ -112,8 +114,7 @@ bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then
    call. Contents are of the file and of the arena. */
 bool inline_functions(const FileIndex *, const char *path, bool all, Arena *, Pieces *);
 
-/* export/emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
-   refuses them. */
+/* A node with one result and up to two lists (or NULL) among its attributes; 0: it refuses them. */
 Value node_call(World *, const Op *, int nin, const Value in[], const char *a, PolyList,
                 const char *b, PolyList);
 
@@ -122,9 +123,9 @@ Value node_call(World *, const Op *, int nin, const Value in[], const char *a, P
    give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not.
  */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
-/* An initializer that is not a constant of ours. */
+/* An opaque node in place of an initializer that cannot be a constant of ours. */
 Value normalize_source(Model *, Slice message, const Type *);
-/* Adds what this graph uses of outer names to capture. */
+/* Adds the outer names that this subgraph uses to OnnxNode.capture. */
 bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *);
 /* Finds OnnxNode.capture and reserves the inner names. */
 bool subgraph_captures(Model *, OnnxNode *, Error *);

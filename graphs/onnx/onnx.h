@@ -9,7 +9,8 @@ typedef struct Model Model; /* the mapped file, its index, the graph made of it;
 typedef struct ModelStats {
     int nodes, understood, opaque;
 } ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
-/* E_INVALID with place; E_ENVIRONMENT if unreadable. */
+/* NULL: E_INVALID, with the place in the file; E_ENVIRONMENT if it cannot be read; E_LIMIT above
+   2 GiB. Ends with model_close, which the World's escape calls if it must. */
 Model *model_open(World *, const char *path, Error *);
 /* A size that the file leaves open: of an axis of an input, whose name in the file is param ("" if
    it has none). Negative: what another axis of this name has, else it stays open. Numbers let more
@@ -21,11 +22,11 @@ typedef int64_t (*InputSize)(const void *user, const char *input, int axis, cons
 typedef struct OpenValues {
     InputSize size; /* NULL: none */
     const void *size_user;
-    bool first_is_one; /* a first axis that stays open has 1 place */
-    /* NULL: none. false: cannot. */
+    bool first_is_one; /* the first axis of an input, if it stays open, has size 1 */
+    /* The elements of a value. NULL: there are none. False: they cannot be computed. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
-    const char *beside; /* external data lies beside this file; NULL: beside the model */
+    const char *beside; /* external data lies in the folder of this file; NULL: of the model */
     /* Domains whose operators may be written although the file does not import them, at version 1:
        the result does then. */
     int ndomain;
@@ -35,6 +36,7 @@ typedef struct OpenValues {
     const void *bytes;
     size_t nbytes;
 } OpenValues;
+/* model_open with this knowledge. */
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
 /* Returns the memory of the mapped file's pages to the system until they are read again. */
@@ -42,14 +44,14 @@ void model_release_pages(const Model *);
 /* The file with calls of functions replaced by the functions' nodes (except for functions named
    like operators that a runtime has); or with every If whose condition is a number (folded: what
    constants make), or that can take only one branch (import/infer_branch.c), replaced by that
-   branch; all else byte for byte. False: there is nothing to replace. Names that it met are
-   numbered: afterwards the model can only be closed. */
+   branch; all else byte for byte. The pieces are of the model's file and of the arena. False: there
+   is nothing to replace. Afterwards the model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* The file with numbers for open sizes: `size` is asked for each axis of an input; what it gives
    stands for every size of that name, in outputs and values too. False: it gave none. */
 bool model_fix_sizes(const Model *, InputSize size, const void *user, Arena *, Pieces *);
-/* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
-   read: inputs only. */
+/* Its inputs are those of the file that are not initializers, in order; its outputs are those of
+   the file, in order (none while nodes are still being read). */
 const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);
 /* Of ONNX's own operator set; 0: the model does not import it. */
@@ -59,12 +61,12 @@ const char *model_input_name(const Model *, int);
    is none. */
 const void *model_input_default(const Model *, int, DType, int64_t count);
 const char *model_output_name(const Model *, int);
-/* What the size is called here that inputs of the file call so: a name need not be a word there;
-   "": it has got a number. NULL: there is none. */
+/* The World's name for a size of this name in the file, where a name may have any characters. "":
+   the size has a number. NULL: no input has such a size. */
 const char *model_size_name(const Model *, const char *);
 /* The name an original value has in the file; NULL: none. */
 const char *model_value_name(const Model *, Value);
-/* The ONNX node that a node was imported from. */
+/* The name and type of the ONNX node that a node was imported from; NULL: there is none. */
 const char *model_node_name(const Model *, NodeId, const char **op_type);
 /* Its place in the file, from 0; -1: it was imported from none. */
 int model_node_index(const Model *, NodeId);
@@ -88,22 +90,24 @@ typedef struct ModelWrite {
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 /* Removes the copies of external data that model_write made there, the model's own never. */
 void model_remove_external(const Model *, const char *folder);
-/* The same, not written: pieces of the model's file, of contents of the World and of the arena. And
-   as one copy. */
+/* The bytes that model_write would write: as pieces of the model's file, of the World's constants
+   and of the arena, or joined into one block. */
 bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *);
-/* Can all of it be said in the model's operator set; why lives in the World's arena. */
+/* Whether the result can be expressed in the model's operator set; *why, if not, lives in the
+   World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
-/* Can this operator be written in the model's opset, itself or as its expansion; *why: if not. */
+/* Whether this operator can be written in the model's operator set, itself or as its expansion;
+ *why: if not. */
 bool model_exportable(Model *, const Op *, const char **why);
 /* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
-   a model of its own whose sizes are numbers: what is fixed here goes to a target to be timed.
-   What a node of the border takes may be bounded, so that it does not hide the core.
-   Returns how many nodes it has, node[k] being the place in the model of its node k; 0 and *why: it
-   cannot stand by itself. The file's pieces are of this model and of the arena. */
+   a model of its own, in which all sizes are numbers, for a target to time. The time of each node
+   of the border may be bounded, so that the border does not hide the core. Returns how many nodes
+   the part has, node[k] being the place in the model of its node k; 0 and *why: it cannot stand by
+   itself. The file's pieces are of this model and of the arena. */
 typedef struct PartBorder {
     const double *seconds; /* by node of the model; NULL: not known, and there is no bound */
-    double dearest;        /* one that takes more stays outside */
+    double most;           /* seconds: a node that takes more stays outside */
 } PartBorder;
 int model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, Pieces *file, int **node,
                const char **why);

@@ -88,7 +88,7 @@ static Value value_now(const Assembly *p, const bool *before, Value was, Value a
     return is_live(p->live, p->nlive, now) || !again ? now : again;
 }
 
-/* Sizes that old names carry (keeps) are read off values that are there no more; what takes them
+/* Sizes that old names carry (keeps) are read off values that no longer exist; what takes them
    and is live can be written with sizes read elsewhere. */
 static bool takes_costly(const OnnxNode *n, const bool *keeps) {
     bool takes = false;
@@ -299,11 +299,11 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
     for (Field f; wire_next(&w, &f);) {
         bool named = f.number == NODE_INPUT || f.number == NODE_OUTPUT;
         NameId was = !named                   ? 0
-                     : f.number == NODE_INPUT ? n->in[k[1]]
-                                              : n->out[k[2]],
+                     : f.number == NODE_INPUT ? n->in[k[NODE_INPUT]]
+                                              : n->out[k[NODE_OUTPUT]],
                is = !named                   ? 0
-                    : f.number == NODE_INPUT ? in[k[1]]
-                                             : out[k[2]];
+                    : f.number == NODE_INPUT ? in[k[NODE_INPUT]]
+                                             : out[k[NODE_OUTPUT]];
         if (f.number == NODE_NAME && name) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
         else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
         else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
@@ -555,7 +555,7 @@ static void set_outputs(Assembly *p) {
     }
 }
 
-/* Names that outputs, training and annotations speak of. */
+/* Names that outputs, training and annotations refer to. */
 static void need_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++)
@@ -565,7 +565,7 @@ static void need_outputs(Assembly *p) {
             need_exact(p, id, p->now[id], m->nnode);
 }
 
-/* *again: copies stand in a circle and are banned; the whole is to be done once more. */
+/* *again: copies form a cycle and are banned; everything has to be done once more. */
 static bool assemble_once(Assembly *p, bool *again) {
     Model *m = p->m;
     *again = false;
@@ -580,7 +580,8 @@ static bool assemble_once(Assembly *p, bool *again) {
     if (file_order(p->a, p->nitem, p->item, sorted, done) == p->nitem)
         return fill_plan(p, sorted), true;
     *again = ban_copies(p, done);
-    return *again || error_set(p->e, E_CHECK, m->path, "the new graph cannot be put in an order");
+    return *again || error_set(p->e, E_CHECK, m->path,
+                               "the new graph has a cycle: its nodes cannot be put in order");
 }
 
 bool file_plan(Model *m, const ModelWrite *x, Arena *a, FilePlan *r, Error *e) {

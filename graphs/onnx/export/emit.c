@@ -21,7 +21,7 @@ static bool export_fixed(Draft *d, int attr, const char *text) {
            draft_fail(d, "an attribute value that this version of the operator does not have");
 }
 
-/* The word that was put last. */
+/* The enum attribute that was written last. */
 static bool in_capitals(Draft *d) {
     EmitAttr *t = &d->e->attr[d->e->nattr - 1];
     char *text = arena_string(d->w->arena, t->text, strlen(t->text));
@@ -60,7 +60,7 @@ static bool items_export(Draft *d, const char *items) {
 
 /* ---- inputs */
 
-/* Are the matrices of two values, their last two axes, of the same sizes? */
+/* Whether the matrices of two values, their last two axes, have the same sizes. */
 static bool same_matrices(World *w, Value a, Value b) {
     const Dims x = value_type(w, a)->dim, y = value_type(w, b)->dim;
     return x.n >= 2 && y.n >= 2 && x.v[x.n - 1] == y.v[y.n - 1] && x.v[x.n - 2] == y.v[y.n - 2];
@@ -108,8 +108,8 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     return true;
 }
 
-/* Does reshape y only put 1s where the reduction inside it took axes away? Then they are one node
-   there. */
+/* Whether reshape y only puts 1s where the reduction inside it removed axes: then both are one ONNX
+   node. */
 static bool kept_reduction(World *w, Node y, Node *inner) {
     if (y.op != &op_reshape) return false;
     *inner = node_get(w, value_node(w, y.in[0]));

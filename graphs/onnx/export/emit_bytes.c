@@ -38,7 +38,7 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
         uint8_t *bytes = arena_alloc_raw(a, n);
         onnx__attribute_proto__pack(&p, bytes);
         text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == 4) wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+        if (x->kind == EMIT_TENSOR) wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
         wire_put_bytes(&t, NODE_ATTRIBUTE, attr.data, attr.size);
     }
     if (doc) wire_put_bytes(&t, NODE_DOC_STRING, doc, strlen(doc));

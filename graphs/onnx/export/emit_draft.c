@@ -181,8 +181,8 @@ bool draft_real_slot(Draft *d, int place, int attr) {
                       constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(x->dtype, 1))));
 }
 
-/* An attribute of ours as one of theirs. A word that counts from "no" or is a number there is
-   written as its number. */
+/* An enum attribute of ours as one of theirs. A value that counts from "no", or that is a number in
+   ONNX, is written as its number. */
 static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;

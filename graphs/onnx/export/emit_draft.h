@@ -27,21 +27,21 @@ typedef struct Draft {
 } Draft;
 bool draft_fail(Draft *, const char *why); /* false; the first reason is kept */
 
-/* Of our node: the type of input k (NULL: there is none), the place of an attribute (-1), its list
-   (else empty). */
+/* Of our node: the type of input k (NULL: there is none), the index of an attribute (-1: it has
+   none), its list (empty: it has none). */
 const Type *draft_type(const Draft *, int k);
 int draft_attr(const Draft *, const char *name);
 PolyList draft_list(const Draft *, const char *name);
 
-/* Attributes of theirs: an empty one of a kind, a whole number, a list of numbers,
-   ours under that name. */
+/* Add an attribute to the ONNX node: an empty one of a kind, an integer, a list of integers, an
+   attribute of our node under that name. */
 EmitAttr *draft_new(Draft *, const char *name, EmitKind);
 bool draft_int(Draft *, const char *name, int64_t);
 bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
 bool draft_put(Draft *, const char *name, int attr);
 
-/* Inputs of theirs, by their place from 0: a value (0: left out), a list of sizes, ours (an
-   attribute) as a tensor; `list`: a single number is a list of one. */
+/* Set an input of the ONNX node, by its place from 0: to a value (0: left out), a list of sizes, or
+   an attribute of our node as a tensor; `list`: a single number becomes a list of one. */
 bool draft_slot(Draft *, int place, Value);
 bool draft_list_slot(Draft *, int place, PolyList);
 bool draft_real_slot(Draft *, int place, int attr);

@@ -26,7 +26,7 @@ bool export_broadcasts_c(Draft *d, int attr) {
     return (void)attr, true;
 }
 
-/* Without any axis it is one of each element. */
+/* A reduction over no axes would reduce each element by itself. */
 bool export_axes(Draft *d, int attr) {
     return d->attr[attr].ints.n || draft_fail(d, "a reduction over no axes");
 }
@@ -228,7 +228,7 @@ bool export_to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_ty
 bool export_trains_by_attribute(Draft *d, int attr) {
     return (void)attr, draft_int(d, "training_mode", 1);
 }
-/* tanh need not be said. */
+/* tanh is the default and is not written. */
 bool export_activation(Draft *d, int attr) {
     static const char *const relu[] = {"Relu", "Relu"};
     enum { BIDIRECTIONAL = 2 };

@@ -37,16 +37,17 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
 /* What emit_node asks the caller about the rest of the new file. */
 typedef struct EmitContext {
     bool (*named)(void *user, Value); /* it has a name already, and is not looked through */
-    /* It is written anyway: sizes are read off it before all that is not. */
+    /* It is written in any case: sizes are read off such values first. */
     bool (*live)(void *user, Value);
     void *user;
 } EmitContext;
-/* Finds the first entry of the operator's table, valid at the model's opset, that says this node;
-   new values that it needs as inputs (sizes, scalars) are made in the World. False: none does, *why
-   says what the first one lacked. */
+/* Finds the first entry of the operator's table, valid at the model's opset, that expresses this
+   node; new values that it needs as inputs (sizes, scalars) are made in the World. False: none
+   does, *why says what the first one lacked. */
 bool emit_node(Model *, NodeId, const EmitContext *, Emit *, const char **why);
-/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false:
-   not decided); whether they are the wanted ones. */
+/* emit_thin.c: a value before it was broadcast, of at most that rank; the sizes to which NumPy
+   broadcasts two (false: not decided); whether n inputs broadcast to the wanted sizes, apart from
+   the last `tail` axes. */
 Value emit_thin(World *, Value, int rank, const EmitContext *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
@@ -67,6 +68,6 @@ typedef struct FilePlan { /* what the new file holds; names by NameId of the mod
     Value *content;
 } FilePlan;
 /* Everything lives in the arena, new names in the model. E_CHECK: a new node cannot be written in
-   the model's operator set, or nodes depend on each other in a circle. */
+   the model's operator set, or nodes depend on each other in a cycle. */
 bool file_plan(Model *, const ModelWrite *, Arena *, FilePlan *, Error *);
 #endif

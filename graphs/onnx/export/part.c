@@ -1,8 +1,9 @@
 /* part.c -- a part of a model as a model of its own, so that a target can time it. The nodes are
    copied byte for byte, since what a runtime makes of them depends on how they are spelled. Around
    the nodes that are asked for stands a border: what decides layouts and fusions there, a few
-   thin nodes away and up to the first costly one. What gives sizes and indices, and what is made
-   of constants, comes along as far up as it goes; every other value from outside is an input. */
+   cheap nodes away and up to the first expensive one. What gives sizes and indices, and what is
+   made of constants, comes along as far up as it goes; every other value from outside is an input.
+ */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
 #include <string.h>
@@ -16,7 +17,7 @@ typedef struct Part {
     Sizes sizes;
     const char **why;
     const double *seconds; /* by node; NULL: not known */
-    double dearest;        /* of a node of the border */
+    double most;           /* seconds of a node of the border */
     Constants constants;
     int *first, *user; /* nodes that read a name: user[first[id]] .. user[first[id + 1] - 1] */
     uint32_t nname;
@@ -96,9 +97,9 @@ static bool include(Part *p, int i, Role role, int hops) {
 }
 
 /* A neighbour that takes much longer than what it surrounds would hide it. */
-static bool too_dear(const Part *p, int i) { return p->seconds && p->seconds[i] > p->dearest; }
+static bool too_expensive(const Part *p, int i) { return p->seconds && p->seconds[i] > p->most; }
 
-/* hops 0: only what has to come along. */
+/* hops 0: only operands are included. */
 static bool include_makers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nin; k++) {
@@ -107,7 +108,7 @@ static bool include_makers(Part *p, int i, int hops) {
         const int j = from->index;
         if (is_operand(p, n->in[k])) {
             if (!include(p, j, OPERAND, 0)) return false;
-        } else if (hops && !too_dear(p, j) && !has_subgraph(&p->m->node[j]) &&
+        } else if (hops && !too_expensive(p, j) && !has_subgraph(&p->m->node[j]) &&
                    !include(p, j, BORDER, is_costly(p, j) ? 0 : hops - 1))
             return false;
     }
@@ -120,7 +121,7 @@ static bool include_readers(Part *p, int i, int hops) {
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
             const int to = p->user[j];
             if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE ||
-                too_dear(p, to))
+                too_expensive(p, to))
                 continue;
             if (!include(p, to, BORDER, 0) ||
                 !include_readers(p, to, is_costly(p, to) ? 0 : hops - 1))
@@ -197,7 +198,7 @@ static bool read_outside(const Part *p, NameId id) {
     return any;
 }
 
-/* What is only there as an operand gives nothing away. */
+/* Results of nodes that are there only as operands do not become outputs. */
 static bool put_results(Part *p, int i, int *nout) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout && p->role[i] != OPERAND; k++) {
@@ -245,7 +246,7 @@ static void put_file(Part *p, Pieces *file) {
 int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, Pieces *file,
                int **node, const char **why) {
     Part p = {.m = m, .a = a, .sizes = sizes, .why = why};
-    p.seconds = border.seconds, p.dearest = border.dearest;
+    p.seconds = border.seconds, p.most = border.most;
     *why = NULL;
     p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);
     p.role = ARENA_NEW(a, uint8_t, m->nnode);

@@ -1,5 +1,5 @@
 /* write.c -- writes a model by going through its file: every field of ModelProto and GraphProto in
-   its order, copied as it is; only nodes, initializers and what speaks of names that are gone
+   its order, copied as it is; only nodes, initializers and what refers to names that are gone
    change. With an unchanged graph the bytes are those of the file. */
 #include "graphs/onnx/export/export.h"
 #include <limits.h>
@@ -49,13 +49,14 @@ static Slice message_field(Wire w, uint32_t number) {
     return out;
 }
 
-/* The name that an entry of the graph's lists speaks of; 0: none that is known. */
+/* The name of an entry of the graph's lists; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
-    Slice text = f->number == GRAPH_INITIALIZER ? message_field(w, 8)
-                 : f->number == GRAPH_SPARSE_INITIALIZER
-                     ? message_field(wire_inner(&w, message_field(w, 1)), 8)
-                     : message_field(w, 1);
+    Slice text =
+        f->number == GRAPH_INITIALIZER ? message_field(w, TENSOR_NAME)
+        : f->number == GRAPH_SPARSE_INITIALIZER
+            ? message_field(wire_inner(&w, message_field(w, SPARSE_TENSOR_VALUES)), TENSOR_NAME)
+            : message_field(w, VALUE_INFO_NAME); /* as that of a TensorAnnotation */
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
@@ -201,8 +202,8 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
     return true;
 }
 
-/* What the result names lies beside it: only where the model has such files, or makes one, and then
-   the file itself is small. */
+/* Copies external files next to the result: only where the model has such files, or one is made,
+   and then the model's own file is small. */
 static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a,
                         Error *e) {
     if (!m->external && !into) return true;
@@ -226,8 +227,8 @@ static bool file_holds(const char *path, const Pieces *p) {
     return same;
 }
 
-/* MODEL.onnx.data, .data1, ..: the first that is not there, or holds the same already, and is none
-   of the model's own. No file that anything may name is ever replaced. */
+/* MODEL.onnx.data, .data1, ..: the first that does not exist or holds the same bytes already, and
+   that the model does not use itself. No file that a model may name is ever replaced. */
 static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
                        Arena *a, Error *e) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -244,7 +245,7 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
     }
 }
 
-/* Files of make_store's names that the model at `path` has: of an earlier run. */
+/* Files named as make_store names them that the model at `path` uses: those of an earlier run. */
 typedef struct Outdated {
     Arena *arena;
     const char *path;
@@ -321,15 +322,16 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
     return ok;
 }
 
-/* An operator of a domain that may not be written is none that a rule should make. */
-static bool of_a_domain(const Op *op) {
+/* Whether only domains other than ONNX's own have the operator: where these may not be written, no
+   rule should make it, not even expanded. */
+static bool only_in_domains(const Op *op) {
     bool all = op->onnx && op->onnx->type;
     for (const OnnxMap *e = op->onnx; e && e->type; e++) all &= *e->domain != 0;
     return all;
 }
 
 bool model_exportable(Model *m, const Op *op, const char **why) {
-    bool ok = emit_possible(m, op) || (op->expand && !of_a_domain(op)) || op == &op_constant ||
+    bool ok = emit_possible(m, op) || (op->expand && !only_in_domains(op)) || op == &op_constant ||
               op == &op_input || op == &op_opaque;
     *why = ok ? NULL
               : "the model's operator set lacks both this operator and the operators of its "

@@ -1,15 +1,15 @@
 /* control.c -- If, Loop and Scan where data is at hand (running): a condition is computed first,
-   then the nodes of the branch that is taken, or of every turn of the loop, become nodes of the
-   graph itself. So a turn may have other sizes than the one before, and what runs is one plan. What
-   a long loop carries is computed turn by turn and goes on as a constant, so that no turn costs
-   more than the first. Without data these operators are opaque. Invariant: a body sees its own
-   names and, through the node's captured inputs, those of the graphs around it; what it defines is
-   seen by nobody else. */
+   then the nodes of the branch that is taken, or of every iteration of the loop, become nodes of
+   the graph itself. So an iteration may have other sizes than the one before, and what runs is one
+   plan. What a long loop carries is computed iteration by iteration and goes on as a constant, so
+   that no iteration costs more than the first. Without data these operators are opaque. Invariant:
+   a body sees its own names and, through the node's captured inputs, those of the graphs around it;
+   what it defines is seen by nobody else. */
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { TURNS_KEPT = 32, TURNS_MAX = 1 << 16 };
+enum { ITERATIONS_KEPT = 32, ITERATIONS_MAX = 1 << 16 };
 
 typedef struct Body { /* a subgraph, read once */
     Import *s;
@@ -21,11 +21,11 @@ typedef struct Body { /* a subgraph, read once */
     Error error;
 } Body;
 
-typedef struct TurnScope { /* names of one turn and what they are now */
+typedef struct IterationScope { /* names of one iteration and what they are now */
     int n, room;
     NameId *name;
     Value *value;
-} TurnScope;
+} IterationScope;
 
 static bool body_failed(Body *b) {
     return import_fail(b->s, "%s", b->error.kind ? b->error.reason : "an unreadable subgraph");
@@ -34,14 +34,14 @@ static Wire body_wire(Body *b, Slice s) {
     return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
 }
 
-static void scope_bind(Import *s, TurnScope *c, NameId name, Value v) {
+static void scope_bind(Import *s, IterationScope *c, NameId name, Value v) {
     int room = c->room;
     ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
     ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
     c->name[c->n] = name, c->value[c->n++] = v;
 }
 
-static bool scope_find(Import *s, const TurnScope *c, NameId name, Value *out) {
+static bool scope_find(Import *s, const IterationScope *c, NameId name, Value *out) {
     *out = 0;
     for (int k = c->n; name && k-- > 0;)
         if (c->name[k] == name) return *out = c->value[k], true;
@@ -123,9 +123,9 @@ static bool body_read(Import *s, const char *attribute, Body *b) {
     return true;
 }
 
-/* ---- one turn */
+/* ---- one iteration */
 
-static bool turn_node(Body *b, TurnScope *c, const OnnxNode *read) {
+static bool iteration_node(Body *b, IterationScope *c, const OnnxNode *read) {
     Import *s = b->s;
     OnnxNode *n = arena_copy(s->w->arena, read, sizeof *read);
     int nin = n->x.nin + n->ncapture;
@@ -142,27 +142,27 @@ static bool turn_node(Body *b, TurnScope *c, const OnnxNode *read) {
     return true;
 }
 
-static bool turn(Body *b, int nin, const Value in[], Value out[]) {
+static bool iterate(Body *b, int nin, const Value in[], Value out[]) {
     Import *s = b->s;
-    TurnScope c = {0};
+    IterationScope c = {0};
     if (nin != b->g.input.n)
         return import_fail(s, "a subgraph with %d inputs is given %d", b->g.input.n, nin);
     for (int k = 0; k < s->n->ncapture; k++) scope_bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
     for (int k = 0; k < b->g.initializer.n; k++) scope_bind(s, &c, b->weight[k], b->content[k]);
     for (int k = 0; k < nin; k++) scope_bind(s, &c, b->in[k], in[k]);
     for (int k = 0; k < b->g.node.n; k++)
-        if (!turn_node(b, &c, &b->node[k])) return false;
+        if (!iteration_node(b, &c, &b->node[k])) return false;
     for (int k = 0; k < b->g.output.n; k++)
         if (!scope_find(s, &c, b->out[k], &out[k])) return false;
     return true;
 }
 
-/* What stands for v from here on: itself, or after many turns its contents. */
-static bool settle_value(Import *s, int64_t turns, Value *v) {
+/* What stands for v from here on: itself, or after many iterations its contents. */
+static bool settle_value(Import *s, int64_t iterations, Value *v) {
     Type t;
     const void *bytes;
     int64_t n;
-    if (turns < TURNS_KEPT || !*v || constant_get(s->w, *v, NULL, NULL)) return true;
+    if (iterations < ITERATIONS_KEPT || !*v || constant_get(s->w, *v, NULL, NULL)) return true;
     if (!import_data(s, *v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n))
         return import_fail(s, "the values carried by a long loop cannot be computed");
     *v = constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, n)));
@@ -244,7 +244,7 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
     return y;
 }
 
-/* ---- the three */
+/* ---- If, Loop, Scan */
 
 static bool take_if(Import *s, Value out[]) {
     int64_t condition;
@@ -254,21 +254,21 @@ static bool take_if(Import *s, Value out[]) {
     if (!body_read(s, condition ? "then_branch" : "else_branch", &b)) return false;
     if (b.g.output.n != s->n->x.nout)
         return import_fail(s, "a branch with the wrong number of results");
-    return turn(&b, 0, NULL, out);
+    return iterate(&b, 0, NULL, out);
 }
 
-typedef struct Turns { /* a loop under way */
+typedef struct Iterations { /* a loop under way */
     Import *s;
     Body b;
     int nstate, nscan; /* values carried, values gathered */
-    Value *in, *out;   /* of one turn */
+    Value *in, *out;   /* of one iteration */
     int64_t n, room;
-    Value **gathered; /* [scan][turn] */
-} Turns;
+    Value **gathered; /* [scan][iteration] */
+} Iterations;
 
-static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {
+static bool iterations_new(Iterations *l, Import *s, int nin, int nstate, int first_out) {
     Arena *a = s->w->arena;
-    *l = (Turns){.s = s, .nstate = nstate};
+    *l = (Iterations){.s = s, .nstate = nstate};
     if (!body_read(s, "body", &l->b)) return false;
     l->nscan = l->b.g.output.n - first_out - nstate;
     if (l->nscan < 0 || s->n->x.nout > nstate + l->nscan)
@@ -278,7 +278,7 @@ static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {
     return true;
 }
 
-static void turns_grow(Turns *l) {
+static void iterations_grow(Iterations *l) {
     int64_t room = l->room;
     for (int k = 0; k < l->nscan; k++) {
         room = l->room;
@@ -287,11 +287,12 @@ static void turns_grow(Turns *l) {
     l->room = room;
 }
 
-/* One more turn; states are inputs from `at` on, and outputs from `from` on. */
-static bool turns_next(Turns *l, int nin, int at, int from) {
-    if (l->n == TURNS_MAX) return import_fail(l->s, "a loop of more than %d iterations", TURNS_MAX);
-    if (!turn(&l->b, nin, l->in, l->out)) return false;
-    if (l->n == l->room) turns_grow(l);
+/* One more iteration; states are inputs from `at` on, and outputs from `from` on. */
+static bool iterations_next(Iterations *l, int nin, int at, int from) {
+    if (l->n == ITERATIONS_MAX)
+        return import_fail(l->s, "a loop of more than %d iterations", ITERATIONS_MAX);
+    if (!iterate(&l->b, nin, l->in, l->out)) return false;
+    if (l->n == l->room) iterations_grow(l);
     for (int k = 0; k < l->b.g.output.n; k++)
         if (!settle_value(l->s, l->n, &l->out[k])) return false;
     for (int k = 0; k < l->nstate; k++) l->in[at + k] = l->out[from + k];
@@ -301,17 +302,17 @@ static bool turns_next(Turns *l, int nin, int at, int from) {
 }
 
 static bool take_loop(Import *s, Value out[]) {
-    Turns l;
+    Iterations l;
     int nstate = s->nin > 2 ? s->nin - 2 : 0;
     int64_t most = INT64_MAX, go = 1;
     bool counted = s->nin > 0 && s->in[0], asked = s->nin > 1 && s->in[1];
     if ((counted && !element_of(s, s->in[0], &most)) || (asked && !element_of(s, s->in[1], &go)))
         return false;
-    if (!turns_new(&l, s, nstate + 2, nstate, 1)) return false;
+    if (!iterations_new(&l, s, nstate + 2, nstate, 1)) return false;
     for (int k = 0; k < nstate; k++) l.in[k + 2] = s->in[k + 2];
     while (go && l.n < most) {
         l.in[0] = number_value(s, DT_INT64, l.n), l.in[1] = number_value(s, DT_BOOL, 1);
-        if (!turns_next(&l, nstate + 2, 2, 1)) return false;
+        if (!iterations_next(&l, nstate + 2, 2, 1)) return false;
         if (l.out[0] != l.in[1] && !element_of(s, l.out[0], &go)) return false;
     }
     for (int k = 0; k < nstate && k < s->n->x.nout; k++) out[k] = l.in[k + 2];
@@ -340,14 +341,14 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
 
 /* From version 9 on. `values` are the states, then what is scanned. */
 static bool scan(Import *s, Value values[], int nin, Value out[]) {
-    Turns l;
+    Iterations l;
     OnnxAttr t;
     int64_t length;
     if (!onnx_attr(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin || t.i > 64)
         return import_fail(s, "num_scan_inputs is missing or wrong");
     int n = (int)t.i, nstate = nin - n;
     int64_t in_axis[64], in_back[64];
-    if (!turns_new(&l, s, nin, nstate, 0)) return false;
+    if (!iterations_new(&l, s, nin, nstate, 0)) return false;
     int64_t *out_axis = ARENA_NEW(s->w->arena, int64_t, l.nscan),
             *out_back = ARENA_NEW(s->w->arena, int64_t, l.nscan);
     if (!axis_list(s, "scan_input_axes", n, in_axis) ||
@@ -363,7 +364,7 @@ static bool scan(Import *s, Value values[], int nin, Value out[]) {
             if (!(l.in[nstate + k] = pick_element(s, values[nstate + k], (int)in_axis[k],
                                                   in_back[k] ? length - 1 - l.n : l.n)))
                 return false;
-        if (!turns_next(&l, nin, 0, 0)) return false;
+        if (!iterations_next(&l, nin, 0, 0)) return false;
     }
     for (int k = 0; k < nstate && k < s->n->x.nout; k++) out[k] = l.in[k];
     for (int k = 0; k + nstate < s->n->x.nout; k++) {
@@ -378,7 +379,7 @@ static bool scan(Import *s, Value values[], int nin, Value out[]) {
 }
 
 /* Version 8: every input has a leading axis of batches, which are scanned one by one; lengths of
-   single sequences are not for us. */
+   single sequences are not supported. */
 static bool scan_batches(Import *s, Value out[]) {
     const Type *x = s->nin > 1 ? import_type(s, s->in[s->nin - 1]) : NULL;
     int64_t batches;

@@ -158,10 +158,10 @@ Ex real_shortest(World *w, double value, bool is_double) {
            (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
     int64_t p = 0, q = 1;
     int decimals = 0, exponent = atoi(strchr(text, 'e') + 1);
-    bool behind = false;
+    bool fraction = false; /* the digits after the point */
     for (const char *c = text; *c != 'e'; c++) {
-        if (isdigit((unsigned char)*c)) p = 10 * p + (*c - '0'), decimals += behind;
-        else if (*c != '-') behind = true;
+        if (isdigit((unsigned char)*c)) p = 10 * p + (*c - '0'), decimals += fraction;
+        else if (*c != '-') fraction = true;
     }
     for (; p && p % 10 == 0 && decimals > 0; decimals--) p /= 10;
     int shift = exponent - decimals;

@@ -1,5 +1,6 @@
-/* import.h -- one ONNX node on its way to nodes of ours. What fails says why in `why`: the entry of
-   the table is then not the one, and the next is tried. */
+/* import.h -- the import of one ONNX node as nodes of ours. What fails says why in Import.why: then
+   this entry of the operator's table does not apply, and the next one is tried. Everything lives in
+   the World's arena. */
 #ifndef ISOMER_ONNX_IMPORT_H
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
@@ -37,7 +38,7 @@ typedef struct Import {
     Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
     bool given[ATTRS_MAX];
     uint64_t taken; /* ONNX inputs that became attributes */
-    uint64_t named; /* ONNX attributes that an item speaks of */
+    uint64_t named; /* ONNX attributes that an item mentions */
     bool fold, stretch, stretch_pair, stretch_c, keepdims,
         flatten; /* what is done around the node */
     bool same;   /* the result is input 0 itself, whatever that is */
@@ -47,12 +48,12 @@ typedef struct Import {
     const char *why;
 } Import;
 
-/* False. */
+/* Always false; the first reason is kept. */
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Marks it as named; false: the node does not have it. */
 bool onnx_attr(Import *, const char *name, OnnxAttr *out);
-/* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another
-   kind: import_fail. */
+/* An attribute of the node that is an integer, or a text; `otherwise` if it is absent. import_fail
+   if it is of another kind. */
 int64_t onnx_attr_int(Import *, const char *name, int64_t otherwise);
 const char *onnx_attr_text(Import *, const char *name, const char *otherwise);
 bool onnx_attr_list(const OnnxAttr *, PolyList *out, Import *);
@@ -70,7 +71,8 @@ bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
 /* The shortest decimal that rounds to this number, as a rational. */
 Ex real_shortest(World *, double, bool is_double);
-/* Of a constant, or computed from inputs at hand (OpenValues) */
+/* The elements of a constant, or of a value computed from inputs at hand (OpenValues). False:
+   neither; `why` is not set. */
 bool import_data(Import *, Value, Type *, const void **bytes);
 const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 
@@ -82,7 +84,7 @@ bool item_import(Import *, const char *ours, const char *special);
 bool item_known(const Op *, const char *ours, const char *special); /* there is such an item */
 
 /* stretch.c: NumPy's broadcasting made explicit. */
-Value reshape_to(Import *, Value, Dims);
+Value reshape_to(Import *, Value, Dims); /* 0: it cannot be */
 /* Leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit. */
 bool stretch_to(Import *, Value *, Dims target);
 /* To common sizes, the last `tail` axes left alone. */

@@ -1,11 +1,11 @@
 /* infer_branch.c -- an If whose condition depends on sizes or data, and whose branches give results
    of different ranks, may still be decided: where one branch makes a node that always runs meet a
-   rank that ONNX does not allow it (an LSTM of four axes), no run that ends takes that branch. So a
-   model of recorded speech that squeezes an axis "if it is 1" and then needs it squeezed is read as
-   the model that squeezes. Each branch is tried in a World of its own: put in the If's place, what
-   that decides inlined too, then nodes are looked at. Soundness: the other branch stays in the
-   file, with whatever it demands itself; runs that would have failed may fail elsewhere, all others
-   are the same. */
+   rank that ONNX does not allow (an LSTM of four axes), no run that ends takes that branch. So a
+   speech model that squeezes an axis "if it is 1" and then needs it squeezed is read as
+   the model that squeezes. Each branch is tried in a World of its own: it is put in the If's place,
+   Ifs that this decides are inlined too, then the nodes are examined. Soundness: the other branch
+   stays in the file, with whatever it demands itself; runs that would have failed may fail
+   elsewhere, all others are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"
@@ -13,7 +13,7 @@
 
 enum { ROUNDS = 8, SMALL = 1 << 16, FILE_MOST = 1 << 28 };
 
-/* Is there a node that contributes to an output and cannot run? */
+/* Whether a node that contributes to an output cannot run. */
 static bool stuck(Model *m) {
     bool *needed = ARENA_NEW(m->w->arena, bool, m->room), found = false;
     for (int k = 0; k < m->graph.nout; k++) needed[m->output[k]] = true;
@@ -96,7 +96,7 @@ static int branch_forced(Model *m, int node) {
         if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken]))
             file[taken] = (Pieces){0};
     Attempt *t = mem_realloc(NULL, sizeof *t);
-    if (!t) escape_raise(escape, E_MEMORY, "out of memory for trying a branch");
+    if (!t) escape_raise(escape, E_MEMORY, "out of memory while trying a branch of an If");
     *t = (Attempt){.arena = NULL};
     bool done = try_both(t, m, file, possible);
     Error error = t->escape.error;

@@ -1,7 +1,8 @@
-/* model_extras.c -- what a file says beside its graph and of its graph's names. A function of the
-   model may have the name of any operator and takes its place. Training (TrainingInfoProto) runs
-   graphs that use names of the main one and gives initializers new values: such names stay, such
-   initializers are no constants. Annotations of quantization name the tensors that hold scales. */
+/* model_extras.c -- the parts of a file outside its graph that refer to the graph's names. A
+   function of the model may have the name of any operator and takes its place. Training
+   (TrainingInfoProto) runs graphs that use names of the main one and gives initializers new values:
+   such names stay, such initializers are not constants. Annotations of quantization name the
+   tensors that hold scales. */
 #include "graphs/onnx/model.h"
 
 static Slice message_part(const Model *m, Slice message, uint32_t number) {

@@ -233,7 +233,7 @@ static void name_values(Model *m) {
     set_origin(m, last, last, 0);
 }
 
-/* To be run, a model needs no functions. */
+/* For running, all calls of functions are inlined. */
 static bool inline_calls(Model *m, Error *e) {
     Arena *a = m->w->arena;
     Pieces file;

@@ -1,10 +1,10 @@
 /* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to
-   symbols, TensorProto to constant, external data files. */
+   symbols, TensorProto to constant. */
 #include "graphs/onnx/model.h"
 #include <ctype.h>
 #include <string.h>
 
-/* A symbol's name must be readable in the text form and be nobody else's. */
+/* A symbol's name must be readable in the text form and belong to no other symbol. */
 static const char *symbol_text(Model *m, const char *text) {
     Text t = text_new(m->w->arena);
     for (const char *c = text; *c; c++)

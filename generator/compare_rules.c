@@ -36,7 +36,7 @@ static const ProgramText program = {
         "reverses must be proved again.\n\nKeeping the proved rules among candidates, and a basis "
         "of them:\n  verify-rules candidates.rules -o verdicts.rules\n  compare-rules part "
         "verdicts.rules -o proved.rules --basis basis.rules\nKeeping only the rules that help the "
-        "search:\n  compare-rules choose proved.rules -o gains.rules --beside library.rules",
+        "search:\n  compare-rules choose proved.rules -o gains.rules --known library.rules",
 };
 
 static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *words, Text *help) {
@@ -91,7 +91,8 @@ static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *
          .value = "FILE",
          .help = "Writes to FILE, in both directions, the rules whose cheaper side depends on "
                  "sizes or constants."},
-        {.name = "beside",
+        {.name = "known",
+         .old_name = "beside",
          .kind = OPT_LIST,
          .into = &o->beside,
          .value = "FILE",
@@ -211,7 +212,7 @@ typedef struct Command {
     const char *name, *operands;
     bool (*run)(CompareProgram *);
     int least, most;              /* files */
-    bool derives, parts, chooses; /* which options it knows beside those of all */
+    bool derives, parts, chooses; /* which options it has in addition to those of all commands */
 } Command;
 static const Command commands[] = {
     {"derive", "RULES KNOWN..", print_derivable, 2, INT32_MAX, .derives = true},
@@ -222,11 +223,10 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     const struct {
         bool given, known;
         const char *name;
-    } all[] = {
-        {o->unproved, c->derives, "--unproved"},  {o->rest != NULL, c->parts, "--rest"},
-        {o->basis != NULL, c->parts, "--basis"},  {o->all, c->parts, "--all"},
-        {o->json != NULL, c->parts, "--json"},    {o->trades != NULL, c->chooses, "--trades"},
-        {o->beside.n > 0, c->chooses, "--beside"}};
+    } all[] = {{o->unproved, c->derives, "--unproved"}, {o->rest != NULL, c->parts, "--rest"},
+               {o->basis != NULL, c->parts, "--basis"}, {o->all, c->parts, "--all"},
+               {o->json != NULL, c->parts, "--json"},   {o->trades != NULL, c->chooses, "--trades"},
+               {o->beside.n > 0, c->chooses, "--known"}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (all[k].given && !all[k].known)
             return error_set(e, E_USAGE, all[k].name, "the command %s has no such option", c->name);

@@ -334,7 +334,7 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     return !overflow_noted(l->w);
 }
 
-/* A free list whose entries got solved is no free list. */
+/* A free list whose entries were solved is no longer free. */
 static bool lists_are_free(const Lift *l) {
     for (int k = 0; k < l->nwhole; k++)
         for (int j = 0; j < l->whole[k].n; j++)

@@ -10,7 +10,7 @@ typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {
     Arena *arena;
     EGraphLimits limits;
-    const RuleSet *beside; /* rules that are there anyway, each in its own direction; NULL: none */
+    const RuleSet *beside; /* rules that are known anyway, each in its own direction; NULL: none */
     MinimizeTold told;     /* NULL: nobody */
     void *user;
 } Minimize;

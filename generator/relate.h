@@ -1,5 +1,5 @@
-/* relate.h -- rules beside rules: which of the given ones follow from known ones; what was proved,
-   its basis, and what search wants of it. */
+/* relate.h -- rules compared with rules: which of the given ones follow from known ones; what was
+   proved, its basis, and what search wants of it. */
 #ifndef ISOMER_RELATE_H
 #define ISOMER_RELATE_H
 #include "generator/minimize.h"

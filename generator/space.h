@@ -4,8 +4,8 @@
    Declared inputs have types over the set's sizes (F [n, c, h, w]); all variables of one kind have
    that very type, so whether operators fit is decided by equality of polynomials, once for each
    operator and argument types, by their own shape(). More general sizes come back when a rule is
-   lifted (lift.h). A sort is what the set's author wants kept apart although the types would meet
-   (a kernel is no image). Nothing here knows an operator.
+   lifted (lift.h). A sort is what the set's author wants kept apart although the types would fit
+   (a kernel is not an image). Nothing here knows an operator.
 
    One Space per thread: it owns a World. */
 #ifndef ISOMER_SPACE_H

@@ -10,7 +10,7 @@ enum { MEMO = 1 << 12 };
 
 /* How a variable is drawn at each point: of both signs at two, of one sign or both at three
    (functions that look at signs are told apart at few points), four times as large at one, small
-   multiples of 1/2 with zeros at two (a division by zero is no value, a logarithm may be 0). */
+   multiples of 1/2 with zeros at two (a division by zero has no value, a logarithm may be 0). */
 typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;

@@ -4,7 +4,7 @@
    key of a term is the least hash over the namings that give its variables of one kind different
    tensors out of the first ones, so that terms equal up to renaming have one key. Variables on
    which the value does not depend take no part. What inner instructions give under a naming is kept
-   while the term grows behind them. */
+   while further instructions are added to the term. */
 #ifndef ISOMER_VALUES_H
 #define ISOMER_VALUES_H
 #include "generator/program.h"

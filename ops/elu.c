@@ -10,7 +10,7 @@ static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); 
 static Ex unit_step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
 
 /* elu: x where x >= 0, alpha * (e^x - 1) below; selu: gamma times elu; celu: max(0, x) + min(0,
-   alpha * (e^(x / alpha) - 1)), which for a negative alpha is no elu. */
+   alpha * (e^(x / alpha) - 1)), which for a negative alpha is not an elu. */
 enum { ALPHA, GAMMA };
 #define ALPHA_OF(DEFAULT, DRAW) [ALPHA] = {"alpha", A_REAL, DEFAULT, .draw = DRAW}
 static const AttrDef elu_attrs[] = {ALPHA_OF("1", "1 1/2 2"), {0}};
@@ -39,7 +39,7 @@ static Ex define_selu(Call *c, Dims i) { return mul(c, real(c, GAMMA), elu(c, at
 static const OnnxMap onnx_selu[] = {{"", "Selu", 6, 0, "alpha gamma"}, {0}};
 const Op op_selu = {"selu", "x", "y", selu_attrs, shape, define_selu, .onnx = onnx_selu};
 
-/* Real attributes, as floats, for the kernels of functions that are no sum of products where x is
+/* Real attributes, as floats, for the kernels of functions that are not sums of products where x is
    infinite or NaN. */
 static int params_real(Call *c, int64_t *out, int room) {
     const int n = attrs_count(c->op->attrs);

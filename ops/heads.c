@@ -44,7 +44,7 @@ static const char *masks_fit(Call *c, Dims q, Poly total) {
     if (rank_of(c, SCORES) > 4 || c->in[SCORES]->dtype != c->in[Q]->dtype)
         return "this bias of the scores is not supported";
     return rank_of(c, SCORES) != 4 && has(c, PADDING)
-               ? "an input is not supported beside the others"
+               ? "this combination of inputs is not supported"
                : NULL;
 }
 static const char *shape_multihead(Call *c) {

@@ -64,14 +64,14 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
    near the ends. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int64_t size = step_size(b, intof(c, SIZE)), channels = out[0].dim[1],
-                  before = (size - 1) / 2, behind = size - 1 - before;
+                  before = (size - 1) / 2, after = size - 1 - before;
     if (size > WIDEST || dtype_class(c->in[0]->dtype) != 'F' || dtype_bits(c->in[0]->dtype) < 16)
         return 0;
     for (int64_t from = 0, to; from < channels; from = to) {
         const int64_t low = from < before ? from : before,
-                      high = channels - 1 - from < behind ? channels - 1 - from : behind;
-        const bool inner = low == before && high == behind;
-        to = inner ? channels - behind : from + 1;
+                      high = channels - 1 - from < after ? channels - 1 - from : after;
+        const bool inner = low == before && high == after;
+        to = inner ? channels - after : from + 1;
         View v[1 + WIDEST] = {view_part(&out[0], 1, from, to - from)};
         for (int64_t j = -low; j <= high; j++)
             v[1 + low + j] = view_part(&in[0], 1, from + j, to - from);

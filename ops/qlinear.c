@@ -1,5 +1,5 @@
 /* qlinear..: operators of ONNX Runtime's domain com.microsoft on quantized numbers, which
-   quantizing tools put beside QLinearConv and QLinearMatMul: the operator of real numbers between
+   quantizing tools put next to QLinearConv and QLinearMatMul: the operator of real numbers between
    dequantize and quantize, with one scale and one zero point for each tensor. */
 #include "ops/operator/op.h"
 #include <math.h>
@@ -186,7 +186,8 @@ static const char *shape_pool(Call *c) {
     if (ns < 1 || ns > 3 || kernel.n != ns || s.n != ns || p.n != 2 * ns)
         return "pooling needs one kernel size, one stride and two pads for each spatial axis";
     if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime divides by the whole window there */
-        return "what windows behind the padding count is not supported";
+        return "windows beyond the padding (ceil_mode) are not supported together with "
+               "count_include_pad";
     for (int j = 0; j < ns; j++) {
         const Poly one = poly(c, "1");
         need_ge(c, kernel.v[j], one);
@@ -311,7 +312,7 @@ static const char *gemm_of(Call *c, bool bias) {
                      scales[] = {A_SCALE, A_ZERO, GEMM_SCALE, GEMM_ZERO},
                      of_b[] = {B_SCALE, B_ZERO};
     const char *why = present(c, 8, needed);
-    if (!why && !c->in[C] != !bias) why = "an input is not supported beside the others";
+    if (!why && !c->in[C] != !bias) why = "this combination of inputs is not supported";
     if (!why) why = gemm_types(c);
     if (!why) why = single(c, 4, scales);
     if (!why && !word(c, TRANS_B)) why = single(c, 2, of_b);

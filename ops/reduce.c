@@ -115,12 +115,12 @@ static int steps_prod(Call *c, const View in[], const View out[], StepBuf *b) {
 /* Of each element a function, in a buffer of floats, and the sum of that with another after it. */
 static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
                         const Scalar before[], int after) {
-    const Scalar behind[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
+    const Scalar result[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
     View wide = in[0];
     if (!step_buffer(b, DT_FLOAT, in[0].rank, in[0].dim, &wide)) return 0;
     step_code(b, step_add(b, S_EWISE, 2, (const View[]){wide, in[0]}), ncode, before);
     const int done = write_steps(c, REDUCE_SUM, &wide, out, b);
-    if (done && after) step_code(b, &b->v[b->n - 1], 2, behind);
+    if (done && after) step_code(b, &b->v[b->n - 1], 2, result);
     return done;
 }
 static const Scalar square_code[] = {{.op = C_VIEW, .a = 1}, {.op = C_MUL, .a = 0, .b = 0}};

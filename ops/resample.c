@@ -81,8 +81,8 @@ static double kernel_of(const Line *l, double t) {
     return t < 2 ? ((l->a * t - 5 * l->a) * t + 8 * l->a) * t - 4 * l->a : 0;
 }
 /* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally
-   near. What it means that f*n is no whole number was never settled: here as ONNX's node tests have
-   it, but pytorch_half_pixel asks whether y has one place. */
+   near. What happens where f*n is not an integer was never settled: here it is as ONNX's node tests
+   have it, but pytorch_half_pixel asks whether y has one place. */
 static double coordinate(const Line *l, int64_t i) {
     float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
           to = (float)l->roi[1];

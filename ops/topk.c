@@ -48,8 +48,8 @@ static int64_t next(const View *x, void *const slot[], int a, int64_t line, int6
     for (int64_t k = 0; k < x->dim[a]; k++) {
         int64_t at = line + k * x->stride[a];
         if (last >= 0) {
-            int behind = order(x, slot, line + last * x->stride[a], at, largest);
-            if (behind < 0 || (behind == 0 && k <= last)) continue;
+            int order_to_last = order(x, slot, line + last * x->stride[a], at, largest);
+            if (order_to_last < 0 || (order_to_last == 0 && k <= last)) continue;
         }
         if (best < 0 || order(x, slot, at, line + best * x->stride[a], largest) > 0) best = k;
     }

@@ -1,5 +1,5 @@
 /* installed.h -- the rules that come with the programs: the library, the search set and what was
-   discovered, beside the program that was built or installed with it; and the user's own. */
+   discovered, next to the program that was built or installed with it; and the user's own. */
 #ifndef ISOMER_RULES_INSTALLED_H
 #define ISOMER_RULES_INSTALLED_H
 #include "rules/rule.h"

@@ -1,6 +1,6 @@
 /* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text:
    an entry of a list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2,
-   .. in its place, and every other `NAME..` beside it runs along. The rest is the text form of
+   .. in its place, and every other `NAME..` next to it runs along. The rest is the text form of
    graphs, read by its own parser over the shared placeholders. */
 #include "graphs/rewrite.h"
 #include "rules/rule.h"

@@ -18,8 +18,8 @@ typedef struct TasoRefusals {
 
 bool taso_is(const void *bytes, size_t n); /* looks like such a file, not like text */
 /* Appends taso-0, taso-1, .. (the number is the rule's in its file). E_INVALID with the byte where
-   it is not such a file; a rule that cannot be expressed is no error: it is reported in `refused`,
-   whose strings live in the arena. */
+   it is not such a file; a rule that cannot be expressed is not an error: it is reported in
+   `refused`, whose strings live in the arena. */
 bool taso_parse(Arena *, const char *file, const void *bytes, size_t n, RuleSet *,
                 TasoRefusals *refused, Error *);
 /* A file of rule text or of TASO's, by its content. */

@@ -106,7 +106,7 @@ static bool positive_sum(TasoWriter *x, Poly p) {
 }
 
 /* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so
-   that a type can be written and matched; what is no size by anything, and first. */
+   that a type can be written and matched; a symbol that is not a size by anything, and first. */
 static bool solve_equation(TasoWriter *x, Poly p, Solution *out) {
     Symbol best = 0;
     Poly value = 0;
@@ -208,7 +208,7 @@ static void print_attrs(TasoWriter *x, const Line *l) {
 
 /* Padding before and after one axis; SAME is ONNX's SAME_UPPER. */
 static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
-                    Poly *behind) {
+                    Poly *after) {
     World *w = x->w;
     Poly one = poly_int(w, 1), total = poly_sub(w, kernel, one);
     if (stride != one) {
@@ -217,7 +217,7 @@ static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, 
         total = poly_sub(w, total, poly_min(w, total, 0));
     }
     *before = same ? poly_floor(w, total, poly_int(w, 2)) : 0;
-    *behind = same ? poly_sub(w, total, *before) : 0;
+    *after = same ? poly_sub(w, total, *before) : 0;
 }
 
 static bool set_windows(TasoWriter *x, Line *l, const TasoOp *op, Dims image,

@@ -1,4 +1,4 @@
-"""What atlas.py asks beside the cases of bench_operator_cases.py: more operators, and more shape
+"""What atlas.py asks besides the cases of bench_operator_cases.py: more operators, and more shape
 classes of those that have several (the notation is explained there)."""
 
 from bench_operator_cases import CASES, IMAGE, MAP, ROWS, TOKENS, case

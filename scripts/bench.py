@@ -4,7 +4,7 @@ both before and after, writes the table.
 Light models get random weights first. Per model: optimize-model twice for the built-in runtime (the
 second time on a warm cost file) and once with ONNX Runtime as the target; compare-onnx on both
 results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants interleaved in
-random order and with a re-saved copy of the original as control; the minimum counts, and beside it
+random order and with a re-saved copy of the original as control; the minimum counts, and next to it
 stands what the medians of the rounds' shares say (see measure_onnxruntime.py), which a machine of
 changing speed disturbs less. What was measured is kept in build/bench/results.json, so that naming
 models renews their rows only. Exit status 1 if something failed or an output disagrees.

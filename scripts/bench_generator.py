@@ -1,10 +1,10 @@
 """Measures generate-rules and writes the section of the generator into test/bench/RESULTS.md; the
 other sections stay.
 
-Each run is a process of its own; of its time, the processor's is the measure (user and system:
-other programs run beside it), the clock's stands beside it. Naming runs (SET:SIZE:JOBS) renews
-their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never
-run by itself. --beside NAME=COMMAND measures another program's run in the same way, a shell
+Each run is a process of its own. What counts is its processor time (user and system), since other
+programs run at the same time; the time by the clock is given next to it. Naming runs
+(SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never
+run by itself. --compare NAME=COMMAND measures another program's run in the same way, a shell
 command.
 """
 
@@ -167,7 +167,7 @@ def render(kept, others, note):
     ]
     lines += table(["size", "graphs", "kept", "wall s", "peak MB"], TASO)
     if others:
-        lines += ["", "Other programs, run beside these:", ""]
+        lines += ["", "Other programs, run for comparison:", ""]
         lines += table(
             ["program", "CPU s", "wall s", "peak MB"],
             [
@@ -179,7 +179,7 @@ def render(kept, others, note):
 
 
 def put_section(path, text):
-    """Replaces the section that starts with the title; what stands before and behind it stays."""
+    """Replaces the section that starts with the title; what stands before and after it stays."""
     old = open(path, encoding="utf-8").read() if os.path.exists(path) else "# Benchmark\n"
     start = old.find(TITLE)
     if start < 0:
@@ -196,7 +196,7 @@ def main():
     parser.add_argument(
         "runs", nargs="*", help="runs to measure, as SET:SIZE:JOBS; the other rows are kept"
     )
-    parser.add_argument("--beside", action="append", default=[], metavar="NAME=COMMAND")
+    parser.add_argument("--compare", action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("--note", help="a paragraph to add at the end, kept in later runs")
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
@@ -207,10 +207,10 @@ def main():
         else {"runs": {}, "beside": {}, "note": ""}
     )
     kept["note"] = options.note or kept["note"]
-    for run in options.runs or ([] if options.beside or options.note else RUNS):
+    for run in options.runs or ([] if options.compare or options.note else RUNS):
         kept["runs"][run] = measure(run)
         print(*row(run, kept["runs"][run]), sep="  ", flush=True)
-    for name, command in (b.split("=", 1) for b in options.beside):
+    for name, command in (b.split("=", 1) for b in options.compare):
         kept["beside"][name] = timed(command)
     with open(KEPT, "w", encoding="utf-8") as file:
         json.dump(kept, file, indent=1)

@@ -27,9 +27,9 @@ SHARE, ROOF, SMALL = 1.0, 10, 0.005  # percent, percent, milliseconds
 REASONS = {
     "softmax": "exponentials are not in the count of arithmetic",
     "attention": "exponentials are not in the count of arithmetic",
-    "lstm": "products of one row, one step behind the other, wait for each other",
-    "gru": "products of one row, one step behind the other, wait for each other",
-    "rnn": "products of one row, one step behind the other, wait for each other",
+    "lstm": "products of one row, each step waiting for the one before",
+    "gru": "products of one row, each step waiting for the one before",
+    "rnn": "products of one row, each step waiting for the one before",
     "nms": "each box is compared with those kept so far",
     "topk": "comparisons are not in the count of arithmetic",
     "gather": "rows lie where the indices say",

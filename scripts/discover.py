@@ -240,7 +240,7 @@ def keep(found, known, stem, path):
 
 
 def write_table(lines):
-    """Puts the table behind the mark in rules/discovered/README.md, which is written by hand."""
+    """Puts the table after the mark in rules/discovered/README.md, which is written by hand."""
     path = os.path.join(KEPT, "README.md")
     text = "# Rules that models asked for\n\n"
     if os.path.exists(path):

@@ -37,7 +37,7 @@ def run(program, *arguments, allowed=(0,)):
 
 
 def prove(candidates, verdicts, jobs):
-    """Verdicts of candidates; rules that are not proved are no failure here."""
+    """Verdicts of candidates; rules that are not proved are not a failure here."""
     if not fresh([verdicts], [candidates]):
         run("verify-rules", "-q", "-j", str(jobs), candidates, "-o", verdicts, allowed=(0, 1))
 
@@ -112,11 +112,11 @@ def directed(stem, kept, jobs):
 
 
 def search_set(jobs):
-    """What search wants beside the library, proved in the direction in which it is used."""
+    """What the search uses besides the library, proved in the direction in which it is used."""
     proved = [os.path.join(KEPT, f"{name}-3.rules") for name in SETS]
     library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
     gains, trades = os.path.join(BUILD, "rules", "gains"), os.path.join(BUILD, "rules", "trades")
-    beside = [word for path in library for word in ("--beside", path)]
+    known = [word for path in library for word in ("--known", path)]
     run(
         "compare-rules",
         "choose",
@@ -124,7 +124,7 @@ def search_set(jobs):
         gains + ".candidates",
         "--trades",
         trades + ".candidates",
-        *beside,
+        *known,
         *proved,
     )
     return directed(gains, os.path.join(KEPT, "search", "gains.rules"), jobs), directed(
@@ -133,7 +133,7 @@ def search_set(jobs):
 
 
 def write_table(lines, wanted):
-    """Puts the table behind the mark in rules/generated/README.md."""
+    """Puts the table after the mark in rules/generated/README.md."""
     path = os.path.join(KEPT, "README.md")
     with open(path, encoding="utf-8") as file:
         text = file.read().split(HEAD)[0]
@@ -149,7 +149,7 @@ def write_table(lines, wanted):
         HEAD
         + "\n"
         + "\n".join(table)
-        + f"\n\nSearch set: {wanted[0]} gains; {wanted[1]} trades beside it.\n"
+        + f"\n\nSearch set: {wanted[0]} gains; {wanted[1]} trades in addition.\n"
     )
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -27,7 +27,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->library.fix_dims,
          .is_int = true,
          .help = "The sizes that --dim and --input-shape give become numbers in the result, which "
-                 "then takes no others. More can be computed beforehand, and more rules apply."},
+                 "then takes no others. More can be computed in advance, and more rules apply."},
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,
@@ -54,15 +54,15 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_REAL,
          .into = &o->library.discover,
          .value = "SECONDS",
-         .help = "First looks for new rules for so long: what equals the model's most expensive "
-                 "parts and may cost less. What is proved is used in this run, and kept.",
+         .help = "First spends this time on finding new rules: what equals the model's most "
+                 "expensive parts and may cost less. What is proved is used in this run and kept.",
          .least = 0,
          .most = 1e9},
         {.name = "rules-out",
          .kind = OPT_TEXT,
          .into = &o->library.rules_out,
          .value = "FILE",
-         .help = "The rules that --discover found: new ones are added to FILE. Default: "
+         .help = "Adds the new rules that --discover proves to FILE. Default: "
                  "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
                  "for this target reads unless --rules is given."},
         {.name = "list-rules",
@@ -98,9 +98,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_LIST,
          .into = &o->domain,
          .value = "com.microsoft|none",
-         .help = "Operators of this domain may be used, too: com.microsoft are ONNX Runtime's own. "
-                 "Default: com.microsoft with --measure-with onnxruntime, else none, so that the "
-                 "result runs anywhere. May be repeated."},
+         .help =
+             "The result may use operators of this domain: com.microsoft is ONNX Runtime's own. "
+             "Default: com.microsoft with --measure-with onnxruntime, else none, so that the "
+             "result runs anywhere. May be repeated."},
         {.name = "threads",
          .kind = OPT_INT,
          .into = &o->library.threads,
@@ -184,8 +185,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->library.max_growth,
          .value = "BYTES",
          .usual = -1,
-         .help = "How much larger the constants in the file may become. Default: 1 MiB plus a "
-                 "tenth of the file.",
+         .help = "By how much the file may grow. Default: 1 MiB plus a tenth of the file.",
          .least = 0,
          .most = 9e15},
         {.name = "replay",

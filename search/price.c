@@ -299,7 +299,7 @@ static bool keep_times(Pricing *x, PartPrice *p, double before, double after) {
     return store_price(x, p);
 }
 
-/* Up to BATCH rewritings of one part, beside it. */
+/* Up to BATCH rewritings of one part, in one batch with it. */
 static bool time_parts(Pricing *x, int n, const int list[]) {
     const char *path[BATCH + 1] = {NULL}, *pair[2] = {NULL};
     int which[BATCH], m = 0;

@@ -1,7 +1,7 @@
 /* price.h -- what a place gains on the target. The nodes of a place and a border around them become
-   a small model at the sizes of the run (model_part); the target times it beside the same with the
-   place rewritten, in one batch. Parts that compute the same, spelled the same, are timed once;
-   times are kept in the cost file by digest. */
+   a small model at the sizes of the run (model_part); the target times it in one batch with the
+   same model with the place rewritten. Parts that compute the same, spelled the same, are timed
+   once; times are kept in the cost file by digest. */
 #ifndef ISOMER_PRICE_H
 #define ISOMER_PRICE_H
 #include "search/profile.h"
@@ -19,7 +19,8 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     bool failed;                /* it does not run by itself */
     bool asked;                 /* it was looked up or timed, or no time was left for it */
 } PartPrice;
-/* Times n files beside the first, in seconds; < 0: it does not run. False: the error is set. */
+/* Times n files in one batch, the first being the original: in seconds; < 0: it does not run.
+   False: the error is set. */
 typedef bool PartTimer(void *user, int n, const char *const path[], double seconds[]);
 typedef struct Pricing {
     Run *r;

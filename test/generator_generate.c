@@ -225,7 +225,7 @@ static void signs_are_told_apart(void **state) {
     arena_free(r.arena);
 }
 
-/* What is undefined for some values is not equal to what is not: sqrt(x) sqrt(x) is no x. */
+/* What is undefined for some values is not equal to what is not: sqrt(x) sqrt(x) is not x. */
 static void undefined_values_count(void **state) {
     (void)state;
     Run r = run_set("sizes m\nat 4\nat 5\ninput vector : F [m]\nop sqrt : vector\nop mul : vector "
@@ -272,7 +272,8 @@ static void planted_near_misses(void **state) {
     }
 }
 
-/* What holds for positive values only, for values that are no integers, or but for one value. */
+/* What holds for positive values only, for values that are not integers, or except for one value.
+ */
 static void planted_values(void **state) {
     (void)state;
     static const char head[] = "sizes m\nat 3\nat 4\ninput vector : F [m]\n";

@@ -108,7 +108,7 @@ static void a_foreign_file_is_refused_and_left_alone(void **state) {
     assert_memory_equal(now, text, n);
 }
 
-/* A valid file whose first page is overwritten behind SQLite's header, and one whose version is
+/* A valid file whose first page is overwritten after SQLite's header, and one whose version is
    another. */
 static void a_damaged_file_is_refused(void **state) {
     Fixture *f = *state;

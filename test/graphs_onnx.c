@@ -6,7 +6,7 @@
 #include "graphs/world.h"
 #include <stdio.h>
 
-/* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
+/* x [2, 3] + w [3], then Relu; a field of a later ONNX after it. */
 static Text small_graph(void) {
     Text g = text_new(arena);
     add_node(&g, "Add", "x", "w", "s");

@@ -558,7 +558,7 @@ static void convolutions_lie_channels_last(void **state) {
     check_layout(HEAD " %t = transpose %b perm=[0, 2, 3, 1]\n %s = mul %t %t\n %m = reduce_mean %s "
                       "axes=[3]\n out %m\n",
                  3);
-    /* What is written lies as what is read, though its axes are no image's. */
+    /* What is written lies as what is read, although its axes are not those of an image. */
     check_layout("graph g %x : F [1, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = "
                  "conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n %r = reshape %b shape=[4, 1, 6, "
                  "5]\n %s = mul %r %r\n %q = reshape %s shape=[1, 4, 6, 5]\n %m = reduce_mean %q "

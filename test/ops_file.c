@@ -204,7 +204,7 @@ static void pieces_are_what_they_join_to(void **state) {
     arena_free(a);
 }
 
-/* Pieces one behind the other, zeros among them, small and as a hole; read from the start. */
+/* Pieces one after the other, zeros among them, small and as a hole; read from the start. */
 static void memory_holds_pieces(void **state) {
     enum { HOLE = 2 << 20 };
     const Piece piece[] = {{"ab", 2}, {NULL, 3}, {"c", 1}, {NULL, HOLE}};

@@ -43,7 +43,7 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 }
 static int64_t pick(Drawn *t, int n, const int64_t of[]) { return of[draw(t, 0, n - 1)]; }
 
-/* Memory for a view, and a gap behind it, full of numbers. */
+/* Memory for a view, and a gap after it, full of numbers. */
 static void fill(Drawn *t, int k) {
     int64_t low, high;
     View *v = &t->view[k];

@@ -152,7 +152,7 @@ static void test_errors(void **state) {
     }
 }
 
-/* What a rule's parts say wrong is named by its place in the file: behind the indentation, and
+/* What a rule's parts say wrong is named by its place in the file: after the indentation, and
    where axis blocks were expanded. */
 static void test_places_of_errors(void **state) {
     (void)state;

@@ -145,7 +145,7 @@ static void test_strides_and_padding(void **state) {
     const char *text = read_back(&m);
     assert_non_null(strstr(text, "%x8 : F [G0*q0, c8, 3, 2]"));
     assert_non_null(strstr(text, "%l0c = conv %x7 %x8 group=G0 strides=[2, 1] pads=[floor("));
-    assert_non_null(strstr(text, ", 0, ")); /* the one column of padding goes behind */
+    assert_non_null(strstr(text, ", 0, ")); /* the one column of padding goes at the end */
     assert_non_null(strstr(text, "%l0 = tanh %l0c\n"));
     assert_non_null(
         strstr(text, "%l1 = averagepool %l0 kernel=[2, 3] strides=[2, 3] count_pads=yes\n"));

@@ -1,4 +1,4 @@
-/* The search with prices that the tests make up: it finds what costs least, also behind a step that
+/* The search with prices that the tests make up: it finds what costs least, also after a step that
    costs more; it is the same each time; derivations can be made again, in batches and from their
    logs. */
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void open_priced(Fixture *f) {
     f->neg = 1;
 }
 
-/* neg costs 1, mul 2, add 3; abs costs 10, but 4 behind neg. */
+/* neg costs 1, mul 2, add 3; abs costs 10, but 4 after neg. */
 static Price price(void *user, const Graph *g) {
     Fixture *f = user;
     Arena *a = arena_new(NULL, 0);
@@ -153,7 +153,7 @@ static void gains_are_told_from_losses(void **state) {
     close_fixture(&f);
 }
 
-/* abs costs 10, or 4 behind a neg of 5.9: less than 3 % are gained by one more node. The tie is
+/* abs costs 10, or 4 after a neg of 5.9: less than 3 % are gained by one more node. The tie is
    broken for fewer nodes, and the cheapest is told as well. */
 static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* The C API: options that are no such words are refused before anything is read or written. */
+/* The C API: options with unknown words are refused before anything is read or written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

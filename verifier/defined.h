@@ -4,7 +4,7 @@
 #define ISOMER_DEFINED_H
 #include "verifier/import.h"
 
-/* Words of AT_PAIR, beside the kinds of expressions. */
+/* Words of AT_PAIR, in addition to the kinds of expressions. */
 typedef enum Want {
     WANT_PLACE = 1001, /* a is a place on an axis of b places */
     WANT_NONZERO,      /* a != 0: it is divided by */

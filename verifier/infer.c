@@ -86,7 +86,7 @@ static void add_template(Infer *x, const char *text, Holds *holds, int a, int b,
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
-/* It is no size: that such a one is 0 would be of no use. */
+/* It is not a size: knowing that it is 0 would be of no use. */
 static bool may_be_negative(const Infer *x, int a) {
     for (int m = 0; m < x->n; m++)
         if (model_value(x, a, m) < 0) return true;

@@ -132,7 +132,7 @@ static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
     say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at),
                    minus(r, r->one, b->value));
 }
-/* Strictly, and its bounds are no values of it. */
+/* Strictly, and never reaching its bounds. */
 static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
 static void say_pair(Reals *r, const Point *a, const Point *b) {
     const FunctionFacts *f = function_facts(a->f);
@@ -221,7 +221,7 @@ static void add_function(Reals *r, Function f, Z3_ast at, Z3_ast value) {
     if (f == FN_LOG && !r->p->exact) add_value(r, FN_EXP, value, at, Z3_mk_lt(r->z, r->zero, at));
     else add_value(r, f, at, value, r->yes);
 }
-/* Where exponentials or logarithms occur beside sigmoids: e = exp(t) for sigmoid(t). */
+/* Where exponentials or logarithms occur together with sigmoids: e = exp(t) for sigmoid(t). */
 static void relate_sigmoids(Reals *r) {
     int n = r->npoint;
     if (r->p->exact || !has_point(r, FN_EXP)) return;

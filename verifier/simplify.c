@@ -332,21 +332,21 @@ static int composites(Prover *p, const NfTerm *t, Symbol *out, int room) {
    number. */
 static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
-    Poly one = poly_int(p->w, 1), all = one, behind = one;
+    Poly one = poly_int(p->w, 1), all = one, unit = one;
     Dom want = DOM_TRUE;
     if (d.kind != SYM_DIGIT) return false;
     for (uint32_t k = 1; k < d.narg; k++) {
         all = poly_mul(p->w, all, d.arg[k]);
-        if (k > d.word + 1) behind = poly_mul(p->w, behind, d.arg[k]);
+        if (k > d.word + 1) unit = poly_mul(p->w, unit, d.arg[k]);
         want = dom_with(p, want, lit_ge(p, d.arg[k], one));
     }
     *given = dom_and(p, want, within_range(p, d.arg[0], all));
     if (!prover_entails(p, ctx, *given)) return false;
     Poly n = d.arg[1 + d.word];
-    *value = poly_floor(p->w, d.arg[0], behind);
+    *value = poly_floor(p->w, d.arg[0], unit);
     if (d.word > 0)
         *value = poly_sub(p->w, *value,
-                          poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
+                          poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, unit))));
     return true;
 }
 /* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay

@@ -213,13 +213,13 @@ static void define_digit(Solver *s, const SymbolDef *d) {
 static void define_place(Solver *s, Poly x, const SymbolDef *d) {
     World *w = s->w;
     Poly i = d->arg[0], n = d->arg[1], one = poly_int(w, 1), last = poly_sub(w, n, one),
-         behind = poly_add(w, i, n);
+         past = poly_add(w, i, n);
     Lit some = at_least(s, n, one), from[2] = {at_least(s, i, 0), at_least(s, last, i)};
-    Lit back[2] = {at_least(s, 0, poly_add(w, i, one)), at_least(s, behind, 0)};
+    Lit back[2] = {at_least(s, 0, poly_add(w, i, one)), at_least(s, past, 0)};
     put_both(s, &(Lits){1, &some}, at_least(s, x, 0));
     put_both(s, &(Lits){1, &some}, at_least(s, last, x));
     put_both(s, &(Lits){2, from}, (Lit){poly_sub(w, x, i), true});
-    put_both(s, &(Lits){2, back}, (Lit){poly_sub(w, x, behind), true});
+    put_both(s, &(Lits){2, back}, (Lit){poly_sub(w, x, past), true});
 }
 static void define_symbol(Solver *s, Symbol x) {
     s->defined = grown_array(s, s->defined, &s->roomdefined, x, 1);

@@ -1,5 +1,5 @@
-/* spectator.h -- do the axes that one instance of a rule has beside those of another take part in
-   anything? If not, what is proved of the other holds of the one. */
+/* spectator.h -- do the axes that one instance of a rule has in addition to those of another take
+   part in anything? If not, what is proved of the other holds of the one. */
 #ifndef ISOMER_SPECTATOR_H
 #define ISOMER_SPECTATOR_H
 #include "rules/rule.h"

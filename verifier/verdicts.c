@@ -98,8 +98,8 @@ struct Journal {
 static bool is_answer(const VerifyResult *r) {
     return r->verdict == VERDICT_PROVED || r->verdict == VERDICT_REFUTED;
 }
-/* Definitions are part of the question: what was proved of others is no answer. So is the text,
-   whose names the conditions use. */
+/* Definitions are part of the question: what was proved about others does not count. So is the
+   text, whose names the conditions use. */
 static const char *key(const Journal *j, const Rule *rule) {
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;

@@ -49,7 +49,7 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Trace trace;
     VerifyResult result;
     bool spent;            /* the last proof under guessed conditions lacked budget */
-    Conditions conditions; /* in force, beside the rule's own */
+    Conditions conditions; /* in force, in addition to the rule's own */
     const char *condition; /* the same as text */
     /* A condition under which it holds, but with a size of at most 1. */
     const char *without_use;

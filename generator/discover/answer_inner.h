@@ -106,7 +106,7 @@ bool search_open(Search *, Error *);
 
 /* ---- moves.c: which operators fit */
 const Moves *moves_of(Search *, int nin, const TypeId in[]);
-/* Each output element is this element of the one input; NULL: it is no view. */
+/* Each output element is this element of the one input; NULL: it is not a view. */
 const int *sig_source(Search *, Sig);
 /* Linear in input k; in all inputs together; in all but input k, taken together. */
 enum { LINEAR_ALL = PROGRAM_INPUTS, LINEAR_BUT };

@@ -91,7 +91,7 @@ static int collect_outputs(Asking *x, Value out[]) {
 static bool convex(Asking *x) {
     int last = 0;
     for (int k = 0; k < x->n; k++) last = x->in[k] > last ? x->in[k] : last;
-    bool good = true, *behind = ARENA_NEW(x->w->scratch, bool, last + 1);
+    bool good = true, *follows = ARENA_NEW(x->w->scratch, bool, last + 1);
     for (int k = x->from; k <= last && good; k++) {
         Node y = node_get(x->w, x->live.v[k]);
         bool inside = has(x, k);
@@ -99,8 +99,8 @@ static bool convex(Asking *x) {
             if (!y.in[j]) continue;
             int p = x->place[y.in[j]];
             if (p < x->from) continue;
-            if (inside) good &= !behind[p];
-            else behind[k] |= behind[p] || has(x, p);
+            if (inside) good &= !follows[p];
+            else follows[k] |= follows[p] || has(x, p);
         }
     }
     return good;

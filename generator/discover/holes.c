@@ -430,7 +430,7 @@ static const uint32_t *solve(Search *s, Arena *a, const Sum *x, const Goal *g, i
     return y.solution;
 }
 
-/* The sum with its unknowns explained; 0: one is no constant that is known. */
+/* The sum with its unknowns explained; 0: one is not a known constant. */
 static Value explained(Search *s, const Sum *x, const uint32_t *solution, const int first[]) {
     Value known[HOLES];
     for (int k = 0; k < x->nhole; k++) {

@@ -139,15 +139,15 @@ static Value written(Search *s, const Fitted *f, Value x, const Dims *parts, con
 }
 
 /* y's axes, the first one as several of which one is what remains and the others are 2. */
-static bool parts_of(Search *s, const Type *type, int twos, bool behind, Dims *parts) {
+static bool parts_of(Search *s, const Type *type, int twos, bool last, Dims *parts) {
     Poly rest = type->dim.v[0];
     *parts = (Dims){.n = 0};
     if (type->dim.n + twos > RANK_MAX) return false;
     for (int k = 0; k < twos; k++)
         if (!poly_divide(s->w, rest, poly_int(s->w, 2), &rest)) return false;
-    if (behind) parts->v[parts->n++] = rest;
+    if (last) parts->v[parts->n++] = rest;
     for (int k = 0; k < twos; k++) parts->v[parts->n++] = poly_int(s->w, 2);
-    if (!behind) parts->v[parts->n++] = rest;
+    if (!last) parts->v[parts->n++] = rest;
     for (int k = 1; k < type->dim.n; k++) parts->v[parts->n++] = type->dim.v[k];
     return true;
 }

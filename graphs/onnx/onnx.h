@@ -82,7 +82,7 @@ typedef struct ModelWrite {
     const char *(*tag)(void *, Value);
     void *user;
     bool external; /* model_write: initializers of external_threshold bytes and more go into one
-                      file beside the model, PATH.data */
+                      file next to the model, PATH.data */
     int64_t external_threshold;
     bool known_sizes; /* nodes do not take sizes from others where they are numbers */
     bool regenerate;  /* for tests: every node that is not opaque is written anew, none is copied */

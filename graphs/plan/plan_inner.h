@@ -32,8 +32,8 @@ void plan_collapse(PlanBuild *);
 void plan_split_constants(PlanBuild *);
 /* Marks the steps that read constants only. */
 void plan_once(PlanBuild *);
-/* Gives every slot that is no input, output or constant its place in the work memory; slots never
-   live at the same time may share it. */
+/* Gives every slot that is not an input, output or constant its place in the work memory; slots
+   never live at the same time may share it. */
 void plan_place(PlanBuild *);
 
 /* The same elements in the same order; strides of axes of size 1 do not matter. */

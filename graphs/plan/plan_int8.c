@@ -209,7 +209,7 @@ static bool make_int8(Int8 *f, Step *s) {
 }
 
 /* ---- the maximum of dequantized numbers */
-/* Each window of the pool reads an element of the image: else its maximum is no integer. */
+/* Each window of the pool reads an element of the image: else its maximum is not an integer. */
 static bool windows_inside(const Step *s) {
     const int n = s->view[1].rank - 2;
     const int64_t *kernel = s->param + 1, *stride = kernel + n, *pad = stride + n,

@@ -30,7 +30,7 @@ static bool image_of(const View *v, int64_t elements, Image *image) {
     return image->channels > 1 && elements % (image->channels * cells) == 0;
 }
 
-/* The same elements where the slot lies channels last. False: they are no affine walk then. */
+/* The same elements where the slot lies channels last. False: they are then not an affine walk. */
 static bool move_view(const Image *m, View *v) {
     const int64_t old[PARTS] = {m->channels * m->cells, m->cells, 1},
                   new[PARTS] = {old[BATCH], 1, m->channels};

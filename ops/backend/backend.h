@@ -6,9 +6,9 @@
 #include "ops/backend/isomer_backend.h"
 
 /* "cpu" is the built-in one; anything else is a shared object that exports isomer_backend: a word
-   (isomer-WORD.so beside the program or where it was installed), a path, or a file's name in the
+   (isomer-WORD.so next to the program or where it was installed), a path, or a file's name in the
    loader's search path. It stays loaded. NULL: E_ENVIRONMENT if there is no such
-   file, or it is no back end of this ABI. */
+   file, or it is not a back end of this ABI. */
 const Backend *backend_open(const char *name_or_path, Error *);
 /* A device of a back end; closed by device_close, or with the Escape. False: E_ENVIRONMENT. */
 typedef struct OpenDevice {

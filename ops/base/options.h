@@ -47,7 +47,7 @@ bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], Str
 bool option_valid(Arena *, const OptionDef *, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
-/* What a program says of itself, beside its table. */
+/* What a program says about itself, in addition to its table. */
 typedef struct ProgramText {
     const char *name, *usage;
     const char *summary; /* its first sentence says what the program is for */

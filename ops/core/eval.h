@@ -23,7 +23,7 @@ typedef struct Eval { /* what an expression is evaluated under */
 int64_t tensor_count(const Tensor *);
 /* One element, at the index i0.. = index[0..rank-1]. False: a size without value, a read outside an
    input, a parameter without value, all named in the error. A value that the number system cannot
-   say is no error: ask num->known. */
+   express is not an error: ask num->known. */
 bool eval_element(const Eval *, Ex, int rank, const int64_t index[], Number *out, Error *);
 /* Every element of out, whose v the caller gave. */
 bool eval_tensor(const Eval *, Ex, Tensor *out, Error *);

@@ -42,7 +42,7 @@ typedef enum Function {
 
 typedef enum ExKind {
     EX_NUM,   /* the rational p/q, q > 0, in lowest terms */
-    EX_REAL,  /* the double `real`: an attribute of a model that is no small rational */
+    EX_REAL,  /* the double `real`: an attribute of a model that is not a small rational */
     EX_PARAM, /* a real variable of a rule: word */
     EX_SIZE,  /* the integer polynomial `size` as a number */
     EX_AT,    /* element of input `word` at index dims[0..n-1] */

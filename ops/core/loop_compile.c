@@ -183,7 +183,7 @@ static AffineSum pair_register(Compile *c, LoopRegister kind, const AffineSum *a
     return finish_register(c, known, affine_depends(c, a) | affine_depends(c, b));
 }
 
-/* a = m * high + low, where low has what is no multiple of m. */
+/* a = m * high + low, where low has what is not a multiple of m. */
 static void affine_split(Compile *c, const AffineSum *a, int64_t m, AffineSum *high,
                          AffineSum *low) {
     *high = affine_constant(floor_div(a->c, m));
@@ -245,10 +245,10 @@ static int64_t poly_number(Compile *c, Poly p) {
 }
 
 static AffineSum digit_affine(Compile *c, const SymbolDef *d) {
-    int64_t behind = 1;
+    int64_t unit = 1;
     for (uint32_t j = d->word + 2; j < d->narg; j++)
-        behind = times(c, behind, poly_number(c, d->arg[j]));
-    return remainder_of(c, affine_quotient(c, affine(c, d->arg[0]), behind),
+        unit = times(c, unit, poly_number(c, d->arg[j]));
+    return remainder_of(c, affine_quotient(c, affine(c, d->arg[0]), unit),
                         poly_number(c, d->arg[d->word + 1]));
 }
 

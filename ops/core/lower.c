@@ -3,8 +3,8 @@
    An element of an input at index polynomials becomes a view (lower_space.h). Element-wise trees
    become programs, with at most one plain sum or maximum as the element that a reduction computes.
    Where there are more, each is computed into a buffer of its own first, from a buffer of its terms
-   if they are no element of an input. Axes are taken apart where that makes elements views. All the
-   rest is a loop program. */
+   if they are not elements of an input. Axes are taken apart where that makes elements views. All
+   the rest is a loop program. */
 #include "ops/core/loop.h"
 #include "ops/core/lower_space.h"
 #include "ops/core/number.h"

@@ -41,7 +41,7 @@ void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
 
 /* in[k] is input k; like: the output, of which rank, sizes and dtype are read. True: the output is
- *out, a view of an input's slot; false: it is no view. */
+ *out, a view of an input's slot; false: it is not a view. */
 bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out);
 /* Always possible when sizes have values; else why is set. */
 bool lower_step(StepBuf *, Ex, int nin, const View in[], const View *out);

@@ -12,8 +12,8 @@ typedef struct Line {
 } Line; /* c + sum of k * index */
 typedef struct Digit {
     Poly of;
-    int64_t behind, radix, k;
-} Digit; /* k * (floor(of / behind) mod radix); radix 0: no remainder is taken */
+    int64_t unit, radix, k;
+} Digit; /* k * (floor(of / unit) mod radix); radix 0: no remainder is taken */
 typedef struct Offset {
     Line line;
     int n;
@@ -24,17 +24,17 @@ bool space_size(const LowerSpace *s, Poly p, int64_t *v) { return poly_eval(s->w
 
 static bool take_digit(const LowerSpace *s, const SymbolDef *d, int64_t k, Offset *o) {
     Digit g = {d->arg[0], 1, 0, k};
-    if (d->kind == SYM_FLOOR && !space_size(s, d->arg[1], &g.behind)) return false;
+    if (d->kind == SYM_FLOOR && !space_size(s, d->arg[1], &g.unit)) return false;
     if (d->kind == SYM_DIGIT) {
         if (!space_size(s, d->arg[d->word + 1], &g.radix)) return false;
         for (uint32_t j = d->word + 2; j < d->narg; j++) {
             int64_t r;
-            if (!space_size(s, d->arg[j], &r) || __builtin_mul_overflow(g.behind, r, &g.behind))
+            if (!space_size(s, d->arg[j], &r) || __builtin_mul_overflow(g.unit, r, &g.unit))
                 return false;
         }
         if (g.radix == 1) return true; /* it is 0 */
     }
-    if (g.behind <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS)
+    if (g.unit <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS)
         return false;
     o->digit[o->n++] = g;
     return true;
@@ -81,7 +81,7 @@ static bool join_offset(Offset *o) {
         for (int b = 0; b < o->n; b++) {
             Digit *high = &o->digit[a], *low = &o->digit[b];
             if (a == b || !low->radix || high->of != low->of ||
-                high->behind != low->behind * low->radix || high->k != low->k * low->radix)
+                high->unit != low->unit * low->radix || high->k != low->k * low->radix)
                 continue;
             low->radix *= high->radix;
             *high = o->digit[--o->n];
@@ -116,7 +116,7 @@ static bool resolve_digit(const LowerSpace *s, const Digit *d, Line *out) {
     Line high, low;
     int64_t z;
     if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) ||
-        !split_line(s, &of.line, d->behind, &high, &low, &z))
+        !split_line(s, &of.line, d->unit, &high, &low, &z))
         return false;
     high.c += z;
     *out = high;
@@ -199,9 +199,9 @@ static void find_in_poly(Points *p, Poly of) {
             for (int a = 0; a < p->s->nindex && index; a++) {
                 if (p->s->index[a].symbol != index || !take_digit(p->s, &d, 1, &o) || !o.n)
                     continue;
-                add_point(p, p->s->index[a].axis, o.digit[0].behind);
+                add_point(p, p->s->index[a].axis, o.digit[0].unit);
                 if (o.digit[0].radix)
-                    add_point(p, p->s->index[a].axis, o.digit[0].behind * o.digit[0].radix);
+                    add_point(p, p->s->index[a].axis, o.digit[0].unit * o.digit[0].radix);
             }
         }
 }

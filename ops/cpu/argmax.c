@@ -18,7 +18,7 @@ typedef struct ArgMax {
     bool last, least;
 } ArgMax;
 
-/* What is no number is never better, and stays where it is the first. */
+/* A NaN is never better, and stays where it comes first. */
 #define DEFINE_BEST(T)                                                                        \
     static void merge_##T(void *pbest, int32_t *where, const void *px, int32_t at, int64_t n, \
                           bool last, bool least) {                                            \

@@ -128,7 +128,7 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)
                                     : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }
-/* Plain loops take 50 times as long as oneDNN: they are no choice where that matters. */
+/* Plain loops take 50 times as long as oneDNN: they are not offered where that matters. */
 static int conv_choices(const Device *d, const Step *s) {
     enum { SMALL = 1 << 16 };
     ConvAlgorithm algorithm[CONV_ALGORITHMS];

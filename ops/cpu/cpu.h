@@ -80,7 +80,7 @@ void kernel_forget(Kernel *); /* a kernel within another: all but its arena */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
-/* Bytes of an element; 0: a type whose elements are no whole bytes. */
+/* Bytes of an element; 0: a type whose elements are not whole bytes. */
 int dtype_size(int dtype);
 Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
 int class_dtype(Class);

@@ -9,10 +9,10 @@
 #include "ops/cpu/cpu.h"
 #include <sys/mman.h>
 
-/* The last block of a chunk of whole pages lies behind them: it would take a page for itself. */
+/* The last block of a chunk of whole pages lies after them: it would take a page for itself. */
 enum { LINE = 64, PAGE = 2 << 20, FIRST_CHUNK = 1 << 20, CHUNK = (32 << 20) + LINE };
 #ifdef __SANITIZE_ADDRESS__
-enum { OWN_CHUNK = 1 }; /* for every block, so that reading behind it is noticed */
+enum { OWN_CHUNK = 1 }; /* for every block, so that reading past its end is noticed */
 #else
 enum { OWN_CHUNK = 0 };
 #endif
@@ -81,7 +81,7 @@ void *pages_new(Device *d, size_t bytes) {
     return take(c->first, bytes);
 }
 
-/* A free block takes in the free one behind it. */
+/* A free block takes in the free one after it. */
 static void join(Block *b) {
     Block *next = b->after;
     if (b->taken || next->taken) return;

@@ -35,7 +35,7 @@ enum {
 typedef void Weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
-   clipped. What is no number stays none. */
+   clipped. A NaN stays a NaN. */
 typedef struct Squash {
     bool gate;
     float slope, shift, low, high;

@@ -257,8 +257,8 @@ DEFINE_WHERE(uint, uint64_t)
                         : (uint64_t)x),                                                      \
       x)
 
-/* Runs that are no whole number of blocks end with a block that does some elements again: single
-   elements take as long as vectors. */
+/* Runs whose length is not a multiple of a block end with a block that does some elements again:
+   single elements take as long as vectors. */
 enum { MOVED = 64 };
 #define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
     static inline void load_##class##_##dt##_run(T *y, const S *x, int64_t n) {             \

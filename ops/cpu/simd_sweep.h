@@ -13,7 +13,7 @@ static inline Floats select_floats(Masks where, Floats a, Floats b) {
 #endif
 
 #define UNROLLED_ALL _Pragma("GCC unroll 32") for
-/* Of n registers. What is no number stays none: the second operand is taken then. */
+/* Of n registers. A NaN stays a NaN: the second operand is taken then. */
 static inline __attribute__((always_inline)) void squash(Floats x[], int n, const Squash *s) {
     const Floats zero = {0}, one = zero + 1, low = zero + s->low, high = zero + s->high;
     if (s->gate) {

@@ -1,6 +1,6 @@
 /* simd_x86_64.h -- what simd_sweep.h has no plain C for that compilers turn into one instruction:
-   the greater and the less one of floats, the second where one is no number. WIDTH is defined by
-   who includes this. */
+   the greater and the smaller of two floats, the second operand where one is NaN. WIDTH is defined
+   by the file that includes this. */
 #include <immintrin.h>
 
 #if WIDTH == 16

@@ -1,4 +1,4 @@
-/* algorithms.h -- what NVIDIA's libraries have for a step, beside the generated kernels. */
+/* algorithms.h -- what NVIDIA's libraries have for a step, in addition to the generated kernels. */
 #ifndef ISOMER_CUDA_ALGORITHMS_H
 #define ISOMER_CUDA_ALGORITHMS_H
 #include "ops/cuda/device.h"

@@ -100,9 +100,9 @@ Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation
     need_ge(c, count, 0);
     return count;
 }
-Poly windows_padded(Call *c, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
-                    Poly dilation, bool ceil) {
-    const Poly pads = poly(c, "p + q", front, behind);
+Poly windows_padded(Call *c, Poly n, Poly kernel, Poly stride, Poly front, Poly back, Poly dilation,
+                    bool ceil) {
+    const Poly pads = poly(c, "p + q", front, back);
     if (!ceil) return windows(c, n, kernel, stride, pads, dilation);
     const Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, front), stride)),
                all = windows(c, n, kernel, stride, poly(c, "p + s - 1", pads, stride), dilation);

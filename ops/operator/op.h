@@ -63,8 +63,8 @@ bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a sin
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
 /* The same with pads before and after; `ceil`: a last window may reach beyond them, if it starts
    before the pads after x (ONNX's ceil_mode). */
-Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly behind,
-                    Poly dilation, bool ceil);
+Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly back, Poly dilation,
+                    bool ceil);
 
 /* ---- The valid range of an input's elements, for Op.domain. */
 /* 0 to n - 1, the places of an axis; true. */

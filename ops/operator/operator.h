@@ -71,7 +71,7 @@ struct OnnxRead {
     const char *(*text)(OnnxRead *, const char *name, const char *otherwise);
     /* A list of n numbers, which become attributes of ours. */
     bool (*reals)(OnnxRead *, const char *name, int n, const int attr[]);
-    bool (*given)(OnnxRead *, int attr, PolyList *out); /* ours, by an item that is no special */
+    bool (*given)(OnnxRead *, int attr, PolyList *out); /* ours, by an item that is not special */
     void (*give)(OnnxRead *, int attr, int n, const Poly *);
     bool (*refuse)(OnnxRead *, const char *why); /* false; `why` is static or of the World */
 };

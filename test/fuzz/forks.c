@@ -3,7 +3,7 @@
    line "MESSAGES\tARGUMENT\t.." on standard input is one run: a child process calls the program's
    main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS
    SECONDS KB": as wait4 gives it, by the clock, most memory. All is done as the program does it,
-   but that the library of rules is in the World before the model instead of behind it: a child
+   except that the library of rules is in the World before the model instead of after it: a child
    starts with the World and the rules of its parent. Memory that the parent took raises where the
    child's would, and is not given back by a child. */
 #include "ops/backend/backend.h"

@@ -49,7 +49,7 @@ first element; the reference starts before it, as numpy does""",
     ("Slice", "as the reference"): """with a negative step an end beyond the last element is clamped
 to it; ONNX Runtime takes the greatest integers for `to the beginning`""",
     ("OneHot", "as ONNX Runtime"): "the reference multiplies an infinite value by 0",
-    ("Range", "refused"): "not run, copied as it is: the parameters are no integers",
+    ("Range", "refused"): "not run, copied as it is: the parameters are not integers",
     (
         "MaxPool",
         "as ONNX Runtime",

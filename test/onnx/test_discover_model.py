@@ -77,7 +77,7 @@ def test_what_is_found_is_used_and_kept(tmp_path, model, rules):
 
 
 def test_what_the_file_holds_stays(tmp_path, model):
-    """New rules are added behind what --rules-out holds; the same ones are not added twice; the
+    """New rules are added after what --rules-out holds; the same ones are not added twice; the
     default folder is not touched."""
     out = tmp_path / "new folder/mine.rules"
     for _ in range(2):
@@ -95,7 +95,7 @@ def test_what_the_file_holds_stays(tmp_path, model):
 
 
 def test_a_rule_whose_proof_does_not_hold_is_not_used(tmp_path, model):
-    """An own rule that was changed by hand is passed over, and said; a file that is no rules is an
+    """An own rule that was changed by hand is passed over, and said; a file without rules is an
     error that names it."""
     _, report = optimize(tmp_path, model, "--discover", "60")
     kept = tmp_path / "data" / OWN

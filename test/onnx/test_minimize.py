@@ -110,7 +110,7 @@ def test_basis_and_search_set(tmp_path):
     assert read(gains).count("\nproved ") == 1  # apart-back is to be proved
     library = tmp_path / "library.rules"
     library.write_text(read(basis).split("\n\n")[0] + "\n", encoding="utf-8")
-    assert run("choose", str(proved), "-o", str(gains), "--beside", str(library))[0] == 0
+    assert run("choose", str(proved), "-o", str(gains), "--known", str(library))[0] == 0
     assert names(read(gains)) == ["apart-back"]
 
 

@@ -58,7 +58,7 @@ def cases():
 
 
 class Tool:
-    """One process for all cases; started anew behind one that it dies of. backend: a plug-in
+    """One process for all cases; started again after one that kills it. backend: a plug-in
     instead of the CPU."""
 
     def __init__(self, folder, *backend):

@@ -89,7 +89,7 @@ def test_cvc5_agrees(written):
 
 @WITH_CVC5
 def test_wrong_answers_are_noticed(written, tmp_path):
-    """The other answer; a question whose goal was forgotten; what is no SMT-LIB; a file that is
+    """The other answer; a question whose goal was forgotten; what is not SMT-LIB; a file that is
     not there."""
     name = next(x for x in questions(written) if "QF_LIA" in open(f"{written}/{x}").read())
     text = open(f"{written}/{name}").read()

@@ -216,7 +216,7 @@ def test_flops_disable_enable_and_dry_run(optimize, costly, tmp_path):
 
 
 def twice(path):
-    """Two convolutions with the same weights, each behind another factor: folding the factors
+    """Two convolutions with the same weights, each after another factor: folding the factors
     doubles the weights."""
     rng = numpy.random.default_rng(0)
     nodes = [
@@ -241,7 +241,7 @@ def twice(path):
 
 @pytest.mark.parametrize("cost", ["flops", "measured"])
 def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
-    """What would grow too much is no candidate; the run goes on without it."""
+    """What would grow too much is not a candidate; the run goes on without it."""
     model, out, report = twice(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
     for allowed in (0, 64 * 64 * 4 - 100):
         done = optimize(

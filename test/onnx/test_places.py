@@ -109,7 +109,7 @@ def test_equal_places_are_timed_once(run, pricing, tmp_path):
     assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
     parts = [onnx.load(path) for path in sorted(pricing.seen.iterdir())]
     firsts = [part for part in parts if part.graph.name == "part"]
-    # the first block, what stands behind the first, what stands between two, and the last
+    # the first block, what follows the first, what stands between two, and the last
     assert sum("BatchNormalization" in str(part) for part in firsts) <= 2 * 4
     assert max(place["count"] for place in said["places"]) >= 2
 

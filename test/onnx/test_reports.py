@@ -292,7 +292,7 @@ def test_report_is_as_documented(optimize, costly, tmp_path):
 
 
 def test_memory_is_that_of_the_run(optimize, tmp_path):
-    """A parent of 600 MB is no part of what a small run took."""
+    """A parent of 600 MB does not count towards what a small run took."""
     ballast, report = bytearray(b"x") * (600 << 20), tmp_path / "r.json"
     done = optimize(net(tmp_path / "m.onnx"), "--dry-run", "--cost", "nodes", "--report", report)
     assert done.returncode == 0 and len(ballast) == 600 << 20

@@ -51,7 +51,7 @@ def residual_network(folder):
 
 
 def transformer(folder):
-    """A layer as exporters write it; the product of queries and keys has its factor behind it."""
+    """A layer as exporters write it; the product of queries and keys has its factor after it."""
     net, s, n, heads = Net(x=(1, 6, 16)), 6, 16, 4
     x = "x"
     for _ in range(2):

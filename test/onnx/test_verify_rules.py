@@ -173,7 +173,7 @@ where p >= 1, q >= 1, k >= 3
 
 
 def test_resume_asks_the_same_question(tmp_path):
-    """A verdict under other options, or of another rule of that name, is no answer."""
+    """A verdict under other options, or of another rule of that name, does not count."""
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
         f.write(TWO)

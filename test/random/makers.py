@@ -18,7 +18,7 @@ def drawn(b, attributes):
 
 
 def axis_of(b, v, low=0):
-    """An axis, now and then counted from behind."""
+    """An axis, now and then counted from the end."""
     if v.rank <= low:
         raise Reject("no axis")
     axis = b.between(low, v.rank - 1)

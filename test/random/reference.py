@@ -216,7 +216,7 @@ class Double:
 
     def run(self, feed, noise=None, only=None, stated=(), seed=0):
         """The outputs for the feed. noise: multiples of a rounding by which each value moves; only:
-        the names of those constants alone that move, and with them what is behind nodes whose
+        the names of those constants alone that move, and with them what follows nodes whose
         number attributes are not among `stated`."""
         self.noise, self.only, self.stated = noise, only, stated
         self.random = numpy.random.default_rng(seed)

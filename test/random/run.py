@@ -18,7 +18,7 @@ from check import KNOWN, Bench, check
 from server import HERE
 from sides import Sides
 
-END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun behind it
+END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun after it
 PATIENCE = 60  # seconds for one model
 BLOCK = 500  # models between two notes of the counters
 COUNTERS = ("count", "rules", "operators", "kinds")
@@ -123,7 +123,7 @@ def ended(code):
 
 def watched(seed, numbers, sanitized, quiet):
     """The same in a process of its own, which is stopped where a model takes too long: ONNX Runtime
-    may not come back from one. The next process goes on behind that model."""
+    may not come back from one. The next process goes on after that model."""
     total, numbers = Tally(), list(numbers)
     while numbers and time.monotonic() < END:
         here, there = multiprocessing.Pipe()
@@ -211,7 +211,7 @@ class Progress:
 
 
 def failed(kinds):
-    """What among these is no deviation of others."""
+    """What among these does not deviate because of others."""
     return {k: n for k, n in kinds.items() if k not in KNOWN}
 
 

@@ -184,7 +184,7 @@ def given(b, name, dtype, sizes, names, r, plain, alive):
 
 
 def before(b, v, r):
-    """The value behind another node of the same sizes."""
+    """The value after another node of the same sizes."""
     kind = r.choice(BEFORE)
     if kind == "Transpose" and v.rank == 2:
         turned = b.fresh(v.size[::-1], v.dtype, kind="input")

@@ -30,7 +30,7 @@ def inside(b):
 
 
 def chain(child, x, length):
-    """A value of the sizes of x, so many nodes behind it."""
+    """A value of the sizes of x, so many nodes later."""
     for _ in range(length):
         kind = child.choice(STEADY)
         if kind in ("Add", "Mul", "Sub"):

@@ -1,8 +1,8 @@
 /* class_check.c -- an evaluator of definitions of its own. In steps: every sum, product and
    function is rounded to the element type; a sum within one operator is added up exactly (in 113
-   bits) and rounded once, since its order is no promise; max and min are IEEE 754-2019's, in which
-   0 is greater than -0. Wide: in 64 bits, nothing is rounded but the literals, which a model holds
-   as floats.
+   bits) and rounded once, since its order is not promised; max and min are IEEE 754-2019's, in
+   which 0 is greater than -0. Wide: in 64 bits, nothing is rounded but the literals, which a model
+   holds as floats.
 
    What is compared, by class:
      exact            in steps, all data: the same bits (NaN is NaN)
@@ -38,7 +38,7 @@ typedef struct Machine {
     int64_t *at;  /* by symbol: indices and bound variables */
     uint32_t nat;
     const Node *node;
-    bool whole;         /* the node's elements are no floats */
+    bool whole;         /* the node's elements are not floats */
     Wide most;          /* the greatest magnitude met */
     bool beyond;        /* of the element at hand */
     bool failed, empty; /* empty: a sum had no element */

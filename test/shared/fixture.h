@@ -10,7 +10,7 @@ Graph graph_of(World *, const char *text);
 Value constant_of(World *, float);
 /* A polynomial of n characters. */
 Poly poly_of(World *, const char *text, size_t n);
-/* What is printed behind the line `body`: nodes and outputs. */
+/* What is printed after the line `body`: nodes and outputs. */
 const char *graph_body(World *, const Graph *);
 /* Setup and teardown of a test whose state is a World of its own. */
 int fixture_world(void **state);

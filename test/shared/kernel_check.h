@@ -196,7 +196,7 @@ static void by_definition(Drawn *t, char *const data[]) {
     loop_run(loop, (void *const *)data, NULL);
     loop_free(loop);
 }
-/* Steps are run twice, one after the other, and write nothing behind their scratch. */
+/* Steps are run twice, one after the other, and write nothing past their scratch memory. */
 static void by_steps(Drawn *t, Device *d, char *data[]) {
     Made made[STEPS];
     StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);

@@ -114,7 +114,7 @@ static void repair(Trial *t, Values v, const Lit *lit, int64_t least) {
     }
 }
 
-/* Small numbers, 1 the most frequent; what is no size is smaller still. */
+/* Small numbers, 1 the most frequent; what is not a size is smaller still. */
 static int64_t draw(Trial *t, bool is_size, int64_t least) {
     uint64_t kind = random_below(&t->random, 6);
     if (least > 1) return (is_size ? least : 0) + (int64_t)random_below(&t->random, 4);

@@ -32,7 +32,7 @@ typedef struct Trial {
     bool sizes_differ;  /* the outputs had other sizes in a comparison */
     int64_t elements;   /* compared so far */
     uint64_t inhabited; /* bit k: input k had elements in a comparison */
-    uint64_t wide; /* bit k: symbol k is no size, or was above 1 in one without empty tensors */
+    uint64_t wide; /* bit k: symbol k is not a size, or was above 1 in one without empty tensors */
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 

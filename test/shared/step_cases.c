@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-enum { END = 64 }; /* bytes behind the scratch memory */
+enum { END = 64 }; /* bytes after the scratch memory */
 
 int64_t case_draw(Case *c, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1));

@@ -11,7 +11,7 @@
 /* Weights on their way into a file of their own, one after another, each at a multiple of a
    page. */
 typedef struct Store {
-    const char *name, *path; /* of that file, beside the model */
+    const char *name, *path; /* of that file, next to the model */
     bool fresh;              /* it is not there yet */
     size_t least;            /* smaller tensors stay inside */
     Pieces pieces;

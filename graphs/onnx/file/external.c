@@ -1,7 +1,7 @@
 /* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph,
    subgraph, attribute, function, training), may name one: all are found by one walk over the
    messages that can hold tensors, so that a missing file is noticed before anything else happens,
-   and files that the result names are beside it in the end. Paths stay in the model's folder. */
+   and files that the result names are next to it in the end. Paths stay in the model's folder. */
 #include "graphs/onnx/export/export.h"
 #include <ctype.h>
 #include <errno.h>
@@ -202,7 +202,7 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
     return file_write_pieces(to, n, piece, c->e);
 }
 
-/* One file beside the result; folders on the way are made. A file that is there and is another one
+/* One file next to the result; folders on the way are made. A file that is there and is another one
    is not touched. */
 static bool copy_one(void *user, const char *location) {
     Copier *c = user;

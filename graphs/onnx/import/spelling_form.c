@@ -26,7 +26,8 @@ bool import_to_scale(Import *s, int attr) {
     return give_word_of(s, attr, stated ? stated : type_of(s, 1));
 }
 
-/* A rank that ONNX demands. Another one is no limit of ours: the node cannot run. */
+/* A rank that ONNX demands. With another one no runtime can run the node, so that is not a limit of
+   ours. */
 static bool demanded(Import *s, int have, int wanted) {
     if (have == wanted) return true;
     s->n->impossible = true;

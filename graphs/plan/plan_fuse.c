@@ -19,8 +19,7 @@ enum { CODE_MAX = 200, VIEWS_MAX = 48, PARTS_MAX = 64 };
 
 typedef struct Fuse {
     PlanBuild *b;
-    int *writers, *readers; /* steps, by slot */
-    int *writer;            /* the last one */
+    SlotUses uses;
 } Fuse;
 
 static int own_views(const Step *s) { /* views that are not operands of the program */
@@ -38,32 +37,41 @@ static bool takes_epilogue(const Step *s) {
     return s->kind == S_GEMM || s->kind == S_CONV || s->kind == S_POOL || s->kind == S_REDUCE;
 }
 
-static void count_step(Fuse *f, int k, int by) {
-    const Step *s = &f->b->plan->step[k].step;
+void slot_uses_add(SlotUses *u, const Plan *p, int k, int by) {
+    const Step *s = &p->step[k].step;
     for (int j = 0; j < s->nview; j++) {
         int slot = s->view[j].slot;
         bool again = false;
         for (int i = 0; i < j; i++)
             again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
         if (again || slot < 0) continue;
-        if (j < step_writes(s)) f->writers[slot] += by, f->writer[slot] = k;
-        else f->readers[slot] += by;
+        if (j < step_writes(s)) u->writers[slot] += by, u->writer[slot] = k;
+        else u->readers[slot] += by;
     }
 }
+
+SlotUses slot_uses_new(const Plan *p, Arena *a, int more) {
+    const int n = p->nslot + more;
+    SlotUses u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, n), ARENA_NEW(a, int, n)};
+    for (int k = 0; k < p->nstep; k++) slot_uses_add(&u, p, k, 1);
+    return u;
+}
+
+static void count_step(Fuse *f, int k, int by) { slot_uses_add(&f->uses, f->b->plan, k, by); }
 
 /* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
 static int step_maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
     const View *v = &p->step[k].step.view[j];
     const Slot *slot = &p->slot[v->slot];
-    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->writers[v->slot] != 1 ||
-        f->readers[v->slot] != 1)
+    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->uses.writers[v->slot] != 1 ||
+        f->uses.readers[v->slot] != 1)
         return -1;
     for (int i = 1; i < p->step[k].step.nview;
          i++) /* it must not read it in another order as well */
         if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
             return -1;
-    int m = f->writer[v->slot];
+    int m = f->uses.writer[v->slot];
     const Step *s = &p->step[m].step;
     return m < k && own_views(s) && view_same(&s->view[0], v) ? m : -1;
 }
@@ -342,15 +350,15 @@ static bool reads_parts(const Fuse *f, int k) {
     if (s->kind != S_EWISE || s->nview != 2) return false;
     const View *y = &s->view[0], *x = &s->view[1];
     const Slot *slot = &p->slot[x->slot];
-    return !slot->data && slot->input < 0 && slot->output < 0 && f->writers[x->slot] > 1 &&
-           f->readers[x->slot] == 1 && f->writers[y->slot] == 1 && y->slot != x->slot &&
+    return !slot->data && slot->input < 0 && slot->output < 0 && f->uses.writers[x->slot] > 1 &&
+           f->uses.readers[x->slot] == 1 && f->uses.writers[y->slot] == 1 && y->slot != x->slot &&
            view_gapless(x) && view_gapless(y) && same_sizes(x, y);
 }
 /* All of them take over its program, or none. */
 static bool join_parts(Fuse *f, int k) {
     Plan *p = f->b->plan;
     const Step reader = p->step[k].step;
-    const int slot = reader.view[1].slot, parts = f->writers[slot];
+    const int slot = reader.view[1].slot, parts = f->uses.writers[slot];
     int at[PARTS_MAX], n = 0;
     Step joined[PARTS_MAX];
     int64_t left = view_count(&reader.view[1]);
@@ -382,12 +390,11 @@ static bool join_parts(Fuse *f, int k) {
 void plan_fuse(PlanBuild *b) {
     Plan *p = b->plan;
     ArenaMark mark = arena_mark(b->w->scratch);
-    Fuse f = {b, ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot),
-              ARENA_NEW(b->w->scratch, int, p->nslot)};
+    Fuse f = {.b = b};
     for (int k = 0; k < p->nstep; k++)
         if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
         else if (p->step[k].step.kind == S_COPY) join_conversion(&f, &p->step[k].step);
-    for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);
+    f.uses = slot_uses_new(p, b->w->scratch, 0);
     for (int k = 0; k < p->nstep; k++)
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}
     for (int k = 0; k < p->nstep; k++)

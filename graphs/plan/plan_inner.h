@@ -21,6 +21,15 @@ void plan_int8(PlanBuild *);
 bool plan_number(const Plan *, const View *, double *k);
 /* A new slot; returns its number. */
 int plan_slot(PlanBuild *, Slot);
+/* By slot: how many steps write it, how many read it (an output of the plan is not counted as
+   read), and the last step that wrote it. */
+typedef struct SlotUses {
+    int *writers, *readers, *writer;
+} SlotUses;
+/* Of all steps, in the arena, with room for `more` slots that are yet to be made. */
+SlotUses slot_uses_new(const Plan *, Arena *, int more);
+/* Adds `by` (1 or -1) to what step k writes and reads: before and after a change of the step. */
+void slot_uses_add(SlotUses *, const Plan *, int k, int by);
 /* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
    Steps that became part of another are removed. */
 void plan_fuse(PlanBuild *);

@@ -7,7 +7,7 @@
    (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
    the scales as the first thing that its epilogue does. The weights minus their zero point must be
    constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
-   asked for each. Steps whose results nobody reads any more are dropped.
+   asked for each. Steps whose results nothing reads any longer are dropped.
    The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
@@ -16,7 +16,7 @@
 
 typedef struct Int8 {
     PlanBuild *b;
-    int *writers, *writer; /* of each slot: how many steps, the last one */
+    SlotUses uses;
 } Int8;
 
 /* What an element-wise step dequantizes: y = (q - zero) * scale[..]. */
@@ -44,9 +44,9 @@ static bool match_dequantize(const Step *s, Dequantized *d) {
 }
 /* View v of a step as a view of the 8-bit integers of which its elements were made. */
 static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View *q) {
-    if (f->writers[v->slot] != 1 || v->dtype != DT_FLOAT ||
-        !match_dequantize(&f->b->plan->step[f->writer[v->slot]].step, d) || !view_gapless(&d->y) ||
-        !view_gapless(&d->q))
+    if (f->uses.writers[v->slot] != 1 || v->dtype != DT_FLOAT ||
+        !match_dequantize(&f->b->plan->step[f->uses.writer[v->slot]].step, d) ||
+        !view_gapless(&d->y) || !view_gapless(&d->q))
         return false;
     *q = *v;
     q->slot = d->q.slot, q->dtype = d->q.dtype, q->offset = v->offset - d->y.offset + d->q.offset;
@@ -191,8 +191,9 @@ static int constant_slot(Int8 *f, int like, const void *data, int64_t bytes) {
     const Value value = f->b->plan->slot[like].value;
     return plan_slot(f->b, (Slot){bytes, value, data, -1, -1, -1});
 }
-static bool make_int8(Int8 *f, Step *s) {
+static bool make_int8(Int8 *f, int k) {
     const OpenDevice *device = f->b->device;
+    Step *s = &f->b->plan->step[k].step;
     Candidate c;
     if (!candidate_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
         return false;
@@ -203,8 +204,10 @@ static bool make_int8(Int8 *f, Step *s) {
     View *v = arena_copy(f->b->arena, c.step.view, (size_t)c.step.nview * sizeof *v);
     v[2].slot = constant_slot(f, s->view[2].slot, weights, view_count(&c.w.y));
     v[s->nview].slot = constant_slot(f, s->view[0].slot, scales, n * (int64_t)sizeof *scales);
+    slot_uses_add(&f->uses, f->b->plan, k, -1);
     *s = c.step;
     s->view = v;
+    slot_uses_add(&f->uses, f->b->plan, k, 1);
     return true;
 }
 
@@ -225,13 +228,9 @@ static bool windows_inside(const Step *s) {
         }
     return true;
 }
-static int readers(const Plan *p, int slot) {
-    int n = p->slot[slot].output >= 0;
-    for (int k = 0; k < p->nstep; k++) {
-        const Step *s = &p->step[k].step;
-        for (int j = step_writes(s); j < s->nview; j++) n += s->view[j].slot == slot;
-    }
-    return n;
+/* One step reads the slot, and it is not an output. */
+static bool read_once(const Int8 *f, int slot) {
+    return f->uses.readers[slot] == 1 && f->b->plan->slot[slot].output < 0;
 }
 /* One number, as all places of y read it. */
 static View everywhere(const View *number, const View *y) {
@@ -250,11 +249,11 @@ static void pool_bytes(Int8 *f, int k) {
     View q;
     double scale, zero;
     if (pool->param[0] != POOL_MAX || pool->ncode || pool->nview != 2 || y->dtype != DT_FLOAT ||
-        !dequantized_from(f, &pool->view[1], &d, &q) || readers(p, pool->view[1].slot) != 1 ||
+        !dequantized_from(f, &pool->view[1], &d, &q) || !read_once(f, pool->view[1].slot) ||
         !plan_number(p, &d.scale, &scale) || scale <= 0 || !isfinite(scale) ||
         (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) || !windows_inside(pool))
         return;
-    const int m = f->writer[pool->view[1].slot];
+    const int m = f->uses.writer[pool->view[1].slot];
     const Step *dequantize = &p->step[m].step;
     const Slot like = {view_count(y), p->slot[y->slot].value, NULL, -1, -1, -1};
     View *of_pool = arena_copy(f->b->arena, pool->view, 2 * sizeof *of_pool),
@@ -268,20 +267,12 @@ static void pool_bytes(Int8 *f, int k) {
     for (int j = 1; j < after.nview; j++)
         of_other[j] = of_other[j].slot == d.q.slot ? of_pool[0] : everywhere(&of_other[j], y);
     of_other[0] = *y;
+    slot_uses_add(&f->uses, p, m, -1), slot_uses_add(&f->uses, p, k, -1);
     p->step[m].step = bytes, p->step[k].step = after;
+    slot_uses_add(&f->uses, p, m, 1), slot_uses_add(&f->uses, p, k, 1);
 }
 
-static void find_writers(Int8 *f) {
-    const Plan *p = f->b->plan;
-    f->writers = ARENA_NEW(f->b->w->scratch, int, p->nslot);
-    f->writer = ARENA_NEW(f->b->w->scratch, int, p->nslot);
-    for (int k = 0; k < p->nstep; k++)
-        for (int j = 0; j < step_writes(&p->step[k].step); j++) {
-            const int slot = p->step[k].step.view[j].slot;
-            if (slot >= 0) f->writers[slot]++, f->writer[slot] = k;
-        }
-}
-/* Drops the steps of which nobody reads a result. */
+/* Drops the steps whose results nothing reads. */
 static void drop_unread(PlanBuild *b) {
     Plan *p = b->plan;
     bool *read = ARENA_NEW(b->w->scratch, bool, p->nslot);
@@ -301,13 +292,13 @@ static void drop_unread(PlanBuild *b) {
 }
 
 void plan_int8(PlanBuild *b) {
-    Int8 f = {.b = b};
+    enum { SLOTS = 2 }; /* made for one step, at most */
     const int steps = b->plan->nstep;
+    Int8 f = {b, slot_uses_new(b->plan, b->w->scratch, SLOTS * steps)};
     bool any = false;
-    find_writers(&f);
     for (int k = 0; k < steps; k++) {
-        Step *s = &b->plan->step[k].step;
-        if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, s);
+        const Step *s = &b->plan->step[k].step;
+        if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, k);
         else if (s->kind == S_POOL) pool_bytes(&f, k);
     }
     if (any) drop_unread(b);

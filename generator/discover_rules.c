@@ -60,8 +60,10 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .kind = OPT_TEXT,
          .into = &m->d.profile,
          .value = "FILE",
-         .help = "What scripts/profile-onnxruntime printed of the one model: questions are ordered "
-                 "by the time that their nodes lose there. Default: by estimated times."},
+         .help =
+             "The output of scripts/profile-onnxruntime for the one model that is given: orders "
+             "questions by the time that their nodes lose there. Default: by estimated "
+             "times."},
         {.name = "operators",
          .kind = OPT_INT,
          .into = &m->operators,
@@ -99,15 +101,15 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->d.worse,
          .usual = 1,
          .value = "RATIO",
-         .help = "An answer may be estimated to cost RATIO times what the question costs: the "
-                 "target decides in the end. Default: 1.",
+         .help = "Keeps answers that are estimated to cost at most RATIO times as much as the "
+                 "question: the target decides in the end. Default: 1.",
          .least = 0.1,
          .most = 1000},
         {.name = "time",
          .kind = OPT_REAL,
          .into = &m->d.seconds,
          .value = "SECONDS",
-         .help = "Begins no question after this time. Default: no limit.",
+         .help = "Starts no question after this time. Default: no limit.",
          .least = 0,
          .most = 1e9},
         {.name = "resume",

@@ -39,8 +39,9 @@ static bool sizes_line(OpsetReader *r) {
 
 static bool at_line(OpsetReader *r) {
     Space *s = r->s;
-    if (s->nstage == SPACE_STAGES) return fail(r, "too many lines `at`");
-    if (s->nkind || s->nop) return fail(r, "a line `at` must come before the inputs and operators");
+    if (s->nstage == SPACE_STAGES) return fail(r, "too many `at` lines");
+    if (s->nkind || s->nop)
+        return fail(r, "an `at` line must come before the inputs and operators");
     for (int k = 0; k < s->nsize; k++) {
         int64_t v;
         if (!scan_int(&r->scan, &v) || v < 1 || v > 64)
@@ -56,7 +57,7 @@ static bool input_line(OpsetReader *r) {
     Type t;
     Space *s = r->s;
     if (s->nstage < 2)
-        return fail(r, "an input must come after two lines `at`, which give the sizes at which "
+        return fail(r, "an input must come after two `at` lines, which give the sizes at which "
                        "values are compared");
     if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of a sort");
     int sort = sort_number(r, name, true);

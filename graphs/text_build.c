@@ -161,7 +161,8 @@ static bool name_results(Build *b, const NodeLine *l, Value y) {
 static bool name_again(Build *b, const NodeLine *l) {
     Value v;
     if (l->nin != 1 || l->nout != 1)
-        return scan_fail(&b->scan, l->at, "another name needs one value");
+        return scan_fail(&b->scan, l->at,
+                         "a line that only renames takes one value and gives one name");
     if (!inputs_build(b, l, &v)) return false;
     if (names_has(b->names, l->out[0]))
         return scan_fail(&b->scan, l->at, "%%%s is already defined", l->out[0]);

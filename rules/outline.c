@@ -118,7 +118,7 @@ static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
 static bool side_read(Scan *s, Arena *a, OutlineSide *side) {
     while (!scan_word(s, "out")) {
         OutlineNode n = {0};
-        if (scan_end(s)) return scan_fail(s, s->at, "expected a line `out`");
+        if (scan_end(s)) return scan_fail(s, s->at, "expected an `out` line");
         if (!node_read(s, a, &n)) return false;
         ARENA_GROW(a, side->v, side->room, side->n + 1);
         side->v[side->n++] = n;

@@ -85,7 +85,7 @@ static bool axes_parse(RuleReader *r, Rule *rule) {
         if (s.at + 1 < s.end && s.at[0] == '.' && s.at[1] == '.') {
             s.at += 2;
             if (!length_parse(&s, &g.most) || g.most < g.least)
-                return scan_fail(&s, s.at, "expected a greatest length from %d to %d", g.least,
+                return scan_fail(&s, s.at, "expected a maximum length from %d to %d", g.least,
                                  RANK_MAX);
         }
         rule->group[rule->ngroup++] = g;

@@ -3,9 +3,9 @@ other sections stay.
 
 Each run is a process of its own. What counts is its processor time (user and system), since other
 programs run at the same time; the time by the clock is given next to it. Naming runs
-(SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never
-run by itself. --compare NAME=COMMAND measures another program's run in the same way, a shell
-command.
+(SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json.
+Size 5 of taso runs only if it is named. --compare NAME=COMMAND measures the run of another program,
+a shell command, in the same way.
 """
 
 import argparse, datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
@@ -192,7 +192,7 @@ def put_section(path, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument(
         "runs", nargs="*", help="runs to measure, as SET:SIZE:JOBS; the other rows are kept"
     )

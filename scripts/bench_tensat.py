@@ -128,7 +128,7 @@ def write(folder, names, versions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("folder")
     parser.add_argument("name", nargs="*", choices=[*PUBLISHED, []])
     options = parser.parse_args()

@@ -143,7 +143,7 @@ def table(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     commands = parser.add_subparsers(dest="command", required=True)
     words = commands.add_parser("run", help="optimizes and confirms")
     words.add_argument("--program", default=os.path.join(HERE, "..", "build", "optimize-model"))

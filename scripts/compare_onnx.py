@@ -221,7 +221,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
 def main():
     if sys.argv[1:] == ["--available"]:
         return 0
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("original")
     parser.add_argument("optimized")
     parser.add_argument(

@@ -118,7 +118,7 @@ def answer(files, statistic, out):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument(
         "--few", type=int, default=7, help="rounds after which clearly slower files are left"

@@ -35,7 +35,7 @@ void run_say(const Run *r, const char *format, ...) {
 
 char *run_text(Escape *escape, const Text *t) {
     char *copy = mem_realloc(NULL, t->size + 1);
-    if (!copy) escape_raise(escape, E_MEMORY, "no memory for a text of %zu bytes", t->size);
+    if (!copy) escape_raise(escape, E_MEMORY, "out of memory for a text of %zu bytes", t->size);
     return memcpy(copy, t->data, t->size + 1);
 }
 

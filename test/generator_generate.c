@@ -319,7 +319,7 @@ static void errors_are_clear(void **state) {
          "no input is declared with this sort"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "wrong number of arguments"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop relu speed=3 : a\n", "no such attribute"},
-        {"sizes m\nat 1\ninput a : F [m]\n", "two lines `at`"},
+        {"sizes m\nat 1\ninput a : F [m]\n", "two `at` lines"},
         {"sizes m\nat 1\nat 2\ninput a : F [k]\n", "a size of the input has no value"},
         {"sizes m\nat 0\nat 2\n", "from 1 to 64"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop gelu : a\n", "has no definition"},

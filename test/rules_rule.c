@@ -134,7 +134,7 @@ static void test_errors(void **state) {
     } cases[] = {
         {"rul x\n", "expected rule NAME", 1},
         {"rule a\nfrom\n  out\n", "needs both `from` and `to`", 3},
-        {"rule a\n  axes h = 3..1\nfrom\nto\n", "greatest length", 2},
+        {"rule a\n  axes h = 3..1\nfrom\nto\n", "maximum length", 2},
         {"rule a\n  axes h = 1, h = 2\nfrom\nto\n", "twice", 2},
         {"rule a\n  %x : F []\nfrom\n  out %x\nto\n  out %x\nproved class=nonsense where=[] defs=0 "
          "digest=0\n",

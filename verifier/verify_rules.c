@@ -91,9 +91,9 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .into = &o->budget,
          .value = "N",
          .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
-                 "the prover's own, and a small one for each precondition that it tries. With this "
-                 "option, the best precondition for which that did not suffice is tried again "
-                 "with N.",
+                 "the prover's own, and a smaller one for each precondition that it tries. With "
+                 "this option, the best precondition that the smaller one did not decide is tried "
+                 "again with N.",
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),
@@ -271,8 +271,9 @@ static bool open_obligations(Program *p) {
     p->obligations = text_new(p->arena);
     text_add(&p->obligations, "rule\tname\tquestion\tpurpose\n");
     if (p->o.resume)
-        return error_set(&p->error, E_USAGE, "--obligations",
-                         "cannot be given with --resume: what is not proved again asks nothing");
+        return error_set(
+            &p->error, E_USAGE, "--obligations",
+            "cannot be given with --resume: rules that are not proved again ask no questions");
     return folder_make(p->o.obligations, &p->error);
 }
 static bool write_index(Program *p) {

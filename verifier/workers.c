@@ -238,7 +238,8 @@ static bool loop(Pool *p) {
             }
         if (n == 1) return true;
         if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR)
-            return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
+            return error_set(p->error, E_ENVIRONMENT, "worker", "cannot wait for the workers: %s",
+                             strerror(errno));
         if (f[0].revents) return signal_taken(p);
         for (int k = 1; k < n; k++)
             if (f[k].revents && !finish_worker(p, &p->v[at[k]])) return false;
@@ -257,8 +258,8 @@ bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const Wor
     p->signals = signalfd(-1, &stops, SFD_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
     p->n = how->jobs < 1 ? 1 : how->jobs > JOBS_MAX ? JOBS_MAX : how->jobs;
-    bool ok =
-        p->signals >= 0 || error_set(e, E_ENVIRONMENT, "worker", "signalfd: %s", strerror(errno));
+    bool ok = p->signals >= 0 ||
+              error_set(e, E_ENVIRONMENT, "worker", "cannot receive signals: %s", strerror(errno));
     for (int k = 0; k < p->n && ok; k++) ok = give_job(p, &p->v[k]);
     ok = ok && loop(p);
     for (int k = 0; k < p->n; k++) stop(&p->v[k], true);

@@ -82,7 +82,7 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
 
 bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
     if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
-        return error_set(e, E_USAGE, "--profile", "is of one model: give that alone");
+        return error_set(e, E_USAGE, "--profile", "belongs to one model: give only that one");
     SizesUsed used = {ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
                       ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
     for (int k = 0; k < o->files.n; k++) {
@@ -183,7 +183,7 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
     print_answers(q, &all, &out);
     d->n = all.n;
     if (!(d->rules = kept_copy(&out)))
-        return error_set(&d->error, E_MEMORY, q->id, "no memory for its answers");
+        return error_set(&d->error, E_MEMORY, q->id, "out of memory for its answers");
     return !o->folder || write_kept(o, a, q, d, &d->error);
 }
 

@@ -251,7 +251,8 @@ static bool parse_digit(Parser *p, Poly *out) {
     blank(p->s);
     const char *at = p->s->at;
     if (!scan_int(p->s, &position) || !expect(p, ')')) return false;
-    if (position < 0 || position >= n) return scan_fail(p->s, at, "there is no such digit");
+    if (position < 0 || position >= n)
+        return scan_fail(p->s, at, "a digit's position must be below the number of its radices");
     *out = poly_digit(p->w, e, radix, n, (int)position);
     return true;
 }

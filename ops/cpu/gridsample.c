@@ -130,7 +130,7 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     view_extent(&s->view[X], &low, &high);
     if (step->param[1] > NEAREST || step->param[2] > BORDER || low < 0 || high > INT32_MAX ||
         (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
-        return build_fail(b, "gridsample: not by this mode");
+        return build_fail(b, "gridsample: this mode is not supported");
     s->taps = step->param[1] == NEAREST ? 1 : TAPS;
     s->border = step->param[2] == BORDER, s->align = step->param[3] != 0;
     s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;

@@ -27,7 +27,7 @@ bool picture_svg(Arena *a, const Text *text, int n, const char *svg[], Error *e)
     if (!dot(a, kind, text, &out, e)) return false;
     for (int k = 0; k < n; k++) {
         char *start = strstr(out, "<svg"), *end = start ? strstr(start, "</svg>") : NULL;
-        if (!end) return absent(e, "its answer is not what was asked for");
+        if (!end) return absent(e, "its output is not SVG");
         out = end + 6;
         svg[k] = arena_string(a, start, (size_t)(out - start));
     }

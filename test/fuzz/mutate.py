@@ -5,11 +5,11 @@ most N and not beyond SECONDS.
 The k-th mutant depends on the seed and k only. One in seven is of a real model (the smaller the
 likelier), the others of libonnx-testdata's files. A mutant has one to four changes, each of bits, a
 slice cut out, a length, a number, a name put in another's place, or a field duplicated, dropped,
-moved or replaced; where a field of an inner message changes, the lengths around it are mended, so
-that the change reaches what comes after the parser. What must hold: a documented exit code, a message
-where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60 seconds and 4
-GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS
-(.cache/models).
+moved or replaced; where a field of an inner message changes, the lengths around it are corrected,
+so that the change reaches what comes after the parser. What must hold: a documented exit code, a
+message where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60
+seconds and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build),
+ISOMER_MODELS (.cache/models).
 """
 
 import collections, glob, os, random, shutil, subprocess, sys, time

@@ -11,7 +11,7 @@ bool export_never(Draft *d, int attr) {
 bool export_for_runtime(Draft *d, int attr) {
     (void)attr;
     return model_allows(d->m, "com.microsoft") ||
-           draft_fail(d, "the runtime's domain is not allowed");
+           draft_fail(d, "operators of the domain com.microsoft are not allowed (--domain)");
 }
 bool export_broadcasts(Draft *d, int attr) {
     d->broadcasts = BROADCASTS_ALL;

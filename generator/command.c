@@ -58,7 +58,7 @@ static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList 
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
-         .usual = 1,
+         .default_value = 1,
          .value = "S",
          .help = "Seed of the random sample points. Default: 1.",
          .least = 0,
@@ -67,7 +67,7 @@ static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList 
         {.name = "memory-limit",
          .kind = OPT_TEXT,
          .into = &o->memory,
-         .usual_text = "4G",
+         .default_text = "4G",
          .value = "SIZE",
          .help = "Memory for terms, such as 500M or 8G; terms beyond it are kept on disk. Default: "
                  "4G."},

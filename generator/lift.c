@@ -153,7 +153,7 @@ static Value lift_node(Lift *l, const Instr *in, const Value value[]) {
     return node_make(l->w, v->op, attr, f->narg, arg, f->nout, &why);
 }
 
-/* The outputs of one side; false: it does not type. */
+/* The outputs of one side; false: it does not type-check. */
 static bool lift_side(Lift *l, const Side *s, const Value in[], Value out[]) {
     Value value[REF_OUT + 4 * TERM_OPS] = {0};
     memcpy(value, in, TERM_VARS * sizeof *in);

@@ -1,7 +1,7 @@
 /* price.h -- which side of a rule is cheaper: by operations and elements read and written, at sizes
    drawn at random, with all inputs given by the model and with all but one constant. */
-#ifndef ISOMER_PRICE_H
-#define ISOMER_PRICE_H
+#ifndef ISOMER_GENERATOR_PRICE_H
+#define ISOMER_GENERATOR_PRICE_H
 #include "rules/rule.h"
 
 /* As bits: at some sizes the right side is cheaper, at some the left one. */

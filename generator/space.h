@@ -90,7 +90,7 @@ const ShapeInfo *space_shape(const Space *, ShapeId);
 int space_kind_of(const Space *, ShapeId); /* the input kind of this sort and type; -1: none */
 /* What operator `op` gives on arguments of these shapes; NULL: they do not fit. Computed once. */
 Typing *space_type(Space *, int op, const ShapeId arg[]);
-/* The shapes of all of a term's values, by Ref; false: it does not type. */
+/* The shapes of all of a term's values, by Ref; false: it does not type-check. */
 bool space_type_term(Space *, const Term *, ShapeId shape[REF_OUT + 2 * TERM_OPS]);
 /* 0: too many elements, or none, at some stage. */
 ShapeId space_shape_put(Space *, int sort, TypeId);

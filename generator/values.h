@@ -56,7 +56,7 @@ void values_free(Values *);
 /* Takes over the term up to instruction i (i = -1: its variables), which must type; those before
    are as they were. */
 bool values_push(Values *, int i);
-bool values_load(Values *, const Term *); /* a whole term; false: it does not type */
+bool values_load(Values *, const Term *); /* a whole term; false: it does not type-check */
 /* All of these are of the term in hand. false: a value is not known at these points. */
 bool values_key(Values *, Ref root, Key *);
 bool values_hash(Values *, Ref root, const Naming *, uint64_t *); /* under one naming */

@@ -48,8 +48,8 @@ typedef struct CheckResult {
     Difference kernel;  /* of that runtime from the definitions, over both; floats only, 1e-2 of the
                            greatest element at least */
 } CheckResult;
-/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run:
- *e says why; no verdict then. */
+/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run,
+   as *e says, and there is no verdict. */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
 /* Only by their definitions in double, without a back end; r->oracle says what was found. False:

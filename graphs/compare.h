@@ -12,8 +12,8 @@ typedef struct Difference {  /* of one tensor or, taken together, of several */
     int64_t count;           /* elements compared */
 } Difference;
 /* Elements of one type; equal infinities and two NaNs agree. moved (may be NULL): for each element,
-   how far roundings alone move it (noise.h); it may differ by NOISE_MARGIN times that, whatever the
-   tolerance is. d is added to, so that it can be used for several outputs: start with
+   how far roundings alone move it (disturb.h); it may differ by NOISE_MARGIN times that, whatever
+   the tolerance is. d is added to, so that it can be used for several outputs: start with
    difference_none(). */
 #define NOISE_MARGIN 8.0
 Difference difference_none(void);

@@ -11,7 +11,7 @@ typedef struct Domain {
 } Domain;
 Domain domain_any(void);
 /* Of each input, at these sizes; the array lives in the arena. Where no numbers suit all nodes, or
-   a node that nothing is known of takes them, a domain says too little. */
+   an unknown node reads an input, its domain is wider than what the model accepts. */
 Domain *graph_domains(World *, Arena *, const Graph *, Sizes);
 /* What is drawn from, which has both ends: of integers a domain that is not bounded, or absurdly
    wide, is 0 and 1 or what is nearest to them; of bytes all. *drawn is not set for floats that are

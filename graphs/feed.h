@@ -49,11 +49,12 @@ int feed_find(const Feed *, const char *name); /* -1: no such input */
 bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n, void *out,
                Error *);
 /* Where the model did not run: other integers to be tried in place of those that are drawn, one
-   input at a time, then all at once. False: all was tried; it is as at first again. */
+   input at a time, then all at once. False: all were tried; the feed is as it was at first. */
 bool feed_next(Feed *);
 /* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there
    are none. */
 const char *feed_print(Arena *, const Feed *);
-/* Adds to an error of a run that nothing mended what was tried, and how to give other inputs. */
+/* Adds to the error of a run for which no other inputs helped: what was tried, and how to give
+ * others. */
 void feed_explain(Arena *, const Feed *, Error *);
 #endif

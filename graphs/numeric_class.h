@@ -6,8 +6,8 @@
 #include "ops/core/type.h"
 
 /* X(id, word, rtol, off)  rtol: of float and double results, relative to the greatest element of
-   the tensor; off: rules of this class are off by default, since NaN or infinity may vanish, or
-   come where none was. */
+   the tensor; off: rules of this class are off by default, since NaN or infinity may vanish or
+   appear. */
 #define NUMERIC_CLASSES(X)                                           \
     /* sums and products in another order */                         \
     X(CLASS_REASSOCIATES, "reassociates", 2e-5, 0)                   \

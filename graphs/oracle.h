@@ -1,5 +1,5 @@
-/* oracle.h -- runs a graph by what its operators say they mean: definitions as loop programs
-   computed in double, reference kernels for operators without one. Slow, and the same on every
+/* oracle.h -- runs a graph by its operators' definitions: as loop programs computed in double;
+   operators without one by their reference kernels. Slow, and the same on every
    machine: what folding computes with and what kernels are checked against. */
 #ifndef ISOMER_ORACLE_H
 #define ISOMER_ORACLE_H

@@ -134,12 +134,12 @@ static void cut_groups(Divide *d, int limit) {
 
 /* ---- regions */
 
-typedef struct Draft { /* a region being filled */
+typedef struct RegionFill { /* a region being filled */
     Value *in, *out;
     bool *constant;
     NodeId *node;
     int nin, nout, nnode;
-} Draft;
+} RegionFill;
 
 static bool used_outside(Divide *d, Value v, int piece) {
     if (d->uses.outputs[v]) return true;
@@ -154,7 +154,7 @@ static bool list_has(const Value *v, int n, Value x) {
     return false;
 }
 
-static void meet_input(Divide *d, Draft *r, int piece, Value v) {
+static void meet_input(Divide *d, RegionFill *r, int piece, Value v) {
     if (!v || d->piece[d->place[v]] == piece) return;
     if (constant_plain(d->w, v)) {
         if (!list_has(r->node, r->nnode, v)) r->node[r->nnode++] = v;
@@ -191,7 +191,7 @@ typedef struct Frame {
 } Frame;
 
 /* Inputs in the order in which a walk over the nodes in post-order from the outputs meets them. */
-static void order_inputs(Divide *d, Draft *r, int piece, Value v, bool *met) {
+static void order_inputs(Divide *d, RegionFill *r, int piece, Value v, bool *met) {
     Node n;
     Frame *stack = ARENA_NEW(d->w->scratch, Frame, r->nnode + 1);
     int depth = 0;
@@ -213,13 +213,13 @@ static void order_inputs(Divide *d, Draft *r, int piece, Value v, bool *met) {
 
 static void fill_region(Divide *d, Region *region, int piece, const int *member, int n, bool *met) {
     int nedge = edges(d->w, member, n, d->live), nport = ports(d->w, member, n, d->live);
-    Draft r = {ARENA_NEW(d->arena, Value, nedge),
-               ARENA_NEW(d->arena, Value, nport),
-               ARENA_NEW(d->arena, bool, nedge),
-               ARENA_NEW(d->arena, NodeId, n + nedge),
-               0,
-               0,
-               0};
+    RegionFill r = {ARENA_NEW(d->arena, Value, nedge),
+                    ARENA_NEW(d->arena, Value, nport),
+                    ARENA_NEW(d->arena, bool, nedge),
+                    ARENA_NEW(d->arena, NodeId, n + nedge),
+                    0,
+                    0,
+                    0};
     for (int k = 0; k < n; k++) {
         Node node = node_get(d->w, d->live.v[member[k]]);
         r.node[r.nnode++] = node.out;

@@ -1,5 +1,5 @@
-/* region.h -- the parts of a graph that search works on: connected algebraic nodes between barriers
-   (what is not algebraic) and narrow cuts. */
+/* region.h -- the parts of a graph that the search works on: connected algebraic nodes between
+   barriers (what is not algebraic) and narrow cuts. */
 #ifndef ISOMER_REGION_H
 #define ISOMER_REGION_H
 #include "graphs/rewrite.h"

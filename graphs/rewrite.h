@@ -1,5 +1,5 @@
-/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what
-   stands above is rebuilt. Immutable: the old graph stays. */
+/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; the
+   nodes that depend on it are rebuilt. The old graph stays as it is. */
 #ifndef ISOMER_REWRITE_H
 #define ISOMER_REWRITE_H
 #include "graphs/graph.h"
@@ -10,13 +10,14 @@ typedef struct ValueMap {
 } ValueMap; /* to[v] for v < n: the new value with the meaning of v; 0: not live or unchanged (then
                v itself) */
 Value map_value(const ValueMap *, Value);
-/* Result in *out (arena). False: a rebuilt node does not type (the rewriting would be wrong): *e
+/* The result is in the arena; map (may be NULL): from the graph's values to those of the result.
+   False: the inputs of a rebuilt node do not fit its operator, so the rewriting would be wrong: *e
    says which. */
 bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[],
                       Graph *out, ValueMap *map, Error *e);
 ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values there are now */
-/* The node over what the map makes of its inputs: itself where it changes none of them. 0: it does
-   not type, *e says why. The arena is for the list of inputs. */
+/* The node over what the map makes of its inputs: itself where it changes none of them. 0: they do
+   not fit its operator, *e says why. The arena is for the list of inputs. */
 Value node_mapped(World *, Arena *, NodeId, const ValueMap *, Error *);
 /* Rebuilds only these nodes under the map, and maps their results. */
 bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *);

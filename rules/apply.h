@@ -4,7 +4,7 @@
 #include "rules/match.h"
 
 /* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the
-   reason: it does not type there, or a condition, a need or an equality of types is not
+   reason: it does not type-check there, or a condition, a need or an equality of types is not
    entailed. */
 bool match_apply(World *, Arena *, Facts *, const Match *, Value to[], Error *);
 #endif

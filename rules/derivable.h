@@ -24,6 +24,6 @@ typedef struct DerivableAnswer {
     int n;            /* rules used, each once, at the first length */
     DerivableStep *v; /* in the caller's arena */
 } DerivableAnswer;
-/* E_INVALID: the rule does not type at a length. */
+/* E_INVALID: the rule does not type-check at a length. */
 bool derivable_ask(Derivable *, Arena *, const Rule *, EGraphLimits, DerivableAnswer *, Error *);
 #endif

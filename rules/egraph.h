@@ -1,7 +1,7 @@
 /* egraph.h -- equality saturation over the World's tables (Willsey et al., egg, POPL 2021). A class
    is a set of values that are equal; nodes are the World's own, so that hash-consing them over the
    values that stand for their inputs' classes is the e-graph's memo. Unions are cheap and leave
-   congruence broken; egraph_rebuild mends it once for all of them (deferred rebuilding). Every
+   congruence broken; egraph_rebuild repairs it once for all of them (deferred rebuilding). Every
    union keeps its reason, so that an equality can be explained by the rules it came from
    (Nieuwenhuis and Oliveras, RTA 2005). Nothing depends on addresses or time: the same calls give
    the same classes.
@@ -11,7 +11,7 @@
 #include "rules/match.h"
 
 /* A rule's instance as an equation, to be used in one direction: `from` is looked for, `mirror` is
-   the same turned round. */
+   its reverse. */
 typedef struct EquationUse {
     Instance instance, mirror;
     bool reversed;         /* against the rule's own direction */
@@ -42,9 +42,9 @@ typedef struct EGraphApplication {
 } EGraphApplication;
 
 typedef struct EGraph EGraph;
-/* facts: what conditions and needs of rules are shown by. */
+/* facts: from which conditions and needs of rules are shown. */
 EGraph *egraph_new(World *, Arena *, Facts *);
-/* With all it is made of; what stands for its class. */
+/* Adds a value and all that it is made of. Returns the representative of its class. */
 Value egraph_add(EGraph *, Value);
 Value egraph_find(EGraph *, Value); /* of a value that was added */
 /* a and b are equal because of `use` (NULL: given). False, and nothing is done: their types are not

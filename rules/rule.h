@@ -89,7 +89,8 @@ typedef struct Instance {
     int nreal;
     const char *const *real; /* real variables (EX_PARAM) */
 } Instance;
-/* Builds the graphs. E_INVALID if they do not type at these lengths; the reason names the node. */
+/* Builds the graphs. E_INVALID if they do not type-check at these lengths; the reason names the
+ * node. */
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
 /* The same with variables of names that no model uses: for matching in a model's World. */
 bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
@@ -100,6 +101,6 @@ bool rule_lengths_next(const Rule *, int length[]);
    too many axes; the caller skips these. */
 bool rule_covered_next(const Rule *, int length[]);
 bool rule_is_stated(const Rule *, const int length[]); /* the rule states these lengths itself */
-/* Computes the identifier; a rule that does not type gets one from its text. */
+/* Computes the identifier; a rule that does not type-check gets one from its text. */
 void rule_identify(Arena *, Rule *);
 #endif

@@ -6,7 +6,7 @@
 #include "search/child.h"
 #include "search/folder.h"
 #include "search/helper.h"
-#include "search/profile.h"
+#include "search/target_profile.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

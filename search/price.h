@@ -4,7 +4,7 @@
    once; times are kept in the cost file by digest. */
 #ifndef ISOMER_PRICE_H
 #define ISOMER_PRICE_H
-#include "search/profile.h"
+#include "search/target_profile.h"
 
 typedef struct PartPrice {      /* of a part, as it was and rewritten */
     char before[33], after[33]; /* of the graphs, over placeholders */

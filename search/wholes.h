@@ -4,7 +4,7 @@
 #define ISOMER_WHOLES_H
 #include "search/folder.h"
 #include "search/price.h"
-#include "search/profile.h"
+#include "search/target_profile.h"
 #include "search/target.h"
 
 #define HOPELESS 0.015 /* share of the whole: where all places promise less, it is not tried */

@@ -258,8 +258,8 @@ static void test_mutants(void **state) {
         const Rule *rule = &set.v[random_below(&r, (uint64_t)set.n)];
         if (!strstr(rule->comment, "expect: refuted")) try_mutant(rule, &r, &tally);
     }
-    print_message("%d mutants: %d proved, %d refuted, %d unknown; %d more do not type\n", count,
-                  tally.proved, tally.refuted, tally.unknown, tally.untyped);
+    print_message("%d mutants: %d proved, %d refuted, %d unknown; %d more do not type-check\n",
+                  count, tally.proved, tally.refuted, tally.unknown, tally.untyped);
     assert_int_equal(tally.wrong, 0);
     assert_true(tally.refuted > count / 2);
     arena_free(a);

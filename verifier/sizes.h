@@ -1,7 +1,7 @@
 /* sizes.h -- what a rule says about sizes: equations solved, facts, and what remains to be
    shown. */
-#ifndef ISOMER_SIZES_H
-#define ISOMER_SIZES_H
+#ifndef ISOMER_VERIFIER_SIZES_H
+#define ISOMER_VERIFIER_SIZES_H
 #include "rules/rule.h"
 #include "verifier/apply.h"
 

@@ -26,7 +26,7 @@ typedef struct Answers {
 } Answers;
 /* The answers live in the arena, in the order in which they were found, the last ones if they are
    too many. E_INVALID: the question's graph cannot be read, or has no values at any small sizes.
-   Memory comes from the arena's Escape and is given back. */
+   Memory comes from the arena's Escape and is freed. */
 bool question_answer(Arena *, const Question *, const AnswerOptions *, Answers *, AnswerStats *,
                      Error *);
 #endif

@@ -94,7 +94,7 @@ uint64_t value_key(TypeId, const Lanes *, int n); /* by residues alone */
 bool value_is_constant(Search *, Value);
 uint32_t residue_inverse(uint64_t);                /* of a number that is not 0 */
 double graph_cost(Search *, int n, const Value[]); /* seconds of what they need, at real sizes */
-/* A node of this signature; 0: it does not type. */
+/* A node of this signature; 0: it does not type-check. */
 Value sig_node(Search *, Sig, const Value in[]);
 /* The term of a value: old, new, or -1 where it has no values or costs too much. *fresh: it is
    new. */

@@ -4,7 +4,7 @@
    met twice is copied once, and not at all if the kernels packed what they read of it. Steps that
    read constants only run here, in order, between the compilation of their users: what they made is
    known when these are compiled, and can be packed like a constant; then they, and what only they
-   read, are given back. */
+   read, are freed. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/step_kernel.h"
@@ -104,7 +104,7 @@ static bool take_read(Runner *r, int k, Error *e) {
     return true;
 }
 
-/* What only the steps that ran once needed is given back. */
+/* What only the steps that ran once needed is freed. */
 static void drop_passed(Runner *r) {
     const Plan *p = r->plan;
     bool *read = ARENA_NEW(r->arena, bool, p->nslot);
@@ -192,7 +192,7 @@ static bool prepare(Runner *r, Error *e) {
 
 static void free_runner(void *runner) { runner_free(runner); }
 
-/* Running out of memory is an error like any other: kernels and device memory are given back. */
+/* Running out of memory is an error like any other: kernels and device memory are freed. */
 Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     Runner *volatile r = NULL;

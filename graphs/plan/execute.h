@@ -4,9 +4,10 @@
 #include "graphs/plan/plan.h"
 
 typedef struct Runner Runner; /* kernels compiled, constants on the device, work memory taken */
-/* NULL on failure; the plan must outlive it. */
+/* NULL: E_MEMORY, or E_ENVIRONMENT if the device fails. The plan must outlive it; runner_free. */
 Runner *runner_new(const Plan *, const Backend *, Device *, Error *);
-/* Dense host buffers in the order of the graph's inputs and outputs. */
+/* in, out: dense host buffers in the order of the graph's inputs and outputs. False: *e says which
+   step failed. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 /* The whole plan once more on the inputs set before, nothing copied in or out; by the device's
    clock. */

@@ -5,8 +5,8 @@
 #include "graphs/plan/machine.h"
 #include "graphs/plan/plan.h"
 
-/* A table of the steps that are not done once, seconds[k] being the time of step k; under it the
-   operators that lose most: time beyond the steps' rooflines. The model says how nodes are called.
+/* A table of the steps that are not done once, seconds[k] being the time of step k; below it the
+   operators that lose most: time beyond the steps' rooflines. The model gives the names of nodes.
  */
 void losses_print(World *, const Model *, const Plan *, const double seconds[], const Machine *,
                   Text *);

@@ -313,7 +313,7 @@ static void step_free(StepRun *s) {
     if (s->workspace) s->backend->release(s->device, s->workspace);
 }
 
-/* Running out of memory is an error like any other: kernel and device memory are given back. */
+/* Running out of memory is an error like any other: kernel and device memory are freed. */
 double profile_step(const Backend *backend, Device *device, const Step *step, int choice,
                     const bool known[], uint64_t seed, double beat, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};

@@ -21,8 +21,8 @@ bool step_kernel_make(StepKernel *, const Backend *, Device *, OpenDevice *cpu, 
                       size_t n);
 void step_kernel_free(StepKernel *); /* if it was made */
 /* Starts it; on the host: returns when it is done. *ns: the nanoseconds that passed until then are
-   added, those of what was started on the device before included, since the wait for it that tells
-   them is made here. */
+   added, including those of what was started on the device before, since only waiting for the
+   device tells them, and that is done here. */
 bool step_kernel_run(const StepKernel *, void *const slot[], void *workspace, double *ns);
 /* When it runs, it does not read this view of the device's memory. */
 bool step_kernel_packed(const StepKernel *, int view);

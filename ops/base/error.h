@@ -38,26 +38,27 @@ bool error_at(Error *e, ErrorKind, const char *place, int line, int column, cons
 int error_exit_code(const Error *);                    /* of the programs */
 void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
 
-/* What must be given back by a call, here release(what), is held by an Escape as long as somebody
-   has it: arenas and tables, mapped and open files, devices, processes. The Cleanup lies in what it
-   stands for, or in something older. */
+/* What must be released by a call, here release(what), is registered with an Escape while it is in
+   use: arenas and tables, mapped and open files, devices, processes. The Cleanup is a part of what
+   it releases, or of something older. */
 typedef struct Cleanup {
-    struct Cleanup *next, **at; /* at: what points to this one; NULL: it is not held */
+    struct Cleanup *next, **at; /* at: what points to this one; NULL: it is not registered */
     void (*release)(void *what);
     void *what;
 } Cleanup;
 
 /* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape
-   to its arenas and ends with escape_free, whether it was taken or not. Of one thread. */
+   to its arenas and ends with escape_free, whether it was taken or not. For one thread. */
 typedef struct Escape {
     jmp_buf here;
     Error error;
     Cleanup *cleanup; /* the latest first */
 } Escape;
-void cleanup_add(Escape *, Cleanup *, void (*release)(void *), void *what); /* NULL: nobody holds */
-void cleanup_cancel(Cleanup *); /* its owner gives it back; nothing happens if it is not held */
-void cleanup_run(Cleanup *);    /* gives it back now */
-void escape_free(Escape *);     /* gives back all that is held, the latest first */
+void cleanup_add(Escape *, Cleanup *, void (*release)(void *),
+                 void *what);   /* no Escape: does nothing */
+void cleanup_cancel(Cleanup *); /* its owner releases it; nothing happens if it is not registered */
+void cleanup_run(Cleanup *);    /* releases it now */
+void escape_free(Escape *);     /* releases all that is registered, the latest first */
 /* Goes to `here` with the error; aborts if escape is NULL. error.kind must be E_NONE before. */
 _Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

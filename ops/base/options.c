@@ -155,14 +155,14 @@ static bool parse_letters(Parse *p, const char *arg) {
 void options_defaults(const OptionDef *o) {
     for (; !is_last(o); o++) switch (o->kind) {
         case OPT_FLAG:
-            if (o->is_int) *(int *)o->into = o->usual > 0;
-            else *(bool *)o->into = o->usual > 0;
+            if (o->is_int) *(int *)o->into = o->default_value > 0;
+            else *(bool *)o->into = o->default_value > 0;
             break;
-        case OPT_COUNT: *(int *)o->into = (int)o->usual; break;
-        case OPT_INT: put_integer(o, (int64_t)o->usual); break;
-        case OPT_REAL: *(double *)o->into = o->usual; break;
+        case OPT_COUNT: *(int *)o->into = (int)o->default_value; break;
+        case OPT_INT: put_integer(o, (int64_t)o->default_value); break;
+        case OPT_REAL: *(double *)o->into = o->default_value; break;
         case OPT_TEXT:
-        case OPT_WORD: *(const char **)o->into = o->usual_text; break;
+        case OPT_WORD: *(const char **)o->into = o->default_text; break;
         case OPT_LIST: *(StringList *)o->into = (StringList){0}; break;
         case OPT_HEAD: break;
         }

@@ -32,8 +32,8 @@ typedef struct OptionDef {
     /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
     const char *when_bare;
     /* What it is when it is not given; 0, NULL, false or empty by default. */
-    double usual;
-    const char *usual_text;
+    double default_value;
+    const char *default_text;
     const char *old_name; /* an earlier name, still accepted, not shown; NULL: none */
 } OptionDef;
 /* The table ends with {0}. */
@@ -42,8 +42,8 @@ void options_defaults(const OptionDef *);
    follows "--". E_USAGE names the option and what it expects. */
 bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest,
                    Error *);
-/* Is what an integer or a word holds in its range, or one of its words? NULL for a word: the
-   default. E_USAGE as from options_parse, for structs that a caller filled. */
+/* Whether an integer is within its range, or a text one of the option's words (NULL: the default).
+   E_USAGE as from options_parse; for structs that a caller filled. */
 bool option_valid(Arena *, const OptionDef *, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
@@ -68,7 +68,7 @@ void options_version(Text *, const char *program);
 #define OPTION_JOBS(jobs_into, jobs_are)                                                   \
     {                                                                                      \
         .name = "jobs", .letter = 'j', .kind = OPT_INT, .into = (jobs_into), .value = "N", \
-        .help = (jobs_are), .usual = 1, .least = 1, .most = 256                            \
+        .help = (jobs_are), .default_value = 1, .least = 1, .most = 256                    \
     }
 #define OPTION_HELP(help_into)                                                  \
     {                                                                           \

@@ -1,4 +1,4 @@
-/* process.h -- what the operating system says of this process, and the time. */
+/* process.h -- what the operating system says about this process, and the time. */
 #ifndef ISOMER_PROCESS_H
 #define ISOMER_PROCESS_H
 #include <stddef.h>

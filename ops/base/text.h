@@ -60,9 +60,9 @@ bool file_write_pieces(const char *path, int n, const Piece *, Error *);
 /* Whether a file of this path can be written, as far as that shows now: for finding out before long
    work. E_ENVIRONMENT: its folder is missing or may not be written to, or it is a folder. */
 bool file_writable(const char *path, Error *);
-/* Beside it, synced, then renamed: all or nothing. */
+/* Written next to it, synced, then renamed: completely or not at all. */
 bool file_write(const char *path, const void *data, size_t n, Error *);
-/* A new file that no folder holds, at its start; -1: errno says why. */
+/* An anonymous file with these contents, at its start; -1: errno says why. */
 int file_in_memory(int n, const Piece *);
 
 /* Creates one folder, unless it exists. E_ENVIRONMENT: it cannot be created. */

@@ -5,7 +5,7 @@
 
    Invariant: a chunk is a row of blocks without gaps, its last one taken and empty; no two free
    blocks are neighbours. First fit: there are hundreds of blocks, taken once for a plan. A chunk is
-   given back when all of it is free. */
+   returned to the system when all of it is free. */
 #include "ops/cpu/cpu.h"
 #include <sys/mman.h>
 

@@ -50,7 +50,7 @@ def read_line(line):
 
 
 class Unfit(Exception):
-    """These sizes do not type."""
+    """These sizes do not type-check."""
 
 
 def number(text, sizes):

@@ -36,8 +36,8 @@ typedef struct Trial {
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 
-/* A World of its own with the rule's instance in it; false: it does not type (why says so). Close
-   it in either case. */
+/* A World of its own with the rule's instance in it; false: it does not type-check (why says so).
+   Close it in either case. */
 bool trial_open(Trial *, const Rule *, const int length[], TrialNeeds, uint64_t seed);
 void trial_close(Trial *);
 /* Draws a value for each symbol, sizes from `least` on; false: none found in TRIAL_TRIES tries. */

@@ -51,7 +51,8 @@ typedef struct NodeIndex {
 } NodeIndex;
 
 void slices_push(Arena *, SliceList *, Slice);
-/* OperatorSetIdProto. */
+/* Of an OperatorSetIdProto, a whole file, a GraphProto at this depth of nesting, a NodeProto. The
+   lists are in the arena, the slices of the file. False: E_INVALID, with the byte. */
 bool index_opset(Wire message, Opset *);
 bool index_file(Arena *, Slice file, const char *place, FileIndex *, Error *);
 bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);

@@ -165,8 +165,8 @@ void value_info_put(Arena *a, Text *out, const char *name, DType dtype, int rank
         wire_put_int(&dim, DIMENSION_DIM_VALUE, (uint64_t)dims[k]);
         wire_put_bytes(&shape, TENSOR_SHAPE_DIM, dim.data, dim.size);
     }
-    wire_put_int(&tensor, 1, (uint64_t)dtype);
-    wire_put_bytes(&tensor, 2, shape.data ? shape.data : "", shape.size);
+    wire_put_int(&tensor, TENSOR_ELEM_TYPE, (uint64_t)dtype);
+    wire_put_bytes(&tensor, TENSOR_SHAPE, shape.data ? shape.data : "", shape.size);
     wire_put_bytes(&kind, TYPE_TENSOR_TYPE, tensor.data, tensor.size);
     wire_put_bytes(out, VALUE_INFO_NAME, name, strlen(name));
     wire_put_bytes(out, VALUE_INFO_TYPE, kind.data, kind.size);

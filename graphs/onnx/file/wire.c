@@ -31,8 +31,8 @@ void file_unmap(Slice s) {
     if (s.n) munmap((void *)(uintptr_t)s.at, s.n);
 }
 
-/* Mapped for reading only: nothing can be lost. */
-void file_rest(Slice s) {
+/* The file is mapped for reading only, so nothing can be lost. */
+void file_release_pages(Slice s) {
     if (s.n) madvise((void *)(uintptr_t)s.at, s.n, MADV_DONTNEED);
 }
 

@@ -1,6 +1,6 @@
 /* wire.h -- protobuf's wire format, read in place. A file is mapped, a message is a slice of it, a
    walker steps through the fields of one message and checks every tag and length before it is
-   believed. Nothing is decoded or copied: what is not understood can be written back as it
+   used. Nothing is decoded or copied: what is not understood can be written back as it
    stands. */
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
@@ -37,7 +37,8 @@ enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs
 /* Read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
 bool file_map(const char *path, Slice *, Error *);
 void file_unmap(Slice);
-void file_rest(Slice); /* of file_map: its pages may go until they are read again */
+/* Returns the pages of a mapped file to the system until they are read again. */
+void file_release_pages(Slice);
 
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *);
 Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */

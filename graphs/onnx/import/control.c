@@ -4,7 +4,7 @@
    plan. What a long loop carries is computed iteration by iteration and goes on as a constant, so
    that no iteration costs more than the first. Without data these operators are opaque. Invariant:
    a body sees its own names and, through the node's captured inputs, those of the graphs around it;
-   what it defines is seen by nobody else. */
+   what it defines is not seen outside. */
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
 #include <string.h>

@@ -117,7 +117,8 @@ static bool understood(Import *s, Value out[]) {
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) return import_fail(s, "a function defined by the model");
     if (control && control_import(s, out)) return true;
-    if (control || !tables) return import_fail(s, "it is very large");
+    if (control || !tables)
+        return import_fail(s, "it has more than 64 inputs or attributes, or more than 256 outputs");
     if (!n->version)
         return import_fail(s, "domain %s is not among the model's operator sets", n->domain);
     return !n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(s, out)
@@ -134,8 +135,8 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     *opaque = good ? NULL : s.why;
 }
 
-/* Names that a subgraph uses without defining them. `inner`: all names defined in subgraphs,
-   reserved. */
+/* Finds the names that subgraphs of a node use without defining them: they become its captures. The
+   names that subgraphs define are reserved (NameInfo.inner). */
 typedef struct NameScope {
     Model *m;
     Error *error;

@@ -294,6 +294,6 @@ void model_close(Model *m) {
 }
 
 void model_release_pages(const Model *m) {
-    for (const MappedFile *f = m->external; f; f = f->next) file_rest(f->bytes);
-    file_rest(m->mapped);
+    for (const MappedFile *f = m->external; f; f = f->next) file_release_pages(f->bytes);
+    file_release_pages(m->mapped);
 }

@@ -53,8 +53,9 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
     if (!poly_constant(s->w, size, &n) && st != 1)
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
-    /* The negative padding that the specification's formula gives is cut off by some and taken for
-       none by others. Of -1 the element is at the end, where no window is. */
+    /* Where the specification's formula gives a negative padding, some runtimes crop the input and
+       others do not pad. With -1 both mean the same: the element is at the end, where no window
+       reads it. */
     if (all < -1) return import_fail(s, "auto_pad with strides that pass over whole elements");
     if (all < 0) all = 0;
     *begin = whole_number(s, upper ? all / 2 : all - all / 2),
@@ -239,7 +240,7 @@ bool import_slice(Import *s, int attr) {
         int64_t n;
         bool far = st < -INT32_MAX || st > INT32_MAX;
         if (far && poly_constant(s->w, x->v[a], &n) && n < INT32_MAX)
-            st = st < 0 ? -n - 1 : n + 1; /* no more than the first element is met, either */
+            st = st < 0 ? -n - 1 : n + 1; /* this step, too, reads the first element alone */
         if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
             return import_fail(s, "a step that is 0 or too large");
         if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;

@@ -61,7 +61,7 @@ bool import_axis_list(Import *s, int attr) {
     return s->in = in, in[0] != 0;
 }
 
-/* Each of them is there once or more, what is left over is not there. */
+/* Each distinct element occurs once or more; rows that are left over have the count 0. */
 bool import_count_unique(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     Type t;

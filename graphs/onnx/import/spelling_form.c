@@ -1,5 +1,5 @@
-/* spelling_form.c -- items by which a node says what its operator is a case of: hidden sizes,
- * element types of results, whether it trains. */
+/* spelling_form.c -- items that say which form of an operator a node is: hidden sizes, element
+   types of results, required ranks, whether it trains. */
 #include "graphs/onnx/items.h"
 #include <string.h>
 #include <strings.h>

@@ -175,8 +175,8 @@ static Poly list_entry(Import *s, const char *name, int k, int64_t otherwise) {
                                                           : poly_int(s->w, otherwise);
 }
 
-/* Total pads of a transposed convolution are what its full size has more than the wanted one; what
-   it has less is added at the end. */
+/* The pads of a transposed convolution add up to the difference between its full size and the
+   wanted one; if the full size is smaller, the difference is added at the end. */
 bool import_pads_transposed(Import *s, int attr) {
     PolyList pads, shape;
     const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
@@ -207,7 +207,7 @@ bool import_pads_transposed(Import *s, int attr) {
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are not known numbers");
-        if (all < 0 && automatic) /* what is missing is added by none at the same place */
+        if (all < 0 && automatic) /* runtimes add what is missing at different places */
             return import_fail(s, "auto_pad with strides that pass over whole elements");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
         v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),

@@ -20,7 +20,7 @@ static Value to_shape(Import *s, const Op *op, Value x, Dims d) {
 }
 
 /* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x
-   is none. */
+   is not one. */
 static Value constant_reshaped(Import *s, Value x, Dims d) {
     enum { SMALL = 4096 };
     Type t;

@@ -1,6 +1,6 @@
-/* profile.c -- the helper profile-onnxruntime, its answer, and what the nodes would take if each
-   ran as fast as the machine computes or moves its data (the roofline). */
-#include "search/profile.h"
+/* target_profile.c -- the helper profile-onnxruntime, its answer, and what the nodes would take if
+   each ran as fast as the machine computes or moves its data (the roofline). */
+#include "search/target_profile.h"
 #include "graphs/node_times.h"
 #include "search/child.h"
 #include "search/cost.h"

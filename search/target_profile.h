@@ -1,7 +1,7 @@
-/* profile.h -- where ONNX Runtime as the target spends the time of the original, by node of the
-   file, and how far that is from what the machine can do. */
-#ifndef ISOMER_PROFILE_H
-#define ISOMER_PROFILE_H
+/* target_profile.h -- where ONNX Runtime as the target spends the time of the original, by node of
+   the file, and how far that is from what the machine can do. */
+#ifndef ISOMER_TARGET_PROFILE_H
+#define ISOMER_TARGET_PROFILE_H
 #include "search/places.h"
 
 typedef struct Profile {

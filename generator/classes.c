@@ -1,5 +1,5 @@
 /* classes.c -- the table of representatives and members. Records of a level come sorted by key and
-   code, so that the least member of a class is met first, whoever found it. */
+   code, so that the least member of a class is met first, whichever worker found it. */
 #include "generator/classes.h"
 #include "ops/base/random.h"
 #include <string.h>

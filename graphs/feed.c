@@ -128,7 +128,7 @@ static bool is_integer(const FeedInput *x) {
     return class == 'I' || class == 'U';
 }
 
-/* Integers that nobody gives. */
+/* Integers that no option gives. */
 static bool is_free(const FeedInput *x) {
     return is_integer(x) && !x->known && (!x->option || x->option->kind == FEED_DRAWN);
 }

@@ -1,6 +1,6 @@
 /* shapevalue.c -- elements of integer values, node by node: constants are read, everything else
    asks its operator (sig_value), inputs are unknown. What is kept for a value lies in the World's
-   arena and is computed anew after a reset, which may have taken it away. */
+   arena and is computed again after a reset, which may have taken it away. */
 #include "graphs/shapevalue.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"

@@ -207,7 +207,7 @@ static int kernel_place(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* The maximum alone, where nobody reads the places. */
+/* The maximum alone, where nothing reads the places. */
 static int steps_place(Call *c, const View in[], const View out[], StepBuf *b) {
     return b->unread & 1 << 1 ? steps_max(c, in, out, b) : 0;
 }

@@ -179,7 +179,7 @@ def render(kept, others, note):
 
 
 def put_section(path, text):
-    """Replaces the section that starts with the title; what stands before and after it stays."""
+    """Replaces the section that starts with the title; the text before and after it stays."""
     old = open(path, encoding="utf-8").read() if os.path.exists(path) else "# Benchmark\n"
     start = old.find(TITLE)
     if start < 0:

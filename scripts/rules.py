@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them,
 compare-rules chooses the proof basis and the search set, which is proved again where rules are
-turned round. What is kept goes to rules/generated, with the table of its README.md; everything else
+reversed. What is kept goes to rules/generated, with the table of its README.md; everything else
 stays in BUILD/rules. A step whose results are there and newer than what it reads is not done again.
 
 usage: rules.py [--without-size-4] [--jobs N]"""
@@ -92,7 +92,7 @@ def chain(name, size, jobs):
 
 
 def directed(stem, kept, jobs):
-    """Proves rules that were turned round, keeps them, and says how many."""
+    """Proves rules that were reversed, keeps them, and says how many."""
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     os.makedirs(os.path.dirname(kept), exist_ok=True)
     run(

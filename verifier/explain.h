@@ -1,5 +1,5 @@
 /* explain.h -- the steps of a proof as lines of its trace (trace.h). Nothing here changes a proof;
-   where nobody reads, nothing is done. */
+   without a reader nothing is done. */
 #ifndef ISOMER_EXPLAIN_H
 #define ISOMER_EXPLAIN_H
 #include "verifier/apply.h"

@@ -121,7 +121,7 @@ typedef struct Prover {
     uint64_t
         natural;   /* inputs whose elements are not negative: of unsigned integers, truth values */
     Dom inhabited; /* conditions on sizes under which the domains of maxima are */
-    Trace *trace;  /* NULL: nobody reads it */
+    Trace *trace;  /* NULL: it is not wanted */
 } Prover;
 
 void normal_init(Prover *); /* w, arena, solver are set */

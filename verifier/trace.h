@@ -12,7 +12,7 @@ typedef struct Obligation {
 } Obligation;
 typedef struct Trace {
     Arena *arena;
-    Text *words;        /* NULL: nobody reads */
+    Text *words;        /* NULL: it is not wanted */
     bool quiet;         /* for the moment */
     bool collect;       /* obligations */
     const char *of;     /* which instance is proved; "": there is one only */

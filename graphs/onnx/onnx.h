@@ -85,7 +85,7 @@ typedef struct ModelWrite {
                       file next to the model, PATH.data */
     int64_t external_threshold;
     bool known_sizes; /* nodes do not take sizes from others where they are numbers */
-    bool regenerate;  /* for tests: every node that is not opaque is written anew, none is copied */
+    bool regenerate; /* for tests: every node that is not opaque is newly written, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 /* Removes the copies of external data that model_write made there, the model's own never. */

@@ -190,7 +190,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
         if (once[a]) seen->stride[a] = 0;
     return made;
 }
-/* Instructions and views that nobody needs any more are dropped. */
+/* Instructions and views that are no longer needed are dropped. */
 static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[]) {
     Scalar rest[PART_CODE];
     int number[PART_VIEWS], n = 1;

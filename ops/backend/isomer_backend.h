@@ -300,8 +300,8 @@ typedef struct Backend {
     /* The following may be NULL. channels_last: not 0 if convolutions are faster on this device
        over views whose channels have stride 1. */
     int (*channels_last)(Device *);
-    /* hold: memory on the device with these n bytes, which nobody may write; equal contents share
-       it. Every hold is undone by one drop. */
+    /* hold: memory on the device with these n bytes, which must not be written; equal contents
+       share it. Every hold is undone by one drop. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);
     /* Not 0: the kernel does not read this view when it runs, because it keeps the contents in a

@@ -1,6 +1,6 @@
 /* file.c -- whole files in, whole files out (declared in text.h).
 
-   A file is written beside its target under a name of its own, synced, and renamed: whoever looks
+   A file is written next to its target under a name of its own, synced, and renamed: whoever looks
    sees the old bytes or the new ones, and a failure leaves the old ones and nothing else. What is
    not a regular file (a pipe, a device) cannot be replaced and is written to. */
 #include "ops/base/text.h"

@@ -1,6 +1,6 @@
 /* eval.c -- the tree walk. Each symbol has a place in one array of values: sizes as given, indices
-   of the element, and bound variables while their sum runs. Polynomials are evaluated anew wherever
-   they occur; nothing is shared or remembered. */
+   of the element, and bound variables while their sum runs. Polynomials are evaluated again
+   wherever they occur; nothing is shared or remembered. */
 #include "ops/core/eval.h"
 #include <string.h>
 

@@ -19,7 +19,7 @@ typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     Sizes sizes; /* values of the symbols in types and attributes */
     Arena *arena;
     const StepTarget *target; /* NULL: any back end */
-    uint64_t unread;          /* outputs that nobody reads, by number: they need not be computed */
+    uint64_t unread;          /* outputs that nothing reads, by number: they need not be computed */
     int n, room;
     Step *v;
     const char *why; /* set by what could not be done; the steps must not be used then */

@@ -25,7 +25,7 @@ typedef enum Table {
 } Table;
 
 /* A column beside a table: `size` bytes per id, zeroed when first asked for, and again after the id
-   was truncated away and given anew. */
+   was truncated away and given again. */
 typedef struct Column {
     Table table;
     size_t size;
@@ -36,7 +36,8 @@ typedef struct Column {
 typedef struct World {
     Arena *arena;
     Cleanup cleanup; /* the columns */
-    /* For the time of one call: whoever takes of it marks and resets it, nested calls nest. */
+    /* For the time of one call: a function that allocates from it marks it first and resets it at
+       the end, so that calls may nest. */
     Arena *scratch;
     Intern *table[TABLE_COUNT];
     int ncolumn;

@@ -76,8 +76,8 @@ static Form form_of_result(Analysis *n, int i) {
     return a == AFFINE || b == AFFINE ? AFFINE : VECTOR;
 }
 
-/* The program left when value `cut` is the accumulator. False: the accumulator is read beside
-   it. */
+/* The program left when value `cut` is the accumulator. False: the accumulator itself is read
+   as well. */
 static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     bool needed[AFFINE_CODE] = {false};
     int number[AFFINE_CODE];

@@ -168,7 +168,7 @@ static int attention_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* [b, heads, places, n] of a view that may have its heads beside the numbers. */
+/* [b, heads, places, n] of a view that may have its heads and numbers in one axis. */
 static View by_heads(const View *v, int64_t heads) {
     if (v->rank != 3) return *v;
     View w = *v;

@@ -150,7 +150,7 @@ typedef struct MatMul {
 } MatMul;
 
 static int at_least_1(int64_t n) { return n > 1 ? (int)n : 1; }
-/* Can BLAS read r x c elements with these strides? A zero stride it cannot. */
+/* Whether BLAS can read r x c elements with these strides; it cannot with a stride of 0. */
 static bool matrix_of(int64_t r, int64_t c, int64_t sr, int64_t sc, Matrix *m) {
     if (sr > INT32_MAX || sc > INT32_MAX || r > INT32_MAX || c > INT32_MAX) return false;
     if ((sc == 1 || c == 1) && (sr >= c || r == 1)) {

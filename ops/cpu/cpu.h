@@ -62,8 +62,8 @@ View build_scratch(Build *, int dtype, int rank, const int64_t dim[]);
 /* Offset of so many bytes in the scratch, 64-byte aligned. */
 size_t build_bytes(Build *, size_t bytes);
 
-/* ---- pages.c: memory, 64-byte aligned, not zeroed; NULL: there is none. It is given back before
-   the device is closed; NULL is allowed. */
+/* ---- pages.c: memory, 64-byte aligned, not zeroed; NULL: there is none. It is freed before the
+   device is closed; NULL is allowed. */
 void *pages_new(Device *, size_t bytes);
 void pages_drop(Device *, void *bytes);
 
@@ -108,8 +108,8 @@ void nest_goto(const Nest *, int inner, int64_t number, int64_t index[], int64_t
 
 /* ---- vector.c: element-wise programs */
 typedef struct Vector Vector;
-/* view[0] is written; `acc` is what C_ACC reads, NULL where it does not occur. NULL: cannot, why is
-   said. */
+/* view[0] is written; `acc` is what C_ACC reads, NULL where it does not occur. Returns NULL if it
+   cannot be built; the build's error says why. */
 Vector *vector_new(Build *, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
@@ -120,7 +120,7 @@ void program_read_once(const Build *, const View *view, const Scalar *code, int 
 
 /* ---- copy.c */
 typedef struct Copy Copy;
-/* Converts where the types differ. NULL: cannot. */
+/* Converts where the types differ. NULL: it cannot be built. */
 Copy *copy_new(Build *, const View *y, const View *x);
 void copy_run(const Copy *, void *const slot[], void *work);
 

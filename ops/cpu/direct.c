@@ -187,7 +187,7 @@ static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
         }
 }
 
-/* All channels of an output at once, where they lie beside each other. */
+/* All channels of an output at once, where they are adjacent. */
 static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od,
                        int64_t oh, int64_t ow) {
     const Window *g = &p->g;

@@ -298,7 +298,7 @@ static Image image_of(const Step *s) {
     }
     return m;
 }
-/* The windows lie within the image, and its channels beside each other. */
+/* The windows lie within the image, and its channels are adjacent. */
 static bool lies_ready(const Image *m) {
     for (int a = 0; a < STEP_SPATIAL; a++)
         if (m->begin[a] != 0 || m->need[a] > m->x.dim[2 + a]) return false;

@@ -1,4 +1,4 @@
-/* processor_any.c -- processor.h for processors of which nothing is known: the inner loops of
+/* processor_any.c -- processor.h for processors that are not known: the inner loops of
    standard C, denormal numbers as they are. */
 #include "ops/cpu/processor.h"
 #include <stdio.h>

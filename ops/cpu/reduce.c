@@ -85,7 +85,7 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
 }
 
 /* Some neighbouring outputs, each of one run of consecutive numbers: what is done once for all of
-   them is done beside each other. */
+   them is done side by side. */
 static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *x, int64_t x_stride,
                         int64_t outputs) {
     Wide acc[COLUMNS];

@@ -40,7 +40,7 @@ typedef struct Squash {
     bool gate;
     float slope, shift, low, high;
 } Squash;
-/* Rows of a by a panel of weights, whose columns stand beside each other: y[r, c] = squash(start[c]
+/* Rows of a by a panel of weights, whose columns are adjacent: y[r, c] = squash(start[c]
    + sum of a[r, run[i] + k] * panel[i * n + k, c] over i < runs, k < n, + add[r, c]). The columns
    are `vectors` times Simd.width; the last vector is written to y + last, and add is read there.
    Meanwhile what begins at `ahead` is fetched into the cache, one line for each term; from

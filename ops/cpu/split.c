@@ -252,7 +252,8 @@ static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, c
     return same;
 }
 
-/* Beside the whole. */
+/* The step in parts and as a whole, for parts that may differ: the parts are used where both write
+   the same bytes. */
 static bool build_compared(Build *b, Make *make, int choice, const Cut *along, int n, Kernel *k) {
     Split *s = k->self;
     const size_t before = b->workspace;

@@ -12,7 +12,7 @@
 
 enum { PARTS = 0xFFFF, LOOKS = 2000 };
 struct Team {
-    int nthread; /* beside the caller */
+    int nthread; /* in addition to the caller */
     pthread_t thread[TEAM_MOST];
     pthread_mutex_t lock;
     pthread_cond_t wake, done;

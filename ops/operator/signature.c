@@ -2,7 +2,7 @@
    attribute defaults and needs; define() runs when first asked for. A cached definition is an index
    into the table of expressions, which backtracking truncates below an older signature: it is kept
    with the stamp of its table entry, and a stamp that is gone or another means that the entry was
-   given anew. */
+   given again. */
 #include "ops/operator/signature.h"
 #include "ops/operator/digest.h"
 #include "ops/operator/value.h"

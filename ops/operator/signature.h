@@ -68,7 +68,8 @@ typedef enum SigShape {
 } SigShape;
 SigShape sig_shape(World *, Sig, int port);
 
-/* What the operator's own functions take; needs collects what they require, NULL: nobody asks. */
+/* What the operator's own functions take; needs collects what they require, NULL: they are not
+ * wanted. */
 Call sig_call(World *, Sig, Needs *);
 
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */

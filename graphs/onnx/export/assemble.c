@@ -1,11 +1,11 @@
 /* assemble.c -- plans what the new file holds. Every node of the old file is normalized again (made
    into nodes of ours) on the values that its inputs have now; where that gives the values that its
    outputs are to have, the node is copied as it is. From the outputs down, what is needed is then
-   taken from such a node, or written anew under the old name of the value; at most the inputs of a
-   copied node are renamed. Names carry values: two names of one value become one. The order is that
-   of the file as far as dependencies allow. Invariant: a value is made from smaller ones, and a
-   copied node is smaller than what it uses unless that only gives sizes; a cycle through sizes is
-   found when ordering, and the copies in it are then given up. */
+   taken from such a node, or written as a new node under the old name of the value; at most the
+   inputs of a copied node are renamed. Names carry values: two names of one value become one. The
+   order is that of the file as far as dependencies allow. Invariant: a value is made from smaller
+   ones, and a copied node is smaller than what it uses unless that only gives sizes; a cycle
+   through sizes is found when ordering, and the copies in it are then given up. */
 #include "graphs/onnx/export/order.h"
 #include "graphs/constants.h"
 #include "graphs/shapevalue.h"

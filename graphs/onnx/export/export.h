@@ -1,6 +1,6 @@
 /* export.h -- a changed graph as an ONNX file. write.c goes through the old file and replaces what
-   changed; assemble.c plans which nodes the new file has, copied or written anew; emit.c writes one
-   node of ours as one ONNX node, by the importer's tables read backwards. */
+   changed; assemble.c plans which nodes the new file has, copied or newly written; emit.c writes
+   one node of ours as one ONNX node, by the importer's tables read backwards. */
 #ifndef ISOMER_ONNX_EXPORT_H
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"

@@ -353,10 +353,10 @@ static bool outputs_writable(const Run *r) {
 
 /* What can fail because of the options or the environment alone fails here, before the search. */
 static bool open_run(Run *r) {
-    return optimize_options_valid(r->arena, r->o, r->error) && outputs_writable(r) &&
-           run_read_inputs(r) && choose_domains(r) && open_model(r) && open_log(r) &&
-           open_inputs(r) && run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) &&
-           run_discover(r) && open_library(r) && open_costs(r);
+    return optimize_options_valid(r->arena, r->o, r->error) && run_can_discover(r) &&
+           outputs_writable(r) && run_read_inputs(r) && choose_domains(r) && open_model(r) &&
+           open_log(r) && open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
+           run_can_check_with(r) && run_discover(r) && open_library(r) && open_costs(r);
 }
 
 static bool show_headroom(Run *r, IsomerResult *out) {

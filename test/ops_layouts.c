@@ -44,7 +44,7 @@ static void lay(Drawn *t, int k, int rank, const int64_t dim[], const int given[
         if (!repeated) step *= dim[order[i]] + (given || draw(t, 0, 9) ? 0 : 3);
     }
     view_extent(v, &low, &high);
-    t->bytes[k] = (size_t)((high + GAP) * dtype_size(dtype));
+    t->bytes[k] = (size_t)((high + GAP) * dtype_size((int)dtype));
     t->slot[k] = test_malloc(t->bytes[k]);
     for (size_t i = 0; i < t->bytes[k]; i++) t->slot[k][i] = (char)random_below(&t->random, 256);
     for (size_t i = 0; i < t->bytes[k] / sizeof(float) && dtype == DT_FLOAT; i++)
@@ -104,7 +104,7 @@ static void run(const Drawn *t, Device *d) {
 /* By loops over the indices: the bytes of Y as they should be. */
 static char *wanted(const Drawn *t) {
     char *want = memset(test_malloc(t->bytes[Y]), 0x55, t->bytes[Y]);
-    const int size = dtype_size((DType)t->view[Y].dtype);
+    const int size = dtype_size(t->view[Y].dtype);
     int64_t index[STEP_RANK] = {0};
     for (int64_t n = view_count(&t->view[Y]); n > 0; n--) {
         char *at[VIEWS];

@@ -425,7 +425,12 @@ enum { LANES = 32 };
             EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                 \
         } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                     \
     }
+/* Of vectors; w may be a number, which less a vector of zeros is a vector of it. */
+#ifdef FUSE
+#define MULTIPLY_floats(x, w, y) FUSE(x, (w) - (Floats){0}, y)
+#else
 #define MULTIPLY_floats(x, w, y) ((x) * (w) + (y))
+#endif
 #define MULTIPLY_float(w, x, y) FMA(w, x, y)
 #define MULTIPLY_double(w, x, y) ((w) * (x) + (y))
 #define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))

@@ -498,5 +498,7 @@ LAYERS = [
         pads=[1, 1, 1, 1],
     ),
     case("signal", "DFT 512", "DFT", "f32 16,512,1", "-", "=i64 - 1", opset=20),
+    case("signal", "DFT 1009, complex", "DFT", "f32 4,1009,2", "-", "=i64 - 1", opset=20),
+    case("signal", "DFT 60, axis 0", "DFT", "f32 60,64,2", "-", "=i64 - 0", inverse=1, opset=20),
 ]
 CASES = QUANTIZED + CASTS + RECURRENT + MOVES + SAMPLES + REDUCED + FUNCTIONS + LAYERS

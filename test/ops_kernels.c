@@ -322,6 +322,25 @@ static void draw_mirror(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
+/* Lengths of small factors, of larger ones and of primes; more lines than a block has. */
+static void draw_dft(Drawn *t) {
+    static const int lengths[] = {1, 2, 4, 6, 15, 16, 30, 44, 49, 62, 64, 67, 74, 94, 120, 256};
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
+    const DType type = floats[draw(t, 0, 2)];
+    const bool inverse = draw(t, 0, 1), onesided = draw(t, 0, 1);
+    int64_t x[STEP_RANK];
+    const int rank = 1 + some_sizes(t, 1, 3, x), axis = (int)draw(t, 0, rank - 2),
+              n = lengths[draw(t, 0, 15)];
+    x[axis] = inverse && onesided ? n / 2 + 1 : n, x[rank - 1] = draw(t, 1, 2);
+    if (draw(t, 0, 3) == 0) x[axis] += draw(t, 0, 4);
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "length", "%d", draw(t, 0, 1) || x[axis] < 2 ? n : 0);
+    attribute(t, "inverse", inverse ? "yes" : "no");
+    attribute(t, "onesided", onesided ? "yes" : "no");
+    t->tolerance = type == DT_FLOAT16 ? 2e-3 : type == DT_FLOAT ? 1e-6 : 1e-11;
+    reals(t, type, rank, x, -1, 1);
+}
+
 /* ---- sums of products of bytes: more terms than floats add exactly, of the greatest numbers */
 static double extreme(Drawn *t, double low, double high) {
     const int64_t how = draw(t, 0, 3);
@@ -422,6 +441,7 @@ static const Family families[] = {
     {"conv", draw_conv, true},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
+    {"dft", draw_dft, false},
     {"topk", draw_topk, false},
     {"argmax", draw_best, false},
     {"argmin", draw_best, false},

@@ -99,6 +99,7 @@ static const struct {
     {"cumsum", cumsum_build},
     {"cumprod", cumprod_build},
     {"gridsample", gridsample_build},
+    {"dft", fft_build},
 };
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)

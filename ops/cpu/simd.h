@@ -54,6 +54,13 @@ typedef struct Sweep {
     const int64_t *run;
     Squash squash;
 } Sweep;
+/* One pass over complex numbers (simd_fft.h), real parts and, `im` further, imaginary ones; s
+   numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
+typedef struct FftPass {
+    int64_t radix, m, s, im, step;
+    const double *root;
+} FftPass;
+typedef void FftRun(const FftPass *, double *y, const double *x);
 typedef struct Simd {
     const char *name;
     int width; /* floats of a register */
@@ -107,6 +114,7 @@ typedef struct Simd {
     void (*gru_reset)(float *y, const float *h, const float *x, const float *g, int64_t n);
     void (*gru)(float *h, const float *x, const float *g, bool linear_first, int64_t n);
     void (*rnn)(float *h, const float *x, const float *g, bool relu, int64_t n);
+    FftRun *fft_pass, *fft_split, *fft_join, *fft_scale;
     /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
        k; NULL for most. */
     Weave *weave[SIMD_WEAVES], *unweave[SIMD_WEAVES];

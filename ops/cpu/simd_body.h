@@ -488,6 +488,7 @@ DEFINE_BLEND(blend_double, double)
 #include "ops/cpu/simd_sweep.h"
 #include "ops/cpu/simd_softmax.h"
 #include "ops/cpu/simd_weave.h"
+#include "ops/cpu/simd_fft.h"
 
 #define OP_FLOAT(op, k, value) [op] = float_##op,
 #define OP_DOUBLE(op, k, value) [op] = double_##op,
@@ -547,6 +548,10 @@ const Simd SIMD_TABLE = {
     .gru = gru,
     .rnn = rnn,
     .transpose = transpose,
+    .fft_pass = fft_pass,
+    .fft_split = fft_split,
+    .fft_join = fft_join,
+    .fft_scale = fft_scale,
     .weave = {[2] = weave_2, [3] = weave_3, [4] = weave_4, [8] = weave_8},
     .unweave = {[2] = unweave_2, [3] = unweave_3, [4] = unweave_4, [8] = unweave_8},
 };

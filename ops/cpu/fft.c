@@ -1,0 +1,311 @@
+/* fft.c -- dft (ops/signal.c) in O(n log n), in doubles: Stockham's autosort transform by factors
+   4, 2, 3, 5 and other small primes (simd_fft.h); lengths with a larger prime as a convolution with
+   a chirp, which has a length of small factors (L. I. Bluestein, 1970). Where the input or the
+   result is real and n even, a transform of n/2 complex numbers is enough. Some lines are computed
+   side by side; blocks of them go to threads. */
+#include "ops/cpu/cpu.h"
+#include <math.h>
+#include <string.h>
+
+enum { Y, X, PASSES = 32, LANES = 8, LARGEST = 31, ROOM = 1 << 16, LONGEST = 1 << 24 };
+typedef struct Turns { /* a transform of n complex numbers */
+    int64_t n;
+    int passes;
+    FftPass pass[PASSES]; /* for one line */
+} Turns;
+typedef struct Fourier {
+    View y, x;
+    Nest line; /* y and x without the axis and without real and imaginary part */
+    const Simd *simd;
+    int axis, parts, x_size, y_size;
+    int64_t n, lanes, room;      /* room: complex numbers of a line in a buffer */
+    bool inverse, half;          /* half: of an inverse, half of the spectrum is given */
+    bool reads_real, gives_real; /* as n/2 complex numbers */
+    Turns turns;
+    FftPass whole;                /* from or to n/2 complex numbers */
+    const double *chirp, *filter; /* NULL: no convolution */
+    int64_t count;                /* of complex numbers that are transformed */
+    size_t at, each; /* in the scratch: the two buffers of each part, bytes of a part */
+    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Fourier;
+typedef struct Lines { /* those of a block: where they begin */
+    const Fourier *f;
+    const char *x;
+    char *y;
+    int64_t n, at[2][LANES], apart[2]; /* apart: lines are equally far apart, and close; or 0 */
+    int64_t im;
+} Lines;
+
+/* ---- lines into a buffer [place, line] and back; `beside` is room for them */
+static void read_part(const Lines *l, int64_t first, int64_t stride, int64_t n, int64_t all,
+                      double *to, double *beside) {
+    const Fourier *f = l->f;
+    const int64_t lines = l->n;
+    if (l->apart[X]) {
+        const char *x = l->x + (l->at[X][0] + first) * f->x_size;
+        for (int64_t k = 0; k < n; k++)
+            f->load(to + k * lines, x + k * stride * f->x_size, l->apart[X], lines);
+    } else {
+        double *run = lines == 1 ? to : beside;
+        for (int64_t j = 0; j < lines && n > 0; j++)
+            f->load(run + j * n, l->x + (l->at[X][j] + first) * f->x_size, stride, n);
+        for (int64_t k = 0; k < n && lines > 1; k++)
+            for (int64_t j = 0; j < lines; j++) to[k * lines + j] = run[j * n + k];
+    }
+    memset(to + n * lines, 0, (size_t)((all - n) * lines) * sizeof *to);
+}
+static void write_part(const Lines *l, int64_t first, int64_t stride, int64_t n, const double *from,
+                       double *beside) {
+    const Fourier *f = l->f;
+    const int64_t lines = l->n;
+    if (l->apart[Y]) {
+        char *y = l->y + (l->at[Y][0] + first) * f->y_size;
+        for (int64_t k = 0; k < n; k++)
+            f->store(y + k * stride * f->y_size, l->apart[Y], from + k * lines, lines);
+        return;
+    }
+    const double *run = lines == 1 ? from : beside;
+    for (int64_t k = 0; k < n && lines > 1; k++)
+        for (int64_t j = 0; j < lines; j++) beside[j * n + k] = from[k * lines + j];
+    for (int64_t j = 0; j < lines && n > 0; j++)
+        f->store(l->y + (l->at[Y][j] + first) * f->y_size, stride, run + j * n, n);
+}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* What is not there is zero. */
+static void read_lines(const Lines *l, double *to, double *beside) {
+    const Fourier *f = l->f;
+    const View *x = &f->x;
+    const int64_t stride = x->stride[f->axis], im = l->im, lines = l->n,
+                  all = f->half ? f->n / 2 + 1 : f->n, n = least(x->dim[f->axis], all);
+    if (f->reads_real) {
+        read_part(l, 0, 2 * stride, (n + 1) / 2, f->count, to, beside);
+        read_part(l, stride, 2 * stride, n / 2, f->count, to + im, beside);
+        return;
+    }
+    const bool real = x->dim[x->rank - 1] < 2;
+    read_part(l, 0, stride, n, all, to, beside);
+    read_part(l, x->stride[x->rank - 1], stride, real ? 0 : n, all, to + im, beside);
+    for (int64_t k = all; k < f->n && !f->gives_real; k++)
+        for (int64_t j = 0; j < lines; j++) {
+            to[k * lines + j] = to[(f->n - k) * lines + j];
+            to[im + k * lines + j] = -to[im + (f->n - k) * lines + j];
+        }
+    for (int64_t j = 0; j < lines && f->gives_real; j++)
+        to[im + j] = to[im + f->count * lines + j] = 0;
+}
+static void scale(double *x, double by, int64_t n) {
+    for (int64_t k = 0; k < n; k++) x[k] *= by;
+}
+static void write_lines(const Lines *l, double *from, double *beside) {
+    const Fourier *f = l->f;
+    const View *y = &f->y;
+    const int64_t stride = y->stride[f->axis], im = l->im, lines = l->n, last = y->rank - 1,
+                  all = y->dim[f->axis];
+    const double one = f->inverse ? 1 / (double)f->n : 1;
+    const bool back = f->inverse && f->reads_real; /* the transform forward has been computed */
+    if (f->inverse) {
+        scale(from, one, l->f->room * lines);
+        scale(from + im, back ? -one : one, l->f->room * lines);
+    }
+    if (f->gives_real) {
+        write_part(l, 0, 2 * stride, f->count, from, beside);
+        write_part(l, stride, 2 * stride, f->count, from + im, beside);
+        return;
+    }
+    const int64_t n = f->reads_real ? least(all, f->count + 1) : all;
+    write_part(l, 0, stride, n, from, beside);
+    if (y->dim[last] > 1) write_part(l, y->stride[last], stride, n, from + im, beside);
+    if (n == all) return;
+    const int64_t end = (f->n - 1) * stride;
+    scale(from + im, -1, n * lines);
+    write_part(l, end, -stride, f->n - n, from + lines, beside);
+    write_part(l, end + y->stride[last], -stride, f->n - n, from + im + lines, beside);
+}
+
+/* ---- transforms: from a to b and back, at last in what is returned */
+static double *turn(const Simd *simd, const Turns *t, int64_t lines, int64_t im, double *a,
+                    double *b) {
+    for (int k = 0; k < t->passes; k++) {
+        FftPass pass = t->pass[k];
+        double *const keep = a;
+        pass.s *= lines, pass.im = im;
+        simd->fft_pass(&pass, b, a);
+        a = b, b = keep;
+    }
+    return a;
+}
+/* x[k] * chirp[k] * sum over j of (x[j] * chirp[j]) / chirp[k - j] */
+static double *convolve(const Fourier *f, int64_t lines, int64_t im, double *a, double *b) {
+    const int64_t n = f->count * lines, rest = (f->turns.n - f->count) * lines;
+    FftPass chirp = {.m = f->count, .s = lines, .im = im, .step = 1, .root = f->chirp},
+            filter = chirp;
+    filter.m = f->turns.n, filter.root = f->filter;
+    f->simd->fft_scale(&chirp, a, a);
+    memset(a + n, 0, (size_t)rest * sizeof *a);
+    memset(a + im + n, 0, (size_t)rest * sizeof *a);
+    double *y = turn(f->simd, &f->turns, lines, im, a, b), *other = y == a ? b : a;
+    f->simd->fft_scale(&filter, y, y);
+    y = turn(f->simd, &f->turns, lines, -im, y + im, other + im) - im;
+    f->simd->fft_scale(&chirp, y, y);
+    return y;
+}
+static double *transform(const Fourier *f, int64_t lines, int64_t im, double *a, double *b) {
+    FftPass whole = f->whole;
+    whole.s = lines, whole.im = im;
+    if (f->gives_real) {
+        double *const keep = a;
+        f->simd->fft_join(&whole, b, a);
+        a = b, b = keep;
+    }
+    /* An inverse is the transform with real and imaginary part exchanged before and after. */
+    const int64_t swap = f->inverse && !f->reads_real ? im : 0, apart = swap ? -im : im;
+    double *y = f->filter ? convolve(f, lines, apart, a + swap, b + swap)
+                          : turn(f->simd, &f->turns, lines, apart, a + swap, b + swap);
+    y -= swap;
+    if (!f->reads_real) return y;
+    double *const to = y == a ? b : a;
+    f->simd->fft_split(&whole, to, y);
+    return to;
+}
+
+/* ---- running */
+typedef struct FourierRun {
+    const Fourier *f;
+    char *y, *work;
+    const char *x;
+} FourierRun;
+/* Equally far apart, closer than the places of a line; else 0. */
+static int64_t spacing(const int64_t at[], int64_t n, int64_t stride) {
+    const int64_t apart = n > 1 ? at[1] - at[0] : 0;
+    for (int64_t k = 2; k < n; k++)
+        if (at[k] - at[k - 1] != apart) return 0;
+    return apart > 0 && apart < stride ? apart : 0;
+}
+static void run_block(const FourierRun *run, int64_t first, double *a) {
+    const Fourier *f = run->f;
+    Lines l = {.f = f, .x = run->x, .y = run->y, .n = least(f->lanes, f->line.count - first)};
+    double *const b = a + 2 * f->room * f->lanes;
+    l.im = f->room * l.n;
+    for (int64_t k = 0; k < l.n; k++) {
+        int64_t index[STEP_RANK], offset[2];
+        nest_goto(&f->line, 0, first + k, index, offset);
+        l.at[Y][k] = offset[Y], l.at[X][k] = offset[X];
+    }
+    l.apart[Y] = spacing(l.at[Y], l.n, f->y.stride[f->axis]);
+    l.apart[X] = spacing(l.at[X], l.n, f->x.stride[f->axis]);
+    read_lines(&l, a, b);
+    double *y = transform(f, l.n, l.im, a, b);
+    write_lines(&l, y, y == a ? b : a);
+}
+static void run_part(void *job, int k) {
+    const FourierRun *run = job;
+    const Fourier *f = run->f;
+    const int64_t blocks = (f->line.count + f->lanes - 1) / f->lanes,
+                  end = blocks * (k + 1) / f->parts;
+    double *buffer = (double *)(void *)(run->work + (size_t)k * f->each);
+    for (int64_t at = blocks * k / f->parts; at < end; at++) run_block(run, at * f->lanes, buffer);
+}
+static int fft_run(const Kernel *k, void *const slot[], void *work) {
+    const Fourier *f = k->self;
+    FourierRun run = {f, view_at(&f->y, slot, work), (char *)work + f->at,
+                      view_at(&f->x, slot, work)};
+    team_run(k->device->team, f->parts, run_part, &run);
+    return 0;
+}
+
+/* ---- making */
+static void root_of_unity(double to[2], int64_t k, int64_t n) {
+    const double angle = -6.283185307179586 * (double)k / (double)n;
+    to[0] = cos(angle), to[1] = sin(angle);
+}
+static double *roots_of_unity(Arena *arena, int64_t n) {
+    double *root = ARENA_NEW(arena, double, 2 * n);
+    for (int64_t k = 0; k < n; k++) root_of_unity(root + 2 * k, k, n);
+    return root;
+}
+/* By the roots of a multiple of n; false: n has a large factor. */
+static bool turns_of(int64_t n, const double *root, int64_t roots, Turns *t) {
+    static const int first[] = {4, 2, 3, 5};
+    int64_t left = n, radix = 0;
+    *t = (Turns){.n = n};
+    for (int k = 0; left > 1;) {
+        radix = k < 4 ? first[k] : k + 3;
+        if (radix > LARGEST) return false;
+        if (left % radix) {
+            k++;
+            continue;
+        }
+        t->pass[t->passes++] = (FftPass){
+            .radix = radix, .m = left / radix, .s = n / left, .step = roots / left, .root = root};
+        left /= radix;
+    }
+    return true;
+}
+/* The least length of that many or more numbers that has small factors only. */
+static int64_t smooth_length(int64_t n) {
+    int64_t best = INT64_MAX;
+    for (int64_t factor = 1; factor <= 5; factor += 2) {
+        int64_t length = factor;
+        while (length < n) length *= 2;
+        best = least(best, length);
+    }
+    return best;
+}
+/* The transform of the chirp's inverse, as far as the convolution reaches, divided by its length.
+ */
+static void make_filter(Build *b, Fourier *f) {
+    const int64_t n = f->count, m = smooth_length(2 * n - 1);
+    double *chirp = ARENA_NEW(b->arena, double, 2 * n),
+           *filter = ARENA_NEW(b->arena, double, 2 * m),
+           *room = ARENA_NEW(b->scratch, double, 4 * m); /* zeroed */
+    for (int64_t k = 0; k < n; k++) {
+        root_of_unity(chirp + 2 * k, k * k % (2 * n), 2 * n);
+        room[k] = room[(m - k) % m] = chirp[2 * k] / (double)m;
+        room[m + k] = room[m + (m - k) % m] = -chirp[2 * k + 1] / (double)m;
+    }
+    turns_of(m, roots_of_unity(b->arena, m), m, &f->turns);
+    const double *y = turn(f->simd, &f->turns, 1, m, room, room + 2 * m);
+    for (int64_t k = 0; k < m; k++) filter[2 * k] = y[k], filter[2 * k + 1] = y[m + k];
+    f->chirp = chirp, f->filter = filter;
+}
+static void make_transform(Build *b, Fourier *f) {
+    const bool even = f->n % 2 == 0, real = f->x.dim[f->x.rank - 1] < 2;
+    f->gives_real = even && f->half;
+    f->reads_real = even && real && !f->half;
+    f->count = f->gives_real || f->reads_real ? f->n / 2 : f->n;
+    const double *root = roots_of_unity(b->arena, f->n);
+    f->whole = (FftPass){.m = f->count, .step = 1, .root = root};
+    if (!turns_of(f->count, root, f->n, &f->turns)) make_filter(b, f);
+    f->room = f->turns.n + 1;
+}
+bool fft_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *step = b->step;
+    Fourier *f = ARENA_NEW(b->arena, Fourier, 1);
+    *f = (Fourier){.y = step->view[0], .x = step->view[1], .axis = (int)step->param[1]};
+    f->inverse = step->param[3] != 0, f->half = f->inverse && step->param[4] != 0;
+    f->n = step->param[2] > 0 ? step->param[2]
+           : f->half          ? 2 * f->x.dim[f->axis] - 2
+                              : f->x.dim[f->axis];
+    if (!dtype_numeric(f->x.dtype) || !dtype_numeric(f->y.dtype) || f->x.format || f->y.format ||
+        view_count(&f->y) == 0 || f->n < 1 || f->n > LONGEST)
+        return build_fail(b, "dft: no floats, or too many");
+    View line[2] = {f->y, f->x};
+    for (int j = 0; j < 2; j++) line[j].dim[f->axis] = line[j].dim[line[j].rank - 1] = 1;
+    f->simd = b->device->simd;
+    f->x_size = dtype_size(f->x.dtype), f->y_size = dtype_size(f->y.dtype);
+    f->load = f->simd->load[CLASS_DOUBLE][f->x.dtype];
+    f->store = f->simd->store[CLASS_DOUBLE][f->y.dtype];
+    f->line = nest_new(
+        b->arena, (const View *const[]) { &line[Y], &line[X] }, 2);
+    make_transform(b, f);
+    f->lanes = least(least(LANES, f->line.count), 1 + ROOM / f->room);
+    f->parts = count_parts(b, (f->line.count + f->lanes - 1) / f->lanes,
+                           4 * f->n * f->line.count * (1 + f->turns.passes));
+    f->at = build_bytes(b, (size_t)(4 * f->room * f->lanes) * sizeof(double));
+    f->each = b->workspace - f->at;
+    build_bytes(b, (size_t)(f->parts - 1) * f->each);
+    k->run = fft_run, k->self = f;
+    return true;
+}

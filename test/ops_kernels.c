@@ -239,6 +239,23 @@ static void draw_grid_sample(Drawn *t) {
     reals(t, DT_FLOAT, 4, (int64_t[]){b, draw(t, 1, 5), draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
     reals(t, DT_FLOAT, 4, (int64_t[]){b, rows, draw(t, 1, 7), 2}, -1.4, 1.4);
 }
+/* Boxes that are empty, or reach far outside. */
+static void draw_roi_align(Drawn *t) {
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
+    const DType type = floats[draw(t, 0, 2)];
+    const int64_t images = draw(t, 1, 3), boxes = draw(t, 0, 6),
+                  h = draw(t, 0, 9) ? draw(t, 1, 40) : 0, w = draw(t, 1, 70);
+    attribute(t, "height", "%d", (int)draw(t, 1, 8));
+    attribute(t, "width", "%d", (int)draw(t, 1, 8));
+    attribute(t, "samples", "%d", (int)draw(t, 0, 3));
+    attribute(t, "scale", draw(t, 0, 1) ? "1" : "1/2");
+    attribute(t, "align", draw(t, 0, 1) ? "half_pixel" : "output_half_pixel");
+    attribute(t, "mode", draw(t, 0, 2) ? "avg" : "max");
+    t->tolerance = type == DT_FLOAT16 ? 2e-3 : type == DT_FLOAT ? 1e-5 : 1e-12;
+    reals(t, type, 4, (int64_t[]){images, draw(t, 1, 4), h, w}, -1, 1);
+    reals(t, type, 2, (int64_t[]){boxes, 4}, -10, 60);
+    wholes(t, draw(t, 0, 1) ? DT_INT64 : DT_INT32, 1, &boxes, 0, (double)images - 1);
+}
 static void draw_cache(Drawn *t) {
     int64_t x[STEP_RANK], u[STEP_RANK];
     const int rank = some_sizes(t, 2, 4, x), axis = (int)draw(t, 1, rank - 1);
@@ -457,6 +474,7 @@ static const Family families[] = {
     {"scatterelements", draw_scatter_elements, false},
     {"cachewrite", draw_cache, false},
     {"gridsample", draw_grid_sample, false},
+    {"roialign", draw_roi_align, false},
     {"scatteradd", draw_scatter_add, false},
     {"rnn", draw_rnn, false},
     {"gru", draw_gru, false},

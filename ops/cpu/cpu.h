@@ -323,7 +323,7 @@ const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
 /* ---- operators with a kernel of their own here; false: not for this step */
 Make recurrent_build, attention_build, gather_build, gathernd_build, gatherelements_build,
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,
-    cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build;
+    cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, roialign_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -100,6 +100,7 @@ static const struct {
     {"cumprod", cumprod_build},
     {"gridsample", gridsample_build},
     {"dft", fft_build},
+    {"roialign", roialign_build},
 };
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)

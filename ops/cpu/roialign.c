@@ -1,0 +1,261 @@
+/* roialign.c -- roialign (ops/roialign.c says what it is): for each box and each of its bins, once
+   for all channels, the rows and the columns of the image that its samples read, with their
+   weights: since the samples are a grid, the mean is a sum of rows, then of columns. A maximum is
+   one of weighted elements; of all samples that read an element only the least and the greatest
+   weight count. Boxes go to threads. */
+#include "ops/core/element.h"
+#include "ops/cpu/cpu.h"
+#include <math.h>
+#include <string.h>
+
+enum { Y, X, ROI, BATCH };
+enum { P_SAMPLES = 1, P_SCALE, P_ALIGN, P_MODE }; /* parameters, as in ops/roialign.c */
+typedef struct Reads { /* along an axis, those of bin i from first[i] on */
+    int64_t *first, *place;
+    double *weight, *least; /* weight: the sum of the samples', or the greatest */
+    float *single;          /* the weight */
+    bool *outside;          /* some sample of the bin is */
+    int64_t low, high;      /* of all places */
+} Reads;
+typedef struct RoiAlign {
+    View y, x, roi, batch;
+    Operand from;
+    Class class;
+    const Simd *simd;
+    bool greatest, align;
+    double scale;
+    int64_t samples;
+    int parts, size;
+    size_t first[2], place[2], weight[2], least[2], single[2], outside[2], dense, row, result;
+    size_t each;
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} RoiAlign;
+typedef struct RoiRun {
+    const RoiAlign *r;
+    void *const *slot;
+    char *y, *work;
+    const char *x;
+} RoiRun;
+
+/* ---- what a box reads */
+typedef struct Span { /* the box along an axis */
+    double start, bin;
+    int64_t samples, size;
+} Span;
+static Span span_of(const RoiAlign *r, void *const slot[], int64_t box, int axis) {
+    const View *roi = &r->roi;
+    double end[2];
+    for (int k = 0; k < 2; k++) {
+        const int64_t at = roi->offset + box * roi->stride[0] + (2 * k + 1 - axis) * roi->stride[1];
+        end[k] =
+            element_real((DType)roi->dtype, slot[roi->slot], at) * r->scale - (r->align ? 0.5 : 0);
+    }
+    double length = end[1] - end[0];
+    if (!r->align && length < 1) length = 1;
+    const double bin = length / (double)r->y.dim[2 + axis];
+    const int64_t own = bin > 0 && bin < 1e9 ? (int64_t)ceil(bin) : 0;
+    return (Span){end[0], bin, r->samples > 0 ? r->samples : own, r->x.dim[2 + axis]};
+}
+/* The two elements beside sample k of bin i, and their weights; false: it is outside. */
+static bool beside(const Span *s, int64_t i, int64_t k, int64_t at[2], double weight[2]) {
+    double place = s->start + (double)i * s->bin + ((double)k + 0.5) * s->bin / (double)s->samples;
+    if (!(place >= -1 && place <= (double)s->size) || !s->size) return false;
+    if (place < 0) place = 0;
+    at[0] = (int64_t)place, at[1] = at[0] + 1;
+    if (at[0] >= s->size - 1) at[0] = at[1] = s->size - 1, place = (double)at[0];
+    weight[1] = place - (double)at[0], weight[0] = 1 - weight[1];
+    return true;
+}
+/* dense: of each place the weight and the least one, negative where nothing is read. */
+static void list_bin(const RoiAlign *r, const Span *s, int64_t i, double (*dense)[2], Reads *to) {
+    int64_t low = s->size, high = -1, n = to->first[i];
+    to->outside[i] = false;
+    for (int64_t k = 0; k < s->samples; k++) {
+        int64_t at[2];
+        double weight[2];
+        if (!beside(s, i, k, at, weight)) to->outside[i] = true;
+        else
+            for (int j = 0; j < 2; j++) {
+                double *d = dense[at[j]], w = weight[j];
+                low = at[j] < low ? at[j] : low, high = at[j] > high ? at[j] : high;
+                if (d[1] < 0) d[0] = d[1] = w;
+                else {
+                    d[0] = !r->greatest ? d[0] + w : w > d[0] ? w : d[0];
+                    d[1] = w < d[1] ? w : d[1];
+                }
+            }
+    }
+    for (int64_t p = low; p <= high; p++) {
+        double *d = dense[p];
+        if (r->greatest ? d[1] >= 0 : d[0] > 0) {
+            const double w = r->greatest ? d[0] : d[0] / (double)s->samples;
+            to->place[n] = p, to->weight[n] = w, to->least[n] = d[1], to->single[n++] = (float)w;
+            to->low = p < to->low ? p : to->low, to->high = p > to->high ? p : to->high;
+        }
+        d[0] = d[1] = -1;
+    }
+    to->first[i + 1] = n;
+}
+static void list_reads(const RoiAlign *r, void *const slot[], int64_t box, int axis, char *work,
+                       Reads *to) {
+    const Span s = span_of(r, slot, box, axis);
+    double(*dense)[2] = (double(*)[2])(void *)(work + r->dense);
+    *to = (Reads){.first = (int64_t *)(void *)(work + r->first[axis]),
+                  .place = (int64_t *)(void *)(work + r->place[axis]),
+                  .weight = (double *)(void *)(work + r->weight[axis]),
+                  .least = (double *)(void *)(work + r->least[axis]),
+                  .single = (float *)(void *)(work + r->single[axis]),
+                  .outside = (bool *)(work + r->outside[axis]),
+                  .low = s.size,
+                  .high = -1};
+    to->first[0] = 0;
+    for (int64_t p = 0; p < s.size; p++) dense[p][0] = dense[p][1] = -1;
+    for (int64_t i = 0; i < r->y.dim[2 + axis]; i++) list_bin(r, &s, i, dense, to);
+}
+
+/* ---- a row of bins of one channel, whose elements of x are dense rows */
+#define DEFINE_BINS(T)                                                                  \
+    static void columns_##T(const Reads *c, int64_t n, const void *px, void *py) {      \
+        const T *x = px;                                                                \
+        T *y = py;                                                                      \
+        for (int64_t j = 0; j < n; j++) {                                               \
+            double sum = 0;                                                             \
+            for (int64_t k = c->first[j]; k < c->first[j + 1]; k++)                     \
+                sum += c->weight[k] * (double)x[c->place[k] - c->low];                  \
+            y[j] = (T)sum;                                                              \
+        }                                                                               \
+    }                                                                                   \
+    static void greatest_##T(const Reads *rows, const Reads *c, int64_t i, int64_t n,   \
+                             int64_t stride, const void *px, void *py) {                \
+        const T *x = px;                                                                \
+        T *y = py;                                                                      \
+        for (int64_t j = 0; j < n; j++) {                                               \
+            const bool empty =                                                          \
+                rows->first[i] == rows->first[i + 1] || c->first[j] == c->first[j + 1]; \
+            double best = empty || rows->outside[i] || c->outside[j] ? 0 : -INFINITY;   \
+            for (int64_t u = rows->first[i]; u < rows->first[i + 1]; u++)               \
+                for (int64_t k = c->first[j]; k < c->first[j + 1]; k++) {               \
+                    const double e = (double)x[rows->place[u] * stride + c->place[k]],  \
+                                 a = rows->weight[u] * c->weight[k] * e,                \
+                                 b = rows->least[u] * c->least[k] * e;                  \
+                    best = a > best ? a : best, best = b > best ? b : best;             \
+                }                                                                       \
+            y[j] = (T)best;                                                             \
+        }                                                                               \
+    }
+DEFINE_BINS(float)
+DEFINE_BINS(double)
+
+/* The weighted rows of bin i added up, as far as columns are read. */
+static void add_rows(const RoiAlign *r, const Reads *rows, const Reads *c, int64_t i, const char *x,
+                     char *row) {
+    const int64_t stride = r->x.dim[3], n = c->high - c->low + 1, first = rows->first[i],
+                  taps = rows->first[i + 1] - first;
+    x += c->low * r->size;
+    if (r->class == CLASS_FLOAT) { /* places are offsets then: see finish_rows */
+        r->simd->taps((float *)(void *)row, (const float *)(const void *)x, rows->place + first,
+                      rows->single + first, taps, n);
+        return;
+    }
+    memset(row, 0, (size_t)(n * r->size));
+    for (int64_t k = first; k < first + taps; k++)
+        r->simd->scale_add[r->class](row, x + rows->place[k] * stride * r->size, 1,
+                                     &rows->weight[k], n);
+}
+static void run_channel(const RoiAlign *r, const Reads *rows, const Reads *c, const char *x,
+                        char *y, char *work) {
+    const bool single = r->class == CLASS_FLOAT;
+    const int64_t n = r->y.dim[3], stride = r->x.dim[3];
+    for (int64_t i = 0; i < r->y.dim[2]; i++) {
+        char *result = work + r->result;
+        if (r->greatest)
+            (single ? greatest_float : greatest_double)(rows, c, i, n, stride, x, result);
+        else if (c->high < 0 || rows->first[i] == rows->first[i + 1])
+            memset(result, 0, (size_t)(n * r->size));
+        else {
+            add_rows(r, rows, c, i, x, work + r->row);
+            (single ? columns_float : columns_double)(c, n, work + r->row, result);
+        }
+        r->store(y + i * r->y.stride[2] * dtype_size(r->y.dtype), r->y.stride[3], result, n);
+    }
+}
+static int64_t image_of(const RoiAlign *r, void *const slot[], int64_t box) {
+    const View *v = &r->batch;
+    return element_integer((DType)v->dtype, slot[v->slot], v->offset + box * v->stride[0]);
+}
+static void run_part(void *job, int k) {
+    const RoiRun *run = job;
+    const RoiAlign *r = run->r;
+    const int64_t boxes = r->y.dim[0], end = boxes * (k + 1) / r->parts,
+                  image = r->x.dim[2] * r->x.dim[3];
+    const int y_size = dtype_size(r->y.dtype);
+    char *work = run->work + (size_t)k * r->each;
+    for (int64_t box = boxes * k / r->parts; box < end; box++) {
+        Reads rows, columns;
+        list_reads(r, run->slot, box, 0, work, &rows);
+        list_reads(r, run->slot, box, 1, work, &columns);
+        const int64_t nrows = rows.first[r->y.dim[2]];
+        if (r->class == CLASS_FLOAT && !r->greatest)
+            for (int64_t j = 0; j < nrows; j++) rows.place[j] *= r->x.dim[3];
+        const int64_t from = image_of(r, run->slot, box) * r->x.dim[1];
+        for (int64_t c = 0; c < r->y.dim[1]; c++)
+            run_channel(r, &rows, &columns, run->x + (from + c) * image * r->size,
+                        run->y + (box * r->y.stride[0] + c * r->y.stride[1]) * y_size, work);
+    }
+}
+static int roialign_run(const Kernel *k, void *const slot[], void *work) {
+    const RoiAlign *r = k->self;
+    for (int64_t box = 0; box < r->y.dim[0]; box++) {
+        const int64_t image = image_of(r, slot, box);
+        if (image < 0 || image >= r->x.dim[0]) return -1;
+    }
+    RoiRun run = {r, slot, view_at(&r->y, slot, work), work, operand_at(&r->from, slot, work)};
+    team_run(k->device->team, r->parts, run_part, &run);
+    return 0;
+}
+
+/* ---- making */
+static void make_room(Build *b, RoiAlign *r) {
+    const size_t at = b->workspace;
+    int64_t longest = 1;
+    for (int a = 0; a < 2; a++) {
+        const size_t bins = (size_t)r->y.dim[2 + a], most = bins * (size_t)r->x.dim[2 + a];
+        r->first[a] = build_bytes(b, (bins + 1) * sizeof(int64_t));
+        r->place[a] = build_bytes(b, most * sizeof(int64_t));
+        r->weight[a] = build_bytes(b, most * sizeof(double));
+        r->least[a] = build_bytes(b, most * sizeof(double));
+        r->single[a] = build_bytes(b, most * sizeof(float));
+        r->outside[a] = build_bytes(b, bins * sizeof(bool));
+        longest = r->x.dim[2 + a] > longest ? r->x.dim[2 + a] : longest;
+    }
+    r->dense = build_bytes(b, (size_t)longest * sizeof(double[2]));
+    r->row = build_bytes(b, (size_t)(r->x.dim[3] * r->size));
+    r->result = build_bytes(b, (size_t)(r->y.dim[3] * r->size));
+    r->each = b->workspace - at;
+    build_bytes(b, (size_t)(r->parts - 1) * r->each);
+}
+bool roialign_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *step = b->step;
+    const View *v = step->view;
+    RoiAlign *r = ARENA_NEW(b->arena, RoiAlign, 1);
+    for (int j = 0; j < 4; j++)
+        if (v[j].format || (j < BATCH && !dtype_numeric(v[j].dtype)))
+            return build_fail(b, "roialign: not for these element types");
+    r->class = view_class(&v[X], 1);
+    if (view_count(&v[Y]) == 0 || r->class > CLASS_DOUBLE)
+        return build_fail(b, "roialign: there is nothing to do");
+    const int dtype = class_dtype(r->class);
+    if (v[X].dtype == dtype && view_is_dense(&v[X])) r->from = operand_as_is(b, X);
+    else if (!operand_pack(b, X, dtype, &r->from)) return false;
+    r->y = v[Y], r->x = r->from.view, r->roi = v[ROI], r->batch = v[BATCH];
+    r->simd = b->device->simd, r->size = dtype_size(dtype);
+    r->store = r->simd->store[r->class][r->y.dtype];
+    r->samples = step->param[P_SAMPLES], r->align = step->param[P_ALIGN] != 0;
+    r->greatest = step->param[P_MODE] != 0;
+    memcpy(&r->scale, &step->param[P_SCALE], sizeof r->scale);
+    r->parts = count_parts(b, r->y.dim[0], 8 * view_count(&r->y));
+    make_room(b, r);
+    k->run = roialign_run, k->self = r;
+    return true;
+}

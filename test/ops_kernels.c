@@ -339,6 +339,22 @@ static void draw_mirror(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
+/* ---- definitions that only move elements: ranges of rows */
+static void draw_trilu(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 2, 4, x);
+    attribute(t, "k", "%d", (int)draw(t, -8, 8));
+    attribute(t, "upper", draw(t, 0, 1) ? "yes" : "no");
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 1, 99);
+}
+static void draw_band(Drawn *t) {
+    static const char *const types[] = {"F", "I64", "U8", "F16", "F64", "B"};
+    attribute(t, "n", "%d", (int)draw(t, 1, 40));
+    attribute(t, "below", "%d", (int)draw(t, 0, 20));
+    attribute(t, "above", "%d", (int)draw(t, 0, 20));
+    attribute(t, "dtype", "%s", types[draw(t, 0, 5)]);
+}
+
 /* Lengths of small factors, of larger ones and of primes; more lines than a block has. */
 static void draw_dft(Drawn *t) {
     static const int lengths[] = {1, 2, 4, 6, 15, 16, 30, 44, 49, 62, 64, 67, 74, 94, 120, 256};
@@ -458,6 +474,8 @@ static const Family families[] = {
     {"conv", draw_conv, true},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
+    {"trilu", draw_trilu, true},
+    {"band", draw_band, true},
     {"dft", draw_dft, false},
     {"topk", draw_topk, false},
     {"argmax", draw_best, false},

@@ -320,6 +320,9 @@ bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t coun
 /* The offset of each tuple; NULL: there is no such place. */
 const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
 
+/* ---- ranges.c: a loop program that only moves elements; false: it is another one */
+Make ranges_build;
+
 /* ---- operators with a kernel of their own here; false: not for this step */
 Make recurrent_build, attention_build, gather_build, gathernd_build, gatherelements_build,
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,

@@ -38,7 +38,7 @@ static void loop_forget(Kernel *k) {
 }
 /* Cut along the longest axis of the output. */
 static bool loop_build(Build *b, int choice, Kernel *k) {
-    (void)choice;
+    if (ranges_build(b, choice, k)) return true;
     Error e = {0};
     const Step *s = b->step;
     const View *y = &s->view[0];

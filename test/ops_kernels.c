@@ -339,6 +339,17 @@ static void draw_mirror(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
+/* Indices that are no place too. */
+static void draw_one_hot(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const DType index = draw(t, 0, 2) ? DT_INT64 : draw(t, 0, 1) ? DT_INT32 : DT_FLOAT;
+    const int rank = sizes(t, 0, 4, x), depth = (int)draw(t, 1, 60);
+    attribute(t, "axis", "%d", (int)draw(t, 0, rank));
+    attribute(t, "depth", "%d", depth);
+    wholes(t, index, rank, x, -depth - 2, depth + 1);
+    wholes(t, moved[draw(t, 0, 5)], 1, (int64_t[]){2}, 0, draw(t, 0, 1) ? 99 : 1);
+}
+
 /* ---- definitions that only move elements: ranges of rows */
 static void draw_trilu(Drawn *t) {
     int64_t x[STEP_RANK];
@@ -474,6 +485,7 @@ static const Family families[] = {
     {"conv", draw_conv, true},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
+    {"onehot", draw_one_hot, false},
     {"trilu", draw_trilu, true},
     {"band", draw_band, true},
     {"dft", draw_dft, false},

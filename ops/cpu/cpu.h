@@ -307,6 +307,11 @@ bool taps_build(Build *, Kernel *);
 void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
                    int64_t os, int64_t n);
 
+/* y[k * ys] = y[k * ys] joined with u[k * us] by a reduction of scatter operators (scatter.c);
+   NULL: not for this type. */
+typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
+Join *scatter_join(int dtype, int64_t how);
+
 /* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
    which counts on an axis of x from its beginning or, if negative, from its end. */
 typedef struct Chosen {
@@ -326,7 +331,8 @@ Make ranges_build;
 /* ---- operators with a kernel of their own here; false: not for this step */
 Make recurrent_build, attention_build, gather_build, gathernd_build, gatherelements_build,
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,
-    cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, roialign_build;
+    cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, roialign_build,
+    onehot_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

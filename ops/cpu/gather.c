@@ -1,7 +1,7 @@
 /* gather.c -- gather, gathernd and reversesequence (ops/gather.c, ops/pick.c say what they are):
    indices become offsets into x, checked, before anything is moved; then each row, one element or
-   all after the axes that indices choose, is copied as it lies. gatherelements adds the offset of
-   each element to where it would be read. Elements are moved as bytes. */
+   all after the axes that indices choose, is copied as it lies. Elements are
+   moved as bytes. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -173,16 +173,4 @@ bool reverse_build(Build *b, int choice, Kernel *k) {
     return chosen_new(b, x, time, 1, 2, g->times * y->dim[batch], &g->chosen) &&
            finish_gather(b, g, (const View[]){row, of_x, of_offsets},
                          (const View[]){view_axes(y, n, rest), view_axes(x, n, rest)}, k);
-}
-/* Each element has an offset: x lies still along the axis of the index. */
-bool gatherelements_build(Build *b, int choice, Kernel *k) {
-    (void)choice;
-    const View *y = &b->step->view[0], *x = &b->step->view[1];
-    const int axis = (int)b->step->param[1];
-    Gather *g = ARENA_NEW(b->arena, Gather, 1);
-    View of_x = *x, of_offsets = view_dense(0, DT_INT64, y->rank, y->dim), one = {.rank = 0};
-    of_x.stride[axis] = 0;
-    memcpy(of_x.dim, y->dim, sizeof of_x.dim);
-    return chosen_new(b, x, axis, 1, 2, view_count(y), &g->chosen) &&
-           finish_gather(b, g, (const View[]){*y, of_x, of_offsets}, (const View[]){one, one}, k);
 }

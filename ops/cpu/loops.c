@@ -101,6 +101,7 @@ static const struct {
     {"gridsample", gridsample_build},
     {"dft", fft_build},
     {"roialign", roialign_build},
+    {"onehot", onehot_build},
 };
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)

@@ -1,4 +1,4 @@
-/* scatter.c -- scatternd and scatterelements (ops/scatter.c says what they are): x is copied, then
+/* scatter.c -- scatternd (ops/scatter.c says what it is): x is copied, then
    updates are written or joined in the order of the index, each row of them at an offset that
    indices give. All indices are checked before anything is written. cachewrite: x is copied, then
    updates are written along an axis from where each batch starts. */
@@ -8,7 +8,6 @@
 
 enum { NONE, ADD, MUL, MAX, MIN };
 enum { UPDATES, Y, OFFSETS };
-typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
 typedef struct Scatter {
     View y, updates;
     Copy *copy;
@@ -43,8 +42,7 @@ DEFINE_JOINS(int32_t, uint32_t)
 DEFINE_JOINS(int64_t, uint64_t)
 #define JOINS(T) \
     { NULL, T##_add, T##_mul, T##_max, T##_min }
-/* NULL: not for this type. */
-static Join *join_of(int dtype, int64_t how) {
+Join *scatter_join(int dtype, int64_t how) {
     static Join *const joins[][MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
                                            JOINS(int64_t)};
     if (how != NONE)
@@ -86,7 +84,7 @@ static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[3]
                            const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
-    s->join = join_of(y->dtype, how);
+    s->join = scatter_join(y->dtype, how);
     if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
         return build_fail(b, "scatter: this reduction is not supported for this element type");
     s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1], &rows[2]}, 3);
@@ -111,20 +109,6 @@ bool scatternd_build(Build *b, int choice, Kernel *k) {
                           (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)},
                           k);
 }
-bool scatterelements_build(Build *b, int choice, Kernel *k) {
-    (void)choice;
-    const View *y = &b->step->view[0], *index = &b->step->view[2], *u = &b->step->view[3];
-    const int axis = (int)b->step->param[1];
-    Scatter *s = ARENA_NEW(b->arena, Scatter, 1);
-    View of_y = *y, of_offsets = view_dense(0, DT_INT64, index->rank, index->dim),
-         one = {.rank = 0};
-    of_y.stride[axis] = 0;
-    memcpy(of_y.dim, index->dim, sizeof of_y.dim);
-    return chosen_new(b, y, axis, 1, 2, view_count(index), &s->chosen) &&
-           finish_scatter(b, s, b->step->param[2], (const View[]){of_offsets, *u, of_y},
-                          (const View[]){one, one}, k);
-}
-
 /* ---- cachewrite: `inner` is what each batch has at each place */
 typedef struct CacheWrite {
     Scatter s;
@@ -170,7 +154,7 @@ bool cachewrite_build(Build *b, int choice, Kernel *k) {
     c->axis = (int)b->step->param[1], c->circular = b->step->param[2] != 0;
     c->start = b->step->nview > 3 ? b->step->view[3] : (View){.rank = -1};
     c->s = (Scatter){.y = *y, .updates = *u, .size = dtype_size(y->dtype)};
-    c->s.join = join_of(y->dtype, NONE);
+    c->s.join = scatter_join(y->dtype, NONE);
     if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
         c->start.format)
         return build_fail(b, "cachewrite: not supported for these element types");

@@ -484,6 +484,17 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
 DEFINE_BLEND(blend_float, float)
 DEFINE_BLEND(blend_double, double)
 
+/* ---- indices */
+static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad) {
+    uint64_t wrong = 0;
+    _Pragma("omp simd reduction(| : wrong)") for (int64_t i = 0; i < n; i++) {
+        const int64_t place = at[i] + (at[i] < 0 ? places : 0);
+        wrong |= (uint64_t)place >= (uint64_t)places;
+        at[i] = place * stride;
+    }
+    *bad = wrong != 0;
+}
+
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
 #include "ops/cpu/simd_softmax.h"
@@ -548,6 +559,7 @@ const Simd SIMD_TABLE = {
     .gru = gru,
     .rnn = rnn,
     .transpose = transpose,
+    .fold = fold,
     .fft_pass = fft_pass,
     .fft_split = fft_split,
     .fft_join = fft_join,

@@ -1,0 +1,166 @@
+/* elements.c -- gatherelements and scatterelements (ops/pick.c, ops/scatter.c say what they are):
+   runs of indices become offsets, checked, which stay in the cache, and their elements are moved or
+   joined at once. Scatterelements joins in the order of the index, and checks all of it before
+   anything is written. Elements are moved as bytes. */
+#include "ops/cpu/cpu.h"
+#include <stdatomic.h>
+
+enum { RUN = 512 };
+typedef struct Elements {
+    View y, from, index;
+    Nest nest; /* of the index: the order, then y, x or updates, index */
+    int size, index_size, parts;
+    int64_t places, stride; /* of the axis: in x, or in y where it is scattered */
+    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
+    void (*fold)(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad);
+    Copy *copy; /* scatterelements */
+    Join *join; /* NULL: updates are written */
+} Elements;
+typedef struct ElementsRun {
+    const Elements *e;
+    char *to;
+    const char *from, *index;
+    bool check; /* only whether all places exist */
+    atomic_bool bad;
+} ElementsRun;
+
+#define DEFINE_PUT(T)                                                                        \
+    static void put_##T(char *py, int64_t ys, const int64_t *at, const char *px, int64_t xs, \
+                        int64_t n) {                                                         \
+        T *y = (T *)(void *)py;                                                              \
+        const T *x = (const T *)(const void *)px;                                            \
+        for (int64_t k = 0; k < n; k++) y[k * ys + at[k]] = x[k * xs];                       \
+    }
+DEFINE_PUT(uint8_t)
+DEFINE_PUT(uint16_t)
+DEFINE_PUT(uint32_t)
+DEFINE_PUT(uint64_t)
+static void put_elements(int size, char *y, int64_t ys, const int64_t *at, const char *x,
+                         int64_t xs, int64_t n) {
+    switch (size) {
+    case 1: put_uint8_t(y, ys, at, x, xs, n); break;
+    case 2: put_uint16_t(y, ys, at, x, xs, n); break;
+    case 4: put_uint32_t(y, ys, at, x, xs, n); break;
+    default: put_uint64_t(y, ys, at, x, xs, n);
+    }
+}
+/* n indices one after another, from these offsets on; false: some place does not exist. */
+static bool run_indices(const ElementsRun *run, const int64_t offset[4], int64_t n) {
+    const Elements *e = run->e;
+    const int last = e->nest.rank - 1;
+    const int64_t *stride = e->nest.stride + last, ts = stride[STEP_RANK],
+                  fs = stride[2 * STEP_RANK], is = stride[3 * STEP_RANK];
+    int64_t at[RUN];
+    bool bad = false;
+    e->load(at, run->index + offset[3] * e->index_size, is, n);
+    e->fold(at, e->places, e->stride, n, &bad);
+    if (bad || run->check) return !bad;
+    char *to = run->to + offset[1] * e->size;
+    const char *from = run->from + offset[2] * e->size;
+    if (!e->copy) move_elements(e->size, to, ts, from, fs, at, 1, n);
+    else if (!e->join) put_elements(e->size, to, ts, at, from, fs, n);
+    else
+        for (int64_t k = 0; k < n; k++)
+            e->join(to + (k * ts + at[k]) * e->size, 1, from + k * fs * e->size, 1, 1);
+    return true;
+}
+static void run_part(void *job, int k) {
+    ElementsRun *run = job;
+    const Nest *nest = &run->e->nest;
+    const int64_t end = nest->count * (k + 1) / run->e->parts;
+    int64_t index[STEP_RANK] = {0}, offset[4], n;
+    for (int64_t at = nest->count * k / run->e->parts; at < end; at += n) {
+        nest_goto(nest, 0, at, index, offset);
+        n = nest->dim[nest->rank - 1] - index[nest->rank - 1];
+        n = n > end - at ? end - at : n;
+        n = n > RUN ? RUN : n;
+        if (!run_indices(run, offset, n)) {
+            atomic_store(&run->bad, true);
+            return;
+        }
+    }
+}
+static int gather_run(const Kernel *k, void *const slot[], void *work) {
+    const Elements *e = k->self;
+    ElementsRun run = {e,
+                       view_at(&e->y, slot, work),
+                       view_at(&e->from, slot, work),
+                       view_at(&e->index, slot, work),
+                       false,
+                       false};
+    team_run(k->device->team, e->parts, run_part, &run);
+    return atomic_load(&run.bad) ? -1 : 0;
+}
+static int scatter_run(const Kernel *k, void *const slot[], void *work) {
+    const Elements *e = k->self;
+    ElementsRun run = {e,
+                       view_at(&e->y, slot, work),
+                       view_at(&e->from, slot, work),
+                       view_at(&e->index, slot, work),
+                       true,
+                       false};
+    run_part(&run, 0);
+    if (atomic_load(&run.bad)) return -1;
+    copy_run(e->copy, slot, work);
+    run.check = false;
+    run_part(&run, 0);
+    return 0;
+}
+
+/* ---- making */
+static bool possible(const View *y, const View *x, const View *index) {
+    const int size = dtype_size(y->dtype);
+    return y->dtype == x->dtype && !y->format && !x->format && !index->format &&
+           dtype_numeric(index->dtype) && view_count(index) > 0 && size >= 1 && size <= 8 &&
+           !(size & (size - 1));
+}
+/* order: decides in which order indices are taken; to, from: of the sizes of the index, one of them
+   lies still along the axis, along which it has so many places. */
+static void finish(Build *b, Elements *e, const View *order, const View *to, const View *from) {
+    const Simd *simd = b->device->simd;
+    e->size = dtype_size(to->dtype), e->index_size = dtype_size(e->index.dtype);
+    e->nest = nest_new(b->arena, (const View *const[]){order, to, from, &e->index}, 4);
+    nest_with_axis(&e->nest);
+    e->load = simd->load[CLASS_INT][e->index.dtype], e->fold = simd->fold;
+}
+static View still(const View *v, const View *index, int axis) {
+    View s = *v;
+    for (int a = 0; a < s.rank; a++) s.dim[a] = index->dim[a];
+    s.stride[axis] = 0;
+    return s;
+}
+bool gatherelements_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *v = b->step->view;
+    const int axis = (int)b->step->param[1];
+    Elements *e = ARENA_NEW(b->arena, Elements, 1);
+    if (!possible(&v[0], &v[1], &v[2]))
+        return build_fail(b, "gatherelements: elements of this type cannot be moved as bytes");
+    *e = (Elements){.y = v[0], .from = v[1], .index = v[2]};
+    e->places = e->from.dim[axis], e->stride = e->from.stride[axis];
+    const View from = still(&e->from, &e->index, axis);
+    finish(b, e, &e->y, &e->y, &from);
+    e->parts = count_parts(b, e->nest.count, e->nest.count);
+    k->run = gather_run, k->self = e;
+    return true;
+}
+bool scatterelements_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *v = b->step->view;
+    const int axis = (int)b->step->param[1];
+    const int64_t how = b->step->param[2];
+    Elements *e = ARENA_NEW(b->arena, Elements, 1);
+    if (!possible(&v[0], &v[3], &v[2]) || v[0].dtype != v[1].dtype || v[1].format)
+        return build_fail(b, "scatterelements: elements of this type cannot be moved as bytes");
+    *e = (Elements){.y = v[0], .from = v[3], .index = v[2], .parts = 1};
+    e->join = how ? scatter_join(v[0].dtype, how) : NULL;
+    if (how && !e->join)
+        return build_fail(b, "scatter: this reduction is not supported for this element type");
+    e->places = e->y.dim[axis], e->stride = e->y.stride[axis];
+    e->copy = copy_new(b, &v[0], &v[1]);
+    const View to = still(&e->y, &e->index, axis),
+               order = view_dense(0, DT_INT64, e->index.rank, e->index.dim);
+    finish(b, e, &order, &to, &e->from);
+    k->run = scatter_run, k->self = e;
+    return e->copy != NULL;
+}

@@ -1,6 +1,7 @@
 /* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
-   it. Where every place is one place of x, elements are moved as bytes. Rows go to threads. */
+   it. Where every place is one place of x, elements are moved as bytes, neighbours that stay
+   neighbours together. Rows go to threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -8,6 +9,9 @@ typedef struct Axis {
     int64_t taps;        /* 0: place i is place i of x */
     const int64_t *pair; /* place, bits of the weight; [dim, taps] */
 } Axis;
+typedef struct Stretch {   /* places of the row's axis that read places one after another */
+    int64_t n, from, step; /* offset of the first, and between them, in x */
+} Stretch;
 typedef struct Sample {
     View y, x;
     Operand from;
@@ -18,7 +22,9 @@ typedef struct Sample {
     int64_t rows;
     int32_t *place; /* of the row's axis: [taps, dim] */
     void *weight;
-    int64_t *offset; /* where elements are moved: of each place */
+    int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
+    int stretches;              /* 0: they are short */
+    Stretch *stretch;
     size_t row, result, each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Sample;
@@ -73,15 +79,31 @@ static void add_rows(const SampleRun *run, const int64_t i[], char *row) {
                 row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
     } while (next_taps(s, tap));
 }
+static void move_row(const SampleRun *run, const int64_t i[], char *y) {
+    static const int64_t none = 0;
+    const Sample *s = run->s;
+    const int64_t ys = s->y.stride[s->along];
+    const char *x = run->x;
+    for (int a = 0; a < s->y.rank; a++)
+        if (a != s->along) x += s->offset[a][i[a]] * s->size;
+    if (!s->stretches) {
+        move_elements(s->size, y, ys, x, 0, s->offset[s->along], 1, s->y.dim[s->along]);
+        return;
+    }
+    for (int k = 0; k < s->stretches; k++) {
+        const Stretch *p = &s->stretch[k];
+        const char *from = x + p->from * s->size;
+        if (p->step == 1 && ys == 1) memcpy(y, from, (size_t)(p->n * s->size));
+        else move_elements(s->size, y, ys, from, p->step, &none, 0, p->n);
+        y += p->n * ys * s->size;
+    }
+}
 static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work) {
     const Sample *s = run->s;
     const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
     const Axis *own = &s->axis[s->along];
-    static const int64_t first[STEP_RANK];
-    double weight;
     if (s->moves) {
-        const char *x = chosen_row(run, i, first, &weight);
-        move_elements(s->size, y, ys, x, 0, s->offset, 1, n);
+        move_row(run, i, y);
         return;
     }
     char *row = work + s->row, *result = work + s->result;
@@ -157,11 +179,22 @@ static void lay_out_taps(Build *b, Sample *s) {
             else ((double *)s->weight)[t * n + i] = weight_of(own, i, t);
         }
 }
+enum { SHORT = 4 }; /* places of a stretch on average, below which single ones are as fast */
 static void lay_out_moves(Build *b, Sample *s) {
-    const int64_t n = s->y.dim[s->along];
-    s->offset = ARENA_NEW(b->arena, int64_t, n);
-    for (int64_t i = 0; i < n; i++)
-        s->offset[i] = place_of(&s->axis[s->along], i, 0) * s->x.stride[s->along];
+    for (int a = 0; a < s->y.rank; a++) {
+        s->offset[a] = ARENA_NEW(b->arena, int64_t, s->y.dim[a]);
+        for (int64_t i = 0; i < s->y.dim[a]; i++)
+            s->offset[a][i] = place_of(&s->axis[a], i, 0) * s->x.stride[a];
+    }
+    const int64_t n = s->y.dim[s->along], *at = s->offset[s->along];
+    s->stretch = ARENA_NEW(b->arena, Stretch, n);
+    for (int64_t i = 0; i < n; i++) {
+        Stretch *p = s->stretches ? &s->stretch[s->stretches - 1] : NULL;
+        if (p && p->n == 1) p->step = at[i] - at[i - 1];
+        if (p && at[i] - at[i - 1] == p->step) p->n++;
+        else s->stretch[s->stretches++] = (Stretch){1, at[i], 0};
+    }
+    if (s->stretches * SHORT > n) s->stretches = 0;
 }
 static bool sample_build(Build *b, int choice, Kernel *k) {
     (void)choice;

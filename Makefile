@@ -209,7 +209,8 @@ $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
 # Kernels for one instruction set are compiled for it and chosen when the program runs; all else is
 # for any machine.
-LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math
+LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math \
+    $(patsubst %,-include %,$(wildcard ops/cpu/mvec_$(PROCESSOR).h))
 AVX2 := -ffp-contract=fast -mavx2 -mfma -mprfchw
 AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw \
     -mprefer-vector-width=512

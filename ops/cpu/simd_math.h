@@ -1,34 +1,11 @@
 /* simd_math.h -- elementary functions without branches, so that loops over them become vector code,
    and conversions of 16-bit floats. exp, tanh, sigmoid and erf of floats are our own (about 1 ulp,
    2 for tanh and sigmoid, 4 for erf); the others come from the C library, whose vector forms
-   (libmvec, at most 4 ulp) the compiler calls where it knows the `declare simd` prototypes. FMA,
-   and FUSED where it rounds once, are defined by who includes this. */
+   (libmvec, at most 4 ulp) the compiler calls where mvec_x86_64.h or mvec_arm64.h declares them.
+   FMA, and FUSED where it rounds once, are defined by who includes this. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-#pragma omp declare simd notinbranch
-float logf(float);
-#pragma omp declare simd notinbranch
-float sinf(float);
-#pragma omp declare simd notinbranch
-float cosf(float);
-#pragma omp declare simd notinbranch
-float powf(float, float);
-#pragma omp declare simd notinbranch
-double erf(double);
-#pragma omp declare simd notinbranch
-double log(double);
-#pragma omp declare simd notinbranch
-double exp(double);
-#pragma omp declare simd notinbranch
-double tanh(double);
-#pragma omp declare simd notinbranch
-double sin(double);
-#pragma omp declare simd notinbranch
-double cos(double);
-#pragma omp declare simd notinbranch
-double pow(double, double);
 
 static inline float bits_float(uint32_t u) {
     float f;

@@ -1,0 +1,30 @@
+/* mvec_x86_64.h -- the functions of which glibc's libmvec has vector forms for this family. The
+   Makefile includes it where inner loops are compiled; elsewhere than with glibc there are none. */
+#include <math.h>
+
+#ifdef __GLIBC__
+#pragma omp declare simd notinbranch
+float logf(float);
+#pragma omp declare simd notinbranch
+float sinf(float);
+#pragma omp declare simd notinbranch
+float cosf(float);
+#pragma omp declare simd notinbranch
+float powf(float, float);
+#pragma omp declare simd notinbranch
+double log(double);
+#pragma omp declare simd notinbranch
+double exp(double);
+#pragma omp declare simd notinbranch
+double sin(double);
+#pragma omp declare simd notinbranch
+double cos(double);
+#pragma omp declare simd notinbranch
+double pow(double, double);
+#if __GLIBC_PREREQ(2, 35)
+#pragma omp declare simd notinbranch
+double erf(double);
+#pragma omp declare simd notinbranch
+double tanh(double);
+#endif
+#endif

@@ -3,6 +3,7 @@
 #   make test            every test; ONLY="ops_ test_models": those whose names start so
 #   make demo            installs what is missing, builds, optimizes two public models
 #   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
+#   make fresh ARCH=arm64    cross-built, and the tests under an emulator: likewise
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
@@ -331,11 +332,13 @@ demo:
 	@scripts/install-dependencies demo
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	scripts/demo
-# The two commands of README.md on systems that have nothing but git, make and certificates.
+# The two commands of README.md on systems that have nothing but git, make and certificates. For
+# 64-bit ARM on another machine: cross-built, and the tests under an emulator.
 SUITES ?= bookworm trixie
 ARCH ?=
 fresh:
-	for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done
+	$(if $(filter-out $(PROCESSOR),$(filter arm64,$(ARCH))),scripts/check-arm64,\
+	    for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done)
 check-compilers check-deb:
 	for s in $(SUITES); do scripts/$@ $$s || exit; done
 bench: all

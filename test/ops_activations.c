@@ -2,7 +2,7 @@
    requantize.c), in every instruction set that the machine has: against the formula in double, on
    ordinary numbers and on those far out, infinite or none; and each element alike wherever it lies
    in a run, so that parts of a step give the bytes of the whole. Softmax of rows likewise, long
-   and short. */
+   and short. Powers where tables of the C library change over. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -148,6 +148,29 @@ static void softmax_of_rows(void **state) {
     assert_true(check_rows(7) > 0);
 }
 
+/* 2^e to the power of k/256: the multiples of log 2 at which tables of pow change over. */
+static void powers_of_powers_of_2_are_accurate(void **state) {
+    (void)state;
+    enum { E = 5, K = 600, ALL = 2 * K + 1 };
+    static float a[ALL], b[ALL], y[ALL];
+    static double wide_a[ALL], wide_b[ALL], wide_y[ALL];
+    for (int t = 0; t < tables; t++)
+        for (int e = -E; e <= E; e++) {
+            for (int k = 0; k < ALL; k++) {
+                wide_a[k] = ldexp(1, e), wide_b[k] = (k - K) / 256.0;
+                a[k] = (float)wide_a[k], b[k] = (float)wide_b[k];
+            }
+            table[t]->op[CLASS_FLOAT][C_POW](y, a, b, ALL);
+            table[t]->op[CLASS_DOUBLE][C_POW](wide_y, wide_a, wide_b, ALL);
+            for (int k = 0; k < ALL; k++) {
+                const double want = pow(wide_a[k], wide_b[k]);
+                if (!near(want, y[k], 0) || fabs(wide_y[k] / want - 1) > 1e-15)
+                    fail_msg("%s, %g^%g: %.9g and %.17g instead of %.17g", table[t]->name,
+                             wide_a[k], wide_b[k], (double)y[k], wide_y[k], want);
+            }
+        }
+}
+
 /* The comparison itself: one part in ten thousand is seen. */
 static void gate_off(float *y, const float *x, const float k[6], int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = (float)by_sigmoid((double)x[i], k) * 1.0001f;
@@ -171,6 +194,7 @@ int main(void) {
         cmocka_unit_test(activations_are_what_they_stand_for),
         cmocka_unit_test(quantizing_rounds_as_it_is_written),
         cmocka_unit_test(softmax_of_rows),
+        cmocka_unit_test(powers_of_powers_of_2_are_accurate),
         cmocka_unit_test(a_planted_error_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,32 +223,6 @@ static void elementary_functions_are_accurate(void **state) {
     test_free(a), test_free(y);
 }
 
-/* 2^e to the power of k/256: the multiples of log 2 at which tables of pow change over. */
-static void powers_of_powers_of_2_are_accurate(void **state) {
-    (void)state;
-    enum { E = 5, K = 600, N = (2 * E + 1) * (2 * K + 1) };
-    float *a = test_malloc(sizeof *a * N), *b = test_malloc(sizeof *b * N),
-          *y = test_malloc(sizeof *y * N);
-    double *da = test_malloc(sizeof *da * N), *db = test_malloc(sizeof *db * N),
-           *dy = test_malloc(sizeof *dy * N);
-    for (int i = 0; i < N; i++) {
-        a[i] = ldexpf(1, i / (2 * K + 1) - E), b[i] = (float)(i % (2 * K + 1) - K) / 256;
-        da[i] = (double)a[i], db[i] = (double)b[i];
-    }
-    for (int d = 0; d < 2; d++) {
-        apply(devices[d], C_POW, DT_FLOAT, DT_FLOAT, y, a, b, N);
-        apply(devices[d], C_POW, DT_DOUBLE, DT_DOUBLE, dy, da, db, N);
-        for (int i = 0; i < N; i++) {
-            const double want = pow(da[i], db[i]);
-            if (!near_float(want, y[i], 4) || fabs(dy[i] / want - 1) > 1e-15)
-                fail_msg("%.9g^%.9g: %.9g, double %.17g, should be %.17g (device %d)", da[i], db[i],
-                         (double)y[i], dy[i], want, d);
-        }
-    }
-    test_free(a), test_free(b), test_free(y);
-    test_free(da), test_free(db), test_free(dy);
-}
-
 static void integers_are_exact(void **state) {
     (void)state;
     static const int64_t some[] = {0,
@@ -608,7 +582,6 @@ int main(void) {
         cmocka_unit_test(operations_on_special_floats),
         cmocka_unit_test(constant_powers_are_products),
         cmocka_unit_test(elementary_functions_are_accurate),
-        cmocka_unit_test(powers_of_powers_of_2_are_accurate),
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(comparisons_give_booleans),
         cmocka_unit_test(conversions_are_casts),

@@ -19,7 +19,12 @@ static inline Complex plus_i(Complex a, Complex b) { return (Complex){a.re - b.i
 static inline Complex scaled(Complex a, double f) { return (Complex){a.re * f, a.im * f}; }
 
 /* The parts of a number lie apart, and results apart from what is read. */
-#define SIDE_BY_SIDE _Pragma("GCC ivdep") for (int64_t q = 0; q < s; q++)
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define SIDE_BY_SIDE INDEPENDENT for (int64_t q = 0; q < s; q++)
 
 static inline void turn_2(Complex t[]) {
     const Complex a = t[0];

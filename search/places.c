@@ -131,8 +131,7 @@ void places_say_limited(const Run *r, const Derivation *d) {
     if (d->limited)
         run_say(r,
                 "rules were not applied wherever they match: %d applications reached the limit on "
-                "their "
-                "number or on the size of the graph",
+                "their number or on the size of the graph",
                 d->applied);
 }
 

@@ -303,6 +303,11 @@ bool direct_conv_build(Build *, Kernel *);
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
 
+/* Whether its elements are of a size that move_elements takes. */
+static inline bool elements_move(int dtype) {
+    const int size = dtype_size(dtype);
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
 /* y[k * ys] = x[k * xs + o[k * os]] for k below n, elements being 1, 2, 4 or 8 bytes (gather.c). */
 void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
                    int64_t os, int64_t n);

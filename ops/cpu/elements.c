@@ -80,25 +80,23 @@ static void run_part(void *job, int k) {
         }
     }
 }
+static ElementsRun run_of(const Elements *e, void *const slot[], void *work, bool check) {
+    return (ElementsRun){e,
+                         view_at(&e->y, slot, work),
+                         view_at(&e->from, slot, work),
+                         view_at(&e->index, slot, work),
+                         check,
+                         false};
+}
 static int gather_run(const Kernel *k, void *const slot[], void *work) {
     const Elements *e = k->self;
-    ElementsRun run = {e,
-                       view_at(&e->y, slot, work),
-                       view_at(&e->from, slot, work),
-                       view_at(&e->index, slot, work),
-                       false,
-                       false};
+    ElementsRun run = run_of(e, slot, work, false);
     team_run(k->device->team, e->parts, run_part, &run);
     return atomic_load(&run.bad) ? -1 : 0;
 }
 static int scatter_run(const Kernel *k, void *const slot[], void *work) {
     const Elements *e = k->self;
-    ElementsRun run = {e,
-                       view_at(&e->y, slot, work),
-                       view_at(&e->from, slot, work),
-                       view_at(&e->index, slot, work),
-                       true,
-                       false};
+    ElementsRun run = run_of(e, slot, work, true);
     run_part(&run, 0);
     if (atomic_load(&run.bad)) return -1;
     copy_run(e->copy, slot, work);
@@ -109,10 +107,8 @@ static int scatter_run(const Kernel *k, void *const slot[], void *work) {
 
 /* ---- making */
 static bool possible(const View *y, const View *x, const View *index) {
-    const int size = dtype_size(y->dtype);
     return y->dtype == x->dtype && !y->format && !x->format && !index->format &&
-           dtype_numeric(index->dtype) && view_count(index) > 0 && size >= 1 && size <= 8 &&
-           !(size & (size - 1));
+           dtype_numeric(index->dtype) && view_count(index) > 0 && elements_move(y->dtype);
 }
 /* order: decides in which order indices are taken; to, from: of the sizes of the index, one of them
    lies still along the axis, along which it has so many places. */

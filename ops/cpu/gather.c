@@ -116,8 +116,7 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int64_t bytes = view_count(y) * dtype_size(y->dtype);
     g->y = *y, g->x = *x, g->size = dtype_size(y->dtype);
-    if (bytes == 0 || (g->size & (g->size - 1)) || g->size > 8 || y->dtype != x->dtype ||
-        y->format || x->format)
+    if (bytes == 0 || !elements_move(y->dtype) || y->dtype != x->dtype || y->format || x->format)
         return build_fail(b, "gather: elements of this type cannot be moved as bytes");
     g->row = nest_new(
         b->arena, (const View *const[]) { &rows[Y], &rows[X], &rows[OFFSETS] }, 3);

@@ -80,8 +80,7 @@ bool onehot_build(Build *b, int choice, Kernel *k) {
     *o = (OneHot){.y = *y, .values = v[VALUES], .size = dtype_size(y->dtype)};
     o->depth = y->dim[axis], o->stride = y->stride[axis];
     if (view_count(y) == 0 || y->dtype != v[VALUES].dtype || y->format || v[INDICES].format ||
-        v[VALUES].format || !dtype_numeric(v[INDICES].dtype) || o->size > 8 || o->size < 1 ||
-        (o->size & (o->size - 1)))
+        v[VALUES].format || !dtype_numeric(v[INDICES].dtype) || !elements_move(y->dtype))
         return build_fail(b, "onehot: elements of this type cannot be moved as bytes");
     if (v[INDICES].dtype == DT_INT64 && view_is_dense(&v[INDICES]))
         o->index = operand_as_is(b, INDICES);

@@ -164,7 +164,7 @@ static bool ranges_new(Build *b, const Loop *l, Ranges *r) {
     const View *y = &l->view[0];
     r->size = dtype_size(y->dtype);
     if (y->format || y->rank < 1 || view_count(y) == 0 || l->nvar != l->rank || l->nreg > 0 ||
-        l->nview > VIEWS_MOST || r->size < 1 || r->size > 8 || (r->size & (r->size - 1)))
+        l->nview > VIEWS_MOST || !elements_move(y->dtype))
         return false;
     r->choice = ARENA_NEW(b->arena, Choice, l->nnode);
     for (int k = 0; k < l->nnode; k++)

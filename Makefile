@@ -409,7 +409,7 @@ INSTALLED := $(DESTDIR)$(PREFIX)
 FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|'
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/profile_onnxruntime.py \
-    scripts/onnx_tools.py
+    scripts/onnx_tools.py scripts/packages.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
 DISCOVERED := $(wildcard rules/discovered/*.rules)
 install: all
@@ -420,7 +420,7 @@ install: all
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
 	install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(SHARE)/zsh/site-functions
-	install -m 755 scripts/compare-onnx scripts/measure-onnxruntime \
+	install -m 755 scripts/with-python scripts/compare-onnx scripts/measure-onnxruntime \
 	    scripts/profile-onnxruntime $(SHARE)/isomer/scripts
 	install -m 644 $(HELPERS) $(SHARE)/isomer/scripts
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)

@@ -18,7 +18,10 @@ repeats within 5 %.
 """
 
 import argparse, math, os, random, statistics, sys, time
-from onnx_tools import Feed, add_feed_options, one_line, session
+from packages import need
+
+need("numpy", "onnxruntime")
+from onnx_tools import Feed, add_feed_options, one_line, session  # noqa: E402
 
 SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds
 CLEARLY_SLOWER = 1.05, 1.03, 1.02

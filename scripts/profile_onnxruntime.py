@@ -12,8 +12,11 @@ the nodes between share its time.
 """
 
 import argparse, collections, json, os, re, sys, tempfile, time
-import numpy, onnx
-from onnx_tools import Feed, add_feed_options, one_line, session, session_options
+from packages import need
+
+need("numpy", "onnx", "onnxruntime")
+import numpy, onnx  # noqa: E402
+from onnx_tools import Feed, add_feed_options, one_line, session, session_options  # noqa: E402
 
 RUNS, SECONDS = 9, 1.5
 NUMBERED = re.compile(r"isomer_(\d+)_")

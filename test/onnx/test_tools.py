@@ -1,7 +1,7 @@
 """The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx,
 randomize-weights, fetch-models."""
 
-import hashlib, importlib, os, subprocess
+import hashlib, importlib, os, subprocess, sys
 import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -36,6 +36,19 @@ def scaled(path, factor, output="y", name="n", opset=13):
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path
     )
     return str(path)
+
+
+@pytest.mark.parametrize("name", ["measure-onnxruntime", "profile-onnxruntime"])
+def test_missing_packages_are_named(tmp_path, name):
+    """A Python without the packages: what to install, and no traceback."""
+    bare = tmp_path / "bin" / "python"
+    bare.parent.mkdir()
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
+    bare.chmod(0o755)
+    done = tool(name, "model.onnx", ISOMER_VENV=str(tmp_path))
+    assert done.returncode == 5 and done.stdout == ""
+    assert "has no numpy" in done.stderr and "pip install numpy" in done.stderr
+    assert "onnxruntime" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_compare_accepts_rounding(tmp_path):

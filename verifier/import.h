@@ -22,6 +22,8 @@ typedef struct NfImport {
     Nf *form;
     bool *done;
     Parts *reads, *wants;
+    bool padding;     /* reads are those of kernels that multiply the zeros of a padding */
+    bool any_padding; /* some sum of products has a condition, so that these may be more */
     bool whole_wants; /* one is of integers */
     uint8_t *stays;   /* see wrap.c; 0: not asked yet */
 } NfImport;
@@ -32,7 +34,9 @@ Dom import_range(NfImport *, Value); /* the index lies inside */
    products and functions are uninterpreted (but x*1, x+0, maxima, guards and moves are understood):
    forms that are equal then come from the same floating-point operations. */
 Nf import_value(NfImport *, Value);
-/* Which elements of inputs the trees of the value look at, whatever is done with them. */
+/* Which elements of inputs the trees of the value look at, whatever is done with them. With
+   m->padding a sum of products under a condition reads each factor wherever that has an element:
+   so do kernels that multiply a weight by the zeros of a padding. */
 const Parts *import_reads(NfImport *, Value);
 /* Where each element of the value is defined: what its partial functions want of their arguments,
    as atoms of kind AT_PAIR (defined.h). */

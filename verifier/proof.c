@@ -189,10 +189,13 @@ static bool outputs_exact(Attempt *a) {
 }
 static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX, s->n, s->v); }
 /* Sums and maxima are taken to have at least one element each. */
-static bool same_reads(Attempt *a) {
+static bool same_reads(Attempt *a, bool padding) {
     Prover *p = &a->prover;
-    trace_stage(p->trace, "the elements that are read");
+    trace_stage(p->trace, padding ? "the factors of products, those of padding among them"
+                                  : "the elements that are read");
     p->lenient = true;
+    import_init(&a->import);
+    a->import.padding = padding;
     for (int k = 0; k < a->instance->from.nout; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
                     *y = import_reads(&a->import, a->instance->to.out[k]);
@@ -210,7 +213,8 @@ static unsigned float_classes(Attempt *a, bool exact) {
     unsigned classes = CLASS_EXACT;
     if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
     if (x.differ || (x.unfit && !exact && !a->any_literals)) classes |= CLASS_ROUNDS;
-    if (!same_reads(a)) classes |= CLASS_DROPS;
+    if (!same_reads(a, false)) classes |= CLASS_DROPS;
+    if (exact && a->import.any_padding && !same_reads(a, true)) classes |= CLASS_REASSOCIATES;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
     if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
     return classes;
@@ -274,10 +278,7 @@ static void for_any_literals(Attempt *a) {
     import_init(&a->import);
     a->any_literals = outputs_equal(a);
 }
-static void classify_proof(Attempt *a) {
-    import_init(&a->import);
-    a->proof.classes = float_classes(a, a->exact);
-}
+static void classify_proof(Attempt *a) { a->proof.classes = float_classes(a, a->exact); }
 /* Runs one stage; false: the prover gave up in it. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (setjmp(a->escape.here)) {

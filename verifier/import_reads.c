@@ -1,0 +1,200 @@
+/* import_reads.c -- which elements of inputs a value's definition looks at, and what its partial
+   functions want of their arguments: one node at a time, like the forms of import.c. */
+#include "verifier/defined.h"
+#include "verifier/scope.h"
+#include <string.h>
+
+enum { READS_MAX = 64 };
+
+static void add_part(Prover *p, Parts *s, Part x) {
+    if (dom_false(p, x.dom)) return;
+    if (s->n == READS_MAX) s->too_many = true;
+    if (s->too_many) return;
+    ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
+    s->v[s->n++] = x;
+}
+/* The part, its variables renamed, under more variables and conditions. */
+static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var, Dom d) {
+    Part y = part_open(p, x);
+    Symbol *v = ARENA_NEW(p->arena, Symbol, y.nvar + n + 1);
+    if (y.nvar) memcpy(v, y.var, sizeof *v * (size_t)y.nvar);
+    if (n) memcpy(v + y.nvar, var, sizeof *v * (size_t)n);
+    return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
+}
+static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
+static bool is_product(World *w, Ex e) {
+    ExNode x;
+    ex_get(w, e, &x);
+    return x.kind == EX_MUL;
+}
+/* What is summed, where the sum's condition holds; or with m->padding, where its factors have
+   elements. */
+static void read_summand(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    const bool padding = x->kind == EX_SUM && x->cond.n && is_product(p->w, x->a);
+    const bool outer = s->padded;
+    s->m->any_padding |= padding;
+    s->padded |= padding && s->m->padding;
+    if (!s->padded) d = dom_and(p, d, scope_condition(s, &x->cond));
+    read_tree(s, x->a, n, var, d, out);
+    s->padded = outer;
+}
+/* Where the element at these indices exists. */
+static Dom element_exists(Scope *s, const ExNode *x, const Poly to[]) {
+    Prover *p = s->m->p;
+    const Dims size = scope_sizes(s->m, s->node->in[x->word]);
+    Lit l[2 * RANK_MAX];
+    for (int k = 0; k < x->n; k++) {
+        l[2 * k] = (Lit){to[k], false};
+        l[2 * k + 1] = lit_ge(p, size.v[k], poly_add(p->w, to[k], poly_int(p->w, 1)));
+    }
+    return dom_make(p, 2 * x->n, l);
+}
+/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few
+   values are written out where the sum itself is. */
+static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var,
+                      Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    if (k == x->n) {
+        read_summand(s, x, n, var, d, out);
+        return;
+    }
+    Symbol old = poly_is_symbol(p->w, x->dims[k]);
+    for (int value = 0; value < count[k]; value++) {
+        scope_bind(s, old, poly_int(p->w, value));
+        read_over(s, x, count, k + 1, n, var, d, out);
+    }
+    if (count[k]) return;
+    Symbol *more = ARENA_NEW(p->arena, Symbol, n + 1);
+    if (n) memcpy(more, var, sizeof *more * (size_t)n);
+    d = dom_and(p, d, scope_variable(s, old, &more[n]));
+    read_over(s, x, count, k + 1, n + 1, more, d, out);
+}
+/* What a partial function wants of its arguments. */
+static void want_args(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Dom inside = dom_and(p, s->range, d);
+    Nf of[2] = {import_tree(s, inside, x->a), 0}, found[WANTS_MAX];
+    if (x->kind == EX_POW) of[1] = import_tree(s, inside, x->b);
+    int m = cells_make(p, inside, 2, of, 0, NULL, cell);
+    for (int k = 0; k < m; k++) {
+        Dom here = dom_and(p, d, cell[k].known), ctx = dom_and(p, s->range, here);
+        Nf a = cell_restrict(p, of[0], cell[k].known), b = cell_restrict(p, of[1], cell[k].known);
+        int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
+                                      : wants_of_function(p, ctx, (Function)x->word, a, found);
+        for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
+        s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
+    }
+}
+/* What is not chosen is not looked at; the condition is not a number that could be lost, so only
+   its index checks and wants count. */
+static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Parts condition = {0};
+    ChoiceSide side[SIDES_MAX];
+    for (int k = import_sides(s, d, x, side); k--;)
+        read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
+    read_tree(s, x->c, n, var, d, &condition);
+    out->too_many |= condition.too_many;
+    for (int k = 0; k < condition.n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
+        const AtomInfo *a = t->nfactor ? atom_info(p, t->factor[0].atom) : NULL;
+        if (s->wants || (a && a->kind == AT_PAIR && a->word == WANT_PLACE))
+            add_part(p, out, condition.v[k]);
+    }
+}
+/* What stands at the place is looked at, and that the index lies on the axis is checked. */
+static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Nf index = import_tree(s, d, x->a);
+    read_tree(s, x->a, n, var, d, out);
+    int m = cells_make(p, d, 1, &index, 0, NULL, cell);
+    Poly size = scope_count(s, poly_is_symbol(p->w, x->dims[0]));
+    for (int k = 0; k < m; k++) {
+        Poly e = import_place(s, x, index, &cell[k]);
+        Dom here = dom_and(p, d, cell[k].known);
+        Nf check = nf_atom(
+            p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e), nf_polynomial(p, size)));
+        add_part(p, out, (Part){n, var, here, check});
+        read_tree(s, x->b, n, var, here, out);
+    }
+}
+static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    const int before = out->n;
+    ExNode x;
+    if (!e) return;
+    ex_get(p->w, e, &x);
+    if (x.kind == EX_AT) {
+        Poly to[RANK_MAX];
+        Value v = s->node->in[x.word];
+        const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
+        Map m = scope_index(s, &x, to);
+        if (s->padded) d = dom_and(p, d, element_exists(s, &x, to));
+        out->too_many |= inner->too_many;
+        for (int k = 0; k < inner->n; k++)
+            add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
+    } else if (x.kind == EX_SUM || x.kind == EX_MAXIMUM) {
+        const int *none = ARENA_NEW(p->arena, int, x.n + 1);
+        read_over(s, &x, p->unroll ? scope_few_values(s, &x) : none, 0, n, var, d, out);
+    } else if (x.kind == EX_WHERE) {
+        read_choice(s, &x, n, var, d, out);
+    } else if (x.kind == EX_TAKE) {
+        read_taken(s, &x, n, var, d, out);
+    } else if (x.kind == EX_IF) {
+        Dom yes = scope_condition(s, &x.cond), no[2 * COND_MAX];
+        read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
+        for (int k = dom_complement(p, yes, no); k--;)
+            read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
+    } else {
+        for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
+        if (s->wants && wants_something(&x)) want_args(s, &x, n, var, d, out);
+    }
+    if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
+}
+
+/* Simplified, and equal ones once. */
+static void tidy(NfImport *m, Value v, Parts *s) {
+    Prover *p = m->p;
+    Dom ctx = import_range(m, v);
+    Parts out = {.too_many = s->too_many};
+    for (int k = 0; k < s->n; k++) {
+        Part x = part_simplify(p, ctx, s->v[k]);
+        int j = 0;
+        if (x.dom && prover_empty(p, ctx, x.dom)) continue;
+        x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
+        while (j < out.n && !part_equal(&out.v[j], &x)) j++;
+        if (j == out.n) add_part(p, &out, x);
+    }
+    *s = out;
+}
+static void look_at(NfImport *m, Value v, bool wants, Parts *out) {
+    Node node = node_get(m->p->w, value_node(m->p->w, v));
+    Scope scope = scope_new(m, &node, v);
+    scope.wants = wants, scope.range = import_range(m, v);
+    read_tree(&scope, import_definition(m, v, &node), 0, NULL, DOM_TRUE, out);
+    tidy(m, v, out);
+}
+static bool is_constant(const NfImport *m, Value v) {
+    return constant_get(m->p->w, v, NULL, &(const void *){NULL});
+}
+static const Parts no_parts = {0};
+const Parts *import_reads(NfImport *m, Value v) {
+    Nf form;
+    if (!v || v >= m->room) return &no_parts;
+    Parts *s = &m->reads[v];
+    if (s->room) return s;
+    if (import_is_input(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
+    else if (!is_constant(m, v)) look_at(m, v, false, s);
+    return s;
+}
+const Parts *import_wants(NfImport *m, Value v) {
+    Nf form;
+    if (!v || v >= m->room || import_is_input(m, v, &form) || is_constant(m, v)) return &no_parts;
+    Parts *s = &m->wants[v];
+    if (!s->done) look_at(m, v, true, s), s->done = true;
+    return s;
+}

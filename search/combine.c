@@ -164,7 +164,7 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
-    return !n || wholes_measure(s, n, list, false);
+    return !n || wholes_measure(s, n, list);
 }
 
 /* The best candidate with the k-th set switched: added if absent, removed if present. False:
@@ -203,7 +203,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
             break;
         if (!make_listed(s, c, list, &n, NULL)) return false;
     }
-    if (n && !wholes_measure(s, n, list, false)) return false;
+    if (n && !wholes_measure(s, n, list)) return false;
     for (int k = 0; k < n; k++) {
         const ModelCandidate *c = &s->v[list[k]], *b = &s->v[*best];
         const double limit = c->applied < s->v[from].applied ? HURTS : STEP;

@@ -1,7 +1,8 @@
 /* search_command.c -- search on a target that times files: where rules apply (places.h), what each
-   place gains (price.h), which are rewritten together (combine.h). In the end the winner is timed
-   once more, against the original alone, and that time counts. */
+   place gains (price.h), which are rewritten together (combine.h), which of the fastest really
+   is (confirm.h). */
 #include "search/combine.h"
+#include "search/confirm.h"
 #include "search/cost.h"
 #include "search/helper.h"
 #include "search/input_data.h"
@@ -16,7 +17,7 @@
 #define EXTEND 0.03  /* of the time: to extend each rule by all that it enables */
 #define PATIENCE 0.1 /* of the time: if little is promised by then, the search ends */
 #define LOSES 0.01   /* of the time of a rule's parts: a rule that loses more is left out */
-#define CONFIRM 0.2  /* of the time, at most: to time the winner once more */
+#define CONFIRM 0.2  /* of the time, at most: to time the winners once more */
 enum { FOLLOWERS = 8, GENERATIONS = 4 }; /* rules that extend a set; how often sets are extended */
 
 /* ---- prices */
@@ -186,11 +187,15 @@ static bool name_target(CommandSearch *s) {
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
     s->whole.command = words_command(&w);
-    words_add(&w, "--rounds=11");
-    words_add(&w, "--few=3");
-    words_add(&w, "--visit=5");
-    s->part.command = words_command(&w);
+    s->again.command = arena_format(r->arena, "%s --rounds=9 --few=9", s->whole.command);
+    s->part.command = arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5", s->whole.command);
     return s->reads_inputs = true;
+}
+
+static void stop_processes(CommandSearch *s) {
+    TargetProcess *all[] = {&s->whole, &s->part, &s->again};
+    for (int k = 0; k < 3; k++)
+        if (all[k]->target) cleanup_run(&all[k]->cleanup);
 }
 
 /* ---- what is reported */
@@ -275,11 +280,10 @@ static void keep_reason(CommandSearch *s) {
 static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     ModelCandidate both[] = {s->v[0], *best};
     CommandSearch at = {.r = s->r, .folder = s->folder, .n = 2, .v = both};
-    const int second = 1;
-    both[1].ratio = -1;
+    int second = 1;
     const bool good =
-        run_use_sizes(s->r, set) && name_target(&at) && wholes_measure(&at, 1, &second, true);
-    if (at.whole.target) cleanup_run(&at.whole.cleanup);
+        run_use_sizes(s->r, set) && name_target(&at) && confirm(&at, s->until, &second);
+    stop_processes(&at);
     if (!good) return false;
     const char *named = run_size_set(s->r, set);
     run_say(s->r, "at %s: %.4f", named, both[1].ratio);
@@ -302,7 +306,7 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
     if (best && s->v[best].ratio > RUN_GAIN + NOISE) best = 0;
-    if (best && !wholes_measure(s, 1, &best, true)) return false;
+    if (best && !confirm(s, s->until, &best)) return false;
     if (best && !measure_others(s, &s->v[best])) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
@@ -339,11 +343,11 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
-    s->limit = seconds_given(r->o);
+    s->limit = s->until = seconds_given(r->o);
     if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
     if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
     if (!s->places.n) return keep_reason(s), true;
-    s->limit -= fmin(2 * CALLS * s->base, CONFIRM * s->limit);
+    s->limit -= fmin(6 * CALLS * s->base, CONFIRM * s->limit);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
@@ -355,8 +359,7 @@ static CommandSearch *start_search(Run *r) {
 }
 
 static void end_search(CommandSearch *s) {
-    if (s->whole.target) cleanup_run(&s->whole.cleanup);
-    if (s->part.target) cleanup_run(&s->part.cleanup);
+    stop_processes(s);
     if (s->folder) cleanup_run(&s->folder->cleanup);
 }
 

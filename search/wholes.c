@@ -108,12 +108,22 @@ static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
     return c->ratio > 0;
 }
 
-/* A confirming time replaces an earlier confirming one, even a better one. */
 static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
-    if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
-        return false;
     return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
                       s->r->error);
+}
+
+bool wholes_keep_again(CommandSearch *s, int candidate) {
+    const ModelCandidate *c = &s->v[candidate];
+    if (!costdb_forget(s->r->db, "target", s->device, time_key(s, c, true), s->r->error))
+        return false;
+    return c->ratio <= 0 || store_time(s, c, true);
+}
+
+void wholes_known_again(CommandSearch *s, int candidate) {
+    ModelCandidate *c = &s->v[candidate];
+    if (s->base <= 0) candidate_look_up(s, s->v, false);
+    if (s->base > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
 }
 
 /* For frozen runs, in which nothing may be timed: the ratio of estimated costs. */
@@ -146,11 +156,12 @@ static bool start_process(CommandSearch *s, TargetProcess *p) {
 
 /* A model that does not run on the drawn integers may run on others, if the target reads our
    data. */
-static bool time_wholes(CommandSearch *s, int n, Timing t[]) {
+static bool time_wholes(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
+    if (!start_process(s, p)) return false;
     for (;;) {
         Error why = {0};
         CommandLine again = {.arena = s->r->arena};
-        if (!target_measure(s->whole.target, n, t, BATCH_TIMEOUT, s->r->error)) return false;
+        if (!target_measure(p->target, n, t, BATCH_TIMEOUT, s->r->error)) return false;
         if (t[0].seconds > 0) return true;
         error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
                   t[0].reason);
@@ -179,29 +190,29 @@ static bool listed(int n, const int list[], int x) {
     return false;
 }
 
-bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
-    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
-    int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
-    t[0].path = s->v[0].path;
-    candidate_look_up(s, &s->v[0], false);
+/* Which of the list are to be timed now: which[1..]. False: the run's error is set. */
+static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[], int *m) {
     for (int k = 0; k < n; k++) {
         ModelCandidate *c = &s->v[list[k]];
-        const bool confirm = again && list[k], frozen = s->r->o->frozen;
-        if (listed(k, list, list[k])) continue;
-        if (confirm ? frozen && candidate_look_up(s, c, true)
-                    : list[k] == 0 || candidate_look_up(s, c, false) || c->ratio >= 0)
+        if (listed(k, list, list[k]) || list[k] == 0 || candidate_look_up(s, c, false) ||
+            c->ratio >= 0)
             continue;
-        if (frozen) {
-            /* Where the original was timed but not the candidate, the candidate is dropped. */
-            if (s->base <= 0 && !estimate_ratio(s, c)) return false;
-            continue;
-        }
-        which[m] = list[k];
-        t[m++].path = c->path;
+        if (!s->r->o->frozen) which[(*m)++] = list[k];
+        /* Where the original was timed but not the candidate, the candidate is dropped. */
+        else if (s->base <= 0 && !estimate_ratio(s, c)) return false;
     }
+    return true;
+}
+
+bool wholes_measure(CommandSearch *s, int n, const int list[]) {
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
+    int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
+    candidate_look_up(s, &s->v[0], false);
+    if (!choose_unknown(s, n, list, which, &m)) return false;
     if (m == 1) return true;
+    for (int k = 0; k < m; k++) t[k].path = s->v[which[k]].path;
     run_say(s->r, "measuring %d models", m);
-    if (!start_process(s, &s->whole) || !time_wholes(s, m, t)) return false;
+    if (!time_wholes(s, &s->whole, m, t)) return false;
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
     if (!store_time(s, &s->v[0], false)) return false;
@@ -210,7 +221,24 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
         run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
-        if (c->ratio > 0 && !store_time(s, c, again)) return false;
+        if (c->ratio > 0 && !store_time(s, c, false)) return false;
+    }
+    return true;
+}
+
+bool wholes_again(CommandSearch *s, int n, const int list[], double ratio[]) {
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
+    TargetProcess *p = s->again.command ? &s->again : &s->whole;
+    t[0].path = s->v[0].path;
+    for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;
+    if (!time_wholes(s, p, n + 1, t)) return false;
+    if (s->base <= 0) {
+        s->base = t[0].seconds;
+        if (!store_time(s, s->v, false)) return false;
+    }
+    for (int k = 0; k < n; k++) {
+        ratio[k] = t[1 + k].seconds > 0 ? t[1 + k].seconds / t[0].seconds : -1;
+        if (ratio[k] <= 0) run_say(s->r, "a candidate failed: %s", t[1 + k].reason);
     }
     return true;
 }
@@ -231,7 +259,7 @@ bool wholes_write(CommandSearch *s) {
 bool wholes_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
-    if (!start_process(s, &s->whole) || !time_wholes(s, 1, &t)) return false;
+    if (!time_wholes(s, &s->whole, 1, &t)) return false;
     s->base = t.seconds;
     return store_time(s, &s->v[0], false);
 }

@@ -31,11 +31,11 @@ typedef struct TargetProcess {
 
 typedef struct CommandSearch {
     Run *r;
-    TargetProcess whole, part;
-    const char *device; /* the target's name in the cost file */
-    bool reads_inputs;  /* it is told files of them, in the folder */
+    TargetProcess whole, part, again; /* for whole models, parts, the last word */
+    const char *device;               /* the target's name in the cost file */
+    bool reads_inputs;                /* it is told files of them, in the folder */
     RunFolder *folder;
-    double limit; /* run_seconds: the search ends then */
+    double limit, until; /* run_seconds: the search ends then; all ends then */
     Origins origins;
     Places places;
     Profile profile; /* of the original */
@@ -57,9 +57,17 @@ bool wholes_make(CommandSearch *, ModelCandidate, int *index);
 bool wholes_write(CommandSearch *);
 /* Times candidate 0 alone: it must run, and gains are compared with its time. */
 bool wholes_start(CommandSearch *);
-/* Times the candidates of `list` in one batch with the original; again: also those whose time is
-   known, to confirm it. */
-bool wholes_measure(CommandSearch *, int n, const int list[], bool again);
+/* Times those of the candidates of `list` whose time is not known, in one batch with the
+   original. */
+bool wholes_measure(CommandSearch *, int n, const int list[]);
+/* Times all of them anew; by candidate of the list: its ratio to the original in this batch, <= 0
+   where it failed. Nothing of it is kept. */
+bool wholes_again(CommandSearch *, int n, const int list[], double ratio[]);
+/* Keeps a candidate's ratio as its confirmed one, in place of an earlier one; < 0: it has none. */
+bool wholes_keep_again(CommandSearch *, int candidate);
+/* For frozen runs: its ratio becomes the confirmed one, < 0 if that is missing; where nothing was
+   timed, it stays what it is. */
+void wholes_known_again(CommandSearch *, int candidate);
 /* A PartTimer (price.h) of a CommandSearch. */
 bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]);
 #endif

@@ -1,0 +1,119 @@
+/* confirm.c -- the least of several noisy times is too optimistic, and a target's sessions of one
+   file differ from each other by more than its calls in one session do. So the fastest candidates
+   and the original are loaded and timed anew several times, and each batch gives one ratio. Their
+   logarithms count as draws from a normal distribution whose spread is known beforehand only
+   roughly (a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2013, section
+   3.3), so that few batches are enough where the ratio is far from the one that counts. */
+#include "search/confirm.h"
+#include <math.h>
+
+#define RIVAL 1.02     /* times the best ratio: a candidate that may be the best one */
+#define PRIOR 0.012    /* spread of the logarithm of a batch's ratio, as known beforehand .. */
+#define PRIOR_WEIGHT 3 /* .. from as many batches */
+#define SURE 2.2       /* standard errors: 97 % on each side, with some batches */
+#define TIE 0.003      /* of the logarithm: among equally fast ones, fewer applications win */
+enum { MOST = 4, LEAST = 3, BATCHES = 16 };
+
+typedef struct Rival {
+    int at; /* among the candidates */
+    int n;  /* batches */
+    double sum, squares;
+} Rival;
+
+typedef struct Rivals {
+    int n;
+    Rival v[MOST];
+} Rivals;
+
+static double mean(const Rival *x) { return x->sum / x->n; }
+
+/* The standard error of the mean. */
+static double error_of(const Rival *x) {
+    const double around = fmax(x->squares - x->sum * mean(x), 0);
+    return sqrt((around + PRIOR_WEIGHT * PRIOR * PRIOR) / (PRIOR_WEIGHT + x->n - 1) / x->n);
+}
+
+static Rivals rivals_of(const CommandSearch *s, int best) {
+    Rivals r = {.n = 1, .v = {{.at = best}}};
+    for (int k = 1; k < s->n && r.n < MOST; k++)
+        if (k != best && s->v[k].ratio > 0 && s->v[k].ratio < RIVAL * s->v[best].ratio)
+            r.v[r.n++].at = k;
+    return r;
+}
+
+static int fastest(const CommandSearch *s, const Rivals *r) {
+    int best = -1;
+    for (int k = 0; k < r->n; k++) {
+        if (!r->v[k].n) continue;
+        const double by = best < 0 ? 0 : mean(&r->v[k]) - mean(&r->v[best]);
+        const int more = best < 0 ? 0 : s->v[r->v[k].at].applied - s->v[r->v[best].at].applied;
+        if (best < 0 || by < (more < 0 ? TIE : more > 0 ? -TIE : 0)) best = k;
+    }
+    return best;
+}
+
+/* One batch with all that may still be the fastest. A candidate that fails is out. */
+static bool time_again(CommandSearch *s, Rivals *r) {
+    int list[MOST], which[MOST], n = 0;
+    double ratio[MOST];
+    const int best = fastest(s, r);
+    for (int k = 0; k < r->n; k++) {
+        const Rival *x = &r->v[k];
+        const bool behind =
+            best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
+        if (!behind && (x->n || best < 0)) which[n] = k, list[n++] = x->at;
+    }
+    if (!wholes_again(s, n, list, ratio)) return false;
+    for (int k = 0; k < n; k++) {
+        Rival *x = &r->v[which[k]];
+        if (ratio[k] <= 0) {
+            x->n = 0;
+            continue;
+        }
+        const double log_ratio = log(ratio[k]);
+        x->n++, x->sum += log_ratio, x->squares += log_ratio * log_ratio;
+    }
+    return true;
+}
+
+/* Whether the fastest gains what counts, or not, is clear. */
+static bool is_clear(const CommandSearch *s, const Rivals *r) {
+    const int best = fastest(s, r);
+    if (best < 0) return true;
+    return fabs(mean(&r->v[best]) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
+}
+
+static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
+    for (int k = 0; k < BATCHES; k++) {
+        if (k >= LEAST && (is_clear(s, r) || run_time_over(s->r, until))) break;
+        if (!time_again(s, r)) return false;
+        if (fastest(s, r) < 0) break;
+    }
+    for (int k = 0; k < r->n; k++) {
+        const Rival *x = &r->v[k];
+        s->v[x->at].ratio = x->n ? exp(mean(x)) : -1;
+        if (!wholes_keep_again(s, x->at)) return false;
+    }
+    return true;
+}
+
+/* What a frozen run knows of them. */
+static void look_up(CommandSearch *s, Rivals *r) {
+    for (int k = 0; k < r->n; k++) {
+        Rival *x = &r->v[k];
+        wholes_known_again(s, x->at);
+        if (s->v[x->at].ratio > 0) x->n = 1, x->sum = log(s->v[x->at].ratio);
+    }
+}
+
+bool confirm(CommandSearch *s, double until, int *best) {
+    Rivals r = rivals_of(s, *best);
+    if (s->r->o->frozen) look_up(s, &r);
+    else if (!time_rivals(s, until, &r)) return false;
+    const int at = fastest(s, &r);
+    *best = at < 0 ? 0 : r.v[at].at;
+    if (at >= 0 && !s->r->o->frozen)
+        run_say(s->r, "%.1f s: the fastest of %d once more, in %d batches: %.4f, give or take %.4f",
+                run_seconds(s->r), r.n, r.v[at].n, exp(mean(&r.v[at])), SURE * error_of(&r.v[at]));
+    return true;
+}

@@ -12,6 +12,7 @@
 #include "graphs/sizes.h"
 #include "graphs/plan/stage.h"
 #include "ops/backend/backend.h"
+#include "ops/backend/view.h"
 #include "ops/base/main.h"
 #include "ops/core/element.h"
 #include "graphs/world.h"
@@ -94,7 +95,8 @@ static void option_table(RunOptions *o, OptionDef table[]) {
          .into = &o->repeat,
          .default_value = 1,
          .value = "N",
-         .help = "Runs the model N times and prints the minimum and the median time.",
+         .help = "Runs the model N times and prints the minimum and the median time; on a device "
+                 "that records, by replay, which must give the bytes of single steps.",
          .least = 1,
          .most = 1e6},
         {.name = "profile",
@@ -327,6 +329,46 @@ static bool run_once(ModelRun *r) {
     return false;
 }
 
+static void print_recorded(const ModelRun *r) {
+    const char *why;
+    int pieces, all = 0;
+    const int steps = runner_recorded(r->runner, &pieces, &why);
+    for (int k = 0; k < r->plan->nstep; k++) all += !r->plan->step[k].once;
+    printf("recorded: %d of %d steps, in parts: %d%s%s\n", steps, all, pieces, *why ? "; " : "",
+           why);
+}
+
+/* Contents for a run whose results are not looked at: zeros, which every index may be. */
+static const void **blank_inputs(ModelRun *r) {
+    const void **in = ARENA_NEW(r->arena, const void *, r->graph->nin);
+    for (int k = 0; k < r->graph->nin; k++) {
+        const View *v = &r->plan->in[k];
+        in[k] = arena_alloc(r->arena, element_bytes((DType)v->dtype, view_count(v)));
+    }
+    return in;
+}
+/* What is replayed gives the bytes of the first run, which went step by step; before the replay the
+   memory holds what came of other inputs. */
+static bool check_replay(ModelRun *r) {
+    void **again = ARENA_NEW(r->arena, void *, r->graph->nout);
+    for (int k = 0; k < r->graph->nout; k++) {
+        const View *v = &r->plan->out[k];
+        again[k] = arena_alloc(r->arena, element_bytes((DType)v->dtype, view_count(v)));
+    }
+    Runner *other = runner_new(r->plan, r->backend, r->device, r->error);
+    if (!other || !runner_run(other, blank_inputs(r), again, r->error) ||
+        !runner_run(other, r->in, again, r->error))
+        return false;
+    runner_free(other);
+    for (int k = 0; k < r->graph->nout; k++) {
+        const View *v = &r->plan->out[k];
+        if (memcmp(again[k], r->out[k], element_bytes((DType)v->dtype, view_count(v))) != 0)
+            return error_set(r->error, E_CHECK, model_output_name(r->model, k),
+                             "a replay gives other bytes than the steps one by one");
+    }
+    return true;
+}
+
 static bool run_all(ModelRun *r) {
     double *seconds = ARENA_NEW(r->arena, double, r->o.repeat);
     r->out = ARENA_NEW(r->arena, void *, r->graph->nout);
@@ -341,6 +383,10 @@ static bool run_all(ModelRun *r) {
     for (int64_t k = 0; k < r->o.repeat && r->o.repeat > 1; k++)
         if (!runner_time(r->runner, &seconds[k], r->error)) return false;
     qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
+    if (r->o.repeat > 1 && r->backend->record) {
+        print_recorded(r);
+        if (!check_replay(r)) return false;
+    }
     if (r->o.repeat > 1)
         printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0],
                1e3 * seconds[r->o.repeat / 2], r->o.repeat);

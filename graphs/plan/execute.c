@@ -4,10 +4,11 @@
    met twice is copied once, and not at all if the kernels packed what they read of it. Steps that
    read constants only run here, in order, between the compilation of their users: what they made is
    known when these are compiled, and can be packed like a constant; then they, and what only they
-   read, are freed. */
+   read, are freed. The first run goes step by step, which loads what the device loads late and
+   names a step that fails; later ones replay what was recorded (replay.h). */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
-#include "graphs/plan/step_kernel.h"
+#include "graphs/plan/replay.h"
 #include <stdio.h>
 
 struct Runner {
@@ -25,7 +26,9 @@ struct Runner {
     int *writer; /* the last step that writes it */
     char *work;
     void *workspace;
-    bool ready; /* inputs have been set */
+    bool ready;    /* inputs have been set, and all has run once */
+    Replay replay; /* from the second run on */
+    Replay marked; /* the same with the times of each step */
 };
 
 static bool no_memory(Error *e, const char *what, double bytes) {
@@ -218,6 +221,8 @@ const Device *runner_device(const Runner *r) { return r->device; }
 void runner_free(Runner *r) {
     if (!r) return;
     cleanup_cancel(&r->cleanup);
+    replay_free(&r->replay, r->backend);
+    replay_free(&r->marked, r->backend);
     for (int k = 0; r->kernel && k < r->plan->nstep; k++) step_kernel_free(&r->kernel[k]);
     device_close(&r->cpu);
     for (int k = 0; r->held && k < r->plan->nslot; k++) slot_release(r, k);
@@ -227,13 +232,18 @@ void runner_free(Runner *r) {
     arena_free(r->arena);
 }
 
+static Running running(const Runner *r) {
+    return (Running){r->plan, r->backend, r->device, r->kernel, r->slot, r->workspace};
+}
 /* *ns: of the steps on the host, and of what they waited for. */
 static bool run_steps(Runner *r, double *ns, Error *e) {
+    const Running all = running(r);
     *ns = 0;
-    for (int k = 0; k < r->plan->nstep; k++)
-        if (!r->plan->step[k].once && !step_kernel_run(&r->kernel[k], r->slot, r->workspace, ns))
-            return step_failed(r, k, e);
-    return true;
+    if (r->ready && !r->replay.stretch && !replay_make(&r->replay, &all, false))
+        return error_set(e, E_MEMORY, "", "out of memory for a recording");
+    const int failed =
+        r->ready ? replay_run(&r->replay, &all, ns) : steps_run(&all, 0, r->plan->nstep, false, ns);
+    return failed < 0 || step_failed(r, failed, e);
 }
 
 /* Bits after the last element of a tensor of elements below 8 bits are 0. */
@@ -252,10 +262,10 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
             return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
     }
     double ns;
-    r->ready = true;
     if (!run_steps(r, &ns, e)) return false;
     if (r->backend->wait(r->device, NULL))
         return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    r->ready = true;
     for (int k = 0; k < p->nout; k++) {
         const Slot *s = &p->slot[p->out[k].slot];
         if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes,
@@ -277,13 +287,11 @@ bool runner_time(Runner *r, double *seconds, Error *e) {
     return true;
 }
 
-bool runner_profile(Runner *r, double *seconds, Error *e) {
+/* By waiting for each step. */
+static bool profile_apart(Runner *r, double *seconds, Error *e) {
     double ns;
-    if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before profiling");
-    r->backend->wait(r->device, NULL);
     for (int k = 0; k < r->plan->nstep; k++) {
         double host = 0;
-        seconds[k] = 0;
         if (r->plan->step[k].once) continue;
         if (!step_kernel_run(&r->kernel[k], r->slot, r->workspace, &host) ||
             r->backend->wait(r->device, &ns))
@@ -291,4 +299,42 @@ bool runner_profile(Runner *r, double *seconds, Error *e) {
         seconds[k] = (ns + host) * 1e-9;
     }
     return true;
+}
+/* By times that are marked in a replay, in which the device does not wait for the host. */
+static bool profile_marked(Runner *r, double *seconds, Error *e) {
+    const Running all = running(r);
+    for (int k = 0; k < r->marked.n; k++) {
+        Replay one = {.n = 1, .marked = true, .stretch = &r->marked.stretch[k]};
+        double host = 0, ns;
+        const int failed = replay_run(&one, &all, &host), from = one.stretch->from;
+        if (failed >= 0 || r->backend->wait(r->device, NULL)) return step_failed(r, from, e);
+        if (r->kernel[from].host) seconds[from] = host * 1e-9;
+        for (int j = from; j < one.stretch->to; j++) {
+            if (r->plan->step[j].once || r->kernel[j].host) continue;
+            if (r->backend->between(r->device, j, j + 1, &ns)) return step_failed(r, j, e);
+            seconds[j] = ns * 1e-9;
+        }
+    }
+    return true;
+}
+bool runner_profile(Runner *r, double *seconds, Error *e) {
+    const Running all = running(r);
+    if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before profiling");
+    r->backend->wait(r->device, NULL);
+    for (int k = 0; k < r->plan->nstep; k++) seconds[k] = 0;
+    if (!r->backend->mark) return profile_apart(r, seconds, e);
+    if (!r->marked.stretch && !replay_make(&r->marked, &all, true))
+        return error_set(e, E_MEMORY, "", "out of memory for a recording");
+    return profile_marked(r, seconds, e);
+}
+
+int runner_recorded(const Runner *r, int *pieces, const char **why) {
+    int steps = 0;
+    *pieces = 0, *why = r->replay.why;
+    for (int k = 0; k < r->replay.n; k++) {
+        const Stretch *p = &r->replay.stretch[k];
+        *pieces += p->kernel != NULL;
+        for (int j = p->from; p->kernel && j < p->to; j++) steps += !r->plan->step[j].once;
+    }
+    return steps;
 }

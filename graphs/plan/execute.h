@@ -7,13 +7,16 @@ typedef struct Runner Runner; /* kernels compiled, constants on the device, work
 /* NULL: E_MEMORY, or E_ENVIRONMENT if the device fails. The plan must outlive it; runner_free. */
 Runner *runner_new(const Plan *, const Backend *, Device *, Error *);
 /* in, out: dense host buffers in the order of the graph's inputs and outputs. False: *e says which
-   step failed. */
+   step failed. From the second run on, what the back end can record is replayed. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 /* The whole plan once more on the inputs set before, nothing copied in or out; by the device's
    clock. */
 bool runner_time(Runner *, double *seconds, Error *);
 /* One run, seconds[step], after a run has set the inputs. */
 bool runner_profile(Runner *, double *seconds, Error *);
+/* How many steps the last run replayed, as so many recordings; *why, which lives as long as the
+   runner: why some are not recorded, or "". */
+int runner_recorded(const Runner *, int *pieces, const char **why);
 const Backend *runner_backend(const Runner *);
 const Device *runner_device(const Runner *);
 void runner_free(Runner *);

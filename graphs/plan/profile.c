@@ -30,6 +30,7 @@ enum {
     TIMED = 64,
     PAGE = 4096,
     OUTPUTS = 8,
+    RECORDED = 256,  /* calls, at most */
     SPREAD = 8 << 20 /* bytes of them together: more than the caches of a core hold */
 };
 
@@ -182,18 +183,47 @@ typedef struct StepRun {
     void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slots lie within memory */
     void *more[OUTPUTS], *output[OUTPUTS]; /* slot 0 lies elsewhere at each call */
     int outputs, turn;
+    Kernel *recorded; /* so many calls as one */
+    int calls, asked;
     View view[STEP_VIEWS];
     cpu_set_t before; /* where the thread may run: empty until it is pinned */
 } StepRun;
 
+static bool start_calls(StepRun *s, int calls, double *host) {
+    for (int k = 0; k < calls; k++) {
+        s->slot[0] = s->output[s->turn++ % s->outputs];
+        if (!step_kernel_run(&s->kernel, s->slot, s->workspace, host)) return false;
+    }
+    return true;
+}
+static void forget_calls(StepRun *s) {
+    if (s->recorded) s->backend->forget(s->recorded);
+    s->recorded = NULL, s->calls = s->asked = 0;
+}
+/* So many calls as one kernel, so that the host's part of starting them is not timed. False: they
+   are started one by one. */
+static bool record_calls(StepRun *s, int calls) {
+    char why[256];
+    double host = 0;
+    if (calls == s->asked) return s->calls == calls;
+    forget_calls(s);
+    s->asked = calls;
+    if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel.host ||
+        s->backend->record(s->device))
+        return false;
+    const bool noted = start_calls(s, calls, &host);
+    s->recorded = s->backend->recorded(s->device, why, sizeof why);
+    if (!noted) forget_calls(s), s->asked = calls;
+    s->calls = s->recorded ? calls : 0;
+    return s->recorded != NULL;
+}
 /* By the device's own clock: the calls are started one after another. */
 static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
     double ns = 0, host = 0;
-    for (int k = 0; k < calls; k++) {
-        s->slot[0] = s->output[s->turn++ % s->outputs];
-        if (!step_kernel_run(&s->kernel, s->slot, s->workspace, &host)) return false;
-    }
+    if (calls > 1 && record_calls(s, calls)) {
+        if (s->backend->run(s->recorded, s->slot, s->workspace)) return false;
+    } else if (!start_calls(s, calls, &host)) return false;
     if (s->backend->wait(s->device, &ns)) return false;
     *seconds = 1e-9 * (ns + host);
     return true;
@@ -304,6 +334,7 @@ static double time_step(StepRun *s, const Step *step, int choice, const bool kno
 static void step_free(StepRun *s) {
     if (!s) return;
     unpin(&s->before);
+    forget_calls(s);
     step_kernel_free(&s->kernel);
     device_close(&s->cpu);
     for (int j = 0; j < STEP_VIEWS; j++)

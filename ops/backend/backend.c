@@ -13,7 +13,8 @@ extern const Backend cpu_backend; /* cpu/cpu.c */
 
 static bool complete(const Backend *b) {
     return b->name && b->open && b->close && b->identity && b->alloc && b->release && b->copy &&
-           b->choices && b->compile && b->run && b->wait && b->forget;
+           b->choices && b->compile && b->run && b->wait && b->forget &&
+           !b->record == !b->recorded && !b->mark == !b->between;
 }
 
 /* The file that holds this library, or the program that it is linked into. */

@@ -60,7 +60,7 @@
 enum {
     STEP_RANK = 8,       /* axes of a view, at most */
     STEP_SPATIAL = 3,    /* axes of a window, at most */
-    BACKEND_ABI = 4,     /* the version of this interface */
+    BACKEND_ABI = 5,     /* the version of this interface */
     BACKEND_THREADS = 64 /* at most */
 };
 
@@ -310,6 +310,18 @@ typedef struct Backend {
     /* How many threads of this machine run a kernel, the calling one among them. 1: that one alone,
        whose CPU time then is what a run takes. NULL: it is run elsewhere. */
     int (*threads)(const Device *);
+    /* record: until `recorded`, runs and marks start nothing: they are only noted. recorded makes
+       one kernel of all that was noted since, which does it again in this order with the memory
+       that it was noted with, whatever slots it is run with. Only kernels that have run before may
+       be noted, they must live as long as that kernel, and between the two nothing else is asked
+       of the device. NULL: `why`; what was noted is forgotten, and may be run one by one. Either
+       both or neither are NULL, like the next two. */
+    int (*record)(Device *);
+    Kernel *(*recorded)(Device *, char *why, size_t n);
+    /* mark: remembers as time k (from 0; an earlier time k is forgotten) when all that was started
+       so far ended. between: after a wait, the nanoseconds that passed between two of them. */
+    int (*mark)(Device *, int k);
+    int (*between)(Device *, int from, int to, double *ns);
 } Backend;
 /* The one symbol that a plug-in exports; it returns NULL for an ABI that it does not have. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);

@@ -22,6 +22,7 @@ struct Kernel {
     Library *library; /* NULL: generated alone */
     Algorithm *algorithm;
     Code code;
+    CUgraphExec recorded; /* of other kernels; then it has nothing else */
     void *table;
     int nview;
     int32_t slot[VIEWS_MOST];
@@ -145,6 +146,7 @@ static void cuda_forget(Kernel *k) {
     d->driver.cuCtxSetCurrent_(d->context);
     if (k->algorithm) k->library->forget(k->algorithm);
     if (k->table) memory_drop(d, k->table);
+    if (k->recorded) record_forget(d, k->recorded);
     if (k->code.module) {
         d->driver.cuStreamSynchronize_(d->stream);
         d->driver.cuModuleUnload_(k->code.module);
@@ -174,8 +176,9 @@ static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
     if (d->lost || d->driver.cuCtxSetCurrent_(d->context)) return -1;
     for (int j = 0; j < k->nview; j++)
         view[j] = k->slot[j] < 0 ? NULL : (char *)slot[k->slot[j]] + k->offset[j];
-    if (!d->started && d->driver.cuEventRecord_(d->start, d->stream)) return -1;
-    d->started = true;
+    if (!d->recording && !d->started && d->driver.cuEventRecord_(d->start, d->stream)) return -1;
+    d->started |= !d->recording;
+    if (k->recorded) return record_run(d, k->recorded);
     if (k->algorithm && k->library->run(k->algorithm, view, workspace)) return -1;
     return run_code(k, view);
 }
@@ -185,7 +188,7 @@ static int cuda_wait(Device *d, double *ns) {
     const Driver *f = &d->driver;
     float ms = 0;
     if (ns) *ns = 0;
-    if (d->lost || f->cuCtxSetCurrent_(d->context)) return -1;
+    if (d->lost || d->recording || f->cuCtxSetCurrent_(d->context)) return -1;
     CUresult r = d->started ? f->cuEventRecord_(d->end, d->stream) : CUDA_SUCCESS;
     if (!r) r = f->cuStreamSynchronize_(d->stream);
     if (!r && d->started && ns) r = f->cuEventElapsedTime_(&ms, d->start, d->end);
@@ -193,6 +196,17 @@ static int cuda_wait(Device *d, double *ns) {
     d->started = false;
     d->lost = r != CUDA_SUCCESS;
     return r ? -1 : 0;
+}
+
+static Kernel *cuda_recorded(Device *d, char *why, size_t n) {
+    Kernel *k = calloc(1, sizeof *k);
+    CUgraphExec made = record_end(d, why, n);
+    if (!k || !made) {
+        if (made) record_forget(d, made), snprintf(why, n, "out of memory for a recording");
+        return free(k), NULL;
+    }
+    k->device = d, k->recorded = made;
+    return k;
 }
 
 static int cuda_identity(Device *d, char *text, size_t n) { return device_identity(d, text, n); }
@@ -212,5 +226,9 @@ static const Backend backend = {.abi = BACKEND_ABI,
                                 .wait = cuda_wait,
                                 .forget = cuda_forget,
                                 .hold = memory_hold,
-                                .drop = memory_drop};
+                                .drop = memory_drop,
+                                .record = record_begin,
+                                .recorded = cuda_recorded,
+                                .mark = record_mark,
+                                .between = record_between};
 const Backend *isomer_backend(uint32_t abi) { return abi == BACKEND_ABI ? &backend : NULL; }

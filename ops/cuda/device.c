@@ -7,19 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *driver_error(const Driver *d, CUresult r) {
-    const char *text = NULL;
-    return d->cuGetErrorString_(r, &text) || !text ? "unknown error" : text;
-}
-bool device_failed(Device *d, const char *call, CUresult r, char *why, size_t n) {
-    return snprintf(why, n, "%s: %s", call, driver_error(&d->driver, r)), false;
-}
-
 static bool find_gpu(Device *d, char *why, size_t n) {
     const Driver *f = &d->driver;
     int count = 0, major = 0, minor = 0;
     CUresult r = f->cuInit_(0);
-    if (r) return snprintf(why, n, "no GPU can be used: %s", driver_error(f, r)), false;
+    if (r) return device_failed(d, "no GPU can be used", r, why, n);
     f->cuDriverGetVersion_(&d->version);
     if (d->version < DRIVER_VERSION)
         return snprintf(why, n,
@@ -59,6 +51,7 @@ void device_shut(Device *d) {
     for (int k = 0; k < LIBRARIES; k++)
         if (d->library[k]) d->library[k]->close(d->library[k]);
     if (d->stream) f->cuStreamSynchronize_(d->stream);
+    record_close(d);
     memory_drop_all(d);
     memo_free(d);
     if (d->start) f->cuEventDestroy_(d->start);

@@ -28,7 +28,10 @@ struct Device {
     CUstream stream;
     CUevent start, end;
     bool started, kept; /* something was started since the last wait; kernels are stored on disk */
-    bool lost;          /* the device failed and cannot be used again */
+    bool recording;     /* what is started is only noted */
+    CUevent *mark;      /* of times */
+    int marks;
+    bool lost;                           /* the device failed and cannot be used again */
     int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
     char name[128], cache[OPTION_ROOM];
     Held *held;
@@ -43,6 +46,15 @@ bool device_failed(Device *, const char *call, CUresult, char *why, size_t n);
 Device *device_begin(const char *options, char *why, size_t n);
 void device_shut(Device *);
 int device_identity(const Device *, char *text, size_t n);
+
+/* ---- record.c; NULL, -1: `why` says why, and nothing is being recorded any more */
+int record_begin(Device *);
+CUgraphExec record_end(Device *, char *why, size_t n);
+int record_run(Device *, CUgraphExec);
+void record_forget(Device *, CUgraphExec);
+int record_mark(Device *, int k);
+int record_between(Device *, int from, int to, double *ns);
+void record_close(Device *);
 
 /* ---- memory.c */
 void *memory_take(Device *, size_t bytes);

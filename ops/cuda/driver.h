@@ -32,6 +32,13 @@
     X(cuModuleUnload)            \
     X(cuModuleGetFunction)       \
     X(cuLaunchKernel)            \
+    X(cuStreamBeginCapture)      \
+    X(cuStreamEndCapture)        \
+    X(cuEventRecordWithFlags)    \
+    X(cuGraphInstantiate)        \
+    X(cuGraphLaunch)             \
+    X(cuGraphDestroy)            \
+    X(cuGraphExecDestroy)        \
     X(cuGetErrorString)
 typedef struct Driver {
 #define X(f) __typeof__(f) *f##_;

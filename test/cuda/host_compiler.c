@@ -16,8 +16,8 @@ Compiler *compiler_open(const char *folder, int capability, char *why, size_t n)
     Compiler *c = calloc(1, sizeof *c);
     (void)folder, (void)capability;
     if (!c) return snprintf(why, n, "out of memory"), NULL;
-    snprintf(c->identity, sizeof c->identity, "the host's compiler%s%s", plant ? ", spoilt: " : "",
-             plant ? plant : "");
+    snprintf(c->identity, sizeof c->identity, "the host's compiler, 2%s%s",
+             plant ? ", spoilt: " : "", plant ? plant : "");
     return c;
 }
 void compiler_close(Compiler *c) { free(c); }
@@ -45,6 +45,7 @@ static bool write_unit(const char *path, const char *text, int args) {
     fputs("#include \"test/cuda/host.h\"\n", f);
     write_spoilt(f, text, kernel);
     fprintf(f, "enum { HOST_BARRIERS = %d };\nstatic void **host_args;\n", barriers);
+    fprintf(f, "__attribute__((visibility(\"default\"))) const int host_count = %d;\n", args);
     fputs("static void call(void) { k(", f);
     for (int k = 0; k < args; k++) fprintf(f, "%s*(void **)host_args[%d]", k ? ", " : "", k);
     fputs("); }\n#include \"test/cuda/host_launch.h\"\n", f);

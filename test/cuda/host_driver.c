@@ -1,9 +1,13 @@
 /* host_driver.c -- the driver's functions on the host's memory, for a test's plug-in: everything is
    done when it is asked for. $ISOMER_HOST says how it behaves: "descending" runs the threads of a
-   block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault"
-   make it fail so; "sm_80" and the like: what it says it is. An image of another machine's code is
+   block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault",
+   "no-capture", "capture-breaks", "no-graph" make it fail so; "loses" makes a graph miss what was
+   noted last; "sm_80" and the like: what it says it
+   is. While the stream is captured, launches, events and the calls of host_work.h are noted, and
+   whatever else works on memory breaks the capture. An image of another machine's code is
    taken, and not run. */
 #include "ops/cuda/driver.h"
+#include "test/cuda/host_work.h"
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,9 +49,79 @@ static CUresult host_retain(CUcontext *c, CUdevice d) {
 static CUresult host_release_context(CUdevice d) { return (void)d, CUDA_SUCCESS; }
 static CUresult host_current(CUcontext c) { return (void)c, CUDA_SUCCESS; }
 
+/* ---- capture: a list of what was to be done */
+typedef struct Work {
+    struct Work *next;
+    HostWork *does;
+    char data[] __attribute__((aligned(16)));
+} Work;
+typedef struct Graph {
+    Work *first, **end;
+    int users;
+} Graph;
+static Graph *captured; /* what is being captured */
+static bool broken;
+
+static int breaks(void) { /* not allowed while the stream is captured */
+    broken |= captured != NULL;
+    return captured != NULL;
+}
+static void graph_drop(Graph *g) {
+    if (--g->users) return;
+    for (Work *next; g->first; g->first = next) next = g->first->next, free(g->first);
+    free(g);
+}
+int host_work(HostWork *does, void *data, size_t n) {
+    if (!captured) return does(data);
+    Work *w = malloc(sizeof *w + n);
+    if (!w) return -1;
+    *w = (Work){NULL, does};
+    memcpy(w->data, data, n);
+    *captured->end = w, captured->end = &w->next;
+    return 0;
+}
+static CUresult host_begin_capture(CUstream s, CUstreamCaptureMode mode) {
+    (void)s, (void)mode;
+    if (behaves("no-capture")) return CUDA_ERROR_NOT_SUPPORTED;
+    if (breaks()) return CUDA_ERROR_ILLEGAL_STATE;
+    captured = malloc(sizeof *captured);
+    if (!captured) return CUDA_ERROR_OUT_OF_MEMORY;
+    *captured = (Graph){.end = &captured->first, .users = 1};
+    broken = behaves("capture-breaks");
+    return CUDA_SUCCESS;
+}
+static CUresult host_end_capture(CUstream s, CUgraph *out) {
+    Graph *g = captured;
+    (void)s;
+    captured = NULL, *out = NULL;
+    if (!g) return CUDA_ERROR_ILLEGAL_STATE;
+    if (broken) return graph_drop(g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return *out = (CUgraph)g, CUDA_SUCCESS;
+}
+static CUresult host_instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+    Graph *g = (Graph *)graph;
+    (void)flags;
+    if (behaves("no-graph")) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (Work **w = &g->first; behaves("loses") && *w; w = &(*w)->next)
+        if (!(*w)->next) {
+            free(*w), *w = NULL;
+            break;
+        }
+    return g->users++, *out = (CUgraphExec)g, CUDA_SUCCESS;
+}
+static CUresult host_launch_graph(CUgraphExec graph, CUstream s) {
+    (void)s;
+    if (behaves("no-launch")) return CUDA_ERROR_LAUNCH_FAILED;
+    for (Work *w = ((Graph *)graph)->first; w; w = w->next)
+        if (w->does(w->data)) return CUDA_ERROR_LAUNCH_FAILED;
+    return CUDA_SUCCESS;
+}
+static CUresult host_end_graph(CUgraph g) { return graph_drop((Graph *)g), CUDA_SUCCESS; }
+static CUresult host_end_exec(CUgraphExec g) { return graph_drop((Graph *)g), CUDA_SUCCESS; }
+
 /* Memory that is freed twice or not at all is an error that AddressSanitizer sees. */
 static CUresult host_alloc(CUdeviceptr *p, size_t n) {
-    void *memory = behaves("no-memory") || n > (size_t)1 << 40
+    void *memory = breaks() || behaves("no-memory") || n > (size_t)1 << 40
                        ? NULL
                        : aligned_alloc(256, (n + 255) / 256 * 256);
     *p = (CUdeviceptr)(uintptr_t)memory;
@@ -56,12 +130,15 @@ static CUresult host_alloc(CUdeviceptr *p, size_t n) {
 }
 static CUresult host_free(CUdeviceptr p) { return free((void *)(uintptr_t)p), CUDA_SUCCESS; }
 static CUresult host_to_device(CUdeviceptr to, const void *from, size_t n, CUstream s) {
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return (void)s, memcpy((void *)(uintptr_t)to, from, n), CUDA_SUCCESS;
 }
 static CUresult host_to_host(void *to, CUdeviceptr from, size_t n, CUstream s) {
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return (void)s, memcpy(to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
 }
 static CUresult host_on_device(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
 }
 
@@ -70,7 +147,9 @@ static CUresult host_stream(CUstream *s, unsigned flags) {
 }
 static CUresult host_end_stream(CUstream s) { return (void)s, CUDA_SUCCESS; }
 static CUresult host_synchronize(CUstream s) {
-    return (void)s, behaves("fault") ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+    (void)s;
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return behaves("fault") ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
 }
 static CUresult host_event(CUevent *e, unsigned flags) {
     (void)flags;
@@ -78,12 +157,23 @@ static CUresult host_event(CUevent *e, unsigned flags) {
     return *e ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 static CUresult host_end_event(CUevent e) { return free(e), CUDA_SUCCESS; }
-static CUresult host_record(CUevent e, CUstream s) {
+static int note_time(void *data) {
+    CUevent e;
     struct timespec t;
-    (void)s;
+    memcpy(&e, data, sizeof e);
     clock_gettime(CLOCK_MONOTONIC, &t);
     const double ms = 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-    return memcpy(e, &ms, sizeof ms), CUDA_SUCCESS;
+    return memcpy(e, &ms, sizeof ms), 0;
+}
+static CUresult host_record(CUevent e, CUstream s) {
+    (void)s;
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* it would be of no use */
+    return note_time(&e), CUDA_SUCCESS;
+}
+static CUresult host_record_with(CUevent e, CUstream s, unsigned flags) {
+    (void)s;
+    if (captured && flags != CU_EVENT_RECORD_EXTERNAL) return host_record(e, s);
+    return host_work(note_time, &e, sizeof e) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 static CUresult host_elapsed(float *ms, CUevent from, CUevent to) {
     double a, b;
@@ -138,17 +228,31 @@ static CUresult host_function(CUfunction *f, CUmodule module, const char *name) 
     *f = (CUfunction)m;
     return strcmp(name, "k") ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
+typedef struct Launched { /* the arguments are pointers */
+    const Module *module;
+    unsigned grid, block;
+    int args;
+    void *arg[70];
+} Launched;
+static int run_launched(void *data) {
+    Launched *l = data;
+    Launch *launch = NULL;
+    void *at[sizeof l->arg / sizeof *l->arg];
+    for (int k = 0; k < l->args; k++) at[k] = &l->arg[k];
+    *(void **)&launch = dlsym(l->module->library, "host_launch");
+    return launch(l->grid, l->block, at, behaves("descending"));
+}
 static CUresult host_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                    unsigned by, unsigned bz, unsigned shared, CUstream s,
                                    void **args, void **more) {
-    const Module *m = (const Module *)f;
-    Launch *launch = NULL;
+    Launched l = {.module = (const Module *)f, .grid = gx, .block = bx};
     (void)s, (void)more;
     if (behaves("no-launch") || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared)
         return CUDA_ERROR_LAUNCH_FAILED;
-    if (!m->library) return CUDA_SUCCESS;
-    *(void **)&launch = dlsym(m->library, "host_launch");
-    return launch(gx, bx, args, behaves("descending")) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
+    if (!l.module->library) return CUDA_SUCCESS;
+    l.args = *(const int *)dlsym(l.module->library, "host_count");
+    for (int k = 0; k < l.args; k++) memcpy(&l.arg[k], args[k], sizeof l.arg[k]);
+    return host_work(run_launched, &l, sizeof l) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
 }
 static CUresult host_error(CUresult r, const char **text) {
     *text = r == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "failed on the host";
@@ -182,6 +286,13 @@ bool driver_open(Driver *d, char *why, size_t n) {
                   .cuModuleUnload_ = host_unload,
                   .cuModuleGetFunction_ = host_function,
                   .cuLaunchKernel_ = host_launch_kernel,
+                  .cuStreamBeginCapture_ = host_begin_capture,
+                  .cuStreamEndCapture_ = host_end_capture,
+                  .cuEventRecordWithFlags_ = host_record_with,
+                  .cuGraphInstantiate_ = host_instantiate,
+                  .cuGraphLaunch_ = host_launch_graph,
+                  .cuGraphDestroy_ = host_end_graph,
+                  .cuGraphExecDestroy_ = host_end_exec,
                   .cuGetErrorString_ = host_error};
     return true;
 }

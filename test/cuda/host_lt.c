@@ -2,6 +2,7 @@
    of float32, plain loops that leave the step's program to what follows. So choices, scratch memory
    and the program after a library's algorithm are tried. */
 #include "ops/cuda/algorithms.h"
+#include "test/cuda/host_work.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,17 @@ static float sum(const Algorithm *w, const float *a, const float *b, const int64
         acc += a[from + k * w->a.stride[r - 1]] * b[by + k * w->b.stride[r - 2]];
     return acc;
 }
-static int host_run(Algorithm *w, void *const view[], void *workspace) {
+typedef struct Running {
+    Algorithm *algorithm;
+    void *view[3], *workspace;
+} Running;
+static int multiply(void *data) {
+    const Running *r = data;
+    const Algorithm *w = r->algorithm;
+    void *const *view = r->view;
     const View *y = &w->y;
     int64_t index[STEP_RANK] = {0};
-    memset(workspace, 1, SCRATCH);
+    memset(r->workspace, 1, SCRATCH);
     for (int a = 0; a < y->rank; a++)
         if (y->dim[a] == 0) return 0;
     for (int a = 0; a >= 0;) {
@@ -49,6 +57,10 @@ static int host_run(Algorithm *w, void *const view[], void *workspace) {
         for (a = y->rank - 1; a >= 0 && ++index[a] == y->dim[a]; a--) index[a] = 0;
     }
     return 0;
+}
+static int host_run(Algorithm *w, void *const view[], void *workspace) {
+    Running r = {w, {view[0], view[1], view[2]}, workspace};
+    return host_work(multiply, &r, sizeof r);
 }
 static void host_forget(Algorithm *w) { free(w); }
 static void host_close(Library *l) { free(l); }

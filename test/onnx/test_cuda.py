@@ -58,6 +58,26 @@ def test_whole_models_by_generated_kernels(path, tmp_path):
         assert numpy.abs(got[name] - value).max() <= 1e-4 * greatest, name
 
 
+@needs_plugin
+@pytest.mark.skipif(not MODELS, reason="no models here: scripts/fetch-models fetches them")
+@pytest.mark.parametrize("behaviour", ["", "loses"])
+def test_replays_are_compared_with_single_steps(behaviour):
+    path = MODELS[0]
+    kernels = f"cache={os.path.join(BUILD, 'test', 'cuda', 'kernels')}"
+    done = subprocess.run(
+        [PROGRAM, path, *options(TABLE[os.path.basename(path)]), "--repeat", "2"]
+        + ["--backend", HOST, "--backend-options", kernels],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=280,
+        env={**os.environ, "ISOMER_HOST": behaviour},
+    )
+    assert "recorded: " in done.stdout
+    assert done.returncode == (1 if behaviour else 0)
+    assert ("a replay gives other bytes" in done.stderr) == bool(behaviour)
+
+
 def has_driver():
     try:
         return bool(ctypes.CDLL("libcuda.so.1"))

@@ -1,0 +1,9 @@
+/* failure.c -- what the driver says of a failed call. */
+#include "ops/cuda/device.h"
+#include <stdio.h>
+
+bool device_failed(Device *d, const char *call, CUresult r, char *why, size_t n) {
+    const char *text = NULL;
+    if (d->driver.cuGetErrorString_(r, &text) || !text) text = "unknown error";
+    return snprintf(why, n, "%s: %s", call, text), false;
+}

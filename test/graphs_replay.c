@@ -1,0 +1,210 @@
+/* graphs_replay.c -- plans that are replayed: on the back end for GPUs with the host for a GPU
+   (test/cuda), what was recorded gives the bytes that single steps give, for the input of the first
+   run and for others, with steps on the host between two recordings; where recording fails, the
+   steps run one by one; a recording that misses something is seen. Skipped where CUDA's headers are
+   missing. */
+#include "graphs/plan/execute.h"
+#include "graphs/plan/profile.h"
+#include "graphs/world.h"
+#include "ops/backend/backend.h"
+#include "test/shared/fixture.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { INPUT = 2 * 3 * 8 * 8, OUTPUT = 2 * 5 * 64, STEPS = 16 };
+/* Weights that are scaled once, a convolution in place in a part of a concatenation, a product
+   with a library's algorithm and a program after it, an operator of the host. */
+static const char text[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
+                           " %v = constant F [2, 3, 3, 3] seed(1)\n"
+                           " %w = neg %v\n"
+                           " %y = conv %x %w pads=[1, 1, 1, 1]\n"
+                           " %r = relu %y\n"
+                           " %c = concat %r %x axis=1\n"
+                           " %f = reshape %c shape=[2, 5, 64]\n"
+                           " %m = constant F [64, 64] seed(2)\n"
+                           " %p = matmul %f %m\n"
+                           " %t = tanh %p\n"
+                           " %h = hardmax %t axis=2\n"
+                           " %u = add %h %t\n"
+                           " %s = softmax %u axis=2\n"
+                           " out %s\n";
+typedef struct Bed {
+    World *w;
+    OpenDevice device;
+    Plan *plan;
+} Bed;
+
+static void path_of(char path[], size_t n) {
+    const char *build = getenv("BUILD");
+    snprintf(path, n, "%s/test/cuda/isomer-host.so", build ? build : "build");
+}
+static void bed_make(Bed *b, const char *behaviour) {
+    char path[300], options[320];
+    Error e = {0};
+    const char *build = getenv("BUILD");
+    path_of(path, sizeof path);
+    snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build ? build : "build");
+    setenv("ISOMER_HOST", behaviour, 1);
+    if (!device_open(&b->device, NULL, path, options, &e)) fail_msg("%s", e.reason);
+    b->w = graph_world_new(NULL, 0);
+    Graph g = graph_of(b->w, text);
+    b->plan = plan_build_for(&b->device, b->w, b->w->arena, &g, (Sizes){0}, NULL, &e);
+    if (!b->plan) fail_msg("%s: %s", e.place, e.reason);
+}
+static void bed_free(Bed *b) {
+    device_close(&b->device);
+    world_free(b->w);
+}
+static Runner *runner_of(const Bed *b) {
+    Error e = {0};
+    Runner *r = runner_new(b->plan, b->device.backend, b->device.device, &e);
+    if (!r) fail_msg("%s: %s", e.place, e.reason);
+    return r;
+}
+static void draw(float x[INPUT], int seed) {
+    for (int k = 0; k < INPUT; k++) x[k] = (float)((k + seed) * 37 % 101) / 50 - 1;
+}
+static void run(Runner *r, int seed, float y[OUTPUT]) {
+    float x[INPUT];
+    Error e = {0};
+    draw(x, seed);
+    memset(y, 0xee, OUTPUT * sizeof *y);
+    if (!runner_run(r, (const void *[]){x}, (void *[]){y}, &e)) fail_msg("%s", e.reason);
+}
+
+static void replays_equal_single_steps(void **state) {
+    float want[3][OUTPUT], got[OUTPUT];
+    int pieces;
+    const char *why;
+    Bed b;
+    (void)state;
+    bed_make(&b, "");
+    for (int seed = 0; seed < 3; seed++) {
+        Runner *single = runner_of(&b);
+        run(single, seed, want[seed]);
+        assert_int_equal(runner_recorded(single, &pieces, &why), 0);
+        runner_free(single);
+    }
+    assert_true(memcmp(want[0], want[1], sizeof want[0]) != 0);
+    Runner *r = runner_of(&b);
+    for (int turn = 0; turn < 6; turn++) {
+        run(r, turn % 3, got);
+        assert_memory_equal(got, want[turn % 3], sizeof got);
+    }
+    const int steps = runner_recorded(r, &pieces, &why);
+    assert_string_equal(why, "");
+    assert_true(steps >= 3);
+    assert_int_equal(pieces, 2); /* before and after the host's step */
+    runner_free(r);
+    bed_free(&b);
+}
+
+static void what_cannot_be_recorded_runs_step_by_step(void **state) {
+    static const char *const behaviour[] = {"no-capture", "capture-breaks", "no-graph"};
+    static const char *const reason[] = {"the cuda back end does not record",
+                                         "recording: ", "a graph of what was recorded: "};
+    float want[OUTPUT], got[OUTPUT];
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        int pieces;
+        const char *why;
+        double seconds, each[STEPS];
+        Error e = {0};
+        Bed b;
+        bed_make(&b, behaviour[k]);
+        Runner *r = runner_of(&b);
+        for (int turn = 0; turn < 3; turn++) run(r, turn == 1, turn ? got : want);
+        assert_memory_equal(got, want, sizeof got);
+        assert_int_equal(runner_recorded(r, &pieces, &why), 0);
+        if (strncmp(why, reason[k], strlen(reason[k])) != 0) fail_msg("%s: %s", behaviour[k], why);
+        assert_true(runner_time(r, &seconds, &e));
+        assert_true(runner_profile(r, each, &e));
+        runner_free(r);
+        bed_free(&b);
+    }
+}
+
+static void a_recording_that_misses_something_is_seen(void **state) {
+    float want[OUTPUT], got[OUTPUT];
+    Bed b;
+    (void)state;
+    bed_make(&b, "loses");
+    Runner *r = runner_of(&b), *single = runner_of(&b);
+    run(single, 1, want);
+    run(r, 0, got);
+    run(r, 1, got);
+    assert_true(memcmp(got, want, sizeof got) != 0);
+    runner_free(r);
+    runner_free(single);
+    bed_free(&b);
+}
+
+/* After a profile, which marks times in a recording of its own, runs give what they gave. */
+static void every_step_has_a_time(void **state) {
+    float want[OUTPUT], got[OUTPUT];
+    double seconds, each[STEPS], sum = 0;
+    Error e = {0};
+    Bed b;
+    (void)state;
+    bed_make(&b, "");
+    Runner *r = runner_of(&b);
+    assert_true(b.plan->nstep <= STEPS);
+    run(r, 0, want);
+    for (int twice = 0; twice < 2; twice++) {
+        assert_true(runner_profile(r, each, &e));
+        for (int k = 0; k < b.plan->nstep; k++)
+            if (b.plan->step[k].once) assert_true(each[k] == 0);
+            else assert_true(each[k] > 0);
+    }
+    for (int k = 0; k < b.plan->nstep; k++) sum += each[k];
+    run(r, 0, got);
+    assert_memory_equal(got, want, sizeof got);
+    assert_true(runner_time(r, &seconds, &e) && seconds > 0 && sum > 0);
+    runner_free(r);
+    bed_free(&b);
+}
+
+static void steps_alone_are_timed_by_recordings(void **state) {
+    static const char *const behaviour[] = {"", "no-capture", "capture-breaks", "no-graph"};
+    (void)state;
+    for (int b = 0; b < 4; b++) {
+        Bed bed;
+        bed_make(&bed, behaviour[b]);
+        for (int k = 0; k < bed.plan->nstep; k++) {
+            Error e = {0};
+            if (bed.plan->step[k].once) continue;
+            const double seconds =
+                profile_step(bed.device.backend, bed.device.device, &bed.plan->step[k].step, 0,
+                             NULL, 1, (double)INFINITY, &e);
+            if (seconds <= 0) fail_msg("step %d: %s", k, e.reason);
+        }
+        bed_free(&bed);
+    }
+}
+
+static void nothing_to_test(void **state) {
+    (void)state;
+    print_message("CUDA's headers are missing: the back end for GPUs is not built\n");
+    skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_equal_single_steps),
+        cmocka_unit_test(what_cannot_be_recorded_runs_step_by_step),
+        cmocka_unit_test(a_recording_that_misses_something_is_seen),
+        cmocka_unit_test(every_step_has_a_time),
+        cmocka_unit_test(steps_alone_are_timed_by_recordings),
+    };
+    const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
+    char path[300];
+    path_of(path, sizeof path);
+    if (access(path, F_OK)) return cmocka_run_group_tests(none, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,7 +11,7 @@
 
 typedef struct CompareOptions {
     const char *out, *rest, *basis, *trades, *json, *help;
-    StringList beside;
+    StringList known;
     bool unproved, all, quiet, version;
 } CompareOptions;
 typedef struct CompareProgram {
@@ -94,7 +94,7 @@ static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *
         {.name = "known",
          .old_name = "beside",
          .kind = OPT_LIST,
-         .into = &o->beside,
+         .into = &o->known,
          .value = "FILE",
          .help = "Leaves out rules that follow from the rules in FILE. May be repeated."},
         {0},
@@ -191,14 +191,14 @@ static bool print_part(CompareProgram *m) {
 /* ---- choose */
 
 static bool print_choice(CompareProgram *m) {
-    RuleSet set, beside;
+    RuleSet set, known;
     Text gains = text_new(m->arena), trades = text_new(m->arena);
-    if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.beside, &beside) ||
+    if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.known, &known) ||
         !proofs_hold(m, &set))
         return false;
     Minimize how = {.arena = m->arena,
                     .limits = minimize_limits,
-                    .beside = &beside,
+                    .known = &known,
                     .told = show_progress,
                     .user = m};
     if (!relate_search(&how, &set, &gains, &trades, &m->error)) return false;
@@ -226,7 +226,7 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     } all[] = {{o->unproved, c->derives, "--unproved"}, {o->rest != NULL, c->parts, "--rest"},
                {o->basis != NULL, c->parts, "--basis"}, {o->all, c->parts, "--all"},
                {o->json != NULL, c->parts, "--json"},   {o->trades != NULL, c->chooses, "--trades"},
-               {o->beside.n > 0, c->chooses, "--known"}};
+               {o->known.n > 0, c->chooses, "--known"}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (all[k].given && !all[k].known)
             return error_set(e, E_USAGE, all[k].name, "the command %s has no such option", c->name);

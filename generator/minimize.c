@@ -51,9 +51,9 @@ static void tell(const Minimize *m, int done, int total) {
 
 static Derivable *open_equations(const Minimize *m, World *w, const RuleSet *set, int *first) {
     Derivable *f = derivable_new(w, m->arena);
-    *first = m->beside ? m->beside->n : 0;
+    *first = m->known ? m->known->n : 0;
     for (int k = 0; k < *first; k++)
-        derivable_use(f, derivable_add(f, &m->beside->v[k]), true, false);
+        derivable_use(f, derivable_add(f, &m->known->v[k]), true, false);
     for (int k = 0; k < set->n; k++) derivable_use(f, derivable_add(f, &set->v[k]), false, false);
     return f;
 }

@@ -10,8 +10,8 @@ typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {
     Arena *arena;
     EGraphLimits limits;
-    const RuleSet *beside; /* rules that are known anyway, each in its own direction; NULL: none */
-    MinimizeTold told;     /* NULL: none is */
+    const RuleSet *known; /* rules that are known anyway, each in its own direction; NULL: none */
+    MinimizeTold told;    /* NULL: none is */
     void *user;
 } Minimize;
 /* kept[k]: rule k is in the basis. Small rules are taken first, then those that what was taken

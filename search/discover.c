@@ -53,7 +53,7 @@ static bool write_original(Discovering *d) {
     return model_write(r->source.model, &same, d->model, r->error);
 }
 
-/* The file of the target's profile; NULL: it gives none, or the error is set. */
+/* The file of the target's profile; NULL: it provides none, or the error is set. */
 static const char *write_profile(Discovering *d) {
     Run *r = d->r;
     const char *path = file_in(d, "profile");

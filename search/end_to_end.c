@@ -38,7 +38,7 @@ static bool run_half(Half *h, const char *path) {
                              .size_user = h->o->size_user,
                              .value = stage_value,
                              .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
-                             .beside = h->o->beside};
+                             .base_path = h->o->base_path};
     h->model = model_open_values(h->w, path, &open, &e);
     if (!h->model) return false;
     const Graph *g = model_graph(h->model);

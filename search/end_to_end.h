@@ -6,8 +6,9 @@
 #include "graphs/onnx/onnx.h"
 
 typedef struct EndToEndOptions {
-    const char *path[2], *beside; /* the two files; the file whose folder has their external data */
-    InputSize size;               /* for the sizes that they leave open */
+    const char *path[2],
+        *base_path; /* the two files; the file whose folder has their external data */
+    InputSize size; /* for the sizes that they leave open */
     const void *size_user;
     CheckOptions check;
 } EndToEndOptions;

@@ -2,7 +2,7 @@
    on constants are computed now, once; one whose elements are all equal becomes a `fill`, so that
    it does not make the file larger. Of a broadcast, only the value that it repeats is computed.
    Constants that were computed before the search, only for rules to see, become again what the file
-   has: so whatever no rule touched is exactly the node that was read, and is copied. */
+   has: so a node that no rule rewrote is exactly the node that was read, and is copied. */
 #include "graphs/constants.h"
 #include "search/finish.h"
 #include "graphs/fold.h"

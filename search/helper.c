@@ -35,8 +35,8 @@ char *helper_find(Arena *a, const char *name) {
 }
 
 char *program_find(Arena *a, const char *name) {
-    static const char *const beside[] = {"", "/../bin", "/../../bin", NULL};
-    return find_executable(a, beside, name);
+    static const char *const folder[] = {"", "/../bin", "/../../bin", NULL};
+    return find_executable(a, folder, name);
 }
 
 void words_add(CommandLine *w, const char *text) {

@@ -132,7 +132,7 @@ static bool measure_original(Run *r) {
 static bool read_model(Run *r) {
     r->source.model = model_open_values(
         r->w, r->source.path,
-        &(OpenValues){.beside = r->in, .ndomain = r->domain.n, .domain = r->domain.v}, r->error);
+        &(OpenValues){.base_path = r->in, .ndomain = r->domain.n, .domain = r->domain.v}, r->error);
     if (!r->source.model) return false;
     r->source.original = *model_graph(r->source.model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit

@@ -286,7 +286,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .is_int = true,
          .help = "Only prints which share of the machine's roofline the model reaches with "
                  "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
-                 "touches; OUT.onnx may be omitted."},
+                 "rewrites; OUT.onnx may be omitted."},
         {.name = "dry-run",
          .kind = OPT_FLAG,
          .into = &o->library.dry_run,

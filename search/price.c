@@ -45,7 +45,7 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     if (!*nnode) return false;
     const OpenValues open = {.bytes = pieces_join(&p->file, p->arena),
                              .nbytes = p->file.size,
-                             .beside = whole->in,
+                             .base_path = whole->in,
                              .ndomain = whole->domain.n,
                              .domain = whole->domain.v};
     s->model = model_open_values(p->w, "part", &open, &p->error);

@@ -109,8 +109,8 @@ static bool extend_seeds(CommandSearch *s) {
     return true;
 }
 
-/* All nodes that any rule touches take too little for a gain. */
-static bool little_touched(CommandSearch *s) {
+/* All nodes that rules rewrite take too little for a gain. */
+static bool little_rewritable(CommandSearch *s) {
     const Profile *p = &s->profile;
     double sum = p->other;
     if (!p->known) return false;
@@ -147,7 +147,7 @@ static bool price_sets(CommandSearch *s) {
                   .hopeful = HOPELESS * s->base,
                   .hopeful_later = HOPELESS_LATER * s->base};
     if (!extend_seeds(s)) return false;
-    s->prices.ended = little_touched(s);
+    s->prices.ended = little_rewritable(s);
     if (!price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
          from = to, to = s->places.nset, round++) {

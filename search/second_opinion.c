@@ -12,7 +12,7 @@
 enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
 
 static bool not_installed(Run *r, const char *why) {
-    return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s gives no opinion: %s",
+    return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s could not compare the models: %s",
                      r->o->check_with, why);
 }
 
@@ -88,7 +88,7 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
         const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
         Error why = {0};
         if (!not_run || run_cancelled(r)) return read_verdict(r, status, said);
-        error_set(&why, E_ENVIRONMENT, "--check-with", "%s gives no opinion: it %.300s",
+        error_set(&why, E_ENVIRONMENT, "--check-with", "%s could not compare the models: it %.300s",
                   r->o->check_with, line_of(r->arena, not_run, NULL));
         if (!run_other_inputs(r, &why)) return *r->error = why, false;
     }

@@ -120,7 +120,7 @@ static int by_loss(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : ((const Loss *)a)->node - ((const Loss *)b)->node;
 }
 
-static bool touched(const Places *p, int node) {
+static bool rewritable(const Places *p, int node) {
     for (int k = 0; k < p->n; k++)
         for (int j = 0; j < p->place[k].n; j++)
             if (p->place[k].node[j] == node) return true;
@@ -136,7 +136,7 @@ static void add_losses(const Profile *p, const Places *places, const Loss v[], d
         text_add(t, "  %-34.34s %-18.18s %9.4f %9.4f %5.1f %%%s\n", v[k].name ? v[k].name : "",
                  v[k].type ? v[k].type : "", p->seconds[v[k].node] * 1e3, v[k].least * 1e3,
                  v[k].lost / lost * 100,
-                 !places || touched(places, v[k].node) ? "" : "   no rule touches it");
+                 !places || rewritable(places, v[k].node) ? "" : "   no rule rewrites it");
     double rest = 0;
     for (int j = k; j < p->n; j++) rest += v[j].lost;
     if (k < p->n && lost > 0)
@@ -144,7 +144,7 @@ static void add_losses(const Profile *p, const Places *places, const Loss v[], d
 }
 
 void profile_headroom(const Run *r, const Profile *p, const Places *places, Text *t) {
-    double least = 0, lost = p->other, untouched = 0;
+    double least = 0, lost = p->other, fixed = 0;
     if (!p->known) return;
     Loss *v = least_times(r, p);
     for (int k = 0; k < p->n; k++) {
@@ -152,7 +152,7 @@ void profile_headroom(const Run *r, const Profile *p, const Places *places, Text
         least += own;
         v[k].lost = p->seconds[k] - own;
         lost += v[k].lost;
-        if (places && !touched(places, k)) untouched += v[k].lost;
+        if (places && !rewritable(places, k)) fixed += v[k].lost;
     }
     qsort(v, (size_t)p->n, sizeof *v, by_loss);
     text_add(t,
@@ -160,7 +160,7 @@ void profile_headroom(const Run *r, const Profile *p, const Places *places, Text
              "%.3f of %.3f ms are lost",
              least / p->total * 100, p->flops / 1e9, p->bytes / 1e9, lost * 1e3, p->total * 1e3);
     if (places && lost > 0)
-        text_add(t, ", %.0f %% of that in nodes that no rule touches", untouched / lost * 100);
+        text_add(t, ", %.0f %% of that in nodes that no rule rewrites", fixed / lost * 100);
     text_add(t, "\n");
     if (p->other > SHOW_FROM * lost)
         text_add(t,

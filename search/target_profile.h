@@ -13,15 +13,16 @@ typedef struct Profile {
     double *seconds; /* by node of the file; 0: it is fused into another, or never runs */
 } Profile;
 /* Has the helper profile the file at `path` for this target: r->profile is what it prints, NULL if
-   the target is another one or gives none. False: the error is set. */
+   the target is another one or provides none. False: the error is set. */
 bool profile_ask(Run *, const char *path, const char *folder);
 /* From the cost file, where `device` names the target; else by running the helper on the file at
    `path`, which has the nodes of the source, with files in `folder` during the run. A frozen run
-   only reads, and a helper that fails gives no profile. False: the error is set. In the arena. */
+   only reads, and where the helper fails there is no profile. False: the error is set. In the
+   arena. */
 bool profile_target(Run *, const char *path, const char *folder, const char *device, Profile *);
 /* Seconds of these nodes of the file, with an even share of what the target added. */
 double profile_nodes(const Profile *, int n, const int node[]);
 /* Lines for people: the share of the machine's roofline that the original reaches, and the nodes
-   that lose most, with those that no rule touches marked. places NULL: that is not known. */
+   that lose most, with those that no rule rewrites marked. places NULL: that is not known. */
 void profile_headroom(const Run *, const Profile *, const Places *, Text *);
 #endif

@@ -47,7 +47,7 @@ struct Trial {
 /* ---- reading both */
 
 static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const void *user) {
-    const OpenValues open = {.size = size, .size_user = user, .beside = c->r->in};
+    const OpenValues open = {.size = size, .size_user = user, .base_path = c->r->in};
     s->model = model_open_values(c->w, path, &open, c->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
@@ -285,7 +285,7 @@ static void compare_files(Trial *c, CheckResult *result) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
     if (!cut && !c->r->source.memory) return;
     const EndToEndOptions o = {.path = {c->r->in, path},
-                               .beside = c->r->in,
+                               .base_path = c->r->in,
                                .size = size_here,
                                .size_user = c,
                                .check = c->options};

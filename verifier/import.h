@@ -34,7 +34,7 @@ Dom import_range(NfImport *, Value); /* the index lies inside */
    products and functions are uninterpreted (but x*1, x+0, maxima, guards and moves are understood):
    forms that are equal then come from the same floating-point operations. */
 Nf import_value(NfImport *, Value);
-/* Which elements of inputs the trees of the value look at, whatever is done with them. With
+/* Which elements of inputs the definition of the value looks at, also those without effect. With
    m->padding a sum of products under a condition reads each factor wherever that has an element:
    so do kernels that multiply a weight by the zeros of a padding. */
 const Parts *import_reads(NfImport *, Value);

@@ -78,7 +78,7 @@ typedef struct Map { /* variables to polynomials */
 typedef struct Switches {
     bool determinant;  /* a change of variables must be one to one */
     bool rename_apart; /* variables of two factors are different */
-    bool feasibility;  /* only terms that are shown to be nowhere are dropped */
+    bool feasibility;  /* a term is dropped only if its domain is shown to be empty */
     bool indicator;    /* matched terms cancel only where their domains agree */
     bool nonempty;     /* a part of a maximum counts only where its domain is shown not empty */
     bool spectator;    /* longer axis blocks hold without a proof only if the added axes are
@@ -98,7 +98,7 @@ typedef struct Prover {
     Solver *solver;
     Switches check;
     bool exact;    /* arithmetic is taken as written: see import.h */
-    bool literals; /* numbers that their type rounds are unknown ones */
+    bool literals; /* numbers that their type rounds are unknown constants */
     bool lenient;  /* what is read: sums and maxima are taken to have an element */
     bool unroll;   /* the second attempt: sums over few values are written out, logarithms of
                       sigmoids, too; unrollable: there was one */
@@ -113,15 +113,15 @@ typedef struct Prover {
     int depth;      /* of nested simplification */
     int nindex;     /* the indices of the output in question, which may be split into digits */
     const Symbol *index;
-    Split split;      /* the first such wish; variable 0: none */
+    Split split;      /* the first that simplifying asks for; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
-    int ndecided;     /* maxima that are this part of theirs, in the case that is looked at */
+    int ndecided;     /* in the case at hand these maxima equal one part of theirs: decision[k] */
     Atom decided[DECIDED_MAX];
     Nf decision[DECIDED_MAX];
-    uint64_t
-        natural;   /* inputs whose elements are not negative: of unsigned integers, truth values */
-    Dom inhabited; /* conditions on sizes under which the domains of maxima are */
-    Trace *trace;  /* NULL: it is not wanted */
+    /* Bit k: the elements of input k are not negative (unsigned integers, truth values). */
+    uint64_t natural;
+    Dom inhabited; /* conditions on sizes under which the domains of maxima have a point */
+    Trace *trace;  /* NULL: not asked for */
 } Prover;
 
 void normal_init(Prover *); /* w, arena, solver are set */

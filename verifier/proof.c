@@ -11,15 +11,19 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { SPLITS_MAX = 12 };
-typedef struct Attempt { /* in memory, so that it survives prover_fail */
+enum {
+    SPLITS_MAX = 12,  /* indices of an output that are written as digits */
+    NATURAL_BITS = 64 /* inputs of which Prover.natural can say something */
+};
+typedef struct Attempt { /* in an arena: after prover_fail local variables would be lost */
     Prover prover;
     Escape escape;
     NfImport import;
     const Instance *instance;
-    bool needs_only, by_reals;
+    bool needs_only; /* only the sizes are proved */
+    bool by_reals;   /* some output was shown to be equal only as a question about real numbers */
     Literals literals;
-    bool any_literals; /* it holds whatever the rounded ones are */
+    bool any_literals; /* it holds for any values of the numbers that their types round */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
     bool overflows;    /* it takes exp of what the left side does not */
@@ -30,7 +34,7 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Proof proof;
 } Attempt;
 
-/* ---- obligations */
+/* ---- sizes */
 
 static void add_missing(Attempt *a, Lit l, const char *side) {
     Proof *q = &a->proof;
@@ -48,7 +52,7 @@ static void require_literal(Attempt *a, Lit l, const char *side) {
     if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
     add_missing(a, l, side);
 }
-static bool obligations(Attempt *a) {
+static bool sizes_follow(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
     trace_stage(p->trace, "sizes of the right side");
@@ -98,14 +102,25 @@ static void split_index(Attempt *a, Output *o) {
     explain_value(p, "an index by its digits", s.variable, value, DOM_TRUE);
     p->split.variable = 0;
 }
+static const char *attempt_words(const Prover *p) {
+    if (p->exact) return ", the same operations";
+    if (p->literals) return ", for any values of the rounded numbers";
+    return p->unroll ? ", with short sums written out" : "";
+}
+/* By forms; if these differ, as a question about real numbers. That may be asked in the attempt to
+   show the same operations only where it was needed for the values too. */
+static bool forms_or_reals_equal(Attempt *a, const Output *o) {
+    Prover *p = &a->prover;
+    if (forms_equal(p, o->ctx, o->from, o->to)) return true;
+    if (p->exact && !a->by_reals) return false;
+    const Nf difference = nf_add(p, o->from, nf_scale(p, o->to, ratio(-1, 1)));
+    if (!reals_zero(p, o->ctx, difference)) return false;
+    return a->by_reals = true;
+}
 static bool output_equal(Attempt *a, int k) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
-    trace_stage(p->trace, arena_format(p->arena, "output %d%s", k + 1,
-                                       p->exact      ? ", the same operations"
-                                       : p->literals ? ", whatever the rounded numbers are"
-                                       : p->unroll   ? ", with short sums written out"
-                                                     : ""));
+    trace_stage(p->trace, arena_format(p->arena, "output %d%s", k + 1, attempt_words(p)));
     Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]),
                 import_range(&a->import, i->from.out[k])};
     if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
@@ -120,13 +135,7 @@ static bool output_equal(Attempt *a, int k) {
     }
     explain_form(p, "left", o.from);
     explain_form(p, "right", o.to);
-    bool equal = forms_equal(p, o.ctx, o.from, o.to);
-    if (!equal &&
-        (!p->exact ||
-         a->by_reals)) { /* a proof without it may be exact, one with it is not without it */
-        equal = reals_zero(p, o.ctx, nf_add(p, o.from, nf_scale(p, o.to, ratio(-1, 1))));
-        a->by_reals |= equal;
-    }
+    const bool equal = forms_or_reals_equal(a, &o);
     p->nindex = 0;
     if (!equal && !a->proof.why)
         a->proof.why =
@@ -242,7 +251,7 @@ static void attempt_proof(Attempt *a) {
         a->proof.why = "no sizes satisfy the conditions";
         return;
     }
-    if (!obligations(a) || a->needs_only) return;
+    if (!sizes_follow(a) || a->needs_only) return;
     a->import = (NfImport){.p = p,
                            .ninput = a->instance->ninput,
                            .input = a->instance->input,
@@ -252,8 +261,8 @@ static void attempt_proof(Attempt *a) {
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
     if (a->proof.proved || !p->unrollable) return;
-    p->unroll =
-        true; /* five shifted slices and a window of five meet when the window is written out */
+    /* Five shifted slices and a window of five meet when the window is written out. */
+    p->unroll = true;
     a->proof.why = NULL;
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
@@ -272,7 +281,7 @@ static bool proof_holds(Attempt *a) {
     return false;
 }
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
-/* Does it hold whatever the numbers are that their types round? */
+/* Does it hold for any values of the numbers that their types round? */
 static void for_any_literals(Attempt *a) {
     a->prover.literals = true;
     import_init(&a->import);
@@ -298,7 +307,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     a->needs_only = o->needs_only;
     a->prover = (Prover){
         .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .trace = o->trace};
-    for (int k = 0; k < i->ninput && k < 64; k++) {
+    for (int k = 0; k < i->ninput && k < NATURAL_BITS; k++) {
         const DType t = value_type(w, i->input[k])->dtype;
         if (t == DT_BOOL || dtype_class(t) == 'U') a->prover.natural |= (uint64_t)1 << k;
     }

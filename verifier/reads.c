@@ -1,6 +1,6 @@
 /* reads.c -- whether two graphs look at the same elements of their inputs. Elements that another
    part of the same side has among its own count once: a convolution reads in the middle of its
-   window what a 1x1 convolution beside it reads. */
+   window what a parallel 1x1 convolution reads. */
 #include "verifier/reads.h"
 #include "verifier/simplify.h"
 #include "verifier/unify.h"

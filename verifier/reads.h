@@ -1,4 +1,4 @@
-/* reads.h -- what a graph looks at, whatever it does with it (import_reads). */
+/* reads.h -- whether two graphs look at the same elements of their inputs (import_reads). */
 #ifndef ISOMER_READS_H
 #define ISOMER_READS_H
 #include "verifier/import.h"

@@ -37,8 +37,12 @@ typedef struct Conditions {
     int n;
     const char *text[CONDITIONS_MAX], *side[CONDITIONS_MAX];
 } Conditions;
-typedef enum Outcome { OUTCOME_STOP, OUTCOME_NEXT, OUTCOME_AGAIN } Outcome;
-typedef struct Verify { /* in memory, so that it survives a jump */
+typedef enum Outcome {
+    OUTCOME_STOP, /* the verdict is known */
+    OUTCOME_NEXT, /* these lengths are proved: the next ones */
+    OUTCOME_AGAIN /* proved under new conditions: all lengths again, under these */
+} Outcome;
+typedef struct Verify { /* in an arena: after a longjmp local variables would be lost */
     Arena *arena;       /* the caller's */
     const Rule *rule;
     const VerifyOptions *options;
@@ -52,12 +56,10 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Conditions conditions; /* in force, in addition to the rule's own */
     const char *condition; /* the same as text */
     /* A condition under which it holds, but with a size of at most 1. */
-    const char *without_use;
-    /* A counterexample to the rule as it stands, when there is one. */
-    const char *early;
-    int nproved,
-        proved[PROVED_MAX]
-              [RULE_BLOCKS]; /* lengths, under these conditions, without help from others */
+    const char *useless_condition;
+    const char *counterexample; /* to the rule as it stands; NULL: none was found */
+    /* Block lengths that were proved under these conditions by a proof of their own. */
+    int nproved, proved[PROVED_MAX][RULE_BLOCKS];
 } Verify;
 
 VerifyOptions verify_defaults(void) {
@@ -108,37 +110,46 @@ static Refutation refutation(Verify *v, const int length[], const Instance *i,
                              const RefuteOptions *o) {
     Refutation r = refute_instance(v->w, v->work, i, o);
     const char *where = lengths_text(v, length);
-    if (r.found && !v->early)
-        v->early = arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "",
-                                r.text, r.exact ? "rationals" : "doubles");
+    if (r.found && !v->counterexample)
+        v->counterexample =
+            arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text,
+                         r.exact ? "rationals" : "doubles");
     return r;
+}
+/* At a few small sizes: what differs in sizes only may still hold under the conditions that make
+   them equal. */
+static RefuteOptions small_sizes(void) {
+    return (RefuteOptions){.shapes = EARLY_SHAPES,
+                           .seed = seed,
+                           .elements = EARLY_ELEMENTS,
+                           .defined_only = true,
+                           .values_only = true,
+                           .quick = true,
+                           .small = true};
 }
 static bool try_refute(Verify *v, const int length[], const Instance *i) {
     int shapes = v->options->shapes ? v->options->shapes : SHAPES_DEFAULT;
-    if (!v->early) refutation(v, length, i, &(RefuteOptions){.shapes = shapes, .seed = seed});
-    if (!v->early) return false;
+    if (!v->counterexample)
+        refutation(v, length, i, &(RefuteOptions){.shapes = shapes, .seed = seed});
+    if (!v->counterexample) return false;
     v->result.verdict = VERDICT_REFUTED;
     v->result.why =
-        v->without_use ? arena_format(v->arena, "it holds only where a size is at most 1: where %s",
-                                      v->without_use)
-                       : "";
-    v->result.counterexample = v->early;
+        v->useless_condition
+            ? arena_format(v->arena, "it holds only where a size is at most 1: where %s",
+                           v->useless_condition)
+            : "";
+    v->result.counterexample = v->counterexample;
     return true;
 }
-/* At a few small sizes, before anything is proved. What differs in sizes only may still hold under
-   the conditions that make them equal. */
+/* Before anything is proved. */
 static Refutation differs_early(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {.shapes = EARLY_SHAPES,
-                       .seed = seed,
-                       .elements = EARLY_ELEMENTS,
-                       .defined_only = true,
-                       .values_only = true};
-    o.quick = o.small = true;
+    const RefuteOptions o = small_sizes();
     return v->options->explain || v->options->prove_first ? (Refutation){0}
                                                           : refutation(v, length, i, &o);
 }
 static ProofOptions proof_options(Verify *v) {
-    return (ProofOptions){v->options->budget, v->options->check, &v->trace, false};
+    return (ProofOptions){
+        .budget = v->options->budget, .check = v->options->check, .trace = &v->trace};
 }
 static bool try_prove(Verify *v, const int length[], const Instance *i, const ProofOptions *o,
                       Proof *proof) {
@@ -188,27 +199,21 @@ static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
 }
 /* Before a guess is proved: at few small sizes, then at many. */
 static Refutation differs_guessed(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {.shapes = EARLY_SHAPES,
-                       .seed = seed,
-                       .elements = EARLY_ELEMENTS,
-                       .defined_only = true,
-                       .values_only = true,
-                       .quick = true};
-    o.small = true;
+    RefuteOptions o = small_sizes();
     Refutation r = refutation(v, length, i, &o);
     o.small = false;
     o.shapes = GUESS_SHAPES;
     return r.found ? r : refutation(v, length, i, &o);
 }
-/* Those of a proof under other conditions, or of one that was not believed. */
+/* Forgets the questions from..to-1 of the trace: no proof that counts rests on them. */
 static void drop_obligations(Verify *v, int from, int to) {
     Trace *t = &v->trace;
     if (from == to) return;
     memmove(t->v + from, t->v + to, sizeof *t->v * (size_t)(t->n - to));
     t->n -= to - from;
 }
-/* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at
-   which they do not suffice. */
+/* Whether the instance is proved with these conditions in force; if so they stay, and earlier
+   proofs no longer count. *found: sizes at which they do not suffice. */
 static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c,
                         bool guessed, uint64_t budget, Refutation *found) {
     ProofOptions o = proof_options(v);
@@ -226,7 +231,7 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
     if (ok && prove_useless(v->w, v->work, before, &i)) {
         ok = false;
         v->result.category = "useless";
-        v->without_use = v->condition;
+        v->useless_condition = v->condition;
     }
     if (proof.vacuous && !*v->result.category) v->result.category = "vacuous";
     v->spent = proof.spent;
@@ -368,7 +373,7 @@ static void note_proved(Verify *v, const int length[]) {
 }
 /* Group by group: is each combination covered that has any length of the groups so far, and of the
    others what the rule states? */
-static void find_all(Verify *v) {
+static void find_all_ranks(Verify *v) {
     Rule rule = *v->rule;
     rule.all = ""; /* an earlier verdict is not believed */
     for (int g = 0; g < rule.ngroup; g++) {
@@ -406,6 +411,13 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
                                  proof.why ? proof.why : "not shown"));
     return OUTCOME_STOP;
 }
+/* The lengths proved so far hold under the new conditions too, but must be proved so. */
+static void start_again(Verify *v, int length[]) {
+    v->result.classes = 0;
+    v->nproved = 0;
+    v->trace.n = 0;
+    rule_lengths_first(v->rule, length);
+}
 static void verify_run(Verify *v) {
     int length[RULE_BLOCKS];
     v->result.verdict = VERDICT_PROVED;
@@ -424,19 +436,14 @@ static void verify_run(Verify *v) {
         arena_reset(v->work, work);
         world_reset(v->w, mark);
         if (o == OUTCOME_STOP) return;
-        if (o == OUTCOME_AGAIN &&
-            v->rule->nblock) { /* what holds at the other lengths holds under these conditions too,
-                                  but they must be proved so */
-            v->result.classes = 0;
-            v->nproved = 0;
-            v->trace.n = 0;
-            rule_lengths_first(v->rule, length);
-        } else {
-            note_proved(v, length);
-            more = rule_lengths_next(v->rule, length);
+        if (o == OUTCOME_AGAIN && v->rule->nblock) {
+            start_again(v, length);
+            continue;
         }
+        note_proved(v, length);
+        more = rule_lengths_next(v->rule, length);
     }
-    find_all(v);
+    find_all_ranks(v);
 }
 static void note_obligations(Verify *v) {
     Text t = text_new(v->arena);

@@ -136,7 +136,7 @@ static int part_length(const char *text) {
     return n;
 }
 
-static const char *const words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
+static const char *const verdict_words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
 static void write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
     const char *text =
@@ -151,7 +151,7 @@ static void index_obligations(Program *p, const Rule *rule, const char *line) {
         line += n + (line[n] == '\n');
     }
 }
-/* Each with where it comes from. */
+/* Each condition with the side it comes from. */
 static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
     const char *text = r->condition, *side = r->sides;
@@ -172,8 +172,8 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
     p->conditional += r->verdict == VERDICT_PROVED && *r->condition;
     if (p->terminal) fprintf(stderr, "\r\033[K");
     if (!p->o.quiet || r->verdict != VERDICT_PROVED) {
-        printf("%-7s %s %-32s %8.1f ms %5d queries", words[r->verdict], rule->id, rule->name, r->ms,
-               r->queries);
+        printf("%-7s %s %-32s %8.1f ms %5d queries", verdict_words[r->verdict], rule->id,
+               rule->name, r->ms, r->queries);
         if (r->verdict == VERDICT_PROVED) printf("  %s", classes_text(p->arena, r->classes));
         if (*r->all) printf("  all ranks of %s", r->all);
         if (*r->condition) print_conditions(r);
@@ -252,9 +252,7 @@ static bool write_json(Program *p) {
     return file_write(p->o.json, all.data, all.size, &p->error);
 }
 
-/* ---- */
-
-/* Rule text, or a file of TASO's: what that has and we cannot express is unknown. */
+/* Rule text, or a file of TASO's: a rule there that we cannot express is unknown. */
 static bool read_file(Program *p, const char *path) {
     int before = p->refused.n;
     if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
@@ -290,8 +288,8 @@ static bool explained_is_there(Program *p) {
                      "no rule in the given files has the identifier or name %s", p->o.explain);
 }
 
-/* The others have no part in it, unless their verdicts are to be written. */
-static void leave_others(Program *p) {
+/* The others are not verified, unless their verdicts are to be written. */
+static void keep_explained(Program *p) {
     int n = 0;
     for (int k = 0; k < p->set.n; k++)
         if (rule_named(&p->set.v[k], p->o.explain)) p->set.v[n++] = p->set.v[k];
@@ -299,7 +297,7 @@ static void leave_others(Program *p) {
     p->refused.n = 0;
 }
 
-/* ---- going on */
+/* ---- the journal, and rules that are the same */
 
 static bool open_journal(Program *p) {
     const char *of = p->o.json ? p->o.json : p->o.out;
@@ -340,7 +338,7 @@ static void take_known(Program *p) {
         report_verdict(p, k, &r);
     }
 }
-/* What is decided stays in the journal as long as something is not. */
+/* Until all rules are decided the journal is kept. */
 static bool all_decided(const Program *p) {
     for (int k = 0; k < p->set.n; k++)
         if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED)
@@ -369,7 +367,7 @@ static bool verify_files(Program *p, const StringList *files) {
         p->file[p->nfile++] = (File){files->v[k], p->set.n, p->refused.n};
     }
     if (p->o.explain && !explained_is_there(p)) return false;
-    if (p->o.explain && !p->o.out && !p->o.json) leave_others(p);
+    if (p->o.explain && !p->o.out && !p->o.json) keep_explained(p);
     p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);

@@ -26,7 +26,7 @@ typedef struct OpenValues {
     /* The elements of a value. NULL: there are none. False: they cannot be computed. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
-    const char *beside; /* external data lies in the folder of this file; NULL: of the model */
+    const char *base_path; /* external data lies in the folder of this file; NULL: of the model */
     /* Domains whose operators may be written although the file does not import them, at version 1:
        the result does then. */
     int ndomain;

@@ -10,7 +10,7 @@ TARGET = ["--measure-with", "onnxruntime"]
 
 
 def dense(path, height=96):
-    """A convolution, an activation that a rule rewrites, a product that no rule touches."""
+    """A convolution, an activation that a rule rewrites, a product that no rule rewrites."""
     rng = numpy.random.default_rng(5)
     weights = {
         "w": rng.standard_normal((32, 3, 3, 3)).astype("f"),
@@ -52,7 +52,7 @@ def test_headroom_names_what_loses_and_what_no_rule_touches(tmp_path):
     )
     assert 0 < share <= 100 and 0 <= lost <= total and total > 0
     (line,) = [line for line in done.stdout.splitlines() if line.lstrip().startswith("second")]
-    assert "PRelu" in line and "no rule touches it" not in line
+    assert "PRelu" in line and "no rule rewrites it" not in line
     again = headroom(model, *TARGET, "--cost-db", tmp_path / "c.sqlite")
     assert again.stdout == done.stdout, "the profile is kept in the cost file"
 

@@ -204,8 +204,8 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
 
 /* Copies external files next to the result: only where the model has such files, or one is made,
    and then the model's own file is small. */
-static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a,
-                        Error *e) {
+static bool copy_external(Model *m, const Pieces *file, const char *path, const Store *into,
+                          Arena *a, Error *e) {
     if (!m->external && !into) return true;
     return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path,
                          into ? into->name : NULL, a, e);
@@ -305,7 +305,7 @@ bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
                        "%zu bytes, but a protobuf message has at most 2 GiB; keep the weights in a "
                        "separate file with --save-as-external-data",
                        file.size);
-    ok = ok && copy_beside(m, &file, path, into, a, e);
+    ok = ok && copy_external(m, &file, path, into, a, e);
     ok = ok && (into ? write_both(m, path, into, &file, a, e)
                      : file_write_pieces(path, file.n, file.v, e));
     arena_free(a);

@@ -54,7 +54,7 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
         Pieces next;
         t->w = graph_world_new(&t->escape, 0);
         t->model = model_open_values(
-            t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder},
+            t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .base_path = like->folder},
             &e);
         possible = !t->model || !stuck(t->model);
         again = t->model && possible &&

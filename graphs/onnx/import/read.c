@@ -269,9 +269,10 @@ static void unmap(void *model) {
 
 Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
-    const char *beside = open->beside ? open->beside : path, *slash = strrchr(beside, '/');
+    const char *base_path = open->base_path ? open->base_path : path,
+               *slash = strrchr(base_path, '/');
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
-    m->folder = arena_string(w->arena, beside, slash ? (size_t)(slash - beside) + 1 : 0);
+    m->folder = arena_string(w->arena, base_path, slash ? (size_t)(slash - base_path) + 1 : 0);
     m->borrowed = open->bytes != NULL;
     if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
     else if (!file_map(path, &m->x.bytes, e)) return NULL;

@@ -74,8 +74,12 @@ static void print_attrs(Print *p, const Node *node) {
 }
 
 static void print_value(Print *p, Value v) {
-    const char *name = input_name(p->l->w, v);
+    const char *name = v ? input_name(p->l->w, v) : NULL;
     int number = 1;
+    if (!v) {
+        text_add(p->out, " _");
+        return;
+    }
     if (name) {
         text_add(p->out, " %%%s", name);
         return;
@@ -100,7 +104,9 @@ void lift_print_side(Lift *l, const Graph *g, const Value value[], int nout, Ren
         text_add(out, " ");
         for (int j = 0; j < node.nout; j++) print_value(&p, node.out + (Value)j);
         text_add(out, " = %s", node.op->name);
-        for (int j = 0; j < node.nin && node.in[j]; j++) print_value(&p, node.in[j]);
+        int nin = node.nin;
+        while (nin > 0 && !node.in[nin - 1]) nin--;
+        for (int j = 0; j < nin; j++) print_value(&p, node.in[j]);
         print_attrs(&p, &node);
         text_add(out, "\n");
     }

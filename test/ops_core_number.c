@@ -41,6 +41,14 @@ static void residues_keep_the_laws(void **state) {
                              n->mul(n->call(FN_ABS, a), n->call(FN_ABS, b))));
         assert_true(n->equal(n->add(n->most(a, b), n->least(a, b)), n->add(a, b)));
         assert_true(n->equal(n->power(a, n->ratio(3, 1)), n->mul(a, n->mul(a, a))));
+        const Number root = n->call(FN_SQRT, a), fourth = n->call(FN_SQRT, root),
+                     product = n->mul(root, fourth);
+        if (n->known(root)) {
+            assert_true(n->equal(n->power(a, n->ratio(3, 4)), product));
+            assert_true(n->equal(n->power(a, n->ratio(-3, 4)), n->call(FN_RECIP, product)) ||
+                        a.residue.p == 0);
+            assert_false(n->equal(n->power(a, n->ratio(1, 4)), product) && a.residue.p > 1);
+        }
         assert_false(n->equal(n->call(FN_ERF, a), n->call(FN_SIN, a)) && a.residue.p);
     }
     assert_true(n->equal(n->call(FN_SIGMOID, n->ratio(0, 1)), n->ratio(1, 2)));

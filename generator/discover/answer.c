@@ -72,8 +72,8 @@ static void grow(Search *s, int depth) {
 
 static void search_run(Search *s) {
     goals_open(s);
-    if (!s->ngoal) return;
     terms_written_out(s);
+    if (!s->ngoal) return;
     constants_grow(s);
     for (int depth = 0; depth <= s->o->depth; depth++) {
         s->left = s->o->steps;

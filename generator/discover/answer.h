@@ -19,14 +19,15 @@ typedef struct Answer {
     double ratio;     /* estimated seconds of the question to those of the answer */
     const char *how;
     int depth;
+    bool stays; /* when later ones are too many */
 } Answer;
 typedef struct Answers {
     int n;
-    Answer v[8];
+    Answer v[12];
 } Answers;
-/* The answers live in the arena, in the order in which they were found, the last ones if they are
-   too many. E_INVALID: the question's graph cannot be read, or has no values at any small sizes.
-   Memory comes from the arena's Escape and is freed. */
+/* The answers live in the arena, in the order in which they were found; if they are too many, those
+   that stay and the last ones. E_INVALID: the question's graph cannot be read, or has no values at
+   any small sizes. Memory comes from the arena's Escape and is freed. */
 bool question_answer(Arena *, const Question *, const AnswerOptions *, Answers *, AnswerStats *,
                      Error *);
 #endif

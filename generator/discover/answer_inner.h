@@ -126,6 +126,9 @@ bool sig_fits(Search *, Sig);
 void goals_open(Search *);
 /* A value that equals the goal: an answer, if its price is right and it holds at other sizes. */
 void goal_met(Search *, const Goal *, Value, const char *how, int depth);
+/* Results that equal the question's: an answer, if it holds at other sizes and is estimated to cost
+   no more than WRITTEN_WORSE times as much. It stays, however cheap later ones are. */
+void question_met(Search *, const Value out[], const char *how, int depth);
 /* Terms that equal goals, or do so together with another term. */
 void goals_look(Search *, int depth);
 

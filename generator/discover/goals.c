@@ -12,6 +12,9 @@ enum {
 /* An answer must cost at most this share of what the question, or the last answer, costs: less than
    3 % does not count as a gain anywhere (RUN_GAIN in search/run.h). */
 #define GAIN 0.97
+/* What is written out may cost this many times what the question does: one operator that a target
+   is slow at is worth a measurement, and the estimate knows no target. */
+#define WRITTEN_WORSE 20
 
 /* ---- goals */
 
@@ -216,7 +219,18 @@ static LiftResult try_expanded(Search *s, const Graph *g) {
     return lift_try(s->l, &y, TRY_SAMPLES);
 }
 
-static void keep_answer(Search *s, const Graph *g, double cost, const char *how, int depth) {
+/* Makes room: the oldest goes, since later ones cost less. false: all stay. */
+static bool leave_out(Answers *all) {
+    int k = 0;
+    while (k < all->n && all->v[k].stays) k++;
+    if (k == all->n) return false;
+    memmove(all->v + k, all->v + k + 1, (size_t)(all->n - k - 1) * sizeof *all->v);
+    all->n--;
+    return true;
+}
+
+static void keep_answer(Search *s, const Graph *g, double cost, const char *how, int depth,
+                        bool stays) {
     Answers *all = s->answers;
     Text t = text_new(s->l->arena);
     enum { MOST = sizeof all->v / sizeof *all->v };
@@ -229,11 +243,9 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
         memcpy(s->l->positive, positive, sizeof positive);
         lift_print(s->l, g, &t);
     }
-    if (all->n == MOST) { /* the oldest goes: later ones cost less */
-        memmove(all->v, all->v + 1, (MOST - 1) * sizeof *all->v);
-        all->n--;
-    }
-    all->v[all->n++] = (Answer){arena_string(s->keep, t.data, t.size), s->price / cost, how, depth};
+    if (all->n == MOST && !leave_out(all)) return;
+    all->v[all->n++] =
+        (Answer){arena_string(s->keep, t.data, t.size), s->price / cost, how, depth, stays};
 }
 
 static bool has_signature(Search *s, NodeList live, Sig sig) {
@@ -284,10 +296,31 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     }
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
-        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth);
+        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, false);
         remember(s, out + s->g.nout, cost);
         const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
         if (bound < s->best) s->best = bound;
+    } else {
+        s->stats->untrue++;
+    }
+    arena_reset(s->l->arena, mark);
+}
+
+void question_met(Search *s, const Value results[], const char *how, int depth) {
+    Value *out = ARENA_NEW(s->a, Value, 2 * s->g.nout);
+    memcpy(out, s->g.out, (size_t)s->g.nout * sizeof *out);
+    memcpy(out + s->g.nout, results, (size_t)s->g.nout * sizeof *out);
+    if (!memcmp(out, results, (size_t)s->g.nout * sizeof *out)) return;
+    const double cost = graph_cost(s, s->g.nout, results);
+    s->stats->equations++;
+    if (cost > s->price * WRITTEN_WORSE) return;
+    for (int k = 0; k < s->nkept; k++)
+        if (s->kept_cost[k] == cost) return; /* most likely the same one */
+    const ArenaMark mark = arena_mark(s->l->arena);
+    const Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
+    if (try_expanded(s, &both) == LIFT_TRUE) {
+        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, true);
+        remember(s, results, cost);
     } else {
         s->stats->untrue++;
     }

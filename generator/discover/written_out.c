@@ -1,79 +1,21 @@
-/* written_out.c -- the question's nodes written out: a composite as its expansion, and an operator
-   that works element by element as the operators that its definition is made of. They are terms of
-   the bank from the beginning, since a target may lack a fast kernel for the operator. */
+/* written_out.c -- the question's nodes written out: a composite as its expansion, any other as the
+   operators that its definition is made of (tabulate.h); windows over one axis as windows over two.
+   They are terms of the bank from the beginning, and answers to a question of this node alone
+   whatever they are estimated to cost, since a target may lack a fast kernel for the operator. */
 #include "generator/discover/answer_inner.h"
+#include "generator/discover/tabulate.h"
 #include <string.h>
 
-typedef struct Writing {
-    Search *s;
-    Node node;
-    const Type *out;
-    int left; /* nodes that may still be made */
-} Writing;
-
-static Value made(Writing *x, const char *name, int n, const Value in[]) {
-    const Op *op = op_find(name);
-    const char *why;
-    for (int k = 0; k < n; k++)
-        if (!in[k]) return 0;
-    return op && x->left-- > 0 ? node_make(x->s->w, op, NULL, n, in, 1, &why) : 0;
-}
-
-/* A number of the type of the result. */
-static Value number(Writing *x, Ex e) {
-    const AttrDef *defs = op_fill.attrs;
-    Attr attr[ATTRS_MAX] = {0};
-    const char *why;
-    attr[attrs_find(defs, "value")].real = e;
-    attr[attrs_find(defs, "dtype")].word = (int)x->out->dtype;
-    return node_make(x->s->w, &op_fill, attr, 0, NULL, 1, &why);
-}
-
-/* Input k at the result's own place, or at that of its last axes. */
-static Value element(Writing *x, const ExNode *e) {
-    World *w = x->s->w;
-    const int first = x->out->dim.n - e->n;
-    if ((int)e->word >= x->node.nin || first < 0) return 0;
-    const Value v = x->node.in[e->word];
-    const Type *t = value_type(w, v);
-    if (t->dtype != x->out->dtype || t->dim.n != e->n) return 0;
-    for (int d = 0; d < e->n; d++)
-        if (e->dims[d] != poly_symbol(w, symbol_index(w, (uint32_t)(first + d))) ||
-            t->dim.v[d] != x->out->dim.v[first + d])
-            return 0;
-    return v;
-}
-
-static Value written_out(Writing *x, Ex e) {
-    static const char *const functions[] = {
-#define X(id, text) text,
-        FUNCTIONS(X)
-#undef X
-    };
-    ExNode n;
-    ex_get(x->s->w, e, &n);
-    if (x->left <= 0) return 0;
-    if (n.kind == EX_NUM || n.kind == EX_REAL) return number(x, e);
-    if (n.kind == EX_AT) return element(x, &n);
-    const char *name = n.kind == EX_ADD    ? "add"
-                       : n.kind == EX_MUL  ? "mul"
-                       : n.kind == EX_MAX2 ? "max"
-                       : n.kind == EX_MIN2 ? "min"
-                       : n.kind == EX_POW  ? "pow"
-                       : n.kind == EX_FN   ? functions[n.word]
-                                           : NULL;
-    if (!name) return 0;
-    Value in[EX_CHILDREN] = {0};
-    const int count = ex_children(n.kind);
-    for (int k = 0; k < count; k++) in[k] = written_out(x, n.child[k]);
-    return made(x, strcmp(name, "recip") != 0 ? name : "reciprocal", count, in);
-}
+enum {
+    NODES_MOST = 80,
+    TERMS_MOST = 16 /* what has more nodes is an answer, but its parts are no terms */
+};
 
 static void put_all(Search *s, Value v, const Node *node) {
     bool fresh;
     const Graph g = {0, 1, NULL, &v};
     const NodeList live = graph_live(s->w, s->a, &g);
-    for (int k = 0; k < live.n; k++) {
+    for (int k = 0; k < live.n && live.n <= TERMS_MOST; k++) {
         const Node n = node_get(s->w, live.v[k]);
         bool old = input_name(s->w, n.out) || n.out == node->out;
         for (int j = 0; j < node->nin; j++) old |= n.out == node->in[j];
@@ -81,22 +23,117 @@ static void put_all(Search *s, Value v, const Node *node) {
     }
 }
 
+/* What is said of an operator by itself is asked by itself. */
+static bool has_one_node(Search *s) {
+    int n = 0;
+    for (int k = 0; k < s->live.n; k++)
+        n += !value_is_constant(s, s->live.v[k]) && !input_name(s->w, s->live.v[k]);
+    return n == 1;
+}
+
+/* The question with the node's results made another way. */
+static void answer_with(Search *s, const Node *node, const Value out[], const char *how) {
+    Value from[PROGRAM_INPUTS];
+    Graph y;
+    ValueMap map;
+    Error ignored = {0};
+    if (!has_one_node(s)) return;
+    for (int j = 0; j < node->nout; j++) {
+        if (!out[j] || j == PROGRAM_INPUTS) return;
+        from[j] = node->out + (Value)j;
+    }
+    if (graph_substitute(s->w, s->a, &s->g, node->nout, from, out, &y, &map, &ignored))
+        question_met(s, y.out, how, 0);
+}
+
+static void write_out(Search *s, const Node *n, const Value out[], const char *how) {
+    for (int j = 0; j < n->nout; j++)
+        if (out[j]) put_all(s, out[j], n);
+    answer_with(s, n, out, how);
+}
+
+/* ---- one axis more */
+
+/* The list with what it is by default where the axis is new; false: there is no default. */
+static bool list_with(Search *s, const AttrDef *def, int rank, int at, PolyList *list) {
+    const int spatial = at - 2, n = list->n;
+    Attr usual;
+    Poly *v = ARENA_NEW(s->a, Poly, 2 * RANK_MAX);
+    int m = 0;
+    if (!attr_default(s->w, def, rank + 1, &usual) || rank + 1 > RANK_MAX) return false;
+    for (int k = 0; k <= n; k++) {
+        const bool fresh = k == spatial || (def->fill == PER_SIDE && k == spatial + n / 2);
+        if (fresh) v[m++] = usual.ints.v[0];
+        if (k < n) v[m++] = list->v[k];
+    }
+    *list = (PolyList){m, v};
+    return m == usual.ints.n;
+}
+
+static Value reshaped(Search *s, Value v, Dims dim) {
+    Attr attr[ATTRS_MAX] = {0};
+    const char *why;
+    attr[0].ints = (PolyList){dim.n, arena_copy(s->a, dim.v, (size_t)dim.n * sizeof *dim.v)};
+    return node_make(s->w, &op_reshape, attr, 1, &v, 1, &why);
+}
+
+static Dims with_one(Search *s, Dims x, int at) {
+    Dims y = {x.n + 1, {0}};
+    for (int k = 0; k < y.n; k++) y.v[k] = k == at ? poly_int(s->w, 1) : x.v[k < at ? k : k - 1];
+    return y;
+}
+
+/* The node over inputs that have an axis of one place more. */
+static bool raised(Search *s, const Node *n, int at, Value out[]) {
+    const int rank = value_type(s->w, n->in[0])->dim.n;
+    Attr attr[ATTRS_MAX];
+    const char *why;
+    Value *in = ARENA_NEW(s->a, Value, n->nin);
+    bool any = false;
+    sig_attr(s->w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++) {
+        const AttrDef *def = &n->op->attrs[k];
+        if (def->kind != A_INTS || (def->fill != PER_SPATIAL && def->fill != PER_SIDE)) continue;
+        any = true;
+        if (!list_with(s, def, rank, at, &attr[k].ints)) return false;
+    }
+    for (int k = 0; k < n->nin; k++) {
+        const Dims dim = n->in[k] ? value_type(s->w, n->in[k])->dim : (Dims){0};
+        in[k] = dim.n == rank ? reshaped(s, n->in[k], with_one(s, dim, at)) : n->in[k];
+        if (n->in[k] && !in[k]) return false;
+    }
+    const Value y = any ? node_make(s->w, n->op, attr, n->nin, in, n->nout, &why) : 0;
+    for (int j = 0; j < n->nout && y; j++) {
+        const Type *t = value_type(s->w, n->out + (Value)j);
+        const Dims want = with_one(s, t->dim, at);
+        if (!dims_equal(&want, &value_type(s->w, y + (Value)j)->dim)) return false;
+        if (!(out[j] = reshaped(s, y + (Value)j, t->dim))) return false;
+    }
+    return y != 0;
+}
+
+/* Windows over one axis as windows over two, for which targets have their kernels. */
+static void write_raised(Search *s, const Node *n) {
+    enum { RANK = 3 };
+    Value *out = ARENA_NEW(s->a, Value, n->nout);
+    if (!n->nin || !n->in[0] || value_type(s->w, n->in[0])->dim.n != RANK) return;
+    for (int at = 2; at <= RANK; at++)
+        if (raised(s, n, at, out)) write_out(s, n, out, "one axis more");
+}
+
 void terms_written_out(Search *s) {
-    enum { MOST = 24 };
     for (int k = 0; k < s->live.n; k++) {
         const Node n = node_get(s->w, s->live.v[k]);
         if (input_name(s->w, n.out) || value_is_constant(s, n.out)) continue;
-        Writing x = {s, n, value_type(s->w, n.out), MOST};
         Error ignored = {0};
+        Value *out = ARENA_NEW(s->a, Value, n.nout);
+        write_raised(s, &n);
         if (n.op->expand) {
-            Value *out = ARENA_NEW(s->a, Value, n.nout);
-            if (!node_expand(s->w, s->a, n.out, out, &ignored)) continue;
-            for (int j = 0; j < n.nout; j++)
-                if (out[j]) put_all(s, out[j], &n);
-        } else if (n.op->define && n.nout == 1 && dtype_class(x.out->dtype) == 'F') {
-            const Ex define = sig_define(s->w, n.sig, 0);
-            const Value v = define ? written_out(&x, define) : 0;
-            if (v && value_type_id(s->w, v) == value_type_id(s->w, n.out)) put_all(s, v, &n);
+            if (node_expand(s->w, s->a, n.out, out, &ignored)) write_out(s, &n, out, "written out");
+            continue;
         }
+        for (int share = SHARE_NOTHING; share <= SHARE_FUNCTIONS; share++)
+            if (node_tabulate(s->w, s->a, &s->g, n.out, (TabulateShare)share, NODES_MOST, out))
+                write_out(s, &n, out, "written out");
     }
 }

@@ -7,6 +7,7 @@
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is known of functions */
@@ -346,6 +347,25 @@ static Number residue_call(Function f, Number a) {
     return residue_hash(f, b.residue.p, 0, facts[f].real(a.residue.order));
 }
 
+/* Some quarters, not too many. */
+static bool residue_is_quarters(Number b) {
+    enum { MOST = 64 };
+    const double n = rint(4 * b.residue.order);
+    return fabs(n) <= MOST && residue_ratio((int64_t)n, 4).residue.p == b.residue.p;
+}
+/* a to the power n/4, n not 0: roots, so that it equals what is written with them. */
+static Number residue_root(Number a, int n, double order) {
+    const Number base = n < 0 ? residue_recip(a) : a;
+    if (!residue_known(base)) return base;
+    const Number half = residue_sqrt(base);
+    if (!residue_known(half)) return half;
+    const Number quarter = residue_sqrt(half);
+    Number y = n % 2 ? quarter : residue_ratio(1, 1);
+    for (int k = 0; k < abs(n) / 2; k++) y = residue_mul(y, half);
+    y.residue.order = order;
+    return y;
+}
+
 static Number residue_power(Number a, Number b) {
     if (!residue_known(a) || !residue_known(b)) return residue_unknown();
     double n = rint(b.residue.order), order = pow(a.residue.order, b.residue.order);
@@ -357,7 +377,7 @@ static Number residue_power(Number a, Number b) {
             mod_power(base.residue.p, k, P),
             base.residue.q == NONE ? (k ? NONE : 1) : mod_power(base.residue.q, k, Q), order);
     }
-    if (b.residue.p == residue_ratio(1, 2).residue.p) return residue_sqrt(a);
+    if (residue_is_quarters(b)) return residue_root(a, (int)rint(4 * b.residue.order), order);
     return residue_hash(FN_COUNT, a.residue.p, b.residue.p, order);
 }
 

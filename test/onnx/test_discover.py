@@ -37,6 +37,10 @@ ANSWERED = {
     "block": ["--depth", "0", "--worse", "3"],
     "pointwise": ["--depth", "0", "--worse", "6"],
     "norm": ["--depth", "0", "--worse", "6"],
+    "window": ["--depth", "0"],
+    "step": ["--depth", "0"],
+    "padded": ["--depth", "0"],
+    "line": ["--depth", "0"],
 }
 # A target that takes a second for each convolution without strides.
 COSTLY = """import sys, onnx
@@ -123,6 +127,50 @@ def test_answers_are_the_expected_graphs(tmp_path):
     assert re.search(r"%5 = add %3 %4\n  %6 = resize %5 .*\n  out %6\n", head)
     row = answered(tmp_path, "row").split("to\n")[1]
     assert "%1 = slice %x1" in row and "%2 = matmul %1 %k2" in row
+
+
+def sides(text):
+    """The operators of each rule's right side, in order."""
+    return [re.findall(r"= (\w+)", rule.split("\nto\n")[1]) for rule in text.split("\nrule ")[1:]]
+
+
+def test_definitions_are_written_out(tmp_path):
+    """The squares of all channels are computed once, padded once, and read at five offsets; 3/4 of
+    a power are two roots. A step of a recurrent layer has one product for all of its gates. Three
+    rows, then three columns, are nine places. A line is an image of one row, or of one column."""
+    lrn = sides(answered(tmp_path, "window", *ANSWERED["window"]))[0]
+    assert lrn[2:9] == ["mul", "pad", "slice", "slice", "add", "slice", "add"]
+    assert lrn[:2] == ["fill", "fill"]
+    assert lrn.count("slice") == 5 and lrn.count("sqrt") == 2 and lrn[-1] == "div"
+    steps = sides(answered(tmp_path, "step", *ANSWERED["step"]))
+    assert [side.count("matmul") for side in steps] == [2, 2]
+    assert sorted(side.count("sigmoid") for side in steps) == [1, 3]
+    pool = sides(answered(tmp_path, "padded", *ANSWERED["padded"]))
+    assert any(side.count("slice") == 6 and side.count("add") == 4 for side in pool)
+    line = answered(tmp_path, "line", *ANSWERED["line"])
+    assert "conv %1 %2 strides=[1, 2] pads=[0, 1, 0, 1]" in line
+    assert ["conv"] in [[op for op in side if op != "reshape"] for side in sides(line)]
+    assert any(side.count("matmul") == 3 for side in sides(line))
+
+
+@pytest.mark.parametrize(
+    "name, old, new",
+    [
+        ("window", "starts=[0, 4, 0, 0]", "starts=[0, 3, 0, 0]"),
+        ("window", "pads=[0, 2, 0, 0, 0, 2, 0, 0]", "pads=[0, 3, 0, 0, 0, 1, 0, 0]"),
+        ("step", "starts=[0, 3*c]", "starts=[0, 2*c]"),
+        ("padded", "starts=[0, 0, 0, 2]", "starts=[0, 0, 0, 1]"),
+        ("line", "strides=[1, 2] pads=[0, 1, 0, 1]", "strides=[1, 2] pads=[0, 2, 0, 0]"),
+    ],
+)
+def test_a_definition_that_is_written_out_wrongly_is_refuted(tmp_path, name, old, new):
+    """Changed by hand: read at another offset, padded elsewhere, another gate."""
+    good = answered(tmp_path, name, *ANSWERED[name])
+    assert old in good
+    bad = good.replace(old, new).replace("rule found-", "rule planted-")
+    said = verdicts(tmp_path, bad)
+    changed = [part.split()[0] for part in bad.split("\nrule ")[1:] if new in part]
+    assert changed and all(said[rule] == "refuted" for rule in changed)
 
 
 def test_what_only_looks_equal_is_refuted(tmp_path):

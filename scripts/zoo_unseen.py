@@ -1,6 +1,6 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
-the fourth table are in zoo_unseen_fourth.py.
+the fourth table are in zoo_unseen_fourth.py, those of the fifth in zoo_unseen_fifth*.py.
 scripts/bench-unseen times them.
 
 Usage: zoo_unseen.py FOLDER [NAME..]
@@ -13,7 +13,8 @@ import zoo
 from zoo import Called, Step, image, model, nn, tokens, torch, transformer, vision
 
 zoo.MODELS.clear()
-importlib.import_module("zoo_unseen_fourth")  # adds its own
+for part in ("fourth", "fifth", "fifth_images", "fifth_sound", "fifth_rest"):
+    importlib.import_module("zoo_unseen_" + part)  # adds its own
 zoo.SOURCES.append(__file__)
 
 

@@ -188,6 +188,35 @@ static void steps_alone_are_timed_by_recordings(void **state) {
     }
 }
 
+/* A gather has a kernel of the host and a definition: a back end that runs loop programs gets the
+   definition, of which it has a kernel of its own. */
+static void gathers_run_on_the_device(void **state) {
+    static const char gather[] = "graph g %x : F [20, 6] %i : I64 [5]\nbody\n"
+                                 " %y = gather %x %i axis=0\n out %y\n";
+    static const int64_t index[5] = {3, 19, -1, 0, -20};
+    float x[20 * 6], y[5 * 6];
+    Error e = {0};
+    Bed b;
+    (void)state;
+    bed_make(&b, "");
+    Graph g = graph_of(b.w, gather);
+    Plan *other = plan_build(b.w, b.w->arena, &g, (Sizes){0}, &e);
+    assert_int_equal(other->step[0].step.kind, S_OP);
+    b.plan = plan_build_for(&b.device, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
+    if (!b.plan) fail_msg("%s: %s", e.place, e.reason);
+    assert_int_equal(b.plan->nstep, 1);
+    assert_int_equal(b.plan->step[0].step.kind, S_LOOP);
+    for (int k = 0; k < 20 * 6; k++) x[k] = (float)k;
+    Runner *r = runner_of(&b);
+    if (!runner_run(r, (const void *[]){x, index}, (void *[]){y}, &e)) fail_msg("%s", e.reason);
+    for (int k = 0; k < 5 * 6; k++) {
+        const int64_t at = index[k / 6] < 0 ? index[k / 6] + 20 : index[k / 6];
+        assert_true(y[k] == (float)(6 * at + k % 6));
+    }
+    runner_free(r);
+    bed_free(&b);
+}
+
 static void nothing_to_test(void **state) {
     (void)state;
     print_message("CUDA's headers are missing: the back end for GPUs is not built\n");
@@ -200,6 +229,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_recorded_runs_step_by_step),
         cmocka_unit_test(a_recording_that_misses_something_is_seen),
         cmocka_unit_test(every_step_has_a_time),
+        cmocka_unit_test(gathers_run_on_the_device),
         cmocka_unit_test(steps_alone_are_timed_by_recordings),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};

@@ -15,6 +15,11 @@
 static const Backend *host, *nvrtc, *dnn;
 static char options[300];
 
+static void plugin_path(const char *name, char path[], size_t n) {
+    const char *build = getenv("BUILD");
+    snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
+}
+
 static Device *open_host(const char *behaviour, char *why, size_t n) {
     setenv("ISOMER_HOST", behaviour, 1);
     return host->open(options, why, n);
@@ -246,7 +251,7 @@ static void kernels_are_kept(void **state) {
     host->close(d);
 }
 
-/* ---- NVRTC takes every text, for several kinds of GPU */
+/* ---- NVRTC takes every text, for several kinds of GPU and one newer than it, without spills */
 static int compile_all(Case *c, Device *d, char *why, size_t n) {
     const int algorithms = nvrtc->choices(d, &c->step);
     size_t room;
@@ -259,15 +264,18 @@ static int compile_all(Case *c, Device *d, char *why, size_t n) {
     return algorithms;
 }
 static void nvrtc_takes_every_kernel(void **state) {
-    static const char *const gpu[] = {"sm_90", "sm_80"};
+    static const char *const gpu[] = {"sm_90", "sm_80", "sm_100", "sm_120", "sm_990"};
     const int kinds[] = {S_COPY, S_EWISE, S_REDUCE, S_SOFTMAX, S_POOL, S_GEMM, S_CONV, S_FILL};
     const uint64_t count = getenv("ISOMER_HEAVY") ? 30 : 2;
+    char kernels[300], unspilt[340];
     (void)state;
     int compiled = 0;
-    for (int g = 0; g < 2; g++) {
+    plugin_path("unspilt", kernels, sizeof kernels);
+    snprintf(unspilt, sizeof unspilt, "cache=%s,spills=refuse", kernels);
+    for (size_t g = 0; g < sizeof gpu / sizeof *gpu; g++) {
         char why[1000] = "";
         setenv("ISOMER_HOST", gpu[g], 1);
-        Device *d = nvrtc->open(options, why, sizeof why);
+        Device *d = nvrtc->open(unspilt, why, sizeof why);
         if (!d) {
             print_message("NVRTC is missing: %s\n", why);
             skip();
@@ -346,10 +354,6 @@ static void cudnn_has_exact_plans(void **state) {
     dnn->close(d);
 }
 
-static void plugin_path(const char *name, char path[], size_t n) {
-    const char *build = getenv("BUILD");
-    snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
-}
 static const Backend *open_plugin(const char *name) {
     char path[300];
     Error e = {0};

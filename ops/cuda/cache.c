@@ -54,7 +54,7 @@ static bool read_image(FILE *f, const char *text, Image *image) {
     bool good = bytes && fread(bytes, 1, n, f) == n && !memcmp(bytes, text, n);
     good = good && fread(bytes, 1, (size_t)head[1], f) == head[1];
     if (!good) return free(bytes), false;
-    *image = (Image){bytes, (size_t)head[1]};
+    *image = (Image){.bytes = bytes, .size = (size_t)head[1]};
     return true;
 }
 bool cache_get(const char *path, const char *text, Image *image) {
@@ -69,7 +69,9 @@ bool cache_get(const char *path, const char *text, Image *image) {
 void cache_put(const char *path, const char *text, const Image *image) {
     char name[PATH_ROOM], aside[PATH_ROOM], more[32];
     const uint64_t head[2] = {strlen(text), image->size};
-    snprintf(more, sizeof more, ".%ld", (long)getpid());
+    static unsigned turn; /* threads with a device each may store the same kernel */
+    snprintf(more, sizeof more, ".%ld.%u", (long)getpid(),
+             __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED));
     if (!file_name(name, path, text, "") || !file_name(aside, path, text, more)) return;
     FILE *f = fopen(aside, "wb");
     if (!f) return;

@@ -1,32 +1,51 @@
-/* compiler.c -- NVRTC: CUDA C to a cubin for one kind of device. No fast mathematics: division,
-   square roots and denormals are IEEE's; products and sums may be fused. */
+/* compiler.c -- NVRTC: CUDA C to a cubin for one kind of device; for a device newer than NVRTC, to
+   PTX for the newest that it knows, which the driver compiles when it is loaded. No fast
+   mathematics: division, square roots and denormals are IEEE's; products and sums may be fused. */
 #include "ops/cuda/compiler.h"
 #include "ops/cuda/library.h"
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define NVRTC_FUNCTIONS(X)    \
-    X(nvrtcVersion)           \
-    X(nvrtcCreateProgram)     \
-    X(nvrtcDestroyProgram)    \
-    X(nvrtcCompileProgram)    \
-    X(nvrtcGetProgramLogSize) \
-    X(nvrtcGetProgramLog)     \
-    X(nvrtcGetCUBINSize)      \
-    X(nvrtcGetCUBIN)          \
+#define NVRTC_FUNCTIONS(X)       \
+    X(nvrtcVersion)              \
+    X(nvrtcCreateProgram)        \
+    X(nvrtcDestroyProgram)       \
+    X(nvrtcCompileProgram)       \
+    X(nvrtcGetProgramLogSize)    \
+    X(nvrtcGetProgramLog)        \
+    X(nvrtcGetCUBINSize)         \
+    X(nvrtcGetCUBIN)             \
+    X(nvrtcGetPTXSize)           \
+    X(nvrtcGetPTX)               \
+    X(nvrtcGetNumSupportedArchs) \
+    X(nvrtcGetSupportedArchs)    \
     X(nvrtcGetErrorString)
 struct Compiler {
 #define X(f) __typeof__(f) *f##_;
     NVRTC_FUNCTIONS(X)
 #undef X
     char target[40], identity[80];
+    bool ptx;
 };
 static const char *const name[] = {
 #define X(f) #f,
     NVRTC_FUNCTIONS(X)
 #undef X
 };
+
+/* The newest that NVRTC compiles for and a device of this capability can run; 0: none. */
+static int newest_known(const Compiler *c, int capability) {
+    int count = 0, *all, best = 0;
+    if (c->nvrtcGetNumSupportedArchs_(&count) || count < 1) return 0;
+    all = calloc((size_t)count, sizeof *all);
+    if (all && !c->nvrtcGetSupportedArchs_(all))
+        for (int k = 0; k < count; k++)
+            if (all[k] <= capability && all[k] > best) best = all[k];
+    free(all);
+    return best;
+}
 
 Compiler *compiler_open(const char *folder, int capability, char *why, size_t n) {
     void *library = library_open(folder, "libnvrtc.so.13", "nvidia-cuda-nvrtc", why, n);
@@ -40,38 +59,66 @@ Compiler *compiler_open(const char *folder, int capability, char *why, size_t n)
                            why, n))
         return free(c), NULL;
     c->nvrtcVersion_(&major, &minor);
-    snprintf(c->target, sizeof c->target, "--gpu-architecture=sm_%d", capability);
-    snprintf(c->identity, sizeof c->identity, "NVRTC %d.%d sm_%d", major, minor, capability);
+    const int known = newest_known(c, capability);
+    if (!known) {
+        snprintf(why, n, "NVRTC %d.%d does not compile for GPUs as old as this one (sm_%d)", major,
+                 minor, capability);
+        return free(c), NULL;
+    }
+    c->ptx = known != capability;
+    const char *form = c->ptx ? "compute" : "sm";
+    snprintf(c->target, sizeof c->target, "--gpu-architecture=%s_%d", form, known);
+    snprintf(c->identity, sizeof c->identity, "NVRTC %d.%d %s_%d", major, minor, form, known);
     return c;
 }
 
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-static bool compile_failed(Compiler *c, nvrtcProgram p, nvrtcResult r, char *why, size_t n) {
+static char *log_of(Compiler *c, nvrtcProgram p) { /* the caller frees it; NULL: none */
     size_t size = 0;
     char *log = NULL;
     if (p && !c->nvrtcGetProgramLogSize_(p, &size) && (log = calloc(size + 1, 1)))
         c->nvrtcGetProgramLog_(p, log);
+    return log;
+}
+/* "N bytes spill stores" in what ptxas says. */
+static long spilled(Compiler *c, nvrtcProgram p) {
+    long most = 0;
+    char *log = log_of(c, p);
+    for (const char *at = log; at && (at = strstr(at, " bytes spill stores")); at++) {
+        const char *number = at;
+        while (number > log && number[-1] >= '0' && number[-1] <= '9') number--;
+        const long bytes = strtol(number, NULL, 10);
+        if (bytes > most) most = bytes;
+    }
+    free(log);
+    return most;
+}
+static bool compile_failed(Compiler *c, nvrtcProgram p, nvrtcResult r, char *why, size_t n) {
+    char *log = log_of(c, p);
     snprintf(why, n, "NVRTC: %s: %s", c->nvrtcGetErrorString_(r), log ? log : "");
     free(log);
     return false;
 }
 
 static bool take_image(Compiler *c, nvrtcProgram p, Image *image) {
-    if (c->nvrtcGetCUBINSize_(p, &image->size)) return false;
+    if (c->ptx ? c->nvrtcGetPTXSize_(p, &image->size) : c->nvrtcGetCUBINSize_(p, &image->size))
+        return false;
     image->bytes = malloc(image->size + 1);
-    return image->bytes && !c->nvrtcGetCUBIN_(p, image->bytes);
+    if (!image->bytes) return false;
+    return !(c->ptx ? c->nvrtcGetPTX_(p, image->bytes) : c->nvrtcGetCUBIN_(p, image->bytes));
 }
 
 bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
     nvrtcProgram p = NULL;
-    const char *const option[] = {c->target, "--diag-suppress=177"};
+    const char *const option[] = {c->target, "--diag-suppress=177", "--ptxas-options=-v"};
     (void)args;
     *image = (Image){0};
     nvrtcResult r = c->nvrtcCreateProgram_(&p, text, "kernel.cu", 0, NULL, NULL);
-    if (!r) r = c->nvrtcCompileProgram_(p, 2, option);
+    if (!r) r = c->nvrtcCompileProgram_(p, c->ptx ? 2 : 3, option);
     const bool done = !r && take_image(c, p, image);
+    if (done) image->spilled = spilled(c, p);
     if (r) compile_failed(c, p, r, why, n);
     else if (!done) snprintf(why, n, "NVRTC gives no code for a kernel");
     if (!done) free(image->bytes), *image = (Image){0};

@@ -7,6 +7,7 @@
 typedef struct Image {
     char *bytes; /* the caller frees them */
     size_t size;
+    long spilled; /* bytes of registers that did not fit, as the compiler says; 0 from the cache */
 } Image;
 typedef struct Compiler Compiler;
 

@@ -33,6 +33,8 @@ struct Kernel {
 static bool get_image(Device *d, const char *text, int args, Image *image, char *why, size_t n) {
     if (d->kept && cache_get(d->cache, text, image)) return true;
     if (!compiler_run(d->compiler, text, args, image, why, n)) return false;
+    if (d->options.refuse_spills && image->spilled)
+        return snprintf(why, n, "the kernel spills %ld bytes of registers", image->spilled), false;
     if (d->kept) cache_put(d->cache, text, image);
     return true;
 }

@@ -11,6 +11,7 @@ typedef struct CudaOptions {
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
+    bool refuse_spills;         /* kernels that the compiler had no registers for, for tests */
     size_t workspace;           /* bytes that a library's algorithm may take */
 } CudaOptions;
 /* False: `why` names the word that is not understood. */

@@ -110,7 +110,8 @@ static bool epilogue_of(const Step *s, cublasLtEpilogue_t *e, int *bias) {
     if (c[0].op != C_ACC) return false;
     if (s->ncode >= 3 && c[1].op == C_VIEW && c[2].op == C_ADD && c[2].a + c[2].b == 1) {
         const View *v = &s->view[c[1].a];
-        if (v->dtype != FLOAT || (v->stride[v->rank - 1] != 1 && v->dim[v->rank - 1] > 1))
+        if (v->dtype != FLOAT || v->offset % 4 ||
+            (v->stride[v->rank - 1] != 1 && v->dim[v->rank - 1] > 1))
             return false;
         for (int a = 0; a + 1 < v->rank; a++)
             if (v->stride[a] && v->dim[a] > 1) return false;
@@ -203,7 +204,11 @@ static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
                        !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right,
                                                            w->result, w->result, w->preference,
                                                            ALGORITHMS, w->found, &w->count);
-    return asked && w->count > 0 ? w : (lt_forget(w), NULL);
+    int good = 0; /* those that can run */
+    for (int k = 0; asked && k < w->count; k++)
+        if (w->found[k].state == CUBLAS_STATUS_SUCCESS) w->found[good++] = w->found[k];
+    w->count = good;
+    return w->count > 0 ? w : (lt_forget(w), NULL);
 }
 
 /* ---- the library */

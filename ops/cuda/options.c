@@ -18,6 +18,7 @@ static bool take_word(CudaOptions *o, const char *key, const char *value) {
     if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
     if (!strcmp(key, "workspace"))
         return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);
+    if (!strcmp(key, "spills")) return !strcmp(value, "refuse") && (o->refuse_spills = true);
     char *to = !strcmp(key, "lib")        ? o->lib
                : !strcmp(key, "cache")    ? o->cache
                : !strcmp(key, "describe") ? o->describe

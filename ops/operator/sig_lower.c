@@ -1,7 +1,9 @@
 /* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself
    says, then what its definition's structure gives, unless data decide what is read; then its
-   reference kernel. */
+   reference kernel. A target without kernels for operators gets the definition there too, if that
+   does little for each element. */
 #include "ops/operator/signature.h"
+#include "ops/backend/view.h"
 #include "ops/core/element.h"
 
 bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like,
@@ -41,6 +43,33 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
     return true;
 }
 
+/* Loop programs compute in doubles. */
+static bool fits_double(const View *v) {
+    const DType t = (DType)v->dtype;
+    return dtype_bits(t) <= 32 || dtype_class(t) == 'F';
+}
+/* The definition instead of the kernel; false: the steps are as they were. */
+static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View out[]) {
+    enum { LITTLE = 8 }; /* operations for each element */
+    const SigInfo *info = sig_info(b->w, sig);
+    const int before = b->n, buffers = b->nbuffers;
+    double elements = 0;
+    if (!b->target || !lower_kernel(b, sig, in, out)) return false;
+    const bool has_kernel = b->target->runs(b->target->user, &b->v[before]);
+    b->n = before;
+    for (int j = 0; j < info->nout; j++) {
+        elements += (double)view_count(&out[j]);
+        if (has_kernel || !sig_define(b->w, sig, j) || !fits_double(&out[j])) return false;
+    }
+    const double flops = sig_flops(b->w, sig, b->sizes);
+    bool good = flops >= 0 && flops <= LITTLE * elements;
+    for (int j = 0; j < info->nout && good; j++)
+        good = lower_step(b, sig_define(b->w, sig, j), info->nin, in, &out[j]);
+    for (int k = before; k < b->n && good; k++) good = b->target->runs(b->target->user, &b->v[k]);
+    if (!good) b->n = before, b->nbuffers = buffers, b->why = NULL;
+    return good;
+}
+
 bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     Call c = sig_call(b->w, sig, NULL);
@@ -51,7 +80,7 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
-            return lower_kernel(b, sig, in, out);
+            return (e && lower_for_target(b, sig, in, out)) || lower_kernel(b, sig, in, out);
         if (!e) return b->why = "it has neither a definition nor a kernel", false;
         if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE &&
             lower_reshape(b, &in[0], &out[j]))

@@ -10,6 +10,7 @@
 #include "graphs/constants.h"
 #include "ops/core/facts.h"
 
+#define SEARCH_WORK 20000.0 /* operations of one node at the small sizes */
 /* Limits of one search. What exceeds them is left out: an answer may be missed, never be wrong. */
 enum {
     SEARCH_ELEMENTS = 512,   /* of a value, at the small sizes */
@@ -85,6 +86,10 @@ typedef struct Search {
     double price, best; /* of the question; what an answer must cost less than */
 } Search;
 
+/* ---- open.c: draws sizes and inputs, and takes the question's nodes as the first terms. False: no
+   sizes fit, or *e says what is wrong with the question. */
+bool search_open(Search *, Error *);
+
 /* ---- bank.c: values and terms */
 int count_of(Search *, TypeId); /* elements at the small sizes; -1: too many, or none */
 /* The value at the small sizes; NULL: it has none. */
@@ -101,8 +106,6 @@ Value sig_node(Search *, Sig, const Value in[]);
 int term_put(Search *, Value, int depth, int size, bool *fresh);
 /* The term of this key; -1: none. */
 int term_find(const Search *, bool constant, uint64_t key);
-/* Draws the sizes and the inputs, and takes the question's nodes as the first terms. */
-bool search_open(Search *, Error *);
 
 /* ---- moves.c: which operators fit */
 const Moves *moves_of(Search *, int nin, const TypeId in[]);

@@ -3,14 +3,11 @@
 #include "generator/discover/answer_inner.h"
 #include "generator/discover/weigh.h"
 #include "generator/values.h"
-#include "graphs/graph_text.h"
-#include "graphs/needs.h"
 #include "ops/base/random.h"
-#include <stdio.h>
 #include <string.h>
 
-#define WORK_MOST 20000.0
-enum { SIZE_TRIES = 3000, SIZE_LEAST = 12, TOTAL_MOST = 1600 };
+#define COST_NONE 1e9    /* seconds: of what cannot be estimated, so that it is no answer */
+#define COST_LEAST 1e-12 /* seconds: of what is free, as 0 stands for a cost not known yet */
 
 /* ---- values */
 
@@ -20,14 +17,15 @@ int count_of(Search *s, TypeId t) {
 }
 
 Program *program_of_sig(Search *s, Sig sig, int port) {
-    uint32_t at = 4 * sig + (uint32_t)port;
-    if (port > 3) return NULL;
+    enum { PORTS = 4 };
+    uint32_t at = PORTS * sig + (uint32_t)port;
+    if (port >= PORTS) return NULL;
     ARENA_GROW(s->a, s->program, s->program_room, at + 1);
     static const Program none;
     if (!s->program[at]) {
         double work = sig_flops(s->w, sig, s->small);
         Program *p =
-            work < 0 || work > WORK_MOST ? NULL : program_new(s->w, s->a, sig, port, s->small);
+            work < 0 || work > SEARCH_WORK ? NULL : program_new(s->w, s->a, sig, port, s->small);
         s->program[at] = p ? p : (Program *)(uintptr_t)&none;
     }
     return s->program[at] == &none ? NULL : s->program[at];
@@ -128,33 +126,34 @@ static double node_cost(Search *s, NodeId id) {
     if (s->cost[id] == 0) {
         double c =
             input_name(s->w, id) || value_is_constant(s, id) ? 0 : node_seconds(s->w, id, s->real);
-        s->cost[id] = c < 0 ? 1e9 : c + 1e-12;
+        s->cost[id] = c < 0 ? COST_NONE : c + COST_LEAST;
     }
     return s->cost[id];
 }
 
+/* Nodes, each once; what needs this many is not an answer worth having. */
+typedef struct NodeSet {
+    int n;
+    NodeId v[64];
+} NodeSet;
+enum { NODES_MOST = sizeof((NodeSet *)NULL)->v / sizeof(NodeId) };
+static void node_set_add(NodeSet *set, NodeId id) {
+    for (int k = 0; k < set->n; k++)
+        if (set->v[k] == id) return;
+    if (set->n < NODES_MOST) set->v[set->n++] = id;
+}
+
 double graph_cost(Search *s, int n, const Value v[]) {
-    enum { MOST = 64 };
-    NodeId met[MOST];
-    int nmet = 0;
+    NodeSet met = {0};
     double total = 0;
-    for (int k = 0; k < n; k++) {
-        NodeId id = value_node(s->w, v[k]);
-        bool old = false;
-        for (int j = 0; j < nmet; j++) old |= met[j] == id;
-        if (!old && nmet < MOST) met[nmet++] = id;
+    for (int k = 0; k < n; k++) node_set_add(&met, value_node(s->w, v[k]));
+    for (int k = 0; k < met.n; k++) {
+        const Node node = node_get(s->w, met.v[k]);
+        total += node_cost(s, met.v[k]);
+        for (int j = 0; j < node.nin; j++)
+            if (node.in[j]) node_set_add(&met, value_node(s->w, node.in[j]));
     }
-    for (int k = 0; k < nmet; k++) {
-        Node node = node_get(s->w, met[k]);
-        total += node_cost(s, met[k]);
-        for (int j = 0; j < node.nin; j++) {
-            NodeId id = node.in[j] ? value_node(s->w, node.in[j]) : 0;
-            bool old = !id;
-            for (int i = 0; i < nmet; i++) old |= met[i] == id;
-            if (!old && nmet < MOST) met[nmet++] = id;
-        }
-    }
-    return nmet == MOST ? 1e9 : total;
+    return met.n == NODES_MOST ? COST_NONE : total;
 }
 
 /* ---- terms */
@@ -200,202 +199,4 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     ARENA_GROW(s->a, s->term, s->term_room, s->nterm + 1);
     s->term[s->nterm] = t;
     return s->nterm++;
-}
-
-/* ---- opening */
-
-static bool needs_hold(Search *s, LitList needs, Sizes sizes) {
-    int64_t v;
-    for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(s->w, needs.v[k].p, sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0))
-            return false;
-    return true;
-}
-
-/* Every value has elements, all together not too many, and none takes too much work. */
-static bool sizes_fit(Search *s, int64_t *total) {
-    *total = 0;
-    for (int k = 0; k < s->live.n; k++) {
-        Node n = node_get(s->w, s->live.v[k]);
-        if (n.op->define && sig_flops(s->w, n.sig, s->small) > WORK_MOST) return false;
-        for (Value v = n.out; v < n.out + (Value)n.nout; v++) {
-            int count = count_of(s, value_type_id(s->w, v));
-            if (count < 0) return false;
-            *total += count;
-        }
-    }
-    return *total <= TOTAL_MOST;
-}
-
-/* How much more constants there are than makes unknowns like them easy to solve for. */
-static int64_t surplus(Search *s) {
-    enum { EASY = 40 };
-    int64_t n = 0;
-    for (int k = 0; k < s->g.nin; k++)
-        if (value_is_constant(s, s->g.in[k])) n += count_of(s, value_type_id(s->w, s->g.in[k]));
-    return n > EASY ? (n - EASY) / 4 : 0;
-}
-
-/* How much more work the question's own nodes are than leaves room for answers that do more. */
-static int64_t labour(Search *s) {
-    const double easy = WORK_MOST / 8, each = WORK_MOST / 40;
-    double work = 0;
-    for (int k = 0; k < s->live.n; k++) {
-        const Node n = node_get(s->w, s->live.v[k]);
-        const double own = n.op->define ? sig_flops(s->w, n.sig, s->small) : 0;
-        work += own > 0 ? own : 0;
-    }
-    return work > easy ? (int64_t)((work - easy) / each) : 0;
-}
-
-/* Axes of data that are of one place now and of several where the question was asked. */
-static int64_t degenerate(Search *s) {
-    enum { EACH = 6 };
-    int64_t n = 0, now, then;
-    for (int k = 0; k < s->g.nin; k++) {
-        const Type *t = value_type(s->w, s->g.in[k]);
-        for (int d = 0; d < t->dim.n && !value_is_constant(s, s->g.in[k]); d++)
-            n += poly_eval(s->w, t->dim.v[d], s->small, &now) && now == 1 &&
-                 poly_eval(s->w, t->dim.v[d], s->real, &then) && then > 1;
-    }
-    return EACH * n;
-}
-
-/* Small sizes in the order of the real ones while that can be, as unlike each other as can be; the
-   values of the first input have some elements more than one. */
-static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t real[],
-                       LitList needs) {
-    int64_t *v = (int64_t *)(uintptr_t)s->small.value, best[LIFT_SYMBOLS], score = INT64_MIN;
-    for (int try = 0; try < SIZE_TRIES && !(score > INT64_MIN && try > SIZE_TRIES / 6); try++) {
-        int64_t total, unlike = 0;
-        for (int k = 0; k < n; k++) {
-            uint64_t r = random_at(s->o->seed + 77, (uint64_t)try * LIFT_SYMBOLS + (uint64_t)k);
-            int64_t most = try % 4 == 3 ? 7 : try % 4 == 2 ? 3 : 5;
-            v[symbol[k]] = real[k] <= 0              ? real[k]
-                           : real[k] == 1 && try % 2 ? 1
-                                                     : 1 + (int64_t)(r >> 8) % most;
-        }
-        if (!needs_hold(s, needs, s->small) || !sizes_fit(s, &total)) continue;
-        for (int k = 0; k < n; k++) {
-            unlike += v[symbol[k]] > 1 ? 3 : 0;
-            for (int j = 0; j < k; j++) {
-                unlike += v[symbol[k]] != v[symbol[j]];
-                unlike += (v[symbol[k]] < v[symbol[j]]) == (real[k] < real[j]);
-            }
-        }
-        if (total < SIZE_LEAST) unlike = 0;
-        unlike -= surplus(s) + degenerate(s) + labour(s);
-        if (unlike <= score) continue;
-        score = unlike;
-        for (int k = 0; k < n; k++) best[k] = v[symbol[k]];
-    }
-    for (int k = 0; k < n && score > INT64_MIN; k++) v[symbol[k]] = best[k];
-    return score > INT64_MIN;
-}
-
-/* "a=1 b=64" */
-static int parse_at(Search *s, Symbol symbol[], int64_t real[]) {
-    int n = 0, used = 0;
-    char name[64];
-    long long v;
-    for (const char *at = s->q->at;
-         n < LIFT_SYMBOLS && sscanf(at, " %63[^= ]=%lld%n", name, &v, &used) == 2; at += used) {
-        symbol[n] = symbol_named(s->w, name);
-        real[n++] = v;
-    }
-    return n;
-}
-
-static Sizes no_sizes(Search *s) {
-    enum { ROOM = 1 << 16 };
-    int64_t *v = ARENA_NEW(s->a, int64_t, ROOM);
-    for (int k = 0; k < ROOM; k++) v[k] = SIZE_UNKNOWN;
-    return (Sizes){ROOM, v};
-}
-
-static void put_type(Search *s, TypeId t) {
-    for (int k = 0; k < s->ntype; k++)
-        if (s->type[k] == t) return;
-    if (s->ntype < SEARCH_TYPES) s->type[s->ntype++] = t;
-}
-
-/* Sizes of 1 around a constant of few axes, as a broadcast wants them. */
-static void put_padded_types(Search *s) {
-    int most = 0;
-    for (int k = 0; k < s->ntype; k++) {
-        int rank = type_get(s->w, s->type[k])->dim.n;
-        most = rank > most ? rank : most;
-    }
-    for (int k = 0; k < s->g.nin; k++) {
-        Type x = *value_type(s->w, s->g.in[k]), t = x;
-        t.dim.n = 0;
-        for (int d = 0; d < x.dim.n; d++)
-            if (!poly_is(s->w, x.dim.v[d], 1)) t.dim.v[t.dim.n++] = x.dim.v[d];
-        if (!value_is_constant(s, s->g.in[k]) || t.dim.n != 1) continue;
-        put_type(s, type_intern(s->w, &t));
-        while (t.dim.n < most) {
-            t.dim.v[t.dim.n++] = poly_int(s->w, 1);
-            put_type(s, type_intern(s->w, &t));
-        }
-    }
-}
-
-/* How many elements of the results are known at all points; -1: one result is known at none. */
-static int known_elements(Search *s) {
-    int n = 0;
-    for (int k = 0; k < s->g.nout; k++) {
-        const Lanes *x = value_at(s, s->g.out[k]);
-        if (!x) return -1;
-        for (int e = 0; e < count_of(s, value_type_id(s->w, s->g.out[k])); e++) {
-            bool known = true;
-            for (int l = 0; l < LANES; l++) known &= x[e].p[l] != RESIDUE_NONE;
-            n += known;
-        }
-    }
-    return n;
-}
-
-static int drawn_again(Search *s, bool positive) {
-    s->positive = positive;
-    s->value_room = 0;
-    return known_elements(s);
-}
-
-bool search_open(Search *s, Error *e) {
-    Symbol symbol[LIFT_SYMBOLS];
-    int64_t real[LIFT_SYMBOLS];
-    Names names = {.arena = s->a};
-    Scan scan = scan_new(s->q->id, s->q->graph, strlen(s->q->graph), e);
-    const char *name;
-    if (!graph_parse(s->w, s->a, &scan, &name, &s->g, &names, e)) return false;
-    s->live = graph_live(s->w, s->a, &s->g);
-    s->real = no_sizes(s);
-    s->small = no_sizes(s);
-    int n = parse_at(s, symbol, real);
-    for (int k = 0; k < n; k++) ((int64_t *)(uintptr_t)s->real.value)[symbol[k]] = real[k];
-    LitList needs = graph_needs(s->w, s->a, &s->g);
-    s->facts = graph_facts(s->w, s->a, &s->g);
-    if (!needs_hold(s, needs, s->real))
-        return error_set(e, E_INVALID, s->q->id,
-                         "its sizes ('at') are incomplete, or no sizes of its graph");
-    if (!draw_sizes(s, n, symbol, real, needs)) return false;
-    s->price = graph_cost(s, s->g.nout, s->g.out);
-    s->best = s->price * s->o->worse;
-    int any = drawn_again(s, false), positive = drawn_again(s, true);
-    if (positive <= any && drawn_again(s, false) < 0) return false;
-    for (int k = 0; k < s->live.n; k++) {
-        Node node = node_get(s->w, s->live.v[k]);
-        for (Value v = node.out; v < node.out + (Value)node.nout; v++) {
-            bool fresh, output = false;
-            put_type(s, value_type_id(s->w, v));
-            for (int j = 0; j < s->g.nout; j++) output |= s->g.out[j] == v;
-            if (!output) term_put(s, v, 0, 0, &fresh);
-        }
-    }
-    put_padded_types(s);
-    for (int k = 0; k < s->live.n; k++) {
-        int rank = value_type(s->w, s->live.v[k])->dim.n;
-        if (value_is_constant(s, s->live.v[k]) && rank > s->rank) s->rank = rank;
-    }
-    return true;
 }

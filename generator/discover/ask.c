@@ -13,7 +13,8 @@ enum {
     PART_MOST = 8,      /* operators on data */
     PART_CONSTANTS = 8, /* further operators, on constants alone */
     PART_OUTPUTS = 4,
-    PARTS_FROM = 400 /* parts that have the same first node */
+    PARTS_FROM = 400, /* parts that have the same first node */
+    OPEN_MOST = 96    /* nodes that a part may grow by next */
 };
 typedef struct Met { /* parts that are the same */
     int64_t count;
@@ -106,10 +107,11 @@ static bool convex(Asking *x) {
     return good;
 }
 
-/* Signatures, how they hang together, and numbers. */
+/* Equal for parts of equal signatures that are connected alike and have equal numbers. */
 static uint32_t key_of(Asking *x, int n, const NodeId node[], int nout, const Value out[]) {
+    enum { OUTER_MOST = 64 }; /* values from outside that are told apart */
     Text t = text_new(x->w->scratch);
-    Value outer[64];
+    Value outer[OUTER_MOST];
     int nouter = 0;
     for (int k = 0; k < n; k++) {
         Node y = node_get(x->w, node[k]);
@@ -123,7 +125,7 @@ static uint32_t key_of(Asking *x, int n, const NodeId node[], int nout, const Va
                 continue;
             }
             for (at = 0; at < nouter && outer[at] != y.in[j];) at++;
-            if (at == nouter && nouter < 64) outer[nouter++] = y.in[j];
+            if (at == nouter && nouter < OUTER_MOST) outer[nouter++] = y.in[j];
             Blob blob = y.in[j] && constant_plain(x->w, y.in[j]) ? constant_blob(x->w, y.in[j]) : 0;
             text_add(&t, " %c%d:%u", y.in[j] && constant_get(x->w, y.in[j], NULL, NULL) ? 'k' : 'x',
                      at, blob);
@@ -164,7 +166,9 @@ static void meet_part(Asking *x) {
 
 /* ---- growing */
 
-static int neighbours(Asking *x, int place, int out[], int n, int room) {
+/* The places of the nodes next to this one, at most `room` of them. */
+static int neighbours(Asking *x, int place, int out[], int room) {
+    int n = 0;
     Node y = node_get(x->w, x->live.v[place]);
     for (int j = 0; j < y.nin; j++)
         if (y.in[j] && n < room) out[n++] = x->place[y.in[j]];
@@ -176,17 +180,16 @@ static int neighbours(Asking *x, int place, int out[], int n, int room) {
 
 /* Each connected set once: what was passed over stays out (banned). */
 static void grow(Asking *x, const int open[], int nopen, const int banned[], int nbanned) {
-    enum { ROOM = 96 };
     meet_part(x);
     if (x->n == x->most) return;
-    int ban[2 * ROOM], nban = nbanned < ROOM ? nbanned : ROOM;
+    int ban[2 * OPEN_MOST], nban = nbanned < OPEN_MOST ? nbanned : OPEN_MOST;
     memcpy(ban, banned, (size_t)nban * sizeof *ban);
     for (int k = 0; k < nopen && x->parts < PARTS_FROM; k++) {
-        int next[ROOM], fresh[ROOM], n = 0;
-        for (int j = k + 1; j < nopen && n < ROOM; j++) next[n++] = open[j];
-        int m = neighbours(x, open[k], fresh, 0, ROOM);
+        int next[OPEN_MOST], fresh[OPEN_MOST], n = 0;
+        for (int j = k + 1; j < nopen && n < OPEN_MOST; j++) next[n++] = open[j];
+        int m = neighbours(x, open[k], fresh, OPEN_MOST);
         x->in[x->n++] = open[k];
-        for (int j = 0; j < m && n < ROOM; j++) {
+        for (int j = 0; j < m && n < OPEN_MOST; j++) {
             bool old = fresh[j] <= x->from || !x->may[fresh[j]] || has(x, fresh[j]);
             for (int i = 0; i < n; i++) old |= next[i] == fresh[j];
             for (int i = 0; i < nban; i++) old |= ban[i] == fresh[j];
@@ -194,17 +197,17 @@ static void grow(Asking *x, const int open[], int nopen, const int banned[], int
         }
         grow(x, next, n, ban, nban);
         x->n--;
-        if (nban < 2 * ROOM) ban[nban++] = open[k];
+        if (nban < 2 * OPEN_MOST) ban[nban++] = open[k];
     }
 }
 
 static void grow_from(Asking *x, int place) {
-    int open[96], all[96], n = 0;
+    int open[OPEN_MOST], all[OPEN_MOST], n = 0;
     x->from = place;
     x->parts = 0;
     x->in[0] = place;
     x->n = 1;
-    int m = neighbours(x, place, all, 0, 96);
+    int m = neighbours(x, place, all, OPEN_MOST);
     for (int k = 0; k < m; k++) {
         bool old = all[k] <= place || !x->may[all[k]];
         for (int j = 0; j < n; j++) old |= open[j] == all[k];

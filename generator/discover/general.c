@@ -3,18 +3,19 @@
    list that gives the sizes of a result keeps what it takes over from the input, so that a reshape
    says which axes it splits. What the solution says of the sizes must be true at the place. */
 #include "generator/discover/general.h"
+#include "generator/discover/part_text.h"
 #include "graphs/constants.h"
-#include "graphs/graph_text.h"
 #include "graphs/needs.h"
 #include "ops/core/element.h"
 #include <string.h>
 
+/* A part that exceeds one of these is not generalized, or less of it is. */
 enum {
-    LISTS = 32,
+    LISTS = 32, /* of attributes that are symbols */
     INPUTS = 24,
-    ONES = 24,
+    ONES = 24, /* sizes of 1 that may be symbols */
     SYMBOLS = LIFT_SYMBOLS,
-    NUMERATOR = 1024,
+    NUMERATOR = 1024, /* of a constant that becomes a number of the rule */
     DENOMINATOR = 64
 };
 typedef struct General {
@@ -193,7 +194,7 @@ static void free_list(General *g, const Node *n, const Value in[], Attr attr[], 
     g->l->nattribute = attributes;
 }
 
-/* What it is where nothing is said, and 1. */
+/* All entries are 1, the attribute's default. */
 static bool all_one(const General *g, const AttrDef *def, PolyList list) {
     for (int k = 0; k < list.n; k++)
         if (!poly_is(g->w, list.v[k], 1)) return false;
@@ -371,91 +372,7 @@ static void free_ones(General *g, WorldMark mark) {
     }
 }
 
-/* ---- names */
-
-typedef struct Walk {
-    World *w;
-    int n;
-    NodeId met[64];
-} Walk;
-static void walk(Walk *x, Value v) {
-    NodeId id = value_node(x->w, v);
-    Node n = node_get(x->w, id);
-    for (int k = 0; k < x->n; k++)
-        if (x->met[k] == id) return;
-    for (int k = 0; k < n.nin && !input_name(x->w, n.out); k++)
-        if (n.in[k]) walk(x, n.in[k]);
-    if (x->n < 64) x->met[x->n++] = id;
-}
-
-typedef struct LetterNaming {
-    General *g;
-    int n;
-    Symbol from[SYMBOLS];
-    Poly to[SYMBOLS];
-    Text *at;
-    Sizes values;
-} LetterNaming;
-static void name_sizes(LetterNaming *x, Poly p) {
-    World *w = x->g->w;
-    Monomial m;
-    for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);)
-        for (uint32_t k = 0; k < m.degree; k++) {
-            SymbolDef d = symbol_def(w, m.symbol[k]);
-            for (uint32_t j = 0; j < d.narg; j++) name_sizes(x, d.arg[j]);
-            int j = 0;
-            while (j < x->n && x->from[j] != m.symbol[k]) j++;
-            if (j < x->n || d.kind != SYM_NAMED || x->n == SYMBOLS) continue;
-            const char *name = x->n < 26
-                                   ? arena_format(x->g->a, "%c", 'a' + x->n)
-                                   : arena_format(x->g->a, "%c%d", 'a' + x->n % 26, x->n / 26);
-            text_add(x->at, "%s%s=%lld", x->n ? " " : "", name,
-                     (long long)x->values.value[m.symbol[k]]);
-            x->from[x->n] = m.symbol[k];
-            x->to[x->n++] = poly_named(w, name);
-        }
-}
-
-/* Inputs in the order in which a walk from the outputs meets them; sizes by their letters. */
-static bool print_part(General *g, const Graph *y, Text *graph, Text *at) {
-    Walk x = {.w = g->w};
-    LetterNaming names = {.g = g, .at = at, .values = values_now(g)};
-    Attr attr[ATTRS_MAX];
-    Value *in = ARENA_NEW(g->a, Value, y->nin);
-    Graph named, ordered = {y->nin, y->nout, in, y->out};
-    int n = 0;
-    Error ignored = {0};
-    for (int k = 0; k < y->nout; k++) walk(&x, y->out[k]);
-    for (int k = 0; k < x.n; k++)
-        for (int j = 0; j < y->nin; j++)
-            if (y->in[j] == x.met[k]) in[n++] = y->in[j];
-    if (n != y->nin) return false;
-    for (int k = 0; k < n; k++)
-        for (int d = 0; d < value_type(g->w, in[k])->dim.n; d++)
-            name_sizes(&names, value_type(g->w, in[k])->dim.v[d]);
-    for (int k = 0; k < x.n; k++) {
-        Node node = node_get(g->w, x.met[k]);
-        if (input_name(g->w, node.out)) continue;
-        sig_attr(g->w, node.sig, attr);
-        for (int j = 0; j < attrs_count(node.op->attrs); j++)
-            for (int i = 0; i < attr[j].ints.n; i++) name_sizes(&names, attr[j].ints.v[i]);
-    }
-    if (!graph_resize(g->w, g->a, &ordered, names.n, names.from, names.to, &named, &ignored))
-        return false;
-    graph_print(g->w, "q", &named, graph);
-    return true;
-}
-
-/* The places of the inputs among their names. */
-static bool order_inputs(General *g, const Graph *y) {
-    Walk x = {.w = g->w};
-    int n = 0;
-    for (int k = 0; k < y->nout; k++) walk(&x, y->out[k]);
-    for (int k = 0; k < x.n; k++)
-        for (int j = 0; j < y->nin; j++)
-            if (y->in[j] == x.met[k]) g->rank[j] = ++n;
-    return n == y->nin;
-}
+/* ---- all */
 
 bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph, Text *at) {
     WorldMark start = world_mark(w);
@@ -474,9 +391,9 @@ bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph
     build_part(g, &y);
     world_reset(w, mark);
     if (g->keep < KEEP_ATTRIBUTES) free_ones(g, mark);
-    bool good = build_part(g, &y) && order_inputs(g, &y);
+    bool good = build_part(g, &y) && part_order(w, &y, g->rank);
     world_reset(w, mark);
-    good = good && build_part(g, &y) && print_part(g, &y, graph, at);
+    good = good && build_part(g, &y) && part_print(w, g->a, &y, values_now(g), graph, at);
     world_reset(w, mark);
     lift_free(l);
     world_reset(w, start);

@@ -1,12 +1,17 @@
 /* holes.c -- goal = f(a, ?), perhaps + f(b, ?), perhaps + ?, for an f that is linear in the unknown
-   constant. The coefficients come from f itself, evaluated with unit constants, eight of them at a
-   time, at each point of the data; one elimination modulo p solves for them. More equations than
-   unknowns agree only if f can express the goal for all data. The solution must be a term over the
-   question's constants. */
-#include "generator/discover/answer_inner.h"
-#include <string.h>
+   constant: which f fit, and with which types of unknowns. linear.c solves for the unknowns; the
+   solution must be a term over the question's constants. */
+#include "generator/discover/linear.h"
 
-enum { LAYERS = 64, HOLE_RANK = 4, SPARE = 6, HOLES = 6, SPREADS = 2 * RANK_MAX + 2, PAIRS = 12 };
+/* Beyond these limits an answer may be missed. */
+enum {
+    LAYERS = 64,                /* of one term and goal */
+    HOLE_RANK = 4,              /* axes of an unknown */
+    PAIRS = 12,                 /* of terms, for one goal and term */
+    SPREADS = 2 * RANK_MAX + 2, /* at most, by spreads_of */
+    UNKNOWN_SYMBOLS =
+        10000 /* symbols of unknowns are numbered from here, apart from the question's */
+};
 typedef struct Layer { /* an operator on a, all whose other inputs are unknown */
     Sig sig;
     int data;      /* which input a is */
@@ -19,11 +24,6 @@ typedef struct Layers {
 typedef struct Spread { /* a constant that is added to a value of some type */
     TypeId type, to;    /* to: what it is broadcast to; 0: it is not */
 } Spread;
-typedef struct Sum {
-    Value v;
-    int nhole, nleaf;
-    Value hole[HOLES], leaf[2]; /* leaf: the terms on data */
-} Sum;
 
 /* ---- layers: the types of unknowns */
 
@@ -40,8 +40,14 @@ static TypeId unknown_type(Search *s, DType dtype, int rank, Poly dim[]) {
     return type_intern(s->w, &t);
 }
 
-/* What sizes the operator's needs and the goal's type give an unknown's; those that remain open
-   are tried. false: they contradict each other. */
+static bool mentions_any(const Search *s, Poly p, int n, const Poly symbol[]) {
+    bool any = false;
+    for (int k = 0; k < n; k++) any |= poly_mentions(s->w, p, poly_is_symbol(s->w, symbol[k]));
+    return any;
+}
+
+/* The sizes dim[] of an unknown, symbols u[] at first, as the operator's needs and the goal's type
+   determine them. Returns a bit for each that stays open; -1: the operator cannot give the goal. */
 static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly dim[]) {
     Search *s = f->s;
     Poly eq[LIFT_EQUATIONS];
@@ -52,21 +58,13 @@ static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly d
         if (i->need[k].eq) eq[n++] = i->need[k].p;
     for (int d = 0; d < y->dim.n; d++) eq[n++] = poly_sub(s->w, y->dim.v[d], goal->dim.v[d]);
     /* Only the unknown's sizes are solved for. */
-    Poly mine[LIFT_EQUATIONS];
-    int nmine = 0;
-    for (int k = 0; k < n; k++) {
-        bool has = false;
-        for (int j = 0; j < rank; j++)
-            has |= poly_mentions(s->w, eq[k], poly_is_symbol(s->w, u[j]));
-        if (has) mine[nmine++] = eq[k];
-    }
-    lift_solve(s->l, nmine, mine);
+    int about_u = 0;
+    for (int k = 0; k < n; k++)
+        if (mentions_any(s, eq[k], rank, u)) eq[about_u++] = eq[k];
+    lift_solve(s->l, about_u, eq);
     for (int j = 0; j < rank; j++) {
         dim[j] = poly_subst(s->w, u[j], s->l->nsolved, s->l->from, s->l->to);
-        bool has = false;
-        for (int k = 0; k < rank; k++)
-            has |= poly_mentions(s->w, dim[j], poly_is_symbol(s->w, u[k]));
-        if (has) open |= 1 << j;
+        if (mentions_any(s, dim[j], rank, u)) open |= 1 << j;
     }
     return open;
 }
@@ -181,7 +179,7 @@ static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
         for (int at = 1; at >= 0; at--)
             for (int rank = 0; rank <= HOLE_RANK; rank++) {
                 Poly u[HOLE_RANK];
-                s->l->nfresh = 10000; /* unlike those of the question */
+                s->l->nfresh = UNKNOWN_SYMBOLS;
                 for (int d = 0; d < rank; d++) u[d] = lift_fresh(s->l, true);
                 Fit f = {s, out, a, goal, at, rank};
                 TypeId in[2];
@@ -248,187 +246,7 @@ static bool add_spread(Search *s, Sum *x, const Spread *b) {
     return x->v != 0;
 }
 
-/* ---- solving */
-
-typedef struct System {
-    Search *s;
-    Arena *a;
-    const Sum *x;
-    int n, rows, room; /* unknowns, equations */
-    int first[HOLES + 1];
-    uint32_t *m;    /* rows of n + 1 numbers: coefficients, goal */
-    int *component; /* by unknown: one of the same component */
-    uint32_t *solution;
-} System;
-
-/* The value with what it stands on given. */
-static const Lanes *run_over(System *y, Value v, int n, const Value leaf[],
-                             const Lanes *const value[]) {
-    Search *s = y->s;
-    for (int k = 0; k < n; k++)
-        if (leaf[k] == v) return value[k];
-    Node node = node_get(s->w, value_node(s->w, v));
-    const Lanes *in[PROGRAM_INPUTS] = {0};
-    Program *p = program_of_sig(s, node.sig, value_port(s->w, v));
-    int count = count_of(s, value_type_id(s->w, v));
-    if (!p || node.nin > PROGRAM_INPUTS || count < 0) return NULL;
-    for (int k = 0; k < node.nin; k++)
-        if (node.in[k] && !(in[k] = run_over(y, node.in[k], n, leaf, value))) return NULL;
-    Lanes *out = arena_alloc_raw(y->a, (size_t)count * sizeof *out),
-          *temp = arena_alloc_raw(y->a, (size_t)p->ntemp * sizeof *out);
-    s->run.run(p, in, temp, out);
-    return out;
-}
-
-static int component_of(System *y, int k) {
-    while (y->component[k] != k) k = y->component[k] = y->component[y->component[k]];
-    return k;
-}
-
-/* The coefficients of eight unknowns at one point of the data. */
-static bool put_columns(System *y, const Goal *g, const Lanes *const data[], int at, int lane) {
-    const Sum *x = y->x;
-    Value leaf[HOLES + 2];
-    const Lanes *value[HOLES + 2];
-    ArenaMark mark = arena_mark(y->a);
-    int n = 0;
-    for (int k = 0; k < x->nleaf; k++) leaf[n] = x->leaf[k], value[n++] = data[k];
-    for (int k = 0; k < x->nhole; k++) {
-        int count = y->first[k + 1] - y->first[k];
-        Lanes *unit = arena_alloc(y->a, (size_t)count * sizeof *unit);
-        for (int l = 0; l < LANES && at + l < y->n; l++)
-            if (at + l >= y->first[k] && at + l < y->first[k + 1])
-                unit[at + l - y->first[k]].p[l] = 1;
-        leaf[n] = x->hole[k];
-        value[n++] = unit;
-    }
-    const Lanes *out = run_over(y, x->v, n, leaf, value);
-    for (int e = 0; out && e < g->n; e++)
-        for (int l = 0; l < LANES && at + l < y->n; l++)
-            y->m[((size_t)lane * (size_t)g->n + (size_t)e) * (size_t)(y->n + 1) +
-                 (size_t)(at + l)] = out[e].p[l];
-    arena_reset(y->a, mark);
-    return out != NULL;
-}
-
-static bool put_rows(System *y, const Goal *g, int lane) {
-    const Lanes *data[2] = {0};
-    for (int k = 0; k < y->x->nleaf; k++) {
-        const Lanes *v = value_at(y->s, y->x->leaf[k]);
-        int n = count_of(y->s, value_type_id(y->s->w, y->x->leaf[k]));
-        Lanes *flat = arena_alloc(y->a, (size_t)n * sizeof *flat);
-        for (int e = 0; e < n; e++)
-            for (int l = 0; l < LANES; l++) {
-                if (v[e].p[lane] == RESIDUE_NONE) return false;
-                flat[e].p[l] = v[e].p[lane];
-            }
-        data[k] = flat;
-    }
-    for (int at = 0; at < y->n; at += LANES)
-        if (!put_columns(y, g, data, at, lane)) return false;
-    for (int e = 0; e < g->n; e++) {
-        if (g->x[e].p[lane] == RESIDUE_NONE) return false;
-        y->m[((size_t)lane * (size_t)g->n + (size_t)e) * (size_t)(y->n + 1) + (size_t)y->n] =
-            g->x[e].p[lane];
-    }
-    return true;
-}
-
-static void reduce_row(uint32_t *row, const uint32_t *by, int pivot, int n) {
-    const uint64_t p = RESIDUE_P;
-    uint64_t f = row[pivot] ? p - row[pivot] : 0;
-    for (int k = pivot; k <= n && f; k++) row[k] = (uint32_t)((row[k] + f * by[k]) % p);
-}
-
-/* Gaussian elimination of the rows that touch one component; false: no solution, or several. */
-static bool eliminate(System *y, int component) {
-    uint32_t **basis = ARENA_NEW(y->a, uint32_t *, y->n);
-    int w = y->n + 1;
-    for (int r = 0; r < y->rows; r++) {
-        uint32_t *row = y->m + (size_t)r * (size_t)w;
-        int pivot = -1;
-        for (int k = 0; k < y->n; k++) {
-            if (!row[k]) continue;
-            if (component_of(y, k) != component) break;
-            if (basis[k]) {
-                reduce_row(row, basis[k], k, y->n);
-                continue;
-            }
-            pivot = k;
-            break;
-        }
-        if (pivot >= 0) {
-            uint64_t f = residue_inverse(row[pivot]);
-            for (int k = pivot; k < w; k++) row[k] = (uint32_t)(row[k] * f % RESIDUE_P);
-            basis[pivot] = row;
-        }
-    }
-    for (int k = y->n - 1; k >= 0; k--) {
-        if (component_of(y, k) != component) continue;
-        if (!basis[k]) return false;
-        uint64_t v = basis[k][y->n];
-        for (int j = k + 1; j < y->n; j++)
-            if (basis[k][j])
-                v = (v + (RESIDUE_P - (uint64_t)basis[k][j]) * y->solution[j]) % RESIDUE_P;
-        y->solution[k] = (uint32_t)v;
-    }
-    return true;
-}
-
-/* Rows without unknowns left must say 0 = 0. */
-static bool consistent(const System *y) {
-    int w = y->n + 1;
-    for (int r = 0; r < y->rows; r++) {
-        const uint32_t *row = y->m + (size_t)r * (size_t)w;
-        int k = 0;
-        while (k < y->n && !row[k]) k++;
-        if (k == y->n && row[k]) return false;
-    }
-    return true;
-}
-
-static void find_components(System *y) {
-    for (int k = 0; k < y->n; k++) y->component[k] = k;
-    for (int r = 0; r < y->rows; r++) {
-        const uint32_t *row = y->m + (size_t)r * (size_t)(y->n + 1);
-        int first = -1;
-        for (int k = 0; k < y->n; k++) {
-            if (!row[k]) continue;
-            if (first < 0) first = component_of(y, k);
-            else y->component[component_of(y, k)] = first;
-        }
-    }
-}
-
-/* The residues of the unknowns; NULL: there is no solution, or not one alone. */
-static const uint32_t *solve(Search *s, Arena *a, const Sum *x, const Goal *g, int first[]) {
-    System y = {.s = s, .a = a, .x = x};
-    for (int k = 0; k < x->nhole; k++) {
-        int n = count_of(s, value_type_id(s->w, x->hole[k]));
-        if (n < 0) return NULL;
-        y.first[k + 1] = y.first[k] + n;
-    }
-    y.n = y.first[x->nhole];
-    if (y.n > SEARCH_UNKNOWNS) return NULL;
-    int lanes = (y.n + SPARE + g->n - 1) / g->n + 1;
-    if (lanes > LANES) lanes = LANES;
-    y.rows = lanes * g->n;
-    if (y.rows < y.n + SPARE) return NULL;
-    s->stats->solved++;
-    s->left -= y.n / LANES + 1;
-    y.m = arena_alloc(a, (size_t)y.rows * (size_t)(y.n + 1) * sizeof *y.m);
-    y.component = ARENA_NEW(a, int, y.n);
-    y.solution = ARENA_NEW(a, uint32_t, y.n);
-    for (int l = 0; l < lanes; l++)
-        if (!put_rows(&y, g, l)) return NULL;
-    find_components(&y);
-    if (!consistent(&y)) return NULL;
-    for (int k = 0; k < y.n; k++)
-        if (component_of(&y, k) == k && !eliminate(&y, k)) return NULL;
-    if (!consistent(&y)) return NULL;
-    memcpy(first, y.first, sizeof y.first);
-    return y.solution;
-}
+/* ---- solving and explaining */
 
 /* The sum with its unknowns explained; 0: one is not a known constant. */
 static Value explained(Search *s, const Sum *x, const uint32_t *solution, const int first[]) {
@@ -448,13 +266,13 @@ static Value explained(Search *s, const Sum *x, const uint32_t *solution, const 
 }
 
 /* The price of the goal's value if the sum is it: constants cost nothing. */
-static bool too_dear(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
+static bool too_expensive(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
 
 static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
-    if (too_dear(s, x) || s->left <= 0) return false;
+    if (too_expensive(s, x) || s->left <= 0) return false;
     Arena *a = arena_new(arena_escape(s->a), 0);
     int first[HOLES + 1];
-    const uint32_t *solution = solve(s, a, x, g, first);
+    const uint32_t *solution = sum_solve(s, a, x, g, first);
     Value v = solution ? explained(s, x, solution, first) : 0;
     arena_free(a);
     if (v) goal_met(s, g, v, "hole", depth);
@@ -464,7 +282,7 @@ static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
 /* The sum alone, then with each constant that may be added. */
 static bool try_with_constants(Search *s, const Sum *x, const Goal *g, int depth) {
     Spread b[SPREADS];
-    if (too_dear(s, x)) return false;
+    if (too_expensive(s, x)) return false;
     if (try_sum(s, x, g, depth)) return true;
     int n = spreads_of(s, g->type, b);
     for (int k = 0; k < n; k++) {

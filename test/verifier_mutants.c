@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "graphs/rewrite.h"
 #include "ops/base/random.h"
+#include "test/shared/sample.h"
 #include "verifier/refute.h"
 #include "verifier/verify.h"
 #include "graphs/world.h"
@@ -24,7 +25,7 @@ typedef struct Lines {
 typedef struct Tally {
     int proved, refuted, unknown, untyped, wrong;
 } Tally;
-static int count = COUNT;
+static int count;
 static uint64_t seed = 5;
 
 static void split_lines(const char *text, Lines *out) {
@@ -266,7 +267,7 @@ static void test_mutants(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) count = atoi(argv[1]);
+    count = argc > 1 ? atoi(argv[1]) : COUNT / sample_step();
     if (argc > 2) seed = (uint64_t)atoll(argv[2]);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutants)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/world.h"
+#include "test/shared/sample.h"
 #include "verifier/infer.h"
 #include "verifier/verify.h"
 #include <string.h>
@@ -33,7 +34,7 @@ static void check_corpus(const char *path, int proved, int refuted, int unknown)
     Arena *a = arena_new(NULL, 0);
     RuleSet set = read_rules(a, path);
     int count[4] = {0};
-    for (int k = 0; k < set.n; k++) {
+    for (int k = 0; k < set.n; k += sample_step()) {
         const Rule *rule = &set.v[k];
         Verdict expected = expected_verdict(rule);
         VerifyResult r = verdict(a, rule, switches_all, expected != VERDICT_PROVED);
@@ -47,10 +48,11 @@ static void check_corpus(const char *path, int proved, int refuted, int unknown)
         if (expected != VERDICT_PROVED) r = verify_rule(a, rule, &o);
         if (r.verdict != expected && !*r.condition) fail_msg("%s: %s by default", path, rule->name);
     }
+    arena_free(a);
+    if (sample_step() > 1) return;
     assert_int_equal(count[VERDICT_PROVED], proved);
     assert_int_equal(count[VERDICT_REFUTED], refuted);
     assert_int_equal(count[VERDICT_UNKNOWN], unknown);
-    arena_free(a);
 }
 static void test_corpus(void **state) {
     (void)state;
@@ -97,7 +99,7 @@ static void test_planted(void **state) {
     Arena *a = arena_new(NULL, 0);
     RuleSet set = read_rules(a, "test/planted/false.rules");
     assert_true(set.n >= 10);
-    for (int k = 0; k < set.n; k++) {
+    for (int k = 0; k < set.n; k += sample_step()) {
         VerifyResult r = verdict(a, &set.v[k], switches_all, true);
         if (r.verdict != VERDICT_REFUTED)
             fail_msg("%s: verdict %d: %s", set.v[k].name, (int)r.verdict, r.why);

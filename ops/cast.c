@@ -1,5 +1,6 @@
 /* cast: the same numbers in another element type. In shape computations whole numbers keep their
-   value where 32 bits hold it. */
+   value where 32 bits hold it. There is a definition where y's type holds every number of an
+   integer x exactly; otherwise numbers are rounded, truncated or saturate. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { TO, SATURATE, ROUND };
@@ -27,13 +28,33 @@ static bool value(Call *c, const PolyList in[], Poly *out) {
     return value_each(c, in, out, values_same);
 }
 
+static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
+/* Whether a type holds every number of a whole type, or every truth value. */
+static bool holds_all(DType to, DType whole) {
+    static const struct {
+        DType type;
+        int bits;
+    } floats[] = {{DT_BFLOAT16, 8}, {DT_FLOAT16, 11}, {DT_FLOAT, 24}, {DT_DOUBLE, 53}};
+    const bool is_signed = dtype_class(whole) == 'I';
+    const int bits = dtype_class(whole) == 'B' ? 1 : dtype_bits(whole) - is_signed;
+    for (int k = 0; k < 4; k++)
+        if (floats[k].type == to) return bits <= floats[k].bits;
+    if (dtype_class(to) == 'U') return !is_signed && bits <= dtype_bits(to);
+    return dtype_class(to) == 'I' && bits <= dtype_bits(to) - 1;
+}
+static Ex define(Call *c, Dims i) {
+    const DType from = c->in[0]->dtype;
+    const char kind = dtype_class(from);
+    if ((kind != 'I' && kind != 'U' && kind != 'B') || is_small(from)) return 0;
+    return holds_all(c->out[0].dtype, from) ? at(c, 0, i) : 0;
+}
+
 static int params(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;
     out[0] = word(c, SATURATE);
     out[1] = word(c, ROUND);
     return 2;
 }
-static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
 /* A power of two beside x. */
 static double power_of_two(double x, int64_t round) {
     int e;
@@ -89,6 +110,7 @@ const Op op_cast = {"cast",
                     "y",
                     attrs,
                     shape,
+                    define,
                     .value = value,
                     .steps = write_steps,
                     .kernel = kernel,

@@ -249,10 +249,8 @@ static const char *shape_nhwc(Call *c) {
 }
 static const char expand_nhwc[] =
     "%t = transpose %x perm=[0, 3, 1, 2]\n"
-    "%f = cast %t to=F\n"
-    "%p = maxpool %f kernel=kernel strides=strides pads=pads dilations=dilations ceil=ceil\n"
-    "%q = cast %p to=x\n"
-    "%y = transpose %q perm=[0, 2, 3, 1]\n"
+    "%p = maxplace %t kernel=kernel strides=strides pads=pads dilations=dilations ceil=ceil\n"
+    "%y = transpose %p perm=[0, 2, 3, 1]\n"
     "out %y\n";
 static const OnnxMap onnx_nhwc[] = {
     {"com.microsoft", "NhwcMaxPool", 1, 0,

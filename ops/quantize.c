@@ -41,6 +41,21 @@ static const char *shape_of(Call *c) {
                        : x.v[k]);
     return NULL;
 }
+static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 16; }
+static bool wide_whole(DType t) {
+    return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
+}
+/* A block's definition would need the place of the block; types of fewer than 8 bits have none. */
+static Ex define_dequantize(Call *c, Dims i) {
+    int64_t block;
+    const int a = axis(c, AXIS, i.n);
+    const bool single = dims_single(c, c->in[SCALE]->dim);
+    if (!single && (!is_const(c, intof(c, BLOCK), &block) || block)) return 0;
+    if (!wide_whole(c->in[X]->dtype) || !wide_float(c->out[0].dtype)) return 0;
+    const Poly place = single ? poly(c, "0") : i.v[a];
+    return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
+               at_per_axis(c, SCALE, place));
+}
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3 || !is_const(c, intof(c, BLOCK), &out[1])) return -1;
     out[0] = axis(c, AXIS, c->in[X]->dim.n);
@@ -70,10 +85,6 @@ static double limited(double x, double low, double high) {
 }
 /* ---- as element-wise programs, in float as ONNX Runtime computes; types of fewer bits are left to
    the kernels. Where a block has several places, the axis becomes two: blocks and places. */
-static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 16; }
-static bool wide_whole(DType t) {
-    return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
-}
 /* Axis `a` as blocks of so many places, which divide it. */
 static View blocked(const View *v, int a, int64_t block) {
     View y = *v;
@@ -221,6 +232,7 @@ const Op op_dequantize = {"dequantize",
                           "y",
                           dequantize_attrs,
                           shape_of,
+                          define_dequantize,
                           .steps = steps_dequantize,
                           .kernel = kernel_dequantize,
                           .params = params,

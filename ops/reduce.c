@@ -189,3 +189,24 @@ const Op op_reduce_min = {
     "reduce_min", "x", "y", attrs, shape_extreme, define_min, .steps = steps_min, .onnx = onnx_min};
 const Op op_reduce_prod = {
     "reduce_prod", "x", "y", attrs, shape, define_prod, .steps = steps_prod, .onnx = onnx_prod};
+
+/* globalmean: the mean over all axes but the first two, which stay with size 1, written as ONNX's
+   GlobalAveragePool, which runtimes have in 8 bits where they have no ReduceMean. That operator
+   itself is read as reduce_mean. */
+static const char *shape_global(Call *c) {
+    const Dims x = c->in[0]->dim;
+    const char *why = same_type(c, "F");
+    if (x.n < 3 || x.n > 5) return "globalmean needs an image of one to three axes";
+    for (int k = 2; k < x.n; k++) c->out[0].dim.v[k] = poly(c, "1");
+    return why;
+}
+static const char expand_global[] = "[x:3] %m = reduce_mean %x axes=[2]\n"
+                                    "[x:3] %y = reshape %m shape=[x.0, x.1, 1]\n"
+                                    "[x:4] %m = reduce_mean %x axes=[2, 3]\n"
+                                    "[x:4] %y = reshape %m shape=[x.0, x.1, 1, 1]\n"
+                                    "[x:5] %m = reduce_mean %x axes=[2, 3, 4]\n"
+                                    "[x:5] %y = reshape %m shape=[x.0, x.1, 1, 1, 1]\n"
+                                    "out %y\n";
+static const OnnxMap onnx_global[] = {{"", "GlobalAveragePool", 1, 0, "export:only"}, {0}};
+const Op op_globalmean = {
+    "globalmean", "x", "y", .shape = shape_global, .expand = expand_global, .onnx = onnx_global};

@@ -234,6 +234,8 @@ SigShape sig_shape(World *w, Sig sig, int port) {
     if (!define) return SIG_OTHER;
     ex_get(w, define, &e);
     if (e.kind == EX_AT) {
+        if (type_get(w, info->in[e.word])->dtype != type_get(w, info->out[port])->dtype)
+            return SIG_ELEMENTWISE; /* it converts */
         if (all_dims(w, &e, is_affine)) return SIG_VIEW;
         if (e.word == 0 &&
             same_order(w, &e, &type_get(w, info->in[0])->dim, &type_get(w, info->out[port])->dim))

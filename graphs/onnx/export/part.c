@@ -3,6 +3,8 @@
    the nodes that are asked for stands a border: what decides layouts and fusions there, a few
    cheap nodes away and up to the first expensive one. What gives sizes and indices, and what is
    made of constants, comes along as far up as it goes; every other value from outside is an input.
+   A runtime computes a node in 8 bits if all that it reads is dequantized and what it makes is
+   quantized: these conversions come with their node, and are no step away from it.
  */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
@@ -65,10 +67,30 @@ static bool is_part_constant(const Part *p, Value v) {
     return v >= p->constants.least && v < p->constants.past && constants_hold(&p->constants, v);
 }
 
+/* Integers of few bits that are data; those of constants are what constants make. */
+static bool is_quantized(const Part *p, NameId id) {
+    enum { WIDEST = 16 };
+    const Type *t = name_type(p, id);
+    const char kind = t ? dtype_class(t->dtype) : 0;
+    return (kind == 'I' || kind == 'U') && dtype_bits(t->dtype) <= WIDEST &&
+           !is_part_constant(p, p->m->name[id].value);
+}
+
 /* Sizes, indices, masks and what constants make: not data that flows through. */
 static bool is_operand(const Part *p, NameId id) {
     const Type *t = name_type(p, id);
-    return !t || dtype_class(t->dtype) != 'F' || is_part_constant(p, p->m->name[id].value);
+    return !t || (dtype_class(t->dtype) != 'F' && !is_quantized(p, id)) ||
+           is_part_constant(p, p->m->name[id].value);
+}
+
+/* It makes data of quantized numbers, or quantized numbers of data. */
+static bool dequantizes(const Part *p, int i) {
+    const OnnxNode *n = &p->m->node[i];
+    return n->x.nin && is_quantized(p, n->in[0]) && n->x.nout && !is_quantized(p, n->out[0]);
+}
+static bool quantizes(const Part *p, int i) {
+    const OnnxNode *n = &p->m->node[i];
+    return n->x.nin && !is_quantized(p, n->in[0]) && n->x.nout && is_quantized(p, n->out[0]);
 }
 
 static bool is_costly(const Part *p, int i) {
@@ -99,15 +121,18 @@ static bool include(Part *p, int i, Role role, int hops) {
 /* A neighbour that takes much longer than what it surrounds would hide it. */
 static bool too_expensive(const Part *p, int i) { return p->seconds && p->seconds[i] > p->most; }
 
-/* hops 0: only operands are included. */
+/* hops 0: only operands are included, and with a node of the part its dequantized data. */
 static bool include_makers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nin; k++) {
         const NameInfo *from = &p->m->name[n->in[k]];
         if (!n->in[k] || from->source != FROM_NODE || from->index < 0) continue;
         const int j = from->index;
+        const bool converts = dequantizes(p, j) || (hops && quantizes(p, j));
         if (is_operand(p, n->in[k])) {
             if (!include(p, j, OPERAND, 0)) return false;
+        } else if (p->role[i] != OPERAND && converts) {
+            if (!include(p, j, BORDER, hops)) return false;
         } else if (hops && !too_expensive(p, j) && !has_subgraph(&p->m->node[j]) &&
                    !include(p, j, BORDER, is_costly(p, j) ? 0 : hops - 1))
             return false;
@@ -115,17 +140,18 @@ static bool include_makers(Part *p, int i, int hops) {
     return true;
 }
 
+/* hops 0: only what quantizes is included. */
 static bool include_readers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
-    for (int k = 0; k < n->x.nout && hops; k++)
+    for (int k = 0; k < n->x.nout; k++)
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
             const int to = p->user[j];
+            const bool converts = quantizes(p, to) || (hops && dequantizes(p, to));
             if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE ||
-                too_expensive(p, to))
+                (!converts && (!hops || too_expensive(p, to))))
                 continue;
-            if (!include(p, to, BORDER, 0) ||
-                !include_readers(p, to, is_costly(p, to) ? 0 : hops - 1))
-                return false;
+            const int left = converts ? hops : is_costly(p, to) ? 0 : hops - 1;
+            if (!include(p, to, BORDER, 0) || !include_readers(p, to, left)) return false;
         }
     return true;
 }

@@ -1,0 +1,130 @@
+"""Rules on quantized models: where they apply, what the target times, what is compared."""
+
+import os, subprocess
+import numpy, onnx, onnxruntime, pytest
+from onnx import TensorProto, helper
+from small_models import save, tensor
+from test_places import pricing, run  # noqa: F401
+
+SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
+
+
+class Net:
+    """Nodes on quantized numbers: each operator between dequantize and quantize."""
+
+    def __init__(self):
+        self.nodes, self.weights = [], {}
+
+    def add(self, operator, inputs, output, **attributes):
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def scale(self, name, scale, zero):
+        self.weights |= {f"{name}_s": numpy.float32(scale), f"{name}_z": numpy.array(zero)}
+        return [f"{name}_s", f"{name}_z"]
+
+    def quantize(self, value, name, scale=0.05, zero=numpy.uint8(120)):
+        """`value` as bytes; and these as floats again: the result."""
+        ends = self.scale(name, scale, zero)
+        self.add("QuantizeLinear", [value, *ends], f"{name}_q")
+        return self.add("DequantizeLinear", [f"{name}_q", *ends], f"{name}_d")
+
+    def known(self, name, shape):
+        values = numpy.random.default_rng(len(name)).integers(-127, 127, shape)
+        self.weights[f"{name}_q"] = values.astype("int8")
+        ends = self.scale(name, 0.01, numpy.int8(0))
+        return self.add("DequantizeLinear", [f"{name}_q", *ends], f"{name}_d")
+
+
+def squeeze_excite(path):
+    """Squeeze-and-excite, then attention's softmax; each stage in 8 bits."""
+    net = Net()
+    x = net.quantize("x", "x")
+    c = net.quantize(net.add("Conv", [x, net.known("w", [6, 3, 1, 1])], "c"), "c")
+    m = net.quantize(net.add("ReduceMean", [c], "m", axes=[2, 3]), "m", 0.037)
+    g = net.quantize(net.add("Conv", [m, net.known("kernel", [6, 6, 1, 1])], "g"), "g")
+    p = net.quantize(net.add("Mul", [c, g], "p"), "p", 0.1)
+    s = net.quantize(net.add("Softmax", [p], "s", axis=-1), "s", 1 / 256, numpy.uint8(0))
+    net.add("Identity", [s], "y")
+    shapes = [tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 6, 8, 8])]
+    return save(path, net.nodes, *shapes, net.weights)
+
+
+def plainly(path, x):
+    """The result in ONNX Runtime without its optimizations, which change roundings."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    providers = ["CPUExecutionProvider"]
+    return onnxruntime.InferenceSession(str(path), options, providers=providers).run(
+        None, {"x": x}
+    )[0]
+
+
+# The time of a node: conversions and moves are cheap, a mean and a softmax in 8 bits are slow.
+SLOW = """
+slow = {"ReduceMean": 5.0, "GlobalAveragePool": 1.0, "Softmax": 1.0}
+made_by = {name: node.op_type for node in graph.node for name in node.output}
+seconds = 1.0 + sum(slow.get(kind, 0.1) for kind in kinds(graph))
+for node in graph.node:
+    if node.op_type == "Softmax" and made_by.get(node.input[0]) == "DequantizeLinear":
+        seconds += 5
+return seconds
+"""
+
+
+def test_means_and_softmax_are_written_otherwise(run, pricing, tmp_path):  # noqa: F811
+    model = squeeze_excite(tmp_path / "m.onnx")
+    done, result, report = run(model, *pricing(SLOW))
+    kinds = [node.op_type for node in result.graph.node]
+    assert "GlobalAveragePool" in kinds and "ReduceMean" not in kinds
+    before_softmax = kinds[kinds.index("Softmax") - 3 : kinds.index("Softmax")]
+    assert before_softmax == ["Cast", "Sub", "Mul"], kinds
+    names = {rule["name"] for rule in report["rules"]}
+    assert names == {"mean-of-dequantized-image-unsigned", "softmax-of-dequantized-unsigned"}
+    x = numpy.random.default_rng(3).normal(0, 2, (1, 3, 8, 8)).astype("f")
+    assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
+
+
+def test_parts_keep_their_conversions(run, pricing, tmp_path):  # noqa: F811
+    """What the target times beside a place is in 8 bits there as it is in the whole model."""
+    run(squeeze_excite(tmp_path / "m.onnx"), *pricing(SLOW))
+    seen = 0
+    for path in sorted(pricing.seen.iterdir()):
+        graph = onnx.load(path).graph
+        if graph.name != "part" or not path.name.endswith("-0.onnx"):
+            continue
+        maker = {name: node.op_type for node in graph.node for name in node.output}
+        readers = {name: node.op_type for node in graph.node for name in node.input}
+        for node in graph.node:
+            if node.op_type not in ("Conv", "Mul", "ReduceMean", "Softmax"):
+                continue
+            seen += 1
+            assert {maker.get(name) for name in node.input} == {"DequantizeLinear"}, path
+            assert readers.get(node.output[0]) == "QuantizeLinear", path
+    assert seen >= 4
+
+
+@pytest.mark.parametrize("steps, status", [(0, 0), (8, 1)])
+def test_fusions_of_the_target_are_no_difference(tmp_path, steps, status):
+    """ONNX Runtime's softmax in 8 bits is a step away from the softmax between the conversions; a
+    result that is eight steps away is wrong."""
+    pair = []
+    for fused in (True, False):
+        net = Net()
+        x = net.quantize("x", "x", 0.05)
+        if not fused:
+            net.nodes.pop()
+            net.weights["x_zero"] = numpy.float32(120)
+            net.add("Cast", ["x_q"], "f", to=TensorProto.FLOAT)
+            x = net.add("Mul", [net.add("Sub", ["f", "x_zero"], "c"), "x_s"], "d")
+        zero = numpy.uint8(0 if fused else steps)
+        s = net.add("Softmax", [x], "s", axis=-1)
+        net.scale("s", 1 / 256, zero)
+        net.scale("t", 1 / 256, numpy.uint8(0))
+        net.add("QuantizeLinear", [s, "s_s", "s_z"], "q")
+        net.add("DequantizeLinear", ["q", "t_s", "t_z"], "y")
+        shapes = [tensor("x", [40, 50])], [tensor("y", [40, 50])]
+        pair.append(save(tmp_path / f"{fused}.onnx", net.nodes, *shapes, net.weights))
+    command = [os.path.join(SCRIPTS, "compare-onnx"), *map(str, pair)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stdout + done.stderr

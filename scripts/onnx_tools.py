@@ -121,12 +121,13 @@ def session_options(threads=1):
     return options
 
 
-def session(path, threads=1):
+def session(path, threads=1, optimized=True):
     import onnxruntime
 
-    return onnxruntime.InferenceSession(
-        path, session_options(threads), providers=["CPUExecutionProvider"]
-    )
+    options = session_options(threads)
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def least_seconds(text):

@@ -5,6 +5,7 @@
 #include "ops/base/text.h"
 #include <string.h>
 
+enum { CHOICES_MAX = 16 }; /* of one unknown */
 typedef struct OpsetReader {
     Space *s;
     World *w;
@@ -12,7 +13,7 @@ typedef struct OpsetReader {
     int number;
     Variant v;
     int nchoice[SPACE_FREE];
-    Poly choice[SPACE_FREE][16];
+    Poly choice[SPACE_FREE][CHOICES_MAX];
 } OpsetReader;
 
 static bool fail(OpsetReader *r, const char *why) {
@@ -165,7 +166,7 @@ static bool choices(OpsetReader *r) {
         if (k == r->v.nfree || !scan_char(&r->scan, '='))
             return fail(r, "expected = after an unknown of this line");
         do {
-            if (r->nchoice[k] == 16) return fail(r, "too many choices");
+            if (r->nchoice[k] == CHOICES_MAX) return fail(r, "too many choices");
             if (!poly_parse(r->w, &r->scan, &r->choice[k][r->nchoice[k]++]))
                 return fail(r, "expected a size");
         } while (scan_char(&r->scan, '|'));

@@ -56,9 +56,11 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
 
 /* ---- one operator on arguments */
 
+enum { LETTERS = 128 }; /* a sort that stands for any is minus the code of its letter */
+
 static bool sorts_fit(const Space *s, const Variant *v, int narg, const ShapeId arg[],
                       int bound[]) {
-    for (int k = 0; k < 128; k++) bound[k] = -1;
+    for (int k = 0; k < LETTERS; k++) bound[k] = -1;
     for (int k = 0; k < narg; k++) {
         int have = space_shape(s, arg[k])->sort, *any = v->sort[k] < 0 ? &bound[-v->sort[k]] : NULL;
         if (any && *any < 0) *any = have;
@@ -132,7 +134,7 @@ static bool needs_hold(Space *s, const SigInfo *i) {
 static Typing *type_new(Space *s, int op, const ShapeId arg[]) {
     const Variant *v = &s->op[op];
     const OpForm *f = &s->form[op];
-    int bound[128];
+    int bound[LETTERS];
     if (!sorts_fit(s, v, f->narg, arg, bound)) return NULL;
     Sig sig = variant_signature(s, v, f->narg, arg, f->nout);
     const SigInfo *i = sig ? sig_info(s->w, sig) : NULL;

@@ -35,7 +35,7 @@ static bool moves(const Disturb *d, Value v, Type *t, int64_t *n) {
 }
 
 static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const void *bytes) {
-    void *data = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n) + 8);
+    void *data = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n));
     data_nearby(d->seed, (int)v, t->dtype, n, bytes, data);
     return constant_make(d->w, t, blob_put(d->w, data, element_bytes(t->dtype, n)));
 }
@@ -43,7 +43,7 @@ static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const
 /* y times numbers about 1. */
 static Value moved_value(Disturb *d, Value y, const Type *t, int64_t n) {
     const char *why;
-    void *ones = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n) + 8);
+    void *ones = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n));
     for (int64_t i = 0; i < n; i++) element_set_real(t->dtype, ones, i, 1);
     data_nearby(d->seed, (int)y, t->dtype, n, ones, ones);
     const Value in[2] = {y,

@@ -62,7 +62,8 @@ static const ProgramText program = {
             "files:\n  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
-static void option_table(RunOptions *o, OptionDef table[]) {
+enum { OPTIONS_MAX = 32 };
+static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
     const OptionDef all[] = {
         {.name = "input",
          .kind = OPT_LIST,
@@ -146,6 +147,8 @@ static void option_table(RunOptions *o, OptionDef table[]) {
         OPTION_HELP(&o->help),
         {0},
     };
+    _Static_assert(sizeof all <= OPTIONS_MAX * sizeof *all,
+                   "the tables of the callers are too small");
     memcpy(table, all, sizeof all);
 }
 
@@ -499,7 +502,7 @@ static bool run_model(ModelRun *r) {
 }
 
 static bool parse_options(ModelRun *r, int argc, char *argv[]) {
-    OptionDef table[32];
+    OptionDef table[OPTIONS_MAX];
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
     if (r->o.machine && r->o.files.n)
@@ -511,7 +514,7 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
 
 /* --help and --version. */
 static bool document(ModelRun *r) {
-    OptionDef table[32];
+    OptionDef table[OPTIONS_MAX];
     RunOptions unused;
     Text t = text_new(r->arena);
     option_table(&unused, table);

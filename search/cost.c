@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VIEWS = 64 };
 #define WRONG 0.25 /* the share of a measured time by which a prediction may be off */
 struct Cost {
     World *w;
@@ -75,16 +74,14 @@ static bool without_constants(World *w, Arena *a, const Graph *g, const Constant
 
 /* ---- prices */
 
-static bool step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[], double *price) {
-    bool known[VIEWS] = {false};
-    if (s->step.nview > VIEWS) return false;
+static double step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[]) {
+    bool *known = ARENA_NEW(c->w->scratch, bool, s->step.nview);
     for (int j = 0; j < s->step.nview; j++) {
         if (s->step.view[j].slot < 0) continue;
         const Slot *slot = &p->slot[s->step.view[j].slot];
         known[j] = slot->data || (slot->input >= 0 && weight[slot->input]);
     }
-    *price = choose_step(c->chooser, c->w->scratch, s, known);
-    return true;
+    return choose_step(c->chooser, c->w->scratch, s, known);
 }
 
 typedef struct Tell { /* receive the prices, one by one; each may be NULL */
@@ -95,10 +92,11 @@ typedef struct Tell { /* receive the prices, one by one; each may be NULL */
 static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p,
                          Tell tell) {
     bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
-    double sum = 0, price;
+    double sum = 0;
     for (int k = 0; k < g->nin; k++) weight[k] = k >= nin || (constant && constant[k]);
     for (int k = 0; k < p->nstep; k++) {
-        if (p->step[k].once || !step_price(c, p, &p->step[k], weight, &price)) continue;
+        if (p->step[k].once) continue;
+        const double price = step_price(c, p, &p->step[k], weight);
         sum += price;
         if (tell.each) tell.each(tell.user, p->step[k].step.kind, price);
     }
@@ -238,7 +236,7 @@ typedef struct Whole {
 
 static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
     const int64_t n = view_count(v);
-    void *data = arena_alloc(a, element_bytes((DType)v->dtype, n) + 16);
+    void *data = arena_alloc(a, element_bytes((DType)v->dtype, n));
     element_fill((DType)v->dtype, data, n, seed);
     return data;
 }

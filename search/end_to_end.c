@@ -25,7 +25,7 @@ static const void *drawn_input(void *user, int index, const char *name, const Ty
     int64_t dim[RANK_MAX], n;
     (void)usual; /* check_input takes the default into account */
     if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
-    void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+    void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n));
     check_input(c, name, t->dtype, index, h->sample, n, data);
     if (h->disturbed) data_nearby(c->seed + (uint64_t)h->disturbed, index, t->dtype, n, data, data);
     return data;
@@ -52,7 +52,7 @@ static bool run_half(Half *h, const char *path) {
         const Type *t = value_type(h->w, g->out[k]);
         int64_t dim[RANK_MAX], n;
         if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return false;
-        h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+        h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n));
     }
     Graph disturbed = *g;
     if (h->disturbed && !graph_disturbed(h->w, h->w->arena, g, (Sizes){0},

@@ -117,8 +117,7 @@ static bool matters(const Selection *c, const Node *n) {
 }
 
 static bool try_choice(Selection *c, const Node *n, int nout, const Value out[], double *price) {
-    NodeId before[16];
-    if (n->nout > 16) return false;
+    NodeId *before = ARENA_NEW(c->x->w->scratch, NodeId, n->nout);
     for (int j = 0; j < n->nout; j++) {
         Value v = value_class(c, n->out + (Value)j);
         before[j] = c->choice[v];

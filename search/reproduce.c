@@ -68,7 +68,7 @@ static void find_pairs(Pairs *p) {
 
 /* What the original's input is on a sample. */
 static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_t n) {
-    void *data = arena_alloc(p->arena, element_bytes(t, n) + 8);
+    void *data = arena_alloc(p->arena, element_bytes(t, n));
     const CheckOptions o = {
         .seed = p->options.seed, .given = inputs_data, .given_user = &p->r->inputs};
     check_input(&o, input_name(p->r->w, p->r->source.original.in[k]), t, k, sample, n, data);
@@ -92,7 +92,7 @@ static bool compute_boundaries(Pairs *p, int sample) {
     for (int k = 0; k < p->nboundary; k++) {
         const Type *t = value_type(w, p->boundary[k]);
         if (!oracle_dims(w, t, p->sizes, dim, &n)) return false;
-        p->computed[k] = arena_alloc(p->arena, element_bytes(t->dtype, n) + 8);
+        p->computed[k] = arena_alloc(p->arena, element_bytes(t->dtype, n));
     }
     const Plan *plan = plan_build(w, p->arena, &g, p->sizes, &ignored);
     Runner *runner =

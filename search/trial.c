@@ -400,7 +400,7 @@ static const void *const *timed_inputs(Trial *c, const Side *s) {
         const Type *t = value_type(c->w, g->in[k]);
         int64_t dim[RANK_MAX], n;
         if (!element_readable(t->dtype) || !oracle_dims(c->w, t, c->sizes, dim, &n)) return NULL;
-        void *data = arena_alloc(c->arena, element_bytes(t->dtype, n) + 16);
+        void *data = arena_alloc(c->arena, element_bytes(t->dtype, n));
         check_input(&c->options, model_input_name(s->model, k), t->dtype, k, 0, n, data);
         in[k] = data;
     }

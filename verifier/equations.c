@@ -2,7 +2,7 @@
    equation can be solved for, what bounds a literal gives, what values that leaves. */
 #include "verifier/simplify.h"
 
-enum { CANDIDATES_MAX = 40 };
+enum { CANDIDATES_MAX = 40, BOUNDS_MAX = 64 };
 
 bool solve_for(Prover *p, Poly e, Symbol x, Poly *value) {
     int64_t c = 0;
@@ -103,7 +103,7 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
    most every upper one. False: not all bounds are plain. */
 bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
-    Poly low[64], high[64], b;
+    Poly low[BOUNDS_MAX], high[BOUNDS_MAX], b;
     int nlow = 0, nhigh = 0;
     Dom rest = *dom;
     for (int k = 0; k < l.n; k++) {
@@ -111,7 +111,7 @@ bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
         rest = dom_without(p, rest, l.v[k]);
         int side = bound_of(p, l.v[k], x, &b);
         if (!side && p->lenient) continue;
-        if (!side || nlow == 64 || nhigh == 64) return false;
+        if (!side || nlow == BOUNDS_MAX || nhigh == BOUNDS_MAX) return false;
         if (side > 0) low[nlow++] = b;
         else high[nhigh++] = b;
     }

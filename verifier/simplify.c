@@ -358,8 +358,9 @@ static void replace_symbol(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly value, 
 }
 static bool resolve_digits(Prover *p, Dom ctx, NfTerm *t) {
     Dom given;
-    Symbol s[32];
-    int n = composites(p, t, s, 32);
+    enum { COMPOSITES_MAX = 32 }; /* the others are left as they are */
+    Symbol s[COMPOSITES_MAX];
+    int n = composites(p, t, s, COMPOSITES_MAX);
     for (int k = 0; k < n; k++) {
         Poly value, radix, low;
         const Symbol *v;

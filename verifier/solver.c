@@ -13,8 +13,21 @@
 #include <z3.h>
 
 enum { LINEAR, NATIVE, MODES };
-enum { SYMBOLS_MAX = 4096, MONOMIALS_MAX = 160, LEMMAS_MAX = 220, LITS_MAX = 600 };
-enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000, NATIVE_FAILURES = 8 };
+/* What exceeds one of these limits is left out of what Z3 is told, or the question is not asked: a
+   proof may be missed, none is wrong. */
+enum {
+    SYMBOLS_MAX = 4096,
+    SIZES_MAX = 64,      /* with which lemmas multiply */
+    MONOMIALS_MAX = 160, /* nonlinear ones about which there are lemmas */
+    FACTORS_MAX = 20,    /* of a monomial; larger ones are opaque in nonlinear arithmetic, too */
+    LEMMAS_MAX = 220,
+    LEMMAS_FEW = 60,   /* after a first round; then there is a second */
+    LITS_MAX = 600,    /* of a question, and of each of its domains */
+    SUMMANDS_MAX = 128 /* that are added at once */
+};
+/* In Z3's resource units, for one question. */
+enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000 };
+enum { NATIVE_FAILURES = 8 };
 static const uint64_t budget_default = 60000000;
 
 struct Solver {
@@ -26,8 +39,8 @@ struct Solver {
     Z3_sort integer;
     int nfact, roomfact, nsize;
     Lit *fact;
-    Symbol size[64]; /* known not to be negative */
-    int64_t low[64];
+    Symbol size[SIZES_MAX]; /* known not to be negative */
+    int64_t low[SIZES_MAX];
     bool nonlinear_facts;
     uint8_t *defined; /* by symbol: its definition is asserted */
     uint32_t roomdefined;
@@ -44,7 +57,7 @@ struct Solver {
     Z3_ast *said[MODES];
     int nsaid[MODES], roomsaid[MODES];
     struct Lemmas *lemmas; /* of the question at hand */
-    uint8_t (*multiplied)[64];
+    uint8_t (*multiplied)[SIZES_MAX];
     int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not
                             asked any more */
 };
@@ -118,8 +131,8 @@ static Z3_ast opaque_monomial(Solver *s, const Monomial *m) {
 }
 static Z3_ast monomial(Solver *s, const Monomial *m, int mode) {
     if (!m->degree) return integer_constant(s, m->coefficient);
-    Z3_ast f[64], x;
-    if (m->degree > 20) return opaque_monomial(s, m);
+    Z3_ast f[FACTORS_MAX], x;
+    if (m->degree > FACTORS_MAX) return opaque_monomial(s, m);
     if (m->degree > 1 && mode == LINEAR) x = opaque_monomial(s, m);
     else {
         for (uint32_t k = 0; k < m->degree; k++) f[k] = integer_variable(s, m->symbol[k]);
@@ -133,11 +146,11 @@ static Z3_ast monomial(Solver *s, const Monomial *m, int mode) {
 static Z3_ast translate_poly(Solver *s, Poly p, int mode) {
     s->ast[mode] = grown_array(s, s->ast[mode], &s->roomast[mode], p, sizeof(Z3_ast));
     if (s->ast[mode][p]) return s->ast[mode][p];
-    Z3_ast sum[128];
+    Z3_ast sum[SUMMANDS_MAX];
     unsigned n = 0;
     PolyScan scan = poly_scan(s->w, p);
     for (Monomial m; poly_next(&scan, &m);) {
-        if (n == 128) {
+        if (n == SUMMANDS_MAX) {
             sum[0] = Z3_mk_add(s->z, n, sum);
             n = 1;
         }
@@ -266,7 +279,7 @@ static void note_size(Solver *s, Lit l) {
             if (low > s->low[k]) s->low[k] = low;
             return;
         }
-    if (s->nsize == 64) return;
+    if (s->nsize == SIZES_MAX) return;
     s->size[s->nsize] = x;
     s->low[s->nsize++] = low;
 }
@@ -336,7 +349,7 @@ static int monomial_count(const World *w, Poly p) {
     for (Monomial m; poly_next(&s, &m);) n++;
     return n;
 }
-static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][64], Lemmas *fresh) {
+static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][SIZES_MAX], Lemmas *fresh) {
     Solver *s = l->s;
     for (int k = 0; k < l->nlit; k++) {
         if (monomial_count(s->w, l->lit[k]->p) > 8) continue;
@@ -387,9 +400,9 @@ static void assert_monomial(Solver *s, Lits holds, Poly mono) {
 /* True: there were nonlinear monomials, so that "satisfiable" says nothing. */
 static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
     if (!s->lemmas) s->lemmas = ARENA_NEW(s->arena, Lemmas, 2);
-    if (!s->multiplied) s->multiplied = arena_alloc(s->arena, LITS_MAX * 64);
+    if (!s->multiplied) s->multiplied = arena_alloc(s->arena, LITS_MAX * SIZES_MAX);
     Lemmas *l = s->lemmas, *fresh = l + 1;
-    uint8_t(*done)[64] = memset(s->multiplied, 0, LITS_MAX * 64);
+    uint8_t(*done)[SIZES_MAX] = memset(s->multiplied, 0, LITS_MAX * SIZES_MAX);
     memset(l, 0, 2 * sizeof *l);
     l->s = fresh->s = s;
     add_lits(l, holds);
@@ -398,7 +411,7 @@ static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
     add_lits(l, maybe);
     if (!l->nmono) return s->nonlinear_facts;
     multiply_round(l, done, fresh);
-    if (l->count < 60 && fresh->nmono) {
+    if (l->count < LEMMAS_FEW && fresh->nmono) {
         for (int k = 0; k < fresh->nmono; k++) track_monomial(l, fresh->mono[k]);
         multiply_round(l, done, fresh);
     }
@@ -410,9 +423,15 @@ static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
 
 /* ---- questions */
 
-typedef struct Question { /* holds and not goal: unsatisfiable? */
-    char tag;
-    Lits holds, maybe;
+typedef enum Asked {
+    ASK_EMPTY,    /* no point satisfies `holds` */
+    ASK_ENTAILED, /* `maybe` follows */
+    ASK_BALANCED, /* the counts of the members that hold add up to 0 at each point */
+    ASK_COVERED   /* members of positive count cover the points that the others cover */
+} Asked;
+typedef struct Question { /* unsatisfiable: `holds` and not what is asked? */
+    Asked asked;
+    Lits holds, maybe; /* maybe: all literals of the goal */
     int n;
     const WitnessMember *member;
     unsigned native_limit;
@@ -428,9 +447,9 @@ static Z3_ast disjunction(Solver *s, const Question *q, bool positive, int mode)
 static Z3_ast goal(Solver *s, const Question *q, int mode) {
     Z3_ast v[LITS_MAX], zero = integer_constant(s, 0);
     unsigned n = 0;
-    if (q->tag == 'f') return Z3_mk_true(s->z);
-    if (q->tag == 'e') return Z3_mk_not(s->z, all_of(s, q->maybe, mode));
-    if (q->tag == 'c')
+    if (q->asked == ASK_EMPTY) return Z3_mk_true(s->z);
+    if (q->asked == ASK_ENTAILED) return Z3_mk_not(s->z, all_of(s, q->maybe, mode));
+    if (q->asked == ASK_COVERED)
         return Z3_mk_xor(s->z, disjunction(s, q, true, mode), disjunction(s, q, false, mode));
     for (int k = 0; k < q->n && n < LITS_MAX; k++)
         v[n++] = Z3_mk_ite(s->z, all_of(s, q->member[k].dom, mode),
@@ -460,13 +479,13 @@ static Z3_lbool check_solver(Solver *s, int mode, unsigned limit) {
 
 static const char *question_text(Solver *s, const Question *q) {
     Text t = text_new(s->arena);
-    text_add(&t, q->tag == 'f' ? "nothing has " : "where ");
+    text_add(&t, q->asked == ASK_EMPTY ? "nothing has " : "where ");
     lits_print(s->w, q->holds, &t);
-    text_add(&t, q->tag == 'e'   ? " there is "
-                 : q->tag == 'b' ? " these add up to 0:"
-                 : q->tag == 'c' ? " the + and the - cover the same points:"
-                                 : "");
-    if (q->tag == 'e') lits_print(s->w, q->maybe, &t);
+    text_add(&t, q->asked == ASK_ENTAILED   ? " there is "
+                 : q->asked == ASK_BALANCED ? " these add up to 0:"
+                 : q->asked == ASK_COVERED  ? " the + and the - cover the same points:"
+                                            : "");
+    if (q->asked == ASK_ENTAILED) lits_print(s->w, q->maybe, &t);
     for (int k = 0; k < q->n; k++) {
         text_add(&t, " %+lld where {", (long long)q->member[k].count);
         lits_print(s->w, q->member[k].dom, &t);
@@ -493,7 +512,7 @@ static void note_question(Solver *s, const Question *q, int mode) {
 }
 /* What does not fit the arrays below is not asked. */
 static bool question_fits(const Question *q) {
-    bool fit = q->maybe.n <= LITS_MAX || q->tag != 'e';
+    bool fit = q->maybe.n <= LITS_MAX || q->asked != ASK_ENTAILED;
     for (int k = 0; k < q->n; k++) fit &= q->member[k].dom.n <= LITS_MAX;
     return fit && q->n <= LITS_MAX;
 }
@@ -529,12 +548,12 @@ static bool ask_solver(Solver *s, const Question *q) {
 }
 
 /* A point that answers "no". */
-static bool refuted(Solver *s, const Question *q) {
+static bool has_witness(Solver *s, const Question *q) {
     World *w = s->w;
-    if (q->tag == 'f') return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
-    if (q->tag == 'b')
+    if (q->asked == ASK_EMPTY) return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
+    if (q->asked == ASK_BALANCED)
         return witness_unbalanced(s->witness, q->holds.n, q->holds.v, q->n, q->member);
-    for (int k = 0; q->tag == 'e' && k < q->maybe.n; k++) {
+    for (int k = 0; q->asked == ASK_ENTAILED && k < q->maybe.n; k++) {
         Poly one = poly_int(w, 1), p = q->maybe.v[k].p;
         Lit below = {poly_sub(w, poly_scale(w, p, -1), one), false},
             above = {poly_sub(w, p, one), false};
@@ -548,13 +567,13 @@ static void key_lits(uint32_t *key, int *n, Lits l) {
     key[(*n)++] = (uint32_t)l.n;
     for (int k = 0; k < l.n; k++) key[(*n)++] = l.v[k].p << 1 | l.v[k].eq;
 }
-static bool cached(Solver *s, const Question *q) {
+static bool answer_of(Solver *s, const Question *q) {
     int room = 4 + q->holds.n + q->maybe.n, n = 0;
     for (int k = 0; k < q->n; k++) room += 3 + q->member[k].dom.n;
     uint32_t *key = ARENA_NEW(s->arena, uint32_t, room);
-    key[n++] = (uint32_t)q->tag;
+    key[n++] = (uint32_t)q->asked;
     key_lits(key, &n, q->holds);
-    if (q->tag == 'e') key_lits(key, &n, q->maybe);
+    if (q->asked == ASK_ENTAILED) key_lits(key, &n, q->maybe);
     for (int k = 0; k < q->n; k++) {
         key[n++] = (uint32_t)q->member[k].count;
         key[n++] = (uint32_t)(q->member[k].count >> 32);
@@ -563,15 +582,18 @@ static bool cached(Solver *s, const Question *q) {
     uint32_t id = intern_put(s->cache, key, sizeof *key * (size_t)n);
     s->answer = grown_array(s, s->answer, &s->roomanswer, id, 1);
     if (s->answer[id]) s->stats.cached++;
-    else s->answer[id] = solver_spent(s) || refuted(s, q) ? -1 : ask_solver(s, q) ? 1 : -1;
+    else s->answer[id] = solver_spent(s) || has_witness(s, q) ? -1 : ask_solver(s, q) ? 1 : -1;
     return s->answer[id] > 0;
 }
 
 bool solver_empty(Solver *s, Lits l) {
-    return cached(s, &(Question){.tag = 'f', .holds = l, .native_limit = LIMIT_FEASIBLE});
+    return answer_of(s,
+                     &(Question){.asked = ASK_EMPTY, .holds = l, .native_limit = LIMIT_FEASIBLE});
 }
 bool solver_entails(Solver *s, Lits l, Lits g) {
-    return cached(s, &(Question){.tag = 'e', .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
+    return answer_of(
+        s,
+        &(Question){.asked = ASK_ENTAILED, .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
 }
 static Lits member_lits(Solver *s, int n, const WitnessMember *m) {
     int total = 0;
@@ -583,10 +605,10 @@ static Lits member_lits(Solver *s, int n, const WitnessMember *m) {
     return (Lits){total, v};
 }
 bool solver_balanced(Solver *s, Lits l, int n, const WitnessMember *m) {
-    return cached(s, &(Question){'b', l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
+    return answer_of(s, &(Question){ASK_BALANCED, l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
 }
 bool solver_same_cover(Solver *s, Lits l, int n, const WitnessMember *m) {
-    return cached(s, &(Question){'c', l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
+    return answer_of(s, &(Question){ASK_COVERED, l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
 }
 
 const char *solver_version(void) { return Z3_get_full_version(); }

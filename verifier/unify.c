@@ -116,13 +116,17 @@ static void solve_all(Unify *u, int nextra, const Poly *extra, Solution *s) {
 
 /* ---- one to one */
 
-/* The coefficient of x in a polynomial that is linear in the variables; false: it is not linear. */
+enum { DEGREE_MAX = 64 };
+
+/* The coefficient of x in a polynomial that is linear in the variables; false: it is not linear, or
+   has monomials of a degree that is too high to look at. */
 static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *var, Poly *c) {
     PolyScan s = poly_scan(p->w, value);
     *c = 0;
     for (Monomial m; poly_next(&s, &m);) {
-        uint32_t rest[64], k = 0, seen = 0, others = 0;
-        for (uint32_t j = 0; j < m.degree && j < 64; j++)
+        uint32_t rest[DEGREE_MAX], k = 0, seen = 0, others = 0;
+        if (m.degree > DEGREE_MAX) return false;
+        for (uint32_t j = 0; j < m.degree; j++)
             if (m.symbol[j] == x) seen++;
             else {
                 others += among(m.symbol[j], n, var);

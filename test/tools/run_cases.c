@@ -129,7 +129,7 @@ static bool run_model(const Cases *c, World *w, const Model *m, const char *path
         int64_t dim[RANK_MAX], n;
         if (!oracle_dims(w, value_type(w, g->out[k]), (Sizes){0}, dim, &n))
             return printf("cannot output: a size is not known\n"), false;
-        out[k] = arena_alloc(w->arena, element_bytes(value_type(w, g->out[k])->dtype, n) + 16);
+        out[k] = arena_alloc(w->arena, element_bytes(value_type(w, g->out[k])->dtype, n));
     }
     Plan *plan = plan_build(w, w->arena, g, (Sizes){0}, &e);
     Runner *runner = plan ? runner_new(plan, c->backend, c->device, &e) : NULL;

@@ -344,11 +344,12 @@ static bool scan(Import *s, Value values[], int nin, Value out[]) {
     Iterations l;
     OnnxAttr t;
     int64_t length;
-    if (!onnx_attr(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin || t.i > 64)
+    if (!onnx_attr(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin)
         return import_fail(s, "num_scan_inputs is missing or wrong");
     int n = (int)t.i, nstate = nin - n;
-    int64_t in_axis[64], in_back[64];
     if (!iterations_new(&l, s, nin, nstate, 0)) return false;
+    int64_t *in_axis = ARENA_NEW(s->w->arena, int64_t, n),
+            *in_back = ARENA_NEW(s->w->arena, int64_t, n);
     int64_t *out_axis = ARENA_NEW(s->w->arena, int64_t, l.nscan),
             *out_back = ARENA_NEW(s->w->arena, int64_t, l.nscan);
     if (!axis_list(s, "scan_input_axes", n, in_axis) ||

@@ -2,14 +2,10 @@
    the machine has: drawn sizes and orders of axes against plain loops, bit by bit; with three
    threads the same bytes; nothing is written beside the result; wrong kernels are caught. */
 #include "ops/base/random.h"
-#include "ops/cpu/cpu.h"
-#include "ops/cpu/processor.h"
 #include "test/shared/sample.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test/shared/simd_tables.h"
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CASES = 600, GAP = 5 };
 enum { Y, A, B, VIEWS };
@@ -130,9 +126,6 @@ static bool right(const Drawn *t) {
     return same;
 }
 
-static const Simd *table[SIMD_TABLES];
-static int tables;
-static Device *one, *three;
 static void steps_agree_with_plain_loops(void **state) {
     (void)state;
     for (int i = 0; i < tables; i++)
@@ -161,20 +154,15 @@ static void short_transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t 
 static void shifted_load(void *y, const void *x, int64_t stride, int64_t n) {
     table[0]->load[CLASS_FLOAT][DT_FLOAT](y, (const float *)x + (n > 1), stride, n);
 }
-/* How many cases notice it. */
-static int caught(const Simd *wrong) {
-    int n = 0;
-    one->simd = wrong;
-    for (uint64_t seed = 0; seed < CASES; seed++) {
-        Drawn t;
-        draw_case(&t, seed);
-        run(&t, one);
-        n += !right(&t);
-        free_case(&t);
-    }
-    one->simd = table[0];
-    return n;
+static bool notices(uint64_t seed) {
+    Drawn t;
+    draw_case(&t, seed);
+    run(&t, one);
+    const bool wrong = !right(&t);
+    free_case(&t);
+    return wrong;
 }
+static int caught(const Simd *wrong) { return cases_noticed(wrong, CASES, notices); }
 static void wrong_kernels_are_caught(void **state) {
     (void)state;
     Simd wrong = *table[0];
@@ -190,16 +178,9 @@ static void wrong_kernels_are_caught(void **state) {
 }
 
 int main(void) {
-    extern const Backend cpu_backend;
-    tables = processor_loops(table);
-    one = cpu_backend.open("dnn=none", NULL, 0);
-    three = cpu_backend.open("dnn=none,threads=3,grain=1", NULL, 0);
-    if (!one || !three) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_agree_with_plain_loops),
         cmocka_unit_test(wrong_kernels_are_caught),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    cpu_backend.close(one), cpu_backend.close(three);
-    return failed;
+    return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

@@ -2,14 +2,10 @@
    instruction set that the machine has: drawn sizes, windows, layouts and epilogues against sums in
    double; with three threads the same bytes; and a sweep that computes wrongly is caught. */
 #include "ops/base/random.h"
-#include "ops/cpu/cpu.h"
-#include "ops/cpu/processor.h"
+#include "test/shared/simd_tables.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CASES = 250, CODE = 16, GAP = 5 };
 enum { Y, INPUT, WEIGHTS, BIAS, ADDED, FACTOR, VIEWS };
@@ -248,9 +244,6 @@ static int64_t count_wrong(const Drawn *t) {
     return wrong;
 }
 
-static const Simd *table[SIMD_TABLES];
-static int tables;
-static Device *one, *three;
 static void panels_agree_with_sums_in_double(void **state) {
     (void)state;
     for (int i = 0; i < tables; i++)
@@ -281,38 +274,29 @@ static const float *bare_sweep(const Sweep *s, int vectors, int64_t rows) {
     wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
     return table[0]->sweep(&wrong, vectors, rows);
 }
+static bool notices(uint64_t seed) {
+    Drawn t;
+    draw_case(&t, seed);
+    run(&t, one);
+    const bool wrong = count_wrong(&t) > 0;
+    free_case(&t);
+    return wrong;
+}
 static void wrong_sweeps_are_caught(void **state) {
     (void)state;
     typedef const float *Wrong(const Sweep *, int, int64_t);
     static Wrong *const wrong[] = {short_sweep, bare_sweep};
     for (int i = 0; i < 2; i++) {
         Simd simd = *table[0];
-        int caught = 0;
         simd.sweep = wrong[i];
-        one->simd = &simd;
-        for (uint64_t seed = 0; seed < 60; seed++) {
-            Drawn t;
-            draw_case(&t, seed);
-            run(&t, one);
-            caught += count_wrong(&t) > 0;
-            free_case(&t);
-        }
-        assert_true(caught > 10);
+        assert_true(cases_noticed(&simd, 60, notices) > 10);
     }
-    one->simd = table[0];
 }
 
 int main(void) {
-    extern const Backend cpu_backend;
-    tables = processor_loops(table);
-    one = cpu_backend.open("dnn=none", NULL, 0);
-    three = cpu_backend.open("dnn=none,threads=3,grain=1", NULL, 0);
-    if (!one || !three) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(panels_agree_with_sums_in_double),
         cmocka_unit_test(wrong_sweeps_are_caught),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    cpu_backend.close(one), cpu_backend.close(three);
-    return failed;
+    return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

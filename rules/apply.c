@@ -113,15 +113,25 @@ static void widen_range(RuleUse *a, Value *end, Value v, Value n) {
     if (v + n > *end) *end = v + n;
 }
 
+static bool conditions_hold(RuleUse *a) {
+    const Instance *i = a->match->instance;
+    return all_entailed(a, i->nneed_from, i->need_from,
+                        "an assumption of the proof is not known to hold here:") &&
+           all_entailed(a, i->nwhere, i->where, "a condition is not known to hold here:");
+}
+
+bool match_holds(World *w, Arena *arena, Facts *facts, const Match *match) {
+    Error why = {0};
+    RuleUse a = {w, arena, facts, match, &why, UINT32_MAX, NULL};
+    return conditions_hold(&a);
+}
+
 bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
     const Instance *i = match->instance;
     RuleUse a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
-    if (!all_entailed(&a, i->nneed_from, i->need_from,
-                      "an assumption of the proof is not known to hold here:") ||
-        !all_entailed(&a, i->nwhere, i->where, "a condition is not known to hold here:"))
-        return false;
+    if (!conditions_hold(&a)) return false;
     for (int k = 0; k < i->ninput; k++) widen_range(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);

@@ -277,8 +277,20 @@ static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t 
     return true;
 }
 
-/* Matches by their first roots. A match is left out if it shares a root with another, if one of its
-   roots is not live, or if it is not ordered and not alone. */
+/* Whether a match of one result stands where another does whose conditions do not hold: with the
+   operands of a sum the other way round they may. */
+static bool may_replace(Round *r, const Match *m, uint32_t n) {
+    World *w = r->d->w;
+    const NodeId id = first_root(w, m);
+    if (r->strict || m->instance->from.nout != 1 || id < r->least || id - r->least >= n)
+        return false;
+    const Match *taken = r->at[id - r->least];
+    return taken && taken->instance->from.nout == 1 &&
+           !match_holds(w, w->scratch, r->d->facts, taken);
+}
+
+/* Matches by their first roots. A match is left out if it shares a root with another whose
+   conditions hold, if one of its roots is not live, or if it is not ordered and not alone. */
 static bool assign_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;
@@ -287,7 +299,8 @@ static bool assign_matches(Round *r, NodeList live) {
     uint8_t *mark = live_marks(r, live, n);
     for (int k = 0; k < r->n; k++) {
         const Match *m = &r->match[k];
-        const bool fits = (r->n == 1 || match_ordered(w, m)) && roots_free(r, m, mark, n);
+        const bool fits = (r->n == 1 || match_ordered(w, m)) &&
+                          (roots_free(r, m, mark, n) || may_replace(r, m, n));
         if (!fits && r->strict)
             return error_set(r->error, E_CHECK, m->instance->rule->name,
                              "the proof log has conflicting steps in one round");

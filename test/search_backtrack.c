@@ -281,6 +281,37 @@ static void a_round_may_nest(void **state) {
     close_fixture(&f);
 }
 
+/* Of the two orders of a sum's operands, the conditions of a rule may hold for the second alone. */
+static void a_round_tries_both_orders(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f, "rule later-first\n  %x : F [n]\nfrom\n  %a = slice %x starts=[p] sizes=[m]\n"
+                     "  %b = slice %x starts=[q] sizes=[m]\n  %y = add %a %b\n  out %y\nto\n"
+                     "  %a = slice %x starts=[p] sizes=[m]\n  %b = slice %x starts=[q] sizes=[m]\n"
+                     "  %c = neg %a\n  %y = sub %b %c\n  out %y\nwhere p >= q + 1\n");
+    for (int swapped = 0; swapped < 2; swapped++) {
+        const char *text = swapped
+                               ? "graph g %x : F [3]\nbody\n %a = slice %x starts=[1] sizes=[2]\n"
+                                 " %b = slice %x sizes=[2]\n %y = add %a %b\n out %y\n"
+                               : "graph g %x : F [3]\nbody\n %a = slice %x sizes=[2]\n"
+                                 " %b = slice %x starts=[1] sizes=[2]\n %y = add %a %b\n out %y\n";
+        Graph g = graph_of(f.w, text), out;
+        struct {
+            Arena *arena;
+            int n;
+            Match v[64];
+        } all = {.arena = f.arena};
+        Facts *facts = facts_new(f.w, f.arena);
+        int applied;
+        matcher_run(matcher_new(f.w, f.arena, &g, facts), &f.library.instance[0], take, &all);
+        assert_int_equal(all.n, 2);
+        assert_true(derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied,
+                                 &f.error));
+        assert_int_equal(applied, 1);
+    }
+    close_fixture(&f);
+}
+
 /* A rule that is exact for 1/3 is not for the float that stands for it: what was applied says so,
    and so does its replay. */
 static void the_nearest_float_rounds(void **state) {
@@ -342,6 +373,7 @@ int main(void) {
         cmocka_unit_test(rejected_graphs_are_freed),
         cmocka_unit_test(logs_are_replayed_and_doubted),
         cmocka_unit_test(a_round_may_nest),
+        cmocka_unit_test(a_round_tries_both_orders),
         cmocka_unit_test(the_nearest_float_rounds),
         cmocka_unit_test(a_match_has_all_its_nodes),
     };

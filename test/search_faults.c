@@ -79,15 +79,17 @@ static int entries(const char *where) {
 }
 
 /* Open files, without those below /sys: nothing of ours opens one there, but a library may read the
-   sizes of caches and leave its files open. */
-static int open_files(void) {
+   sizes of caches and leave its files open. With say, also which. */
+static int open_files(bool say) {
     int n = 0;
     DIR *d = opendir("/proc/self/fd");
     assert_non_null(d);
     for (struct dirent *f; (f = readdir(d));) {
-        char to[16] = "";
-        if (readlinkat(dirfd(d), f->d_name, to, sizeof to - 1) > 0)
-            n += strncmp(to, "/sys/", 5) != 0;
+        char to[256] = "";
+        if (readlinkat(dirfd(d), f->d_name, to, sizeof to - 1) <= 0 || !strncmp(to, "/sys/", 5))
+            continue;
+        n++;
+        if (say) fprintf(stderr, "open: %s\n", to);
     }
     closedir(d);
     return n;
@@ -111,7 +113,7 @@ typedef struct Holdings { /* of this process */
 } Holdings;
 
 static Holdings holdings(void) {
-    return (Holdings){mem_bytes(), open_files(), mappings(), waitpid(-1, NULL, WNOHANG) >= 0};
+    return (Holdings){mem_bytes(), open_files(false), mappings(), waitpid(-1, NULL, WNOHANG) >= 0};
 }
 
 /* 99: an error without a reason; 98: something is kept that was not there before. */
@@ -132,6 +134,7 @@ static int optimize(void) {
     fprintf(stderr, "code %d: %zd bytes, %d files, %d mappings more than before%s\n", code,
             (ssize_t)(after.bytes - before.bytes), after.files - before.files,
             after.mappings - before.mappings, after.child ? ", and a child" : "");
+    if (after.files != before.files) open_files(true);
     return 98;
 }
 
@@ -255,11 +258,11 @@ static Good good_output(void) {
 
 static void a_file_that_is_left_open_is_noticed(void **state) {
     (void)state;
-    const int before = open_files();
+    const int before = open_files(false);
     int ours = open(in, O_RDONLY), other = open("/sys/devices/system/cpu/present", O_RDONLY);
-    assert_int_equal(open_files(), before + 1);
+    assert_int_equal(open_files(false), before + 1);
     close(ours), close(other);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(open_files(false), before);
 }
 
 /* One run that forks at its allocations: in the child this one fails, and what becomes of it is

@@ -7,6 +7,7 @@
 #include "ops/base/intern.h"
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int one_thread(const Dnn *d) {
@@ -18,11 +19,19 @@ static void give_threads(const Dnn *d, int before) {
     if (d->set_threads && before != 1) d->set_threads(before);
 }
 
+/* On 64-bit ARM oneDNN would write names for its code to /tmp/perf-PID.map, which stays there after
+   every process. Who profiles asks for it by oneDNN's own variable. */
+static void write_no_names(void) {
+    if (!getenv("ONEDNN_JIT_PROFILE") && !getenv("DNNL_JIT_PROFILE"))
+        dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_NONE);
+}
+
 const bool dnn_built = true;
 Dnn *dnn_open(int threads, char *why, size_t n) {
     Dnn *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Dnn){0};
+    write_no_names();
     *(void **)&d->set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&d->threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
     const bool engine = dnnl_engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success;

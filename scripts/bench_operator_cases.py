@@ -3,8 +3,14 @@
 A case is a name, the operator with its attributes, and its inputs in order. An input is text,
 `TYPE SIZES RANGE`: f32 1,64,56,56 (floats uniform in [-1, 1)), i64 1,128 0..1000. With `=` before
 it, it is a constant of the model; `=1,2` alone is a list of int64. `-` is an input left out.
+
+bench_operator_kinds.tsv has more of them, about a quarter of a million elements each: element types
+other than float, axes other than the last, broadcasts in the middle of shapes, sizes that no vector
+divides. Its columns: family, name, operator, inputs (semicolons between), attributes, the number of
+outputs, opset.
 """
 
+import csv, json, os
 from collections import namedtuple
 
 Case = namedtuple("Case", "family name op inputs attrs outputs opset")
@@ -501,4 +507,21 @@ LAYERS = [
     case("signal", "DFT 1009, complex", "DFT", "f32 4,1009,2", "-", "=i64 - 1", opset=20),
     case("signal", "DFT 60, axis 0", "DFT", "f32 60,64,2", "-", "=i64 - 0", inverse=1, opset=20),
 ]
-CASES = QUANTIZED + CASTS + RECURRENT + MOVES + SAMPLES + REDUCED + FUNCTIONS + LAYERS
+
+
+def kinds():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_operator_kinds.tsv")
+    with open(path, encoding="utf-8") as file:
+        for family, name, op, inputs, attrs, outputs, opset in csv.reader(
+            file, delimiter="\t", quoting=csv.QUOTE_NONE
+        ):
+            pairs = (text.split("=", 1) for text in attrs.split())
+            values = {key: json.loads(value) for key, value in pairs}
+            yield Case(
+                family, name, op, tuple(inputs.split("; ")), values, int(outputs), int(opset)
+            )
+
+
+CASES = (
+    QUANTIZED + CASTS + RECURRENT + MOVES + SAMPLES + REDUCED + FUNCTIONS + LAYERS + list(kinds())
+)

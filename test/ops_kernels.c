@@ -519,19 +519,6 @@ static void steps_equal_reference_kernels(void **state) {
     for (size_t k = 0; k < sizeof families / sizeof *families; k++) check_family(&families[k]);
 }
 
-static int open_devices(void **state) {
-    (void)state;
-    static const char *const options[] = {"", "generic", "threads=3,grain=1",
-                                          "generic,threads=3,grain=1"};
-    cpu = backend_open("cpu", NULL);
-    for (int d = 0; d < 4; d++) device[d] = cpu->open(options[d], NULL, 0);
-    return !device[0] || !device[1] || !device[2] || !device[3];
-}
-static int close_devices(void **state) {
-    (void)state;
-    for (int d = 0; d < 4; d++) cpu->close(device[d]);
-    return 0;
-}
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(steps_equal_reference_kernels)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);

@@ -114,6 +114,11 @@ Vector *vector_new(Build *, const View *view, int nview, const View *acc, const 
                    int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
 
+/* ---- narrow.c: the class that computes a program (instructions may be FurtherOps, too; known to
+   be well-formed) over these views, with view[0] as its output. */
+Class program_class(const View used[], int n, const View *view, const View *acc, const Scalar *code,
+                    int ncode);
+
 /* The program with known numbers as constants and each view read once. */
 void program_read_once(const Build *, const View *view, const Scalar *code, int ncode,
                        Scalar own[]);
@@ -248,6 +253,8 @@ typedef struct Maker {
     Make *build;
     bool rows; /* split_rows cuts its steps; else it does so itself */
 } Maker;
+/* An element-wise program that may have FurtherOps; view[0] is the output. */
+bool program_build(Build *, const View *view, int nview, const Scalar *code, int ncode, Kernel *);
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
     copy_maker, softmax_maker, sample_maker, loop_maker, op_maker,
     int8_maker; /* of the steps that have a zero point */
@@ -337,7 +344,7 @@ Make ranges_build;
 Make recurrent_build, attention_build, gather_build, gathernd_build, gatherelements_build,
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,
     cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, roialign_build,
-    onehot_build;
+    onehot_build, pointwise_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -21,7 +21,7 @@ static bool is_inside(const Joined *r, int i) {
 bool joined_alone(const Scalar code[], int ncode, int i, const Joined *r) {
     bool read = false;
     for (int j = 0; j < ncode; j++) {
-        const int n = scalar_values(code[j].op);
+        const int n = op_values(code[j].op);
         if (j == i || is_inside(r, j)) continue;
         read |= n > 0 && is_inside(r, code[j].a);
         read |= n > 1 && is_inside(r, code[j].b);
@@ -75,7 +75,7 @@ static bool cubic_of(const Scalar code[], int i, int x, Cubic *out, Joined *r) {
     *out = (Cubic){{0}};
     if (i == x) return out->c[1] = 1, true;
     if (c->op == C_CONST) return out->c[0] = c->k, true;
-    const int n = scalar_values(c->op);
+    const int n = op_values(c->op);
     if (i < x || n < 1 || n > 2 || !joined_enter(r, i) || !cubic_of(code, c->a, x, &a, r))
         return false;
     if (c->op == C_NEG) {

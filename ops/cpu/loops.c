@@ -102,6 +102,23 @@ static const struct {
     {"dft", fft_build},
     {"roialign", roialign_build},
     {"onehot", onehot_build},
+    {"asin", pointwise_build},
+    {"acos", pointwise_build},
+    {"atan", pointwise_build},
+    {"sinh", pointwise_build},
+    {"asinh", pointwise_build},
+    {"acosh", pointwise_build},
+    {"atanh", pointwise_build},
+    {"div", pointwise_build},
+    {"mod", pointwise_build},
+    {"pow", pointwise_build},
+    {"bitshift", pointwise_build},
+    {"bitwise_not", pointwise_build},
+    {"bitwise_and", pointwise_build},
+    {"bitwise_or", pointwise_build},
+    {"bitwise_xor", pointwise_build},
+    {"thresholdedrelu", pointwise_build},
+    {"shrink", pointwise_build},
 };
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)

@@ -23,6 +23,20 @@ double cos(double);
 double pow(double, double);
 #if __GLIBC_PREREQ(2, 35)
 #pragma omp declare simd notinbranch
+float asinf(float);
+#pragma omp declare simd notinbranch
+float acosf(float);
+#pragma omp declare simd notinbranch
+float atanf(float);
+#pragma omp declare simd notinbranch
+float sinhf(float);
+#pragma omp declare simd notinbranch
+float asinhf(float);
+#pragma omp declare simd notinbranch
+float acoshf(float);
+#pragma omp declare simd notinbranch
+float atanhf(float);
+#pragma omp declare simd notinbranch
 double erf(double);
 #pragma omp declare simd notinbranch
 double tanh(double);

@@ -34,6 +34,8 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
     const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
     const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
     const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
+    const int32_t narrow[] = {0, 0, INT32_MIN, INT32_MAX, 1};
+    const int16_t narrower[] = {0, 0, INT16_MIN, INT16_MAX, 1};
     switch (wide) {
     case CLASS_FLOAT:
         for (int64_t j = 0; j < n; j++) ((float *)acc)[j] = (float)real[kind];
@@ -43,6 +45,12 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
         break;
     case CLASS_INT:
         for (int64_t j = 0; j < n; j++) ((int64_t *)acc)[j] = integer[kind];
+        break;
+    case CLASS_INT32:
+        for (int64_t j = 0; j < n; j++) ((int32_t *)acc)[j] = narrow[kind];
+        break;
+    case CLASS_INT16:
+        for (int64_t j = 0; j < n; j++) ((int16_t *)acc)[j] = narrower[kind];
         break;
     default:
         for (int64_t j = 0; j < n; j++) ((uint64_t *)acc)[j] = natural[kind];
@@ -165,23 +173,35 @@ static void make_nests(Build *b, Reduce *r) {
                 (r->reduced.dim[r->reduced.rank - 1] == 1 || llabs(k) < llabs(j));
 }
 
+/* Sums and products of the narrow classes are int64, maxima what they are of. */
+static Class reduced_class(const View *x) {
+    switch (x->dtype) {
+    case DT_INT32:
+    case DT_UINT16: return CLASS_INT32;
+    case DT_INT16:
+    case DT_INT8:
+    case DT_UINT8:
+    case DT_BOOL: return CLASS_INT16;
+    default: return view_class(x, 1);
+    }
+}
 static bool reduce_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Reduce *r = ARENA_NEW(b->arena, Reduce, 1);
     const View *x = &b->step->view[1];
-    const Class class = view_class(x, 1);
+    const Class class = reduced_class(x);
     const Simd *simd = b->device->simd;
     r->kind = (ReduceKind)b->step->param[0];
     r->wide = class_wide(class, r->kind);
-    const int out = class_dtype(class);
-    if (x->dtype == out) r->x = operand_as_is(b, 1);
-    else if (!operand_pack(b, 1, out, &r->x)) return false;
+    const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
+    if (x->dtype == in) r->x = operand_as_is(b, 1);
+    else if (!operand_packed(b, 1, x, in, &r->x)) return false;
     if (!tail_new(b, out, TAIL_ANY, &r->tail)) return false;
     r->merge = simd->merge[class][r->kind];
     r->total = simd->total[class][r->kind];
-    r->load = simd->load[class][out];
+    r->load = simd->load[class][in];
     r->store = simd->store[r->wide][out];
-    r->in_size = r->out_size = dtype_size(out);
+    r->in_size = dtype_size(in), r->out_size = dtype_size(out);
     make_nests(b, r);
     k->run = reduce_run;
     k->self = r;

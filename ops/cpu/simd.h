@@ -3,7 +3,8 @@
    compiled for theirs. The device takes one table when it is opened (processor.h).
 
    Elements are computed in one of four classes: float (float32 and the 16-bit floats), double,
-   int64 (all integers but uint64, and bool), uint64. Loads and stores convert between a class and
+   int64 (all integers but uint64, and bool), uint64; or in int32 or int16, where that gives the
+   same as int64 (narrow.c). Loads and stores convert between a class and
    an element type as ONNX's Cast does: integers wrap, floats truncate toward zero and saturate (NaN
    gives 0), bool is "is not zero", 16-bit floats round to nearest even. Outputs may be the very
    operand (in place); any other overlap is not allowed. */
@@ -17,12 +18,38 @@
     X(CLASS_FLOAT, float, DT_FLOAT)    \
     X(CLASS_DOUBLE, double, DT_DOUBLE) \
     X(CLASS_INT, int64_t, DT_INT64)    \
-    X(CLASS_UINT, uint64_t, DT_UINT64)
+    X(CLASS_UINT, uint64_t, DT_UINT64) \
+    X(CLASS_INT32, int32_t, DT_INT32)  \
+    X(CLASS_INT16, int16_t, DT_INT16)
 typedef enum Class {
 #define X(id, type, dtype) id,
     CLASSES(X) CLASS_COUNT
 #undef X
 } Class;
+
+/* What else a program can compute, of operators that have no instruction: inverse functions; bits,
+   shifts (beyond the width: zeros, to the right the sign) and remainders of the dividend's sign. */
+typedef enum FurtherOp {
+    F_ASIN = SCALAR_OP_COUNT,
+    F_ACOS,
+    F_ATAN,
+    F_SINH,
+    F_ASINH,
+    F_ACOSH,
+    F_ATANH,
+    F_BITS_NOT,
+    F_BITS_AND,
+    F_BITS_OR,
+    F_BITS_XOR,
+    F_SHIFT_LEFT,
+    F_SHIFT_RIGHT,
+    F_REST,
+    FURTHER_OP_COUNT
+} FurtherOp;
+/* Values that an instruction reads. */
+static inline int op_values(int op) {
+    return op < SCALAR_OP_COUNT ? scalar_values((ScalarOp)op) : op < F_BITS_AND ? 1 : 2;
+}
 
 enum {
     SIMD_TYPES = DT_BFLOAT16 + 1,
@@ -65,8 +92,8 @@ typedef struct Simd {
     const char *name;
     int width; /* floats of a register */
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
-       C_WHERE, C_AS. */
-    void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
+       C_WHERE, C_AS, and what a class does not have. */
+    void (*op[CLASS_COUNT][FURTHER_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
     /* y[i] = a[i]^3, of CLASS_FLOAT; b is not read. */
     void (*cube)(void *y, const void *a, const void *b, int64_t n);
     /* y[i] = c[i] != 0 ? a[i] : b[i] */
@@ -128,8 +155,10 @@ typedef struct Simd {
 extern const Simd simd_base;                         /* for any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */
 
-/* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats. */
+/* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats,
+   int64 for those of the narrow classes. */
 static inline Class class_wide(Class c, ReduceKind kind) {
-    return c == CLASS_FLOAT && kind != REDUCE_MAX && kind != REDUCE_MIN ? CLASS_DOUBLE : c;
+    if (kind == REDUCE_MAX || kind == REDUCE_MIN) return c;
+    return c == CLASS_FLOAT ? CLASS_DOUBLE : c > CLASS_UINT ? CLASS_INT : c;
 }
 #endif

@@ -110,7 +110,14 @@ enum { WHOLE = 16 };
     X(C_POW, 2, powf(x, z))  \
     X(C_LOG, 1, logf(x))     \
     X(C_SIN, 1, sinf(x))     \
-    X(C_COS, 1, cosf(x))
+    X(C_COS, 1, cosf(x))     \
+    X(F_ASIN, 1, asinf(x))   \
+    X(F_ACOS, 1, acosf(x))   \
+    X(F_ATAN, 1, atanf(x))   \
+    X(F_SINH, 1, sinhf(x))   \
+    X(F_ASINH, 1, asinhf(x)) \
+    X(F_ACOSH, 1, acoshf(x)) \
+    X(F_ATANH, 1, atanhf(x))
 #define FOR_DOUBLE_LIBRARY(X)          \
     X(C_POW, 2, pow(x, z))             \
     X(C_EXP, 1, exp(x))                \
@@ -119,7 +126,15 @@ enum { WHOLE = 16 };
     X(C_TANH, 1, tanh(x))              \
     X(C_ERF, 1, erf(x))                \
     X(C_SIN, 1, sin(x))                \
-    X(C_COS, 1, cos(x))
+    X(C_COS, 1, cos(x))                \
+    X(F_ASIN, 1, asin(x))              \
+    X(F_ACOS, 1, acos(x))              \
+    X(F_ATAN, 1, atan(x))              \
+    X(F_SINH, 1, sinh(x))              \
+    X(F_ASINH, 1, asinh(x))            \
+    X(F_ACOSH, 1, acosh(x))            \
+    X(F_ATANH, 1, atanh(x))            \
+    X(F_REST, 2, fmod(x, z))
 /* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is
    computed in double. */
 #define FOR_INTEGERS(X)                    \
@@ -142,30 +157,22 @@ enum { WHOLE = 16 };
     X(C_SIN, 1, sin((double)x))                \
     X(C_COS, 1, cos((double)x))
 #define FOR_INT(X)                                     \
-    X(C_DIV, 2, int_div(x, z))                         \
-    X(C_MOD, 2, int_mod(x, z))                         \
     X(C_POW, 2, int_pow(x, z))                         \
     X(C_ABS, 1, x < 0 ? 0 - (uint64_t)x : (uint64_t)x) \
     X(C_RECIP, 1, int_div(1, x))                       \
     X(C_RELU, 1, x < 0 ? 0 : x)                        \
     X(C_SIGN, 1, (x > 0) - (x < 0))
-#define FOR_UINT(X)            \
-    X(C_DIV, 2, z ? x / z : 0) \
-    X(C_MOD, 2, z ? x % z : 0) \
-    X(C_POW, 2, power(x, z))   \
-    X(C_ABS, 1, x)             \
-    X(C_RECIP, 1, x == 1)      \
-    X(C_RELU, 1, x)            \
-    X(C_SIGN, 1, x != 0)
+#define FOR_UINT(X)             \
+    X(C_DIV, 2, z ? x / z : 0)  \
+    X(C_MOD, 2, z ? x % z : 0)  \
+    X(C_POW, 2, power(x, z))    \
+    X(C_ABS, 1, x)              \
+    X(C_RECIP, 1, x == 1)       \
+    X(C_RELU, 1, x)             \
+    X(C_SIGN, 1, x != 0)        \
+    X(F_REST, 2, z ? x % z : 0) \
+    X(F_SHIFT_RIGHT, 2, z > 63 ? 0 : x >> z)
 
-/* Division by zero gives 0, and the least integer divided by -1 wraps: nothing traps. */
-static inline int64_t int_div(int64_t x, int64_t z) {
-    return z == 0 ? 0 : z == -1 ? (int64_t)(0 - (uint64_t)x) : x / z;
-}
-static inline int64_t int_mod(int64_t x, int64_t z) {
-    const int64_t r = z == 0 || z == -1 ? 0 : x % z;
-    return r != 0 && (r < 0) != (z < 0) ? r + z : r;
-}
 static inline uint64_t power(uint64_t x, uint64_t n) {
     uint64_t y = 1;
     for (; n; n >>= 1, x *= x)
@@ -177,10 +184,14 @@ static inline int64_t int_pow(int64_t x, int64_t n) {
     return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0;
 }
 
+#include "ops/cpu/simd_whole.h"
+
 #define DEFINE_FLOAT(op, k, value) DEFINE##k(float_##op, float, value)
 #define DEFINE_DOUBLE(op, k, value) DEFINE##k(double_##op, double, value)
 #define DEFINE_INT(op, k, value) DEFINE##k(int_##op, int64_t, value)
 #define DEFINE_UINT(op, k, value) DEFINE##k(uint_##op, uint64_t, value)
+#define DEFINE_INT32(op, k, value) DEFINE##k(int32_##op, int32_t, value)
+#define DEFINE_INT16(op, k, value) DEFINE##k(int16_##op, int16_t, value)
 #define DEFINE_FLOAT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(float_##op, float, value)
 #define DEFINE_DOUBLE_LIBRARY(op, k, value) DEFINE_LIBRARY##k(double_##op, double, value)
 #define DEFINE_INT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(int_##op, int64_t, value)
@@ -201,6 +212,15 @@ FOR_FLOAT_LIBRARY(DEFINE_FLOAT_LIBRARY)
 FOR_DOUBLE_LIBRARY(DEFINE_DOUBLE_LIBRARY)
 FOR_INTEGERS_LIBRARY(DEFINE_INT_LIBRARY)
 FOR_INTEGERS_LIBRARY(DEFINE_UINT_LIBRARY)
+FOR_BITS(DEFINE_INT)
+FOR_BITS(DEFINE_UINT)
+FOR_INT_SHIFT(DEFINE_INT)
+FOR_ALL(DEFINE_INT32)
+FOR_NARROW(DEFINE_INT32)
+FOR_INT32(DEFINE_INT32)
+FOR_ALL(DEFINE_INT16)
+FOR_NARROW(DEFINE_INT16)
+FOR_INT16(DEFINE_INT16)
 
 #define DEFINE_WHERE(class, T)                                                          \
     static void class##_where(void *py, const void *pc, const void *pa, const void *pb, \
@@ -216,108 +236,10 @@ DEFINE_WHERE(float, float)
 DEFINE_WHERE(double, double)
 DEFINE_WHERE(int, int64_t)
 DEFINE_WHERE(uint, uint64_t)
+DEFINE_WHERE(int32, int32_t)
+DEFINE_WHERE(int16, int16_t)
 
-/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
-   double, it from an integer) */
-#define SAME(x) (x)
-#define TO_BOOL(x) ((x) != 0)
-/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. */
-#define SATURATE(T, low, high) \
-    ((T)(int32_t)(x != x ? 0 : x <= (low) ? (low) : x >= (high) ? (high) : x))
-#define TYPES(X)                                                                           \
-    X(DT_FLOAT, float, SAME, (float)x, (float)x)                                           \
-    X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                       \
-    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))        \
-    X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x)) \
-    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                                           \
-    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)                               \
-    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)                               \
-    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x)                        \
-    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)                          \
-    X(DT_INT32, int32_t, SAME,                                                             \
-      (x != x                ? 0                                                           \
-       : x >= 2147483648.0f  ? INT32_MAX                                                   \
-       : x <= -2147483648.0f ? INT32_MIN                                                   \
-                             : (int32_t)x),                                                \
-      x)                                                                                   \
-    X(DT_UINT32, uint32_t, SAME,                                                           \
-      (x != x || x <= 0     ? 0                                                            \
-       : x >= 4294967296.0f ? UINT32_MAX                                                   \
-                            : (uint32_t)x),                                                \
-      x)                                                                                   \
-    X(DT_INT64, int64_t, SAME,                                                             \
-      (x != x          ? 0                                                                 \
-       : x >= 0x1p63f  ? INT64_MAX                                                         \
-       : x <= -0x1p63f ? INT64_MIN                                                         \
-                       : (int64_t)x),                                                      \
-      x)                                                                                   \
-    X(DT_UINT64, uint64_t, SAME,                                                           \
-      (x != x || x <= 0 ? 0                                                                \
-       : x >= 0x1p64f   ? UINT64_MAX                                                       \
-                        : (uint64_t)x),                                                      \
-      x)
-
-/* Runs whose length is not a multiple of a block end with a block that does some elements again:
-   single elements take as long as vectors. */
-enum { MOVED = 64 };
-#define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
-    static inline void load_##class##_##dt##_run(T *y, const S *x, int64_t n) {             \
-        EACH y[i] = (T)from(x[i]);                                                          \
-    }                                                                                       \
-    static inline void store_##class##_##dt##_run(S *y, const T *p, int64_t n) {            \
-        EACH {                                                                              \
-            const T x = p[i];                                                               \
-            y[i] = (S)(to);                                                                 \
-        }                                                                                   \
-    }                                                                                       \
-    static void load_##class##_##dt(void *py, const void *px, int64_t stride, int64_t n) {  \
-        T *y = py;                                                                          \
-        const S *x = px;                                                                    \
-        if (stride == 1 && n < MOVED) load_##class##_##dt##_run(y, x, n);                   \
-        else if (stride == 1)                                                               \
-            for (int64_t at = 0; at < n; at += MOVED) {                                     \
-                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
-                load_##class##_##dt##_run(y + here, x + here, MOVED);                       \
-            }                                                                               \
-        else if (stride == 0) {                                                             \
-            const T one = (T)from(x[0]);                                                    \
-            EACH y[i] = one;                                                                \
-        } else                                                                              \
-            for (int64_t i = 0; i < n; i++) y[i] = (T)from(x[i * stride]);                  \
-    }                                                                                       \
-    static void store_##class##_##dt(void *py, int64_t stride, const void *px, int64_t n) { \
-        S *y = py;                                                                          \
-        const T *p = px;                                                                    \
-        if (stride == 1 && n < MOVED) store_##class##_##dt##_run(y, p, n);                  \
-        else if (stride == 1)                                                               \
-            for (int64_t at = 0; at < n; at += MOVED) {                                     \
-                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
-                store_##class##_##dt##_run(y + here, p + here, MOVED);                      \
-            }                                                                               \
-        else                                                                                \
-            for (int64_t i = 0; i < n; i++) {                                               \
-                const T x = p[i];                                                           \
-                y[i * stride] = (S)(to);                                                    \
-            }                                                                               \
-    }
-/* Both of them, without memory between. */
-#define STORED(S, from, to) from((S)(to))
-#define MOVES_FLOAT(dt, S, from, to, to_int)    \
-    DEFINE_MOVES(float, float, dt, S, from, to) \
-    DEFINE1(as_float_##dt, float, STORED(S, from, to))
-#define MOVES_DOUBLE(dt, S, from, to, to_int)     \
-    DEFINE_MOVES(double, double, dt, S, from, to) \
-    DEFINE1(as_double_##dt, double, STORED(S, from, to))
-#define MOVES_INT(dt, S, from, to, to_int)          \
-    DEFINE_MOVES(int, int64_t, dt, S, from, to_int) \
-    DEFINE1(as_int_##dt, int64_t, STORED(S, from, to_int))
-#define MOVES_UINT(dt, S, from, to, to_int)           \
-    DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int) \
-    DEFINE1(as_uint_##dt, uint64_t, STORED(S, from, to_int))
-TYPES(MOVES_FLOAT)
-TYPES(MOVES_DOUBLE)
-TYPES(MOVES_INT)
-TYPES(MOVES_UINT)
+#include "ops/cpu/simd_moves.h"
 
 static void cube(void *py, const void *pa, const void *pb, int64_t n) {
     float *y = py;
@@ -412,11 +334,12 @@ enum { LANES = 32 };
     }
 #define DEFINE_BOTH(name, W, T, value) \
     DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
-#define DEFINE_MERGES(class, W, T, U)                                                       \
-    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)                                             \
-    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z)                                 \
-    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z)                                 \
-    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)                                             \
+#define DEFINE_MERGES(class, W, T, U)                       \
+    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)             \
+    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z) \
+    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z) \
+    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)
+#define DEFINE_SCALE_ADD(class, T)                                                          \
     static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, \
                                   int64_t n) {                                              \
         T *y = py;                                                                          \
@@ -439,6 +362,12 @@ DEFINE_MERGES(float, double, float, double)
 DEFINE_MERGES(double, double, double, double)
 DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
 DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
+DEFINE_MERGES(int32, int64_t, int32_t, uint64_t)
+DEFINE_MERGES(int16, int64_t, int16_t, uint64_t)
+DEFINE_SCALE_ADD(float, float)
+DEFINE_SCALE_ADD(double, double)
+DEFINE_SCALE_ADD(int, int64_t)
+DEFINE_SCALE_ADD(uint, uint64_t)
 
 /* ---- vectors of the width of the machine's registers: any wider and the compiler keeps them in
    memory. SUMS of them stay in registers. */
@@ -505,6 +434,8 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 #define OP_DOUBLE(op, k, value) [op] = double_##op,
 #define OP_INT(op, k, value) [op] = int_##op,
 #define OP_UINT(op, k, value) [op] = uint_##op,
+#define OP_INT32(op, k, value) [op] = int32_##op,
+#define OP_INT16(op, k, value) [op] = int16_##op,
 #define LOAD_FLOAT(dt, S, from, to, to_int) [dt] = load_float_##dt,
 #define LOAD_DOUBLE(dt, S, from, to, to_int) [dt] = load_double_##dt,
 #define LOAD_INT(dt, S, from, to, to_int) [dt] = load_int_##dt,
@@ -517,6 +448,12 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 #define AS_DOUBLE(dt, S, from, to, to_int) [dt] = as_double_##dt,
 #define AS_INT(dt, S, from, to, to_int) [dt] = as_int_##dt,
 #define AS_UINT(dt, S, from, to, to_int) [dt] = as_uint_##dt,
+#define LOAD_INT32(dt, S, from, to, to_int) [dt] = load_int32_##dt,
+#define LOAD_INT16(dt, S, from, to, to_int) [dt] = load_int16_##dt,
+#define STORE_INT32(dt, S, from, to, to_int) [dt] = store_int32_##dt,
+#define STORE_INT16(dt, S, from, to, to_int) [dt] = store_int16_##dt,
+#define AS_INT32(dt, S, from, to, to_int) [dt] = as_int32_##dt,
+#define AS_INT16(dt, S, from, to, to_int) [dt] = as_int16_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
 #define TOTALS(class)                                                                       \
@@ -527,18 +464,40 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 const Simd SIMD_TABLE = {
     .name = SIMD_NAME,
     .width = WIDTH,
-    .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT) FOR_FLOAT_LIBRARY(OP_FLOAT)},
+    .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT)
+                FOR_FLOAT_LIBRARY(OP_FLOAT)[F_REST] = float_F_REST},
            {FOR_ALL(OP_DOUBLE) FOR_REALS(OP_DOUBLE) FOR_DOUBLE(OP_DOUBLE)
                 FOR_DOUBLE_LIBRARY(OP_DOUBLE)},
-           {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT) FOR_INTEGERS_LIBRARY(OP_INT)},
-           {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT)
-                FOR_INTEGERS_LIBRARY(OP_UINT)}},
-    .where = {float_where, double_where, int_where, uint_where},
-    .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
-    .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
-    .as = {{TYPES(AS_FLOAT)}, {TYPES(AS_DOUBLE)}, {TYPES(AS_INT)}, {TYPES(AS_UINT)}},
-    .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
-    .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint)},
+           {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT) FOR_INTEGERS_LIBRARY(OP_INT)
+                FOR_BITS(OP_INT) FOR_INT_SHIFT(OP_INT)[C_DIV] = int_C_DIV,
+            [C_MOD] = int_C_MOD, [F_REST] = int_F_REST},
+           {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT) FOR_INTEGERS_LIBRARY(OP_UINT)
+                FOR_BITS(OP_UINT)},
+           {FOR_ALL(OP_INT32) FOR_NARROW(OP_INT32) FOR_INT32(OP_INT32)},
+           {FOR_ALL(OP_INT16) FOR_NARROW(OP_INT16) FOR_INT16(OP_INT16)}},
+    .where = {float_where, double_where, int_where, uint_where, int32_where, int16_where},
+    .load = {{TYPES(LOAD_FLOAT)},
+             {TYPES(LOAD_DOUBLE)},
+             {TYPES(LOAD_INT)},
+             {TYPES(LOAD_UINT)},
+             {NARROW_TYPES(LOAD_INT32)},
+             {NARROW_TYPES(LOAD_INT16)}},
+    .store = {{TYPES(STORE_FLOAT)},
+              {TYPES(STORE_DOUBLE)},
+              {TYPES(STORE_INT)},
+              {TYPES(STORE_UINT)},
+              {NARROW_TYPES(STORE_INT32)},
+              {NARROW_TYPES(STORE_INT16)}},
+    .as = {{TYPES(AS_FLOAT)},
+           {TYPES(AS_DOUBLE)},
+           {TYPES(AS_INT)},
+           {TYPES(AS_UINT)},
+           {NARROW_TYPES(AS_INT32)},
+           {NARROW_TYPES(AS_INT16)}},
+    .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint), MERGES(int32),
+              MERGES(int16)},
+    .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint), TOTALS(int32),
+              TOTALS(int16)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .cube = cube,
     .requantize = requantize,

@@ -1,15 +1,15 @@
 /* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two
-   innermost joined axes, at most BLOCK elements. Each instruction is one call of an inner loop
-   (simd.h) over the tile. A view that is contiguous there and of the class's own type is used where
-   it lies; others are loaded, converted, into a register of the scratch. Constants and views of one
-   element are loaded once a run, and what is computed of them alone is computed then; what is the
-   same for all rows, once for the tiles along them. The last instruction stores into y directly
-   where it can. Values of the scratch are reused after their last use. */
+   innermost joined axes, at most BLOCK bytes of the class. Each instruction is one call of an inner
+   loop (simd.h) over the tile. A view that is contiguous there and of the class's own type is used
+   where it lies; others are loaded, converted, into a register of the scratch. Constants and views
+   of one element are loaded once a run, and what is computed of them alone is computed then; what
+   is the same for all rows, once for the tiles along them. The last instruction stores into y
+   directly where it can. Values of the scratch are reused after their last use. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { BLOCK = 512, MAX_CODE = 256 };
+enum { BLOCK = 4096, FLOATS = 512, MAX_CODE = 256 };
 
 typedef struct Source {
     View view;
@@ -36,6 +36,7 @@ struct Vector {
     Class class;
     int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans rows of the last axis but one */
     size_t size;                   /* bytes of an element of the class */
+    int64_t block;                 /* elements of a tile, at most */
     Source y, *source;
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -101,7 +102,7 @@ static bool is_power(const Scalar *code, int i, double exponent) {
 }
 
 static bool reads_earlier(const Scalar *c, int i) {
-    const int n = c->op < SCALAR_OP_COUNT ? scalar_values(c->op) : 4;
+    const int n = c->op < FURTHER_OP_COUNT ? op_values(c->op) : 4;
     return n < 4 && (n < 1 || c->a < i) && (n < 2 || c->b < i) && (n < 3 || c->c < i);
 }
 static int source_of(Making *m, const Scalar *c) {
@@ -136,9 +137,7 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
         const Scalar *c = &code[i];
-        if (!reads_earlier(c, i) || (c->op == C_AS && !dtype_numeric(c->b)))
-            return build_fail(m->b, "a malformed element-wise program");
-        const int n = scalar_values(c->op);
+        const int n = op_values(c->op);
         const bool square = n && is_power(code, i, 2),
                    cube = n && v->class == CLASS_FLOAT && is_power(code, i, 3);
         Instruction *to = &v->code[i];
@@ -148,6 +147,8 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
         if (cube) to->op = simd->cube;
         else if (c->op == C_AS) to->op = simd->as[v->class][c->b];
         else if (n) to->op = simd->op[v->class][square ? C_MUL : c->op];
+        if (n && !to->op && c->op != C_WHERE)
+            return build_fail(m->b, "an operation that the element types do not have");
     }
     if (v->class == CLASS_FLOAT) join(m, code, ncode);
     return true;
@@ -176,7 +177,8 @@ static void assign_registers(Making *m) {
     Vector *v = m->v;
     int last[MAX_CODE], spare[MAX_CODE], nspare = 0;
     size_t at[MAX_CODE];
-    for (int i = 0; i < v->nsource; i++) v->source[i].at = build_bytes(m->b, BLOCK * v->size);
+    for (int i = 0; i < v->nsource; i++)
+        v->source[i].at = build_bytes(m->b, (size_t)v->block * v->size);
     for (int i = 0; i < v->ncode; i++) {
         last[i] = i;
         if (!v->code[i].source && !v->code[i].inside)
@@ -187,11 +189,11 @@ static void assign_registers(Making *m) {
         Instruction *c = &v->code[i];
         if (c->source || c->inside) continue;
         if (c->held) {
-            c->at = build_bytes(m->b, BLOCK * v->size), last[i] = -1;
+            c->at = build_bytes(m->b, (size_t)v->block * v->size), last[i] = -1;
             continue;
         }
         if (!nspare) {
-            at[count] = build_bytes(m->b, BLOCK * v->size);
+            at[count] = build_bytes(m->b, (size_t)v->block * v->size);
             spare[nspare++] = count++;
         }
         const int r = spare[--nspare];
@@ -263,9 +265,9 @@ static void make_nest(Making *m) {
         v->source[i].once = still;
     }
     const int64_t columns = n->dim[n->rank - 1];
-    v->tile_columns = columns < BLOCK ? columns : BLOCK;
-    v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK;
-    v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
+    v->tile_columns = columns < v->block ? columns : v->block;
+    v->rows_axis = n->rank > 1 && columns > 0 && columns <= v->block;
+    v->tile_rows = v->rows_axis ? v->block / columns : 1;
     for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */
         v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 1 - v->rows_axis] == 0;
     const int axis = n->rank - 1 - v->rows_axis;
@@ -284,6 +286,10 @@ static bool known_number(const Build *b, const View *view, int k, double *number
     *number = element_real((DType)v->dtype, b->weights[k], v->offset);
     return dtype_size(v->dtype) <= 4;
 }
+static void renumber(Scalar *c, const int number[]) {
+    if (c->op < SCALAR_OP_COUNT) scalar_renumber(c, number);
+    else c->a = (uint8_t)number[c->a], c->b = (uint8_t)number[op_values(c->op) > 1 ? c->b : 0];
+}
 /* Lowering reads a view again for each use. */
 void program_read_once(const Build *b, const View *view, const Scalar *code, int ncode,
                        Scalar own[]) {
@@ -296,7 +302,7 @@ void program_read_once(const Build *b, const View *view, const Scalar *code, int
         if (own[i].op == C_VIEW || own[i].op == C_ACC)
             for (int k = i - 1; k >= 0; k--)
                 if (own[k].op == own[i].op && own[k].a == own[i].a) first[i] = k;
-        if (reads_earlier(&own[i], i)) scalar_renumber(&own[i], first);
+        if (reads_earlier(&own[i], i)) renumber(&own[i], first);
     }
 }
 
@@ -314,8 +320,12 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
     Scalar own[MAX_CODE];
     program_read_once(b, view, code, ncode, own);
-    v->class = view_class(m.used, m.nused);
+    for (int i = 0; i < ncode; i++)
+        if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
+            return build_fail(b, "a malformed element-wise program"), NULL;
+    v->class = program_class(m.used, m.nused, view, acc, own, ncode);
     v->size = (size_t)dtype_size(class_dtype(v->class));
+    v->block = v->class == CLASS_FLOAT ? FLOATS : BLOCK / (int64_t)v->size;
     v->y = (Source){.view = view[0],
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
@@ -352,23 +362,26 @@ static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n
     else if (c->op) c->op(to, a, b, n);
     else v->where(to, a, b, t->value[c->c], n);
 }
+static void fill_integers(const Vector *v, void *to, int64_t k) {
+    for (int64_t j = 0; j < v->block; j++)
+        if (v->size == sizeof(int64_t)) ((int64_t *)to)[j] = k;
+        else if (v->size == sizeof(int32_t)) ((int32_t *)to)[j] = (int32_t)k;
+        else ((int16_t *)to)[j] = (int16_t)k;
+}
 static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
         t->source[i] = registers + s->at;
         if (!s->once) continue;
-        if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, BLOCK);
-        else if (v->class == CLASS_INT || v->class == CLASS_UINT) {
-            const int64_t k = (int64_t)s->k;
-            memcpy(t->source[i], &k, sizeof k);
-            for (int j = 1; j < BLOCK; j++) memcpy((char *)t->source[i] + 8 * j, &k, sizeof k);
-        } else s->load(t->source[i], &s->k, 0, BLOCK);
+        if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, v->block);
+        else if (v->class >= CLASS_INT) fill_integers(v, t->source[i], (int64_t)s->k);
+        else s->load(t->source[i], &s->k, 0, v->block);
     }
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
         if (c->source) t->value[i] = t->source[c->a];
         else if (c->held == HELD_ONCE && !c->inside)
-            run_instruction(v, t, i, registers + c->at, BLOCK);
+            run_instruction(v, t, i, registers + c->at, v->block);
     }
 }
 
@@ -389,11 +402,12 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
     static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
         for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
     }
+DEFINE_SPREAD(uint16_t)
 DEFINE_SPREAD(uint32_t)
 DEFINE_SPREAD(uint64_t)
 static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
                          const char *from, const int64_t stride[2]) {
-    uint64_t room[BLOCK]; /* of any class */
+    uint64_t room[BLOCK / sizeof(uint64_t)]; /* of any class */
     const bool as_is = s->native && stride[0] == 1;
     if (as_is && v->size == sizeof(uint32_t)) {
         v->transpose((uint32_t *)(void *)to, t->columns, (const uint32_t *)(const void *)from,
@@ -406,6 +420,8 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
         if (!as_is) s->load(room, column, stride[0], t->rows);
         if (v->size == sizeof(uint32_t))
             spread_uint32_t((uint32_t *)(void *)to + c, x, t->rows, t->columns);
+        else if (v->size == sizeof(uint16_t))
+            spread_uint16_t((uint16_t *)(void *)to + c, x, t->rows, t->columns);
         else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
     }
 }
@@ -540,8 +556,9 @@ static int run_parts(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-static bool build_program(Build *b, int nview, const Scalar *code, int ncode, Kernel *k) {
-    Vector *v = vector_new(b, b->step->view, nview, NULL, code, ncode);
+bool program_build(Build *b, const View *view, int nview, const Scalar *code, int ncode,
+                   Kernel *k) {
+    Vector *v = vector_new(b, view, nview, NULL, code, ncode);
     const int parts = split_parts(b);
     k->run = run_program;
     k->self = v;
@@ -555,14 +572,18 @@ static bool build_program(Build *b, int nview, const Scalar *code, int ncode, Ke
     return true;
 }
 static bool vector_build(Build *b, int choice, Kernel *k) {
+    const Step *s = b->step;
     (void)choice;
-    return build_program(b, b->step->nview, b->step->code, b->step->ncode, k);
+    for (int i = 0; i < s->ncode; i++)
+        if (s->code[i].op >= SCALAR_OP_COUNT)
+            return build_fail(b, "a malformed element-wise program");
+    return program_build(b, s->view, s->nview, s->code, s->ncode, k);
 }
 const Maker vector_maker = {.choices = vector_choices, .build = vector_build};
 
 static bool fill_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Scalar constant = {.op = C_CONST, .k = b->step->code[0].k};
-    return build_program(b, 1, &constant, 1, k);
+    return program_build(b, b->step->view, 1, &constant, 1, k);
 }
 const Maker fill_maker = {.choices = vector_choices, .build = fill_build};

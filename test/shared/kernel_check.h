@@ -1,5 +1,5 @@
-/* kernel_check.h -- what ops_kernels.c draws steps with, and how it runs and compares them. The
-   test opens the devices. */
+/* kernel_check.h -- what ops_kernels.c draws steps with, and how it runs and compares
+   them, on all four devices. */
 #ifndef ISOMER_KERNEL_CHECK_H
 #define ISOMER_KERNEL_CHECK_H
 #include "ops/backend/backend.h"
@@ -300,5 +300,20 @@ static void check_family(const Family *f) {
         world_free(t->w);
         test_free(t);
     }
+}
+
+/* ---- the fixture */
+static int open_devices(void **state) {
+    (void)state;
+    static const char *const options[] = {"", "generic", "threads=3,grain=1",
+                                          "generic,threads=3,grain=1"};
+    cpu = backend_open("cpu", NULL);
+    for (int d = 0; d < 4; d++) device[d] = cpu->open(options[d], NULL, 0);
+    return !device[0] || !device[1] || !device[2] || !device[3];
+}
+static int close_devices(void **state) {
+    (void)state;
+    for (int d = 0; d < 4; d++) cpu->close(device[d]);
+    return 0;
 }
 #endif

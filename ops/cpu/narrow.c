@@ -1,0 +1,125 @@
+/* narrow.c -- which class computes an element-wise program of integers. The narrow classes, int32
+   and int16, take as many elements at once as their registers hold, where int64 takes a half or a
+   quarter of them; they are right where each value either is the integer itself or, where the
+   narrow type cannot hold that, is read only by what needs no more than its low bits: sums,
+   products, bits, conversions to a type as narrow. */
+#include "ops/cpu/cpu.h"
+
+enum { MOST_CODE = 256 };
+/* What a value can be, as int64 computes it; beyond the narrow type only its low bits are there. */
+typedef struct Span {
+    int64_t low, high;
+} Span;
+static const int64_t FAR = (int64_t)1 << 40; /* no product of two such wraps unseen */
+
+static bool type_span(int dtype, Span *s) {
+    switch (dtype) {
+    case DT_BOOL: return *s = (Span){0, 1}, true;
+    case DT_INT8: return *s = (Span){INT8_MIN, INT8_MAX}, true;
+    case DT_UINT8: return *s = (Span){0, UINT8_MAX}, true;
+    case DT_INT16: return *s = (Span){INT16_MIN, INT16_MAX}, true;
+    case DT_UINT16: return *s = (Span){0, UINT16_MAX}, true;
+    case DT_INT32: return *s = (Span){INT32_MIN, INT32_MAX}, true;
+    default: return false;
+    }
+}
+static bool within(Span s, Span type) { return s.low >= type.low && s.high <= type.high; }
+static Span joined_span(Span a, Span b) {
+    return (Span){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+}
+static Span product_span(Span a, Span b) {
+    const int64_t p[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    Span s = {p[0], p[0]};
+    for (int k = 1; k < 4; k++) s = joined_span(s, (Span){p[k], p[k]});
+    return s;
+}
+static int64_t greatest_of(Span s) { return s.high > -s.low ? s.high : -s.low; }
+
+/* Of an instruction whose operands' low bits suffice; false: it is another one. */
+static bool modular_span(const Scalar *c, const Span of[], Span type, Span *y) {
+    const Span a = of[c->a], b = of[op_values(c->op) > 1 ? c->b : c->a];
+    switch ((int)c->op) {
+    case C_ADD: *y = (Span){a.low + b.low, a.high + b.high}; return true;
+    case C_SUB: *y = (Span){a.low - b.high, a.high - b.low}; return true;
+    case C_MUL: *y = product_span(a, b); return true;
+    case C_NEG: *y = (Span){-a.high, -a.low}; return true;
+    case F_BITS_NOT: *y = (Span){-1 - a.high, -1 - a.low}; return true;
+    case F_BITS_AND:
+    case F_BITS_OR:
+    case F_BITS_XOR:
+        *y = within(a, type) && within(b, type) ? type : (Span){-FAR, FAR};
+        return true;
+    default: return false;
+    }
+}
+/* Of one that needs the operands themselves. */
+static bool exact_span(const Scalar *c, const Span of[], Span *y) {
+    const Span a = of[c->a], b = of[op_values(c->op) > 1 ? c->b : c->a];
+    const int64_t most = greatest_of(a), divisor = greatest_of(b);
+    switch ((int)c->op) {
+    case C_EQ:
+    case C_LT:
+    case C_LE:
+    case C_AND:
+    case C_OR:
+    case C_XOR:
+    case C_NOT: *y = (Span){0, 1}; return true;
+    case C_MIN:
+    case C_MAX: *y = joined_span(a, b); return true;
+    case C_ABS: *y = (Span){0, most}; return true;
+    case C_RELU: *y = (Span){0, a.high > 0 ? a.high : 0}; return true;
+    case C_SIGN: *y = (Span){-1, 1}; return true;
+    case C_DIV: *y = (Span){-most, most}; return true;
+    case C_MOD:
+    case F_REST: *y = (Span){-divisor, divisor}; return true;
+    case F_SHIFT_LEFT: *y = (Span){-FAR, FAR}; return true;
+    case F_SHIFT_RIGHT: *y = joined_span(a, (Span){0, 0}); return true;
+    default: return false;
+    }
+}
+static bool operands_within(const Scalar *c, const Span of[], Span type) {
+    return within(of[c->a], type) && (op_values(c->op) < 2 || within(of[c->b], type));
+}
+/* c: an instruction, or a view of this type. False: not in a class of this type. */
+static bool value_span(const Scalar *c, int view_type, const Span of[], Span type, Span *y) {
+    Span as;
+    switch ((int)c->op) {
+    case C_VIEW:
+    case C_ACC: return type_span(view_type, y) && within(*y, type);
+    case C_CONST:
+        if (!(c->k >= -(double)FAR && c->k <= (double)FAR)) return false;
+        return *y = (Span){(int64_t)c->k, (int64_t)c->k}, true;
+    case C_FLOOR:
+    case C_CEIL:
+    case C_ROUND: return *y = of[c->a], true;
+    case C_WHERE: return *y = joined_span(of[c->b], of[c->c]), within(of[c->a], type);
+    case C_AS:
+        if (!type_span(c->b, &as) || !within(as, type)) return false;
+        *y = within(of[c->a], as) ? of[c->a] : as;
+        return c->b != DT_BOOL || within(of[c->a], type);
+    default:
+        return modular_span(c, of, type, y) ||
+               (operands_within(c, of, type) && exact_span(c, of, y));
+    }
+}
+static bool fits(const View *view, const View *acc, const Scalar *code, int ncode, Span type) {
+    Span of[MOST_CODE], y;
+    if (ncode > MOST_CODE || !type_span(view[0].dtype, &y)) return false;
+    for (int i = 0; i < ncode; i++) {
+        const Scalar *c = &code[i];
+        const int view_type = c->op == C_VIEW ? view[c->a].dtype : c->op == C_ACC ? acc->dtype : 0;
+        if (!value_span(c, view_type, of, type, &of[i])) return false;
+        if (of[i].low < -FAR || of[i].high > FAR) return false;
+    }
+    const Span last = of[ncode - 1];
+    return within(last, type) || (view[0].dtype != DT_BOOL && within(y, type)) ||
+           (view[0].dtype == DT_UINT16 && type.high == INT16_MAX);
+}
+
+Class program_class(const View used[], int n, const View *view, const View *acc, const Scalar *code,
+                    int ncode) {
+    const Class class = view_class(used, n);
+    if (class != CLASS_INT) return class;
+    if (fits(view, acc, code, ncode, (Span){INT16_MIN, INT16_MAX})) return CLASS_INT16;
+    return fits(view, acc, code, ncode, (Span){INT32_MIN, INT32_MAX}) ? CLASS_INT32 : class;
+}

@@ -1,0 +1,102 @@
+/* pointwise.c -- operators of single elements that have a reference kernel, as element-wise
+   programs, which may have further instructions (simd.h). */
+#include "ops/cpu/cpu.h"
+#include "ops/operator/op_kernel.h"
+#include <string.h>
+
+/* Its input's axes are the output's last ones; one of a single place is stretched. */
+static bool stretched(const View *y, const View *x, View *to) {
+    *to = *y;
+    to->slot = x->slot, to->dtype = x->dtype, to->offset = x->offset;
+    for (int a = 0; a < y->rank; a++) {
+        const int from = a - (y->rank - x->rank);
+        if (from >= 0 && x->dim[from] != 1 && x->dim[from] != y->dim[a]) return false;
+        to->stride[a] = from < 0 || x->dim[from] == 1 ? 0 : x->stride[from];
+    }
+    return x->rank >= 0 && x->rank <= y->rank;
+}
+static bool is_real(const View *v) {
+    return v->dtype == DT_FLOAT || v->dtype == DT_DOUBLE || v->dtype == DT_FLOAT16 ||
+           v->dtype == DT_BFLOAT16;
+}
+static float number(const Step *s, int k) { return (float)kernel_bits_real(s->param[1 + k]); }
+
+/* X(operator, instruction, of what) */
+enum { REALS = 1, WHOLES = 2 };
+typedef struct Plain {
+    const char *op;
+    int code, of;
+} Plain;
+static const Plain plain[] = {
+    {"asin", F_ASIN, REALS},
+    {"acos", F_ACOS, REALS},
+    {"atan", F_ATAN, REALS},
+    {"sinh", F_SINH, REALS},
+    {"asinh", F_ASINH, REALS},
+    {"acosh", F_ACOSH, REALS},
+    {"atanh", F_ATANH, REALS},
+    {"bitwise_not", F_BITS_NOT, WHOLES},
+    {"bitwise_and", F_BITS_AND, WHOLES},
+    {"bitwise_or", F_BITS_OR, WHOLES},
+    {"bitwise_xor", F_BITS_XOR, WHOLES},
+    {"div", C_DIV, WHOLES},
+    {"pow", C_POW, WHOLES},
+};
+/* The instruction; 0: it has none. */
+static int instruction_of(const Step *s) {
+    const bool real = is_real(&s->view[1]);
+    if (strcmp(s->op, "bitshift") == 0)
+        return s->nparam < 2 || real ? 0 : s->param[1] ? F_SHIFT_RIGHT : F_SHIFT_LEFT;
+    if (strcmp(s->op, "mod") == 0)
+        return s->nparam < 2 ? 0 : s->param[1] ? F_REST : real ? 0 : C_MOD;
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        if (strcmp(plain[k].op, s->op) == 0 && plain[k].of == (real ? REALS : WHOLES))
+            return plain[k].code;
+    return 0;
+}
+static bool thresholded(Build *b, const View view[], Kernel *k) {
+    const Scalar code[] = {{.op = C_CONST, .k = (double)number(b->step, 0)},
+                           {.op = C_VIEW, .a = 1},
+                           {.op = C_LT, .a = 0, .b = 1},
+                           {.op = C_CONST, .k = 0},
+                           {.op = C_WHERE, .a = 2, .b = 1, .c = 3}};
+    return program_build(b, view, 2, code, 5, k);
+}
+static bool shrunk(Build *b, const View view[], Kernel *k) {
+    enum { X, LOW, BIAS, LIMIT, BELOW, PLUS, ABOVE, MINUS, ZERO, RIGHT, ALL };
+    const double limit = (double)number(b->step, 1);
+    const Scalar code[] = {
+        [X] = {.op = C_VIEW, .a = 1},
+        [LOW] = {.op = C_CONST, .k = -limit},
+        [BIAS] = {.op = C_CONST, .k = (double)number(b->step, 0)},
+        [LIMIT] = {.op = C_CONST, .k = limit},
+        [BELOW] = {.op = C_LT, .a = X, .b = LOW},
+        [PLUS] = {.op = C_ADD, .a = X, .b = BIAS},
+        [ABOVE] = {.op = C_LT, .a = LIMIT, .b = X},
+        [MINUS] = {.op = C_SUB, .a = X, .b = BIAS},
+        [ZERO] = {.op = C_CONST},
+        [RIGHT] = {.op = C_WHERE, .a = ABOVE, .b = MINUS, .c = ZERO},
+        [ALL] = {.op = C_WHERE, .a = BELOW, .b = PLUS, .c = RIGHT}
+    };
+    return program_build(b, view, 2, code, ALL + 1, k);
+}
+bool pointwise_build(Build *b, int choice, Kernel *k) {
+    const Step *s = b->step;
+    View view[3] = {s->view[0]};
+    (void)choice;
+    for (int i = 0; i < s->nview; i++)
+        if (i > 2 || !dtype_numeric(s->view[i].dtype) ||
+            (i > 0 && !stretched(&s->view[0], &s->view[i], &view[i])))
+            return false;
+    if (s->nview == 2 && strcmp(s->op, "thresholdedrelu") == 0) return thresholded(b, view, k);
+    if (s->nview == 2 && strcmp(s->op, "shrink") == 0) return shrunk(b, view, k);
+    const int op = instruction_of(s);
+    if (!op || s->nview != 1 + op_values(op)) return false;
+    for (int i = 1; i < s->nview; i++)
+        if (is_real(&s->view[i]) != is_real(&s->view[0])) return false;
+    const Scalar code[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)op, .a = 0, .b = 1}};
+    const Scalar one[] = {code[0], {.op = (uint8_t)op}};
+    return s->nview == 2 ? program_build(b, view, 2, one, 2, k)
+                         : program_build(b, view, 3, code, 3, k);
+}

@@ -1,0 +1,114 @@
+/* simd_moves.h -- loads and stores between the classes and the element types. Part of simd_body.h.
+ */
+/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
+   double, it from an integer) */
+#define SAME(x) (x)
+#define TO_BOOL(x) ((x) != 0)
+/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. */
+#define SATURATE(T, low, high) \
+    ((T)(int32_t)(x != x ? 0 : x <= (low) ? (low) : x >= (high) ? (high) : x))
+#define TYPES(X)                                                                           \
+    X(DT_FLOAT, float, SAME, (float)x, (float)x)                                           \
+    X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                       \
+    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))        \
+    X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x)) \
+    X(DT_UINT32, uint32_t, SAME,                                                           \
+      (x != x || x <= 0     ? 0                                                            \
+       : x >= 4294967296.0f ? UINT32_MAX                                                   \
+                            : (uint32_t)x),                                                \
+      x)                                                                                   \
+    X(DT_INT64, int64_t, SAME,                                                             \
+      (x != x          ? 0                                                                 \
+       : x >= 0x1p63f  ? INT64_MAX                                                         \
+       : x <= -0x1p63f ? INT64_MIN                                                         \
+                       : (int64_t)x),                                                      \
+      x)                                                                                   \
+    X(DT_UINT64, uint64_t, SAME,                                                           \
+      (x != x || x <= 0 ? 0                                                                \
+       : x >= 0x1p64f   ? UINT64_MAX                                                       \
+                        : (uint64_t)x),                                                      \
+      x)                                                                                   \
+    NARROW_TYPES(X)
+/* Those of the narrow classes. */
+#define NARROW_TYPES(X)                                             \
+    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                    \
+    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)        \
+    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)        \
+    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x) \
+    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)   \
+    X(DT_INT32, int32_t, SAME,                                      \
+      (x != x                ? 0                                    \
+       : x >= 2147483648.0f  ? INT32_MAX                            \
+       : x <= -2147483648.0f ? INT32_MIN                            \
+                             : (int32_t)x),                         \
+      x)
+
+/* Runs whose length is not a multiple of a block end with a block that does some elements again:
+   single elements take as long as vectors. */
+enum { MOVED = 64 };
+#define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
+    static inline void load_##class##_##dt##_run(T *y, const S *x, int64_t n) {             \
+        EACH y[i] = (T)from(x[i]);                                                          \
+    }                                                                                       \
+    static inline void store_##class##_##dt##_run(S *y, const T *p, int64_t n) {            \
+        EACH {                                                                              \
+            const T x = p[i];                                                               \
+            y[i] = (S)(to);                                                                 \
+        }                                                                                   \
+    }                                                                                       \
+    static void load_##class##_##dt(void *py, const void *px, int64_t stride, int64_t n) {  \
+        T *y = py;                                                                          \
+        const S *x = px;                                                                    \
+        if (stride == 1 && n < MOVED) load_##class##_##dt##_run(y, x, n);                   \
+        else if (stride == 1)                                                               \
+            for (int64_t at = 0; at < n; at += MOVED) {                                     \
+                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
+                load_##class##_##dt##_run(y + here, x + here, MOVED);                       \
+            }                                                                               \
+        else if (stride == 0) {                                                             \
+            const T one = (T)from(x[0]);                                                    \
+            EACH y[i] = one;                                                                \
+        } else                                                                              \
+            for (int64_t i = 0; i < n; i++) y[i] = (T)from(x[i * stride]);                  \
+    }                                                                                       \
+    static void store_##class##_##dt(void *py, int64_t stride, const void *px, int64_t n) { \
+        S *y = py;                                                                          \
+        const T *p = px;                                                                    \
+        if (stride == 1 && n < MOVED) store_##class##_##dt##_run(y, p, n);                  \
+        else if (stride == 1)                                                               \
+            for (int64_t at = 0; at < n; at += MOVED) {                                     \
+                const int64_t here = n - at < MOVED ? n - MOVED : at;                       \
+                store_##class##_##dt##_run(y + here, p + here, MOVED);                      \
+            }                                                                               \
+        else                                                                                \
+            for (int64_t i = 0; i < n; i++) {                                               \
+                const T x = p[i];                                                           \
+                y[i * stride] = (S)(to);                                                    \
+            }                                                                               \
+    }
+/* Both of them, without memory between. */
+#define STORED(S, from, to) from((S)(to))
+#define MOVES_FLOAT(dt, S, from, to, to_int)    \
+    DEFINE_MOVES(float, float, dt, S, from, to) \
+    DEFINE1(as_float_##dt, float, STORED(S, from, to))
+#define MOVES_DOUBLE(dt, S, from, to, to_int)     \
+    DEFINE_MOVES(double, double, dt, S, from, to) \
+    DEFINE1(as_double_##dt, double, STORED(S, from, to))
+#define MOVES_INT(dt, S, from, to, to_int)          \
+    DEFINE_MOVES(int, int64_t, dt, S, from, to_int) \
+    DEFINE1(as_int_##dt, int64_t, STORED(S, from, to_int))
+#define MOVES_UINT(dt, S, from, to, to_int)           \
+    DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int) \
+    DEFINE1(as_uint_##dt, uint64_t, STORED(S, from, to_int))
+#define MOVES_INT32(dt, S, from, to, to_int)          \
+    DEFINE_MOVES(int32, int32_t, dt, S, from, to_int) \
+    DEFINE1(as_int32_##dt, int32_t, STORED(S, from, to_int))
+#define MOVES_INT16(dt, S, from, to, to_int)          \
+    DEFINE_MOVES(int16, int16_t, dt, S, from, to_int) \
+    DEFINE1(as_int16_##dt, int16_t, STORED(S, from, to_int))
+TYPES(MOVES_FLOAT)
+TYPES(MOVES_DOUBLE)
+TYPES(MOVES_INT)
+TYPES(MOVES_UINT)
+NARROW_TYPES(MOVES_INT32)
+NARROW_TYPES(MOVES_INT16)

@@ -53,18 +53,19 @@ static int params(Call *c, int64_t *out, int room) {
 }
 static int kernel_hardmax(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    int a = (int)s->param[1];
-    int64_t i[STEP_RANK], j[STEP_RANK];
-    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+    const int a = (int)s->param[1];
+    View first = *y; /* of every line along the axis */
+    int64_t i[STEP_RANK];
+    if (y->dim[a]) first.dim[a] = 1;
+    for (bool more = kernel_first(&first, i); more; more = kernel_next(&first, i)) {
+        const int64_t from = kernel_at(x, i), to = kernel_at(y, i);
         int64_t best = 0;
-        for (int k = 0; k < y->rank; k++) j[k] = i[k];
-        for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
-            int64_t line = kernel_at(x, j) - j[a] * x->stride[a];
-            if (kernel_real(x, slot, kernel_at(x, j)) >
-                kernel_real(x, slot, line + best * x->stride[a]))
-                best = j[a];
-        }
-        kernel_set_real(y, slot, kernel_at(y, i), best == i[a]);
+        for (int64_t k = 1; k < x->dim[a]; k++)
+            if (kernel_real(x, slot, from + k * x->stride[a]) >
+                kernel_real(x, slot, from + best * x->stride[a]))
+                best = k;
+        for (int64_t k = 0; k < y->dim[a]; k++)
+            kernel_set_real(y, slot, to + k * y->stride[a], k == best);
     }
     return 0;
 }

@@ -77,12 +77,27 @@ static bool lies_like(const Plan *p, const Step *s, int j) {
         same = y->dim[k] == x->dim[k] && (y->dim[k] == 1 || y->stride[k] == x->stride[k]);
     return same;
 }
+/* A reduction over axes that are neither channels nor cells, as over the parts of a sum, writes an
+   image like the one of which it reads parts. */
+static bool reduces_parts(const Plan *p, const Image *images, const Step *s) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const Image *from = &images[x->slot];
+    const int64_t size = dtype_bits((DType)y->dtype) / 8;
+    Image to = {0};
+    if (s->kind != S_REDUCE || !from->channels || !size ||
+        !image_of(y, p->slot[y->slot].bytes / size, &to) || to.cells != from->cells)
+        return false;
+    for (int k = 1; k < y->rank; k++)
+        if (y->dim[k] > 1 && x->stride[k] != y->stride[k]) return false;
+    return true;
+}
 /* Gives what the step writes the layout of an image that it reads. */
 static void follow_images(const Plan *p, Image *images, const Step *s) {
     for (int j = 1; j < s->nview; j++) {
         const Image *from = &images[s->view[j].slot];
         Image *to = &images[s->view[0].slot];
-        if (reads_image(p, images, s, j)) want_layout(p, images, &s->view[0]);
+        if (reads_image(p, images, s, j) || (j == 1 && reduces_parts(p, images, s)))
+            want_layout(p, images, &s->view[0]);
         if (from->channels && !to->channels && !to->barred && lies_like(p, s, j))
             to->channels = from->channels, to->cells = from->cells;
     }
@@ -98,7 +113,7 @@ static void want_images(const Plan *p, Image *images) {
     }
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY)
+        if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY || s->kind == S_REDUCE)
             follow_images(p, images, s);
     }
     for (int k = p->nstep - 1; k >= 0; k--) {

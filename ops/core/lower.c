@@ -230,8 +230,7 @@ static bool reduction_view(Program *p) {
     ex_get(p->b->w, p->reduced, &x);
     ex_get(p->b->w, x.a, &body);
     if (x.cond.n || body.kind != EX_AT) return false;
-    for (int k = 0; k < x.n; k++)
-        if (!space_bind(&s, poly_is_symbol(s.w, x.dims[k]))) return false;
+    if (!space_bind_all(&s, &x)) return false;
     p->nview = 2;
     instruct(p, p->reduced, C_ACC, 0, 0, 0);
     return space_view(&s, &body, &p->in[body.word], &p->view[1]);
@@ -270,25 +269,29 @@ static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], 
     for (int k = 1; k < terms->nview; k++) terms->view[k] = view_axes(&terms->view[k], n, axis);
     for (int k = 0; k < n; k++) dim[k] = terms->space.extent[axis[k]];
     if (terms->ncode == 1 && terms->code[0].op == C_VIEW)
-        return *x = terms->view[1], x->dtype == dtype;
+        return *x = terms->view[1], dtype_class((DType)x->dtype) == 'F';
     if (!step_buffer(terms->b, dtype, n, dim, x)) return false;
     terms->view[0] = *x;
     step_code(terms->b, step_add(terms->b, S_EWISE, terms->nview, terms->view), terms->ncode,
               terms->code);
     return true;
 }
+/* Small floats are summed as floats. */
+static int32_t buffer_type(const Program *p) {
+    const int32_t dtype = p->view[0].dtype;
+    return dtype == DT_FLOAT16 || dtype == DT_BFLOAT16 ? DT_FLOAT : dtype;
+}
 /* Steps that compute a sum or maximum of floats for all places of the space; seen: as a view of
    them. */
 static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
-    const int32_t dtype = p->view[0].dtype;
+    const int32_t dtype = buffer_type(p);
     Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .buffers = p->buffers};
     int axis[STEP_RANK], last;
     View from, buffer;
-    for (int k = 0; k < x->n; k++)
-        if (!space_bind(&terms.space, poly_is_symbol(p->b->w, x->dims[k]))) return false;
+    if (!space_bind_all(&terms.space, x)) return false;
     terms.view[0].dtype = dtype;
     if ((last = emit_expr(&terms, x->a)) < 0 || last != terms.ncode - 1) return false;
-    const int count = term_axes(&terms, space->n, axis), kept = count - x->n;
+    const int count = term_axes(&terms, space->n, axis), kept = count - (terms.space.n - space->n);
     if (!place_terms(&terms, dtype, count, axis, &from) ||
         !step_buffer(p->b, dtype, kept, from.dim, &buffer))
         return false;
@@ -314,7 +317,7 @@ static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     return fill_buffer(p, &p->space, x, seen);
 }
 static int emit_buffer(Program *p, Ex e, const ExNode *x) {
-    const int32_t dtype = p->view[0].dtype;
+    const int32_t dtype = buffer_type(p);
     View seen;
     if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_buffer(p, e, x, &seen) ||
         p->nview == VIEWS)

@@ -153,6 +153,18 @@ bool space_bind(LowerSpace *s, Symbol bound) {
     return true;
 }
 
+bool space_bind_all(LowerSpace *s, const ExNode *x) {
+    for (int k = 0; k < x->n; k++) {
+        const Symbol bound = poly_is_symbol(s->w, x->dims[k]);
+        int64_t size = 0;
+        if (s->n + x->n - k > STEP_RANK && space_size(s, symbol_def(s->w, bound).arg[0], &size) &&
+            size == 1)
+            s->index[s->nindex++] = (SpaceIndex){bound, 0, 0};
+        else if (!space_bind(s, bound)) return false;
+    }
+    return true;
+}
+
 /* The element read, as a view of all axes of the space. */
 bool space_view(const LowerSpace *s, const ExNode *at, const View *x, View *out) {
     Offset o = {0};

@@ -20,6 +20,9 @@ typedef struct LowerSpace { /* the axes of the output, then those of bound varia
 LowerSpace space_new(World *, Sizes, const View *like);
 /* One more axis; false: its size is not known, or there are too many. */
 bool space_bind(LowerSpace *, Symbol bound);
+/* Likewise of all variables that x binds; where there are too many axes, those of a single place
+   get none. */
+bool space_bind_all(LowerSpace *, const ExNode *x);
 bool space_size(const LowerSpace *, Poly, int64_t *);
 /* The element read, as a view of all axes of the space; false: it is not a view. */
 bool space_view(const LowerSpace *, const ExNode *at, const View *x, View *out);

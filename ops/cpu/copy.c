@@ -18,6 +18,7 @@ struct Copy {
     Plane plane;
     Weave *weave;           /* of the plane; NULL: none fits */
     const Simd *transposes; /* NULL: not the plane */
+    bool squares;           /* it is one of one or two bytes an element */
     Nest outer;
 };
 
@@ -72,8 +73,11 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     take_plane(c);
     c->weave = weave_of(b->device->simd, c);
     const Plane *p = &c->plane;
-    if (c->size == sizeof(uint32_t) && p->y[0] == 1 && p->x[1] == 1 && p->n[0] >= 4 && p->n[1] >= 4)
+    const bool crossed = p->y[0] == 1 && p->x[1] == 1;
+    if (c->size == sizeof(uint32_t) && crossed && p->n[0] >= 4 && p->n[1] >= 4)
         c->transposes = b->device->simd;
+    c->squares =
+        crossed && p->x[0] != 1 && c->size <= (int)sizeof(uint16_t) && p->n[0] >= 8 && p->n[1] >= 8;
     return c;
 }
 
@@ -108,6 +112,39 @@ DEFINE_PLANE(uint32_t)
 DEFINE_PLANE(uint64_t)
 DEFINE_PLANE(Complex128)
 
+/* 8 x 8 bytes, 4 x 4 pairs of bytes: rows in words, halves of squares exchanged, from the largest
+   to the smallest. */
+static inline void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t low) {
+    const uint64_t t = (*a >> shift ^ *b) & low;
+    *a ^= t << shift, *b ^= t;
+}
+#define DEFINE_SQUARE(T, N)                                                                      \
+    static inline void square_##T(T *y, int64_t ys, const T *x, int64_t xs) {                    \
+        uint64_t row[N];                                                                         \
+        for (int k = 0; k < N; k++) memcpy(&row[k], x + k * xs, sizeof *row);                    \
+        _Pragma("GCC unroll 3") for (int half = N / 2; half; half /= 2) {                        \
+            const int shift = half * 64 / N;                                                     \
+            const uint64_t low = half * 64 / N == 32   ? 0x00000000ffffffffu                     \
+                                 : half * 64 / N == 16 ? 0x0000ffff0000ffffu                     \
+                                                       : 0x00ff00ff00ff00ffu;                    \
+            _Pragma("GCC unroll 8") for (int k = 0; k < N; k++) if (!(k & half))                 \
+                exchange(&row[k], &row[k + half], shift, low);                                   \
+        }                                                                                        \
+        for (int k = 0; k < N; k++) memcpy(y + k * ys, &row[k], sizeof *row);                    \
+    }                                                                                            \
+    static void squares_##T(const Plane *p, T *restrict y, const T *restrict x) {                \
+        const int64_t w = p->n[0] - p->n[0] % N, h = p->n[1] - p->n[1] % N;                      \
+        for (int64_t j = 0; j < h; j += N)                                                       \
+            for (int64_t i = 0; i < w; i += N)                                                   \
+                square_##T(y + j * p->y[1] + i, p->y[1], x + j + i * p->x[0], p->x[0]);          \
+        const Plane right = {.n = {p->n[0] - w, p->n[1]}, .y = {1, p->y[1]}, .x = {p->x[0], 1}}, \
+                    below = {.n = {w, p->n[1] - h}, .y = {1, p->y[1]}, .x = {p->x[0], 1}};       \
+        rows_##T(&right, y + w, x + w * p->x[0]);                                                \
+        rows_##T(&below, y + h * p->y[1], x + h);                                                \
+    }
+DEFINE_SQUARE(uint8_t, 8)
+DEFINE_SQUARE(uint16_t, 4)
+
 static void run_plane(const Copy *c, char *y, const char *x) {
     const Plane *p = &c->plane;
     if (c->weave) {
@@ -118,6 +155,11 @@ static void run_plane(const Copy *c, char *y, const char *x) {
     if (c->transposes) {
         c->transposes->transpose((uint32_t *)(void *)y, p->y[1], (const uint32_t *)(const void *)x,
                                  p->x[0], p->n[0], p->n[1]);
+        return;
+    }
+    if (c->squares) {
+        if (c->size == sizeof(uint8_t)) squares_uint8_t(p, (uint8_t *)y, (const uint8_t *)x);
+        else squares_uint16_t(p, (uint16_t *)(void *)y, (const uint16_t *)(const void *)x);
         return;
     }
 #define CASE(T)                                                                           \

@@ -114,10 +114,9 @@ Vector *vector_new(Build *, const View *view, int nview, const View *acc, const 
                    int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
 
-/* ---- narrow.c: the class that computes a program (instructions may be FurtherOps, too; known to
-   be well-formed) over these views, with view[0] as its output. */
-Class program_class(const View used[], int n, const View *view, const View *acc, const Scalar *code,
-                    int ncode);
+/* ---- narrow.c: the class for a well-formed program of CLASS_INT, whose instructions may be
+   FurtherOps; view[0] is its output. */
+Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode);
 
 /* The program with known numbers as constants and each view read once. */
 void program_read_once(const Build *, const View *view, const Scalar *code, int ncode,
@@ -168,6 +167,8 @@ typedef enum TailShape { TAIL_ANY, TAIL_PACKED, TAIL_DENSE } TailShape;
 bool tail_new(Build *, int dtype, TailShape, Tail *);
 /* The same without the epilogue, which the kernel does itself. */
 bool tail_plain(Build *, int dtype, TailShape, Tail *);
+/* Of a kernel that writes a packed view whose axes lie as those of `like`, of the output's sizes. */
+bool tail_like(Build *, int dtype, const View *like, Tail *);
 static inline void tail_run(const Tail *t, void *const slot[], void *work) {
     if (t->finish) vector_run(t->finish, slot, work);
 }

@@ -92,6 +92,8 @@ static const struct {
     {"reversesequence", reverse_build},
     {"scatternd", scatternd_build},
     {"scatterelements", scatterelements_build},
+    {"scatterndadd", scatternd_build},
+    {"scatteradd", scatterelements_build},
     {"cachewrite", cachewrite_build},
     {"topk", topk_build},
     {"argmax", argmax_build},

@@ -116,10 +116,8 @@ static bool fits(const View *view, const View *acc, const Scalar *code, int ncod
            (view[0].dtype == DT_UINT16 && type.high == INT16_MAX);
 }
 
-Class program_class(const View used[], int n, const View *view, const View *acc, const Scalar *code,
-                    int ncode) {
-    const Class class = view_class(used, n);
-    if (class != CLASS_INT) return class;
+Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode) {
     if (fits(view, acc, code, ncode, (Span){INT16_MIN, INT16_MAX})) return CLASS_INT16;
-    return fits(view, acc, code, ncode, (Span){INT32_MIN, INT32_MAX}) ? CLASS_INT32 : class;
+    const bool fits_32 = fits(view, acc, code, ncode, (Span){INT32_MIN, INT32_MAX});
+    return fits_32 ? CLASS_INT32 : CLASS_INT;
 }

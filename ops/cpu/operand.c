@@ -329,14 +329,21 @@ bool tail_plain(Build *b, int dtype, TailShape shape, Tail *t) {
     return t->finish != NULL;
 }
 
-bool tail_new(Build *b, int dtype, TailShape shape, Tail *t) {
-    const Step *s = b->step;
-    const View *y = &s->view[0];
+static bool tail_finish(Build *b, Tail *t) {
     static const Scalar acc = {.op = C_ACC};
-    const bool direct = tail_fits(y, dtype, shape) && !epilogue_reads_output(s);
-    *t = (Tail){.into = direct ? *y : tail_scratch(b, dtype, shape)};
-    if (direct && !s->ncode) return true;
+    const Step *s = b->step;
     t->finish = vector_new(b, s->view, s->nview, &t->into, s->ncode ? s->code : &acc,
                            s->ncode ? s->ncode : 1);
     return t->finish != NULL;
+}
+bool tail_new(Build *b, int dtype, TailShape shape, Tail *t) {
+    const Step *s = b->step;
+    const View *y = &s->view[0];
+    const bool direct = tail_fits(y, dtype, shape) && !epilogue_reads_output(s);
+    *t = (Tail){.into = direct ? *y : tail_scratch(b, dtype, shape)};
+    return (direct && !s->ncode) || tail_finish(b, t);
+}
+bool tail_like(Build *b, int dtype, const View *like, Tail *t) {
+    *t = (Tail){.into = scratch_like(b, dtype, like)};
+    return tail_finish(b, t);
 }

@@ -185,6 +185,15 @@ static Class reduced_class(const View *x) {
     default: return view_class(x, 1);
     }
 }
+/* The kept axes of x, those of y, lie in another order: y would be written an element a line. */
+static bool crosses(const View *y, const View *x) {
+    int of_x = -1, of_y = -1;
+    for (int a = 0; a < y->rank; a++) {
+        if (y->dim[a] > 1 && x->stride[a] == 1) of_x = a;
+        if (y->dim[a] > 1 && y->stride[a] == 1) of_y = a;
+    }
+    return of_x >= 0 && of_y >= 0 && of_x != of_y;
+}
 static bool reduce_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Reduce *r = ARENA_NEW(b->arena, Reduce, 1);
@@ -196,7 +205,11 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
     if (x->dtype == in) r->x = operand_as_is(b, 1);
     else if (!operand_packed(b, 1, x, in, &r->x)) return false;
-    if (!tail_new(b, out, TAIL_ANY, &r->tail)) return false;
+    View kept = r->x.view;
+    kept.rank = b->step->view[0].rank;
+    if (!(crosses(&b->step->view[0], &kept) ? tail_like(b, out, &kept, &r->tail)
+                                            : tail_new(b, out, TAIL_ANY, &r->tail)))
+        return false;
     r->merge = simd->merge[class][r->kind];
     r->total = simd->total[class][r->kind];
     r->load = simd->load[class][in];

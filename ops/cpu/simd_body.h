@@ -288,19 +288,30 @@ static void gate_erf(float *y, const float *x, const float k[6], int64_t n) {
 }
 
 /* ---- reductions */
-#define DEFINE_MERGE(name, W, T, value)                                       \
-    static void name(void *pacc, const void *px, int64_t stride, int64_t n) { \
-        W *acc = pacc;                                                        \
-        const T *p = px;                                                      \
-        if (stride == 1) {                                                    \
-            EACH {                                                            \
-                const W z = acc[i], x = (W)p[i];                              \
-                acc[i] = (W)(value);                                          \
-            }                                                                 \
-        } else EACH {                                                         \
-                const W z = acc[i], x = (W)p[i * stride];                     \
-                acc[i] = (W)(value);                                          \
-            }                                                                 \
+/* Elements that do not lie side by side are gathered first. */
+enum { GATHERED = 64 };
+#define DEFINE_MERGE(name, W, T, value)                                            \
+    static void name(void *pacc, const void *px, int64_t stride, int64_t n) {      \
+        W *acc = pacc;                                                             \
+        const T *p = px;                                                           \
+        if (stride == 1) {                                                         \
+            EACH {                                                                 \
+                const W z = acc[i], x = (W)p[i];                                   \
+                acc[i] = (W)(value);                                               \
+            }                                                                      \
+        } else                                                                     \
+            for (int64_t at = 0; at < n; at += GATHERED) {                         \
+                const int64_t m = n - at < GATHERED ? n - at : GATHERED;           \
+                T run[GATHERED];                                                   \
+                if (stride == 2)                                                   \
+                    for (int64_t i = 0; i < m; i++) run[i] = p[2 * (at + i)];      \
+                else                                                               \
+                    for (int64_t i = 0; i < m; i++) run[i] = p[(at + i) * stride]; \
+                _Pragma("omp simd") for (int64_t i = 0; i < m; i++) {              \
+                    const W z = acc[at + i], x = (W)run[i];                        \
+                    acc[at + i] = (W)(value);                                      \
+                }                                                                  \
+            }                                                                      \
     }
 DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
 DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)

@@ -7,10 +7,11 @@
 /* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. */
 #define SATURATE(T, low, high) \
     ((T)(int32_t)(x != x ? 0 : x <= (low) ? (low) : x >= (high) ? (high) : x))
-#define TYPES(X)                                                                           \
+#define TYPES(X) HALF_TYPE(X) OTHER_TYPES(X)
+#define HALF_TYPE(X) X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))
+#define OTHER_TYPES(X)                                                                     \
     X(DT_FLOAT, float, SAME, (float)x, (float)x)                                           \
     X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                       \
-    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))        \
     X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x)) \
     X(DT_UINT32, uint32_t, SAME,                                                           \
       (x != x || x <= 0     ? 0                                                            \
@@ -68,6 +69,8 @@ enum { MOVED = 64 };
         else if (stride == 0) {                                                             \
             const T one = (T)from(x[0]);                                                    \
             EACH y[i] = one;                                                                \
+        } else if (stride == 2) {                                                           \
+            EACH y[i] = (T)from(x[2 * i]);                                                  \
         } else                                                                              \
             for (int64_t i = 0; i < n; i++) y[i] = (T)from(x[i * stride]);                  \
     }                                                                                       \
@@ -106,7 +109,38 @@ enum { MOVED = 64 };
 #define MOVES_INT16(dt, S, from, to, to_int)          \
     DEFINE_MOVES(int16, int16_t, dt, S, from, to_int) \
     DEFINE1(as_int16_##dt, int16_t, STORED(S, from, to_int))
-TYPES(MOVES_FLOAT)
+OTHER_TYPES(MOVES_FLOAT)
+/* Half floats by the processor's instructions, where it has them. */
+#ifdef LOAD_HALVES
+static void load_float_DT_FLOAT16(void *py, const void *px, int64_t stride, int64_t n) {
+    float *y = py;
+    const uint16_t *x = px;
+    const int64_t whole = stride == 1 ? n - n % WIDTH : 0;
+    for (int64_t i = 0; i < whole; i += WIDTH) LOAD_HALVES(y + i, x + i);
+    for (int64_t i = whole; i < n; i++) y[i] = half_float(x[i * stride]);
+}
+static void store_float_DT_FLOAT16(void *py, int64_t stride, const void *px, int64_t n) {
+    uint16_t *y = py;
+    const float *x = px;
+    const int64_t whole = stride == 1 ? n - n % WIDTH : 0;
+    for (int64_t i = 0; i < whole; i += WIDTH) STORE_HALVES(y + i, x + i);
+    for (int64_t i = whole; i < n; i++) y[i * stride] = float_half(x[i]);
+}
+static void as_float_DT_FLOAT16(void *py, const void *pa, const void *pb, int64_t n) {
+    float *y = py;
+    const float *a = pa;
+    const int64_t whole = n - n % WIDTH;
+    uint16_t half[WIDTH];
+    (void)pb;
+    for (int64_t i = 0; i < whole; i += WIDTH) {
+        STORE_HALVES(half, a + i);
+        LOAD_HALVES(y + i, half);
+    }
+    for (int64_t i = whole; i < n; i++) y[i] = half_float(float_half(a[i]));
+}
+#else
+HALF_TYPE(MOVES_FLOAT)
+#endif
 TYPES(MOVES_DOUBLE)
 TYPES(MOVES_INT)
 TYPES(MOVES_UINT)

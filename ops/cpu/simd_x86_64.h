@@ -1,13 +1,20 @@
 /* simd_x86_64.h -- what simd_sweep.h has no plain C for that compilers turn into one instruction:
-   the greater and the smaller of two floats, the second operand where one is NaN. Also fused
-   products: compilers fuse x * w + y where they like (GCC 14 not in all copies of a loop), and a
-   sum may not depend on which copy computes it. WIDTH is defined by the file that includes this. */
+   the greater and the smaller of two floats, the second operand where one is NaN; half floats. Also
+   fused products: compilers fuse x * w + y where they like (GCC 14 not in all copies of a loop),
+   and a sum may not depend on which copy computes it. WIDTH is defined by the file that includes
+   this. */
 #include <immintrin.h>
 
 #if WIDTH == 16
 #define MAXIMUM(a, b) ((Floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define MINIMUM(a, b) ((Floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define FUSE(x, w, y) ((Floats)_mm512_fmadd_ps((__m512)(x), (__m512)(w), (__m512)(y)))
+#define LOAD_HALVES(y, x) \
+    _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x))))
+#define STORE_HALVES(y, x) \
+    _mm256_storeu_si256(   \
+        (void *)(y),       \
+        _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
 #else
 #define MAXIMUM(a, b) ((Floats)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define MINIMUM(a, b) ((Floats)_mm256_min_ps((__m256)(a), (__m256)(b)))

@@ -323,7 +323,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     for (int i = 0; i < ncode; i++)
         if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
             return build_fail(b, "a malformed element-wise program"), NULL;
-    v->class = program_class(m.used, m.nused, view, acc, own, ncode);
+    v->class = view_class(m.used, m.nused);
+    if (v->class == CLASS_INT) v->class = narrow_class(view, acc, own, ncode);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->block = v->class == CLASS_FLOAT ? FLOATS : BLOCK / (int64_t)v->size;
     v->y = (Source){.view = view[0],

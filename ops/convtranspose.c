@@ -188,24 +188,133 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
             (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
     return true;
 }
+/* ---- steps where each phase would be little work, or there are too many phases: all of them as
+   the channels of one convolution, of s^n as many outputs at each place of x and a few around it,
+   which then are put where they belong. Kernels are whole numbers of strides long. */
+enum { MOST = 64, FEW = 8 };
+/* Along an axis: places m, of which each has s outputs r; from where in y they are. */
+typedef struct Stretch {
+    int64_t place, places, first, count, at;
+} Stretch;
+/* The last of a row of outputs may not be whole, nor the first. Returns how many pieces. */
+static int pieces_of(int64_t s, int64_t pad, int64_t size, Stretch piece[3]) {
+    int n = 0;
+    for (int64_t at = 0; at < size;) {
+        const int64_t here = pad + at, first = here % s, left = size - at,
+                      places = first || left < s ? 1 : left / s,
+                      count = places > 1         ? s
+                              : left < s - first ? left
+                                                 : s - first;
+        piece[n++] = (Stretch){here / s, places, first, count, at};
+        at += places > 1 ? places * s : count;
+    }
+    return n;
+}
+/* Every kernel place as a remainder and a quotient by the stride, the quotients in reverse. */
+static View apart_kernel(const View *w, const Axis axis[], const int64_t taps[], int ns) {
+    View v = {.slot = w->slot, .dtype = w->dtype, .rank = 2 + 2 * ns, .offset = w->offset};
+    v.dim[0] = w->dim[1], v.stride[0] = w->stride[1];
+    v.dim[1 + ns] = w->dim[0], v.stride[1 + ns] = w->stride[0];
+    for (int a = 0; a < ns; a++) {
+        const int64_t s = axis[a].stride, step = w->stride[2 + a];
+        v.dim[1 + a] = s, v.stride[1 + a] = step;
+        v.dim[2 + ns + a] = taps[a], v.stride[2 + ns + a] = -s * step;
+        v.offset += s * (taps[a] - 1) * step;
+    }
+    return v;
+}
+static View joined_view(const View *buffer, int first, int n, int64_t rows, int64_t columns) {
+    View v = *buffer;
+    int64_t stride = 1;
+    v.rank = 2 + n;
+    v.dim[0] = rows, v.dim[1] = columns;
+    for (int a = 0; a < n; a++) v.dim[2 + a] = buffer->dim[first + a];
+    for (int a = v.rank - 1; a >= 0; a--) v.stride[a] = stride, stride *= v.dim[a];
+    return v;
+}
+static void put_piece(const View *y, const View *from, const View *bias, const Stretch *piece[],
+                      const Axis axis[], int ns, StepBuf *b) {
+    View v[3] = {*y, *from};
+    v[0].rank = 2 + 2 * ns;
+    for (int a = 0; a < ns; a++) {
+        const Stretch *p = piece[a];
+        const int64_t step = y->stride[2 + a];
+        v[0].offset += p->at * step;
+        v[0].stride[2 + a] = step, v[0].stride[2 + ns + a] = axis[a].stride * step;
+        v[1].offset += p->first * from->stride[2 + a] + p->place * from->stride[2 + ns + a];
+        for (int k = 0; k < 2; k++) v[k].dim[2 + a] = p->count, v[k].dim[2 + ns + a] = p->places;
+    }
+    if (!bias) {
+        step_copy(b, &v[0], &v[1]);
+        return;
+    }
+    v[2] = bias_view(bias, &v[0], 0);
+    step_code(b, step_add(b, S_EWISE, 3, v), 3,
+              (const Scalar[]){
+                  {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
+}
+static void put_pieces(const View *y, const View *from, const View *bias, const Axis axis[], int ns,
+                       StepBuf *b) {
+    Stretch piece[STEP_SPATIAL][3];
+    int count[STEP_SPATIAL], total = 1;
+    for (int a = 0; a < ns; a++)
+        total *= count[a] = pieces_of(axis[a].stride, axis[a].pad, y->dim[2 + a], piece[a]);
+    for (int k = 0; k < total; k++) {
+        const Stretch *of[STEP_SPATIAL];
+        for (int a = 0, left = k; a < ns; left /= count[a++]) of[a] = &piece[a][left % count[a]];
+        put_piece(y, from, bias, of, axis, ns, b);
+    }
+}
+static bool join_phases(const View in[], const View *bias, const View *y, const Axis axis[],
+                        StepBuf *b) {
+    const int ns = in[0].rank - 2;
+    int64_t taps[STEP_SPATIAL], phases = 1, param[1 + 4 * STEP_SPATIAL] = {1};
+    int64_t dim[STEP_RANK] = {in[0].dim[0], in[1].dim[1]};
+    View w, kernel, from;
+    for (int a = 0; a < ns; a++) {
+        const int64_t s = axis[a].stride, size = in[1].dim[2 + a];
+        if (axis[a].dilation != 1 || size % s || axis[a].pad < 0 || axis[a].pad >= size)
+            return false;
+        taps[a] = size / s, phases *= s;
+        dim[2 + a] = s, dim[2 + ns + a] = in[0].dim[2 + a] + taps[a] - 1;
+        if (axis[a].pad + y->dim[2 + a] > s * dim[2 + ns + a]) return false;
+        param[1 + a] = param[1 + 3 * ns + a] = 1;
+        param[1 + ns + a] = param[1 + 2 * ns + a] = taps[a] - 1;
+    }
+    const View apart = apart_kernel(&in[1], axis, taps, ns);
+    if (2 + 2 * ns > STEP_RANK || !step_buffer(b, apart.dtype, apart.rank, apart.dim, &kernel) ||
+        !step_buffer(b, y->dtype, 2 + 2 * ns, dim, &from))
+        return false;
+    step_copy(b, &kernel, &apart);
+    w = joined_view(&kernel, 2 + ns, ns, in[1].dim[1] * phases, in[1].dim[0]);
+    const View out = joined_view(&from, 2 + ns, ns, in[0].dim[0], in[1].dim[1] * phases);
+    step_param(b, step_add(b, S_CONV, 3, (const View[]){out, in[0], w}), 1 + 4 * ns, param);
+    put_pieces(y, &from, bias, axis, ns, b);
+    return true;
+}
+
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
-    enum { MOST = 64 };
     static const int exchanged[STEP_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
     const int ns = in[0].rank - 2;
     const int64_t group = step_size(b, intof(c, GROUP)), channels = in[1].dim[1];
+    const int buffers = b->nbuffers;
     int64_t number = 1;
     Axis axis[STEP_RANK];
     for (int a = 0; a < ns; a++) {
         axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]),
                          step_size(b, ints(c, DILATIONS).v[a])};
         if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
-        if (axis[a].stride > MOST || (number *= axis[a].stride) > MOST) return 0;
+        if (number <= MOST) number *= axis[a].stride;
     }
+    const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
+                      view_count(&out[0]) > 0;
+    if (some && group == 1 && number > 1 && (number > MOST || channels <= FEW) &&
+        join_phases(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
+        return 1;
+    b->nbuffers = buffers;
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
-    if (ns > STEP_SPATIAL || view_count(&in[0]) == 0 || view_count(&in[1]) == 0 ||
-        parts * number > MOST || in[0].dim[1] % group)
-        return 0;
+    if (!some || parts * number > MOST || in[0].dim[1] % group) return 0;
     for (int64_t g = 0; g < parts; g++)
         for (int64_t k = 0; k < number; k++) {
             View v[3] = {view_part(&out[0], 1, g * channels, depthwise ? group : channels),

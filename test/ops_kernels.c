@@ -446,6 +446,28 @@ static void draw_conv(Drawn *t) {
     reals(t, DT_FLOAT, 4, (int64_t[]){out, in / group, kernel[0], kernel[1]}, -1, 1);
 }
 
+/* Transposed: kernels some strides long, with and without a bias, of few channels, whose phases are
+   joined, and of more; cut by pads to any place of a stride. */
+static void draw_transposed(Drawn *t) {
+    const int64_t in = draw(t, 1, 5), out = draw(t, 1, draw(t, 0, 3) ? 3 : 10);
+    int64_t stride[2], kernel[2], size[2], pad[4];
+    for (int a = 0; a < 2; a++) {
+        stride[a] = draw(t, 1, draw(t, 0, 4) ? 3 : 9), size[a] = draw(t, 1, 6);
+        kernel[a] = stride[a] * draw(t, 1, 3) + (draw(t, 0, 4) ? 0 : draw(t, 0, 1));
+        for (int end = 0; end < 2; end++)
+            pad[a + 2 * end] = draw(t, 0, kernel[a] - 1) / (draw(t, 0, 1) ? 2 : 4);
+    }
+    attribute(t, "strides", "[%d, %d]", (int)stride[0], (int)stride[1]);
+    attribute(t, "pads", "[%d, %d, %d, %d]", (int)pad[0], (int)pad[1], (int)pad[2], (int)pad[3]);
+    attribute(t, "dilations", "[1, 1]");
+    attribute(t, "extra", "[%d, %d]", (int)draw(t, 0, stride[0] - 1),
+              (int)draw(t, 0, stride[1] - 1));
+    t->tolerance = 1e-5;
+    reals(t, DT_FLOAT, 4, (int64_t[]){draw(t, 1, 2), in, size[0], size[1]}, -1, 1);
+    reals(t, DT_FLOAT, 4, (int64_t[]){in, out, kernel[0], kernel[1]}, -1, 1);
+    if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &out, -1, 1);
+}
+
 /* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
 static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
                        int64_t dim[], const int64_t size[], int *count) {
@@ -483,6 +505,7 @@ static const Family families[] = {
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
     {"conv", draw_conv, true},
+    {"convtranspose", draw_transposed, false},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},
     {"onehot", draw_one_hot, false},

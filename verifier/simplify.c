@@ -311,19 +311,20 @@ static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
     if (n != radix && poly_divide(p->w, n, radix, &count) && never_negative(p, ctx, radix))
         p->split = (Split){x, radix, count};
 }
-static bool is_defined(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
+static bool is_derived(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
 
-static int composites(Prover *p, const NfTerm *t, Symbol *out, int room) {
+/* The symbols of the term that are defined by others: floors, minima, digits, places. */
+static int derived_symbols(Prover *p, const NfTerm *t, Symbol *out, int room) {
     int n = 0;
     Lits l = dom_lits(p, t->dom);
     const Symbol *v;
     for (int k = 0; k < l.n; k++)
         for (int j = poly_variables(p, l.v[k].p, &v); j-- > 0 && n < room;)
-            if (is_defined(p, v[j]) && !among(v[j], n, out)) out[n++] = v[j];
+            if (is_derived(p, v[j]) && !among(v[j], n, out)) out[n++] = v[j];
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         for (int j = 0; j < a->nfree && n < room; j++)
-            if (is_defined(p, a->free[j]) && !among(a->free[j], n, out)) out[n++] = a->free[j];
+            if (is_derived(p, a->free[j]) && !among(a->free[j], n, out)) out[n++] = a->free[j];
     }
     return n;
 }
@@ -358,9 +359,9 @@ static void replace_symbol(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly value, 
 }
 static bool resolve_digits(Prover *p, Dom ctx, NfTerm *t) {
     Dom given;
-    enum { COMPOSITES_MAX = 32 }; /* the others are left as they are */
-    Symbol s[COMPOSITES_MAX];
-    int n = composites(p, t, s, COMPOSITES_MAX);
+    enum { DERIVED_MAX = 32 }; /* the others are left as they are */
+    Symbol s[DERIVED_MAX];
+    int n = derived_symbols(p, t, s, DERIVED_MAX);
     for (int k = 0; k < n; k++) {
         Poly value, radix, low;
         const Symbol *v;

@@ -100,8 +100,8 @@ void free_add(Prover *p, int *n, Symbol **v, int nadd, const Symbol *add, int ne
         *v = more;
     }
 }
-/* Its variables were collected before. */
-static bool composite_known(Prover *p, SymbolDef d, int n, Symbol *v) {
+/* The variables of a derived symbol were collected before. */
+static bool derived_known(Prover *p, SymbolDef d, int n, Symbol *v) {
     for (uint32_t j = 0; j < d.narg; j++)
         for (int k = 0; k < n; k++)
             if (poly_mentions(p->w, d.arg[j], v[k])) return true;
@@ -115,7 +115,7 @@ static void collect_variables(Prover *p, Poly x, int *n, Symbol **v) {
             int before = *n;
             if (d.kind != SYM_BOUND)
                 for (uint32_t j = 0; j < d.narg; j++) collect_variables(p, d.arg[j], n, v);
-            if (d.kind == SYM_BOUND || *n > before || composite_known(p, d, *n, *v))
+            if (d.kind == SYM_BOUND || *n > before || derived_known(p, d, *n, *v))
                 free_add(p, n, v, 1, &m.symbol[k], 0, NULL);
         }
 }

@@ -209,6 +209,21 @@ double cost_flops(World *w, const Graph *g, Sizes sizes, const bool constant[]) 
     return sum_nodes(w, g, sizes, constant, true);
 }
 
+double cost_weights(World *w, const Graph *g, Sizes sizes) {
+    Arena *a = arena_new(arena_escape(w->arena), 0);
+    const Constants c = constants_find(w, a, g, NULL, NULL);
+    double bytes = 0;
+    for (int k = 0; k < c.live.n; k++) {
+        const Node n = node_get(w, c.live.v[k]);
+        if (constants_hold(&c, n.out) || node_kind(w, &n, sig_flops(w, n.sig, sizes)) != S_CONV)
+            continue;
+        for (int j = 0; j < n.nin; j++)
+            if (constants_hold(&c, n.in[j])) bytes += type_bytes(w, n.in[j], sizes);
+    }
+    arena_free(a);
+    return bytes;
+}
+
 double cost_node(World *w, const Node *n, Sizes sizes) {
     if (n->op->flags & (OP_NO_COST | OP_RANDOM)) return 0;
     double price = node_price(w, n, sizes);
@@ -406,7 +421,7 @@ Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o
     c->backend = c->open.backend;
     c->device = c->open.device;
     c->chooser = chooser_new(a, db, c->backend, c->device,
-                             &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
+                             &(ChooseOptions){o->measured, o->frozen, o->seed, o->weights}, e);
     if (c->chooser) return c;
     cost_free(c);
     return NULL;

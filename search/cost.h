@@ -14,6 +14,8 @@ typedef struct CostOptions {
     const char *backend, *backend_options; /* options: NULL: none */
     int threads;                           /* that run a kernel */
     uint64_t seed;
+    double weights; /* bytes of those of the whole model (cost_weights), which may not stay in the
+                       cache; 0: they do */
 } CostOptions;
 typedef struct Cost Cost;
 /* NULL: no back end. */
@@ -36,7 +38,8 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 /* By the model, node by node: needs no back end. */
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
-double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
+double cost_weights(World *, const Graph *, Sizes); /* bytes of constants in products and such */
+double cost_node(World *, const Node *, Sizes);     /* of one node, by the model */
 /* Seconds of one node at these numbers of operations and bytes a second; views are free. */
 double cost_roofline(World *, const Node *, Sizes, double flops, double bytes);
 /* The last cost_whole failed because a kernel refused the random data: sizes depend on it, or an

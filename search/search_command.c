@@ -186,9 +186,9 @@ static bool name_target(CommandSearch *s) {
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
-    s->whole.command = words_command(&w);
-    s->again.command = arena_format(r->arena, "%s --rounds=9 --few=9", s->whole.command);
-    s->part.command = arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5", s->whole.command);
+    s->whole.command = arena_format(r->arena, "%s --rounds=11 --few=5", words_command(&w));
+    s->again.command = arena_format(r->arena, "%s --rounds=9 --few=9", words_command(&w));
+    s->part.command = arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5", words_command(&w));
     return s->reads_inputs = true;
 }
 

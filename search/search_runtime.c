@@ -440,7 +440,8 @@ bool search_runtime(Run *r, Derivation *d) {
                      .backend = r->o->backend,
                      .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
-                     .seed = r->seed};
+                     .seed = r->seed,
+                     .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
     RuntimeSearch search = {.r = r,
                             .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!search.cost) return false;

@@ -107,7 +107,7 @@ static int tear_down(void **state) {
 }
 
 static double choose(Fixture *f, bool measured, bool frozen, PlanStep *s, int *missing) {
-    const ChooseOptions o = {measured, frozen, 1};
+    const ChooseOptions o = {.measured = measured, .frozen = frozen, .seed = 1};
     bool known[2] = {false, false};
     Chooser *c = chooser_new(f->arena, f->db, &backend, &f->device, &o, &f->error);
     assert_non_null(c);
@@ -167,13 +167,43 @@ static void times_of_another_device_are_not_used(void **state) {
     const bool known[2] = {false, false};
     assert_true(choose(f, true, false, &s, NULL) > 0);
     for (int same = 0; same < 2; same++) {
-        Chooser *c = chooser_new(f->arena, f->db, same ? &backend : &other, &f->device,
-                                 &(ChooseOptions){true, true, 1}, &f->error);
+        Chooser *c =
+            chooser_new(f->arena, f->db, same ? &backend : &other, &f->device,
+                        &(ChooseOptions){.measured = true, .frozen = true, .seed = 1}, &f->error);
         const double seconds = choose_step(c, f->arena, &s, known);
         assert_int_equal(chooser_missing(c), !same);
         assert_int_equal(seconds == choose_model(S_COPY, 0, 6e9), !same);
         chooser_free(c);
     }
+}
+
+static double priced(Fixture *f, double weights, StepKind kind, bool known_weight) {
+    const View v[3] = {view_dense(0, 1, 2, (int64_t[]){1, 500}),
+                       view_dense(1, 1, 2, (int64_t[]){1, 1000}),
+                       view_dense(2, 1, 2, (int64_t[]){1000, 500})};
+    PlanStep s = {.step = {.kind = kind, .nview = 3, .view = v}, .choice = -1, .bytes = 6e9};
+    const bool known[3] = {false, false, known_weight};
+    const ChooseOptions o = {.measured = true, .frozen = true, .seed = 1, .weights = weights};
+    Chooser *c = chooser_new(f->arena, f->db, &backend, &f->device, &o, &f->error);
+    const double seconds = choose_step(c, f->arena, &s, known);
+    assert_true(choose_step(c, f->arena, &s, known) == seconds);
+    chooser_free(c);
+    return seconds;
+}
+
+/* Where the weights of a model do not stay in the cache, each byte of a step's costs what the cost
+   file says; nothing where they do, or where that is not known. */
+static void weights_that_leave_the_cache_cost(void **state) {
+    Fixture *f = *state;
+    const double alone = priced(f, 0, S_GEMM, true), much = 8 << 20, more = 200 << 20;
+    assert_true(priced(f, much, S_GEMM, true) == alone);
+    assert_true(costdb_put(f->db, "machine", "slow", "weights of 8 MiB", 1e-9, &f->error));
+    assert_true(costdb_put(f->db, "machine", "slow", "weights of 96 MiB", 2e-9, &f->error));
+    assert_true(fabs(priced(f, much, S_GEMM, true) - alone - 2e6 * 1e-9) < 1e-12);
+    assert_true(fabs(priced(f, more, S_GEMM, true) - alone - 2e6 * 2e-9) < 1e-12);
+    assert_true(priced(f, 1 << 20, S_GEMM, true) == alone);
+    assert_true(priced(f, more, S_GEMM, false) == alone);
+    assert_true(priced(f, more, S_COPY, true) == priced(f, 0, S_COPY, true));
 }
 
 static void ties_and_failures(void **state) {
@@ -240,12 +270,10 @@ static void a_view_may_run_backwards(void **state) {
 
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept),
-                                       CASE(nothing_is_measured_when_frozen),
-                                       CASE(times_of_another_device_are_not_used),
-                                       CASE(ties_and_failures),
-                                       CASE(timing_survives_a_lack_of_memory),
-                                       CASE(parts_of_one_slot_have_room),
-                                       CASE(a_view_may_run_backwards)};
+    const struct CMUnitTest tests[] = {
+        CASE(the_fastest_way_is_taken_and_kept),    CASE(nothing_is_measured_when_frozen),
+        CASE(times_of_another_device_are_not_used), CASE(ties_and_failures),
+        CASE(weights_that_leave_the_cache_cost),    CASE(timing_survives_a_lack_of_memory),
+        CASE(parts_of_one_slot_have_room),          CASE(a_view_may_run_backwards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

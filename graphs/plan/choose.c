@@ -6,6 +6,7 @@
 #include "graphs/plan/choose.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/profile.h"
+#include "graphs/plan/weights.h"
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +33,9 @@ struct Chooser {
     Chosen *chosen;
     uint32_t room;
     int missing, found;
-    bool again; /* the file's times of steps do not count */
+    bool again;  /* the file's times of steps do not count */
+    double cold; /* seconds that a byte of a weight takes beyond what steps alone take; < 0: not
+                    asked yet */
 };
 
 /* ---- the model of costs without measurement: a step takes as long as its arithmetic or its memory
@@ -92,6 +95,16 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
 
 /* ---- steps and plans */
 
+/* Whatever the algorithm: the weights come from where the rest of the model leaves them. */
+static double cold_weights(Chooser *c, const Step *s, const bool known[]) {
+    const double bytes = c->options.measured ? weights_of(s, known) : 0;
+    if (bytes <= 0 || c->options.weights <= 0) return 0;
+    if (c->cold < 0)
+        c->cold = weights_cold(c->backend, c->device, c->db, c->identity, c->options.frozen,
+                               c->options.weights);
+    return bytes * c->cold;
+}
+
 static Chosen *chosen_entry(Chooser *c, const Text *key, bool *is_new) {
     uint32_t before = intern_count(c->texts), id = intern_put(c->texts, key->data, key->size);
     *is_new = id > before;
@@ -112,7 +125,7 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
                     ? fastest(c, &key, s, known)
                     : (Chosen){choose_model(s->step.kind, s->flops, s->bytes), 0};
     s->choice = kept->choice;
-    return kept->seconds;
+    return kept->seconds + cold_weights(c, &s->step, known);
 }
 
 double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
@@ -145,6 +158,7 @@ Chooser *chooser_new(Arena *a, CostDb *db, const Backend *backend, Device *devic
                      const ChooseOptions *o, Error *e) {
     Chooser *c = ARENA_NEW(a, Chooser, 1);
     *c = (Chooser){.arena = a, .db = db, .options = *o, .backend = backend, .device = device};
+    c->cold = -1;
     if (backend->identity(device, c->identity, sizeof c->identity)) {
         error_set(e, E_ENVIRONMENT, backend->name,
                   "the back end does not identify its device, so times cannot be stored");

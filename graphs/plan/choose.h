@@ -11,6 +11,8 @@ typedef struct ChooseOptions {
                       arithmetic and memory */
     bool frozen;   /* never from the clock */
     uint64_t seed;
+    double weights; /* bytes of the model's weights: where they do not stay in the cache, reading
+                       them is part of a step's seconds */
 } ChooseOptions;
 typedef struct Chooser Chooser;
 /* CostDb NULL: no times are stored; else each is stored under the device's identity. NULL: the

@@ -51,7 +51,8 @@ static void price_steps(Run *r, const Graph *const graphs[]) {
                            .frozen = true,
                            .backend = r->o->backend,
                            .threads = r->o->threads,
-                           .seed = r->seed};
+                           .seed = r->seed,
+                           .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
     Cost *cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, &ignored);
     for (int side = 0; cost && side < 2; side++)
         cost_kinds(cost, graphs[side], add_price, &(SidePrices){r->stats.kinds, side});

@@ -1,10 +1,10 @@
 """Another optimizer, many times from one process: peer_server.py NAME; a line "IN OUT" is answered
-by "done", "error REASON", "signal N" or "hang". Each run is a forked child. Runs in the peers'
-virtual environment (install-peers)."""
+by "done", "error REASON", "signal N" or "hang". Each run is a forked child, of 60
+seconds at most, or PEER_SECONDS. Runs in the peers' virtual environment (install-peers)."""
 
 import importlib.metadata, os, signal, sys
 
-SECONDS = 60
+SECONDS = int(os.environ.get("PEER_SECONDS", "60"))
 
 
 def onnxsim(into, out):
@@ -41,6 +41,15 @@ def onnxruntime_at(level):
     return optimize
 
 
+def onnxruntime_transformers(into, out):
+    """By the model's name, as its documentation asks for; "bert" is what it does by default."""
+    from onnxruntime.transformers import optimizer
+
+    name = os.path.basename(into)
+    kinds = [k for k in optimizer.MODEL_TYPES if name.startswith(k)]
+    optimizer.optimize_model(into, model_type=(kinds or ["bert"])[0]).save_model_to_file(out)
+
+
 # name: (package, what it does, what is read before the forks)
 PEERS = {
     "onnxsim": ("onnxsim", onnxsim, ["onnx", "onnxsim"]),
@@ -48,6 +57,14 @@ PEERS = {
     "onnxoptimizer": ("onnxoptimizer", onnxoptimizer, ["onnx", "onnxoptimizer"]),
     "onnxruntime basic": ("onnxruntime", onnxruntime_at("ORT_ENABLE_BASIC"), ["onnxruntime"]),
     "onnxruntime extended": ("onnxruntime", onnxruntime_at("ORT_ENABLE_EXTENDED"), ["onnxruntime"]),
+}
+# Only whole models are given to it (scripts/bench-peers).
+TRANSFORMERS = {
+    "transformers.optimizer": (
+        "onnxruntime",
+        onnxruntime_transformers,
+        ["onnx", "onnxruntime.transformers.optimizer"],
+    )
 }
 
 
@@ -83,7 +100,7 @@ def run(work, into, out):
 
 
 def main():
-    package, work, modules = PEERS[sys.argv[1]]
+    package, work, modules = (PEERS | TRANSFORMERS)[sys.argv[1]]
     for name in modules:
         __import__(name)
     print(importlib.metadata.version(package), flush=True)

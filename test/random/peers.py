@@ -6,37 +6,16 @@ A result is wrong if it differs in ONNX Runtime (optimizations off) from the ori
 compare.py allows, and the two graphs differ in double, too. A model whose original does not run
 there is not counted."""
 
-import collections, os, subprocess, sys, time, warnings
+import collections, os, sys, time, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
 import check, models, options, peer_server, results, run
 from cases import KEEP
-from server import BUILD, HERE
+from peer_process import Peer
 from sides import Sides
 
 KINDS = ["error", "crash", "hang", "refused", "interface", "wrong"]
-VENV = os.environ.get("PEERS", os.path.join(BUILD, "peers"))
-
-
-class Peer:
-    def __init__(self, name):
-        self.name = name
-        self.process = subprocess.Popen(
-            [os.path.join(VENV, "bin", "python"), os.path.join(HERE, "peer_server.py"), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.version = self.process.stdout.readline().strip()
-
-    def optimize(self, into, out):
-        """(kind or "", what)"""
-        self.process.stdin.write(f"{into}\t{out}\n")
-        self.process.stdin.flush()
-        word, _, what = self.process.stdout.readline().strip().partition(" ")
-        return {"done": "", "signal": "crash"}.get(word, word), what
 
 
 class Ourselves:

@@ -1,0 +1,64 @@
+/* weights.c -- a row times a matrix reads each weight once and computes next to nothing: it is
+   timed with a matrix that stays in the cache and with one that has about as many bytes as the
+   model's weights. What sysconf says of the last cache decides nothing: others share it. */
+#include "graphs/plan/weights.h"
+#include "graphs/plan/profile.h"
+#include "ops/backend/view.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <stdio.h>
+
+enum { N = 512, MATRIX = N * N * 4 /* bytes */ };
+/* Weights of up to `upto` bytes are like so many matrices; the first ones stay in the cache. */
+static const struct {
+    double upto;
+    int64_t matrices;
+} sizes[] = {{4 << 20, 0}, {16 << 20, 8}, {64 << 20, 32}, {INFINITY, 96}};
+
+static View matrices(int slot, int64_t count, int64_t rows) {
+    return (View){.slot = slot,
+                  .dtype = DT_FLOAT,
+                  .rank = 3,
+                  .dim = {count, rows, N},
+                  .stride = {rows * N, N, 1}};
+}
+
+/* Seconds a byte, by the fastest algorithm; < 0: it cannot be measured. */
+static double seconds_a_byte(const Backend *b, Device *d, int64_t count) {
+    static const bool known[] = {false, false, true};
+    const View v[] = {matrices(0, count, 1), matrices(1, count, 1), matrices(2, count, N)};
+    const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
+    double best = INFINITY;
+    for (int choice = 0; choice < b->choices(d, &s); choice++) {
+        Error ignored = {0};
+        const double seconds = profile_step(b, d, &s, choice, known, 1, best, &ignored);
+        if (seconds > 0) best = fmin(best, seconds);
+    }
+    return isinf(best) ? -1 : best / (double)(count * MATRIX);
+}
+
+double weights_cold(const Backend *b, Device *d, CostDb *db, const char *identity, bool frozen,
+                    double bytes) {
+    char key[64];
+    Error ignored = {0};
+    double seconds = 0;
+    int k = 0;
+    while (bytes > sizes[k].upto) k++;
+    if (!sizes[k].matrices) return 0;
+    snprintf(key, sizeof key, "weights of %d MiB", (int)sizes[k].matrices);
+    if (db && costdb_get(db, "machine", identity, key, &seconds)) return seconds;
+    if (frozen) return 0;
+    const double far = seconds_a_byte(b, d, sizes[k].matrices), near = seconds_a_byte(b, d, 1);
+    if (far > near && near > 0) seconds = far - near;
+    if (db) costdb_put(db, "machine", identity, key, seconds, &ignored);
+    return seconds;
+}
+
+double weights_of(const Step *s, const bool known[]) {
+    double bytes = 0;
+    if (s->kind != S_GEMM && s->kind != S_CONV) return 0;
+    for (int j = 0; j < s->nview; j++)
+        if (known[j])
+            bytes += (double)element_bytes((DType)s->view[j].dtype, view_count(&s->view[j]));
+    return bytes;
+}

@@ -1,0 +1,17 @@
+/* weights.h -- what it costs that the weights of a model do not stay in the cache: a step is timed
+   with its weights where its last run left them, in a plan the other steps' weights come between.
+ */
+#ifndef ISOMER_WEIGHTS_H
+#define ISOMER_WEIGHTS_H
+#include "graphs/plan/costdb.h"
+#include "ops/backend/backend.h"
+
+/* Seconds by which a byte of a weight takes longer to be read than from the cache of a core, where
+   the weights of a model have so many bytes together. Measured, and kept in the cost file (NULL:
+   none) under this identity; 0 where it is not there and frozen, or cannot be measured. */
+double weights_cold(const Backend *, Device *, CostDb *, const char *identity, bool frozen,
+                    double bytes);
+/* Bytes of the weights that a step reads whole: those of products and convolutions. known[j]: the
+   contents of view j never change. */
+double weights_of(const Step *, const bool known[]);
+#endif

@@ -1,0 +1,287 @@
+"""Optimizes whole models by optimize-model for ONNX Runtime and by four other tools, times all of
+them there, writes the table test/bench/PEERS.md.
+
+Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the
+tables ISOMER_ZOO, or of the tables named. Every tool gets the same file and its defaults, ours an
+empty cost file; a tool that ends with an error or runs into ten minutes has failed. A result is
+wrong if ONNX Runtime refuses it, or computes outputs of other shapes or types than the original's,
+or ones that differ by more than 1e-4 of the largest element (1e-2 in models of 16-bit floats).
+Then a process of its own times the original, a re-saved copy of it as control and all results in
+turns, one thread, in 3 blocks of 7 rounds with new sessions: of each file the median of its pairs
+with the original in a block, and the geometric mean of the blocks. A model whose result is wrong or
+missing counts as 1 in the mean: its user keeps the original.
+
+What was measured is kept in build/bench/peers.json, and a model that is there is not measured
+again; --page only writes the page.
+"""
+
+import argparse, datetime, filecmp, json, math, os, resource, shutil, statistics, sys, tempfile
+import time
+import numpy, onnx, onnxruntime
+from bench import BUILD, ROOT, WORK, call, processor
+from bench_groups import groups, option_parser
+from markdown_page import page, table
+from measure_onnxruntime import measure
+from onnx_tools import Feed, add_feed_options, one_line, session
+
+sys.path.insert(0, os.path.join(ROOT, "test", "random"))
+from peer_process import Peer
+
+PAGE = os.path.join(ROOT, "test", "bench", "PEERS.md")
+KEPT = os.path.join(WORK, "peers.json")
+OURS = "Isomer"
+TOOLS = [OURS, "onnxsim", "onnxslim", "onnxoptimizer", "transformers.optimizer"]
+BLOCKS, ROUNDS = 3, 7
+GAIN, LOSS = 1.03, 0.99
+
+
+def used():
+    """Seconds of the processor, of this process and of those that ended."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, who))
+
+
+def ours(path, out, words, folder):
+    report = os.path.join(folder, "report.json")
+    command = [os.path.join(BUILD, "optimize-model"), path, out, *words, "--quiet"]
+    command += ["--measure-with", "onnxruntime", "--report", report]
+    call(command + ["--cost-db", os.path.join(folder, "costs.sqlite")])
+    with open(report, encoding="utf-8") as file:
+        times = json.load(file)["measured_seconds"]
+    return times["before"] / times["after"] if times["before"] and times["after"] else None
+
+
+def optimized(tool, peers, path, out, words, folder):
+    """What became of it: state, seconds, and of ours the gain that is claimed."""
+    start, before, row = time.monotonic(), used(), {"state": "ok"}
+    try:
+        if tool == OURS:
+            row["claimed"] = ours(path, out, words, folder)
+        else:
+            kind, row["why"] = peers[tool].optimize(path, out)
+            row["state"] = "failed" if kind else "ok"
+    except Exception as error:
+        row = {"state": "failed", "why": one_line(error)}
+    if row["state"] == "ok" and not os.path.exists(out):
+        row["state"] = "failed"
+    row["seconds"] = time.monotonic() - start
+    if tool == OURS:
+        row["processor"] = used() - before
+    return row
+
+
+def runs(path, feed):
+    """Outputs of two draws."""
+    run = session(path)
+    return [run.run(None, feed.draw(run.get_inputs(), seed)) for seed in range(2)]
+
+
+def differs(wanted, path, feed):
+    """Why a result is wrong; "" if it is not."""
+    try:
+        given = runs(path, feed)
+    except Exception as error:
+        return one_line(error)
+    for many, others in zip(wanted, given):
+        if len(many) != len(others):
+            return "outputs are missing"
+        for a, b in zip(many, others):
+            a, b = numpy.asarray(a), numpy.asarray(b)
+            if a.shape != b.shape or a.dtype != b.dtype:
+                return f"{b.dtype}{list(b.shape)} instead of {a.dtype}{list(a.shape)}"
+            if a.dtype.kind != "f":
+                if not numpy.array_equal(a, b):
+                    return "other integers"
+                continue
+            a, b = a.astype("d"), b.astype("d")
+            limit = (1e-2 if many[0].dtype == "float16" else 1e-4) * numpy.abs(a).max(initial=0)
+            if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
+                return "other elements are finite"
+            worst = numpy.nan_to_num(numpy.abs(a - b)).max(initial=0)
+            if worst > limit:
+                return f"differs by {worst:.2g}, allowed are {limit:.2g}"
+    return ""
+
+
+def ratios(paths, feed):
+    """Of each file but the first: how many times as fast; and the least seconds of the first."""
+    logs, least = [[] for _ in paths[1:]], math.inf
+    for block in range(BLOCKS):
+        order = paths[::-1] if block % 2 else paths
+        files = {file.path: file for file in measure(order, feed, ROUNDS)}
+        first = files[paths[0]].visits
+        least = min(least, *first)
+        for k, path in enumerate(paths[1:]):
+            pairs = zip(first, files[path].visits)
+            logs[k].append(statistics.median(math.log(a / b) for a, b in pairs))
+    return [math.exp(statistics.fmean(each)) for each in logs], least
+
+
+def measure_model(name, path, words, peers):
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    feed, rows = Feed(parser.parse_args(words)), {}
+    with tempfile.TemporaryDirectory(dir=WORK) as folder:
+        source = os.path.join(folder, os.path.basename(path))
+        shutil.copy(path, source)
+        wanted, outs = runs(source, feed), {}
+        for tool in TOOLS:
+            out = os.path.join(folder, f"{len(outs)}.onnx")
+            rows[tool] = optimized(tool, peers, source, out, words, folder)
+            if rows[tool]["state"] == "ok" and (why := differs(wanted, out, feed)):
+                rows[tool] |= {"state": "wrong", "why": why}
+            if rows[tool]["state"] == "ok":
+                rows[tool]["same"] = filecmp.cmp(source, out, shallow=False)
+                outs[tool] = out
+        copy = os.path.join(folder, "copy.onnx")
+        onnx.save(onnx.load(source), copy)
+        (control, *found), least = ratios([source, copy, *outs.values()], feed)
+    for tool, ratio in zip(outs, found):
+        rows[tool]["ratio"] = ratio
+    return {
+        "before": least,
+        "control": control,
+        "tools": rows,
+        "load": os.getloadavg()[1],
+        "day": str(datetime.date.today()),
+    }
+
+
+# ---- the page
+
+
+def gain(tool):
+    """A file that was not changed counts as 1, whatever was timed of it."""
+    return tool["ratio"] if tool["state"] == "ok" and not tool["same"] else 1.0
+
+
+def cell(tool):
+    if tool["state"] != "ok":
+        return f"**{tool['state']}**"
+    return f"= ({tool['ratio']:.2f})" if tool["same"] else f"{tool['ratio']:.2f}"
+
+
+def summary(rows, tool):
+    mine = [row["tools"][tool] for row in rows.values()]
+    gains, states = [gain(t) for t in mine], [t["state"] for t in mine]
+    seconds = [t["seconds"] for t in mine]
+    return [
+        tool,
+        f"{math.exp(statistics.fmean(map(math.log, gains))):.3f}",
+        sum(g > GAIN for g in gains),
+        sum(g < LOSS for g in gains),
+        f"{min(gains):.2f}",
+        states.count("wrong"),
+        states.count("failed"),
+        f"{statistics.median(seconds):.1f}",
+        f"{max(seconds):.1f}",
+    ]
+
+
+def claims(rows):
+    """The claims of our reports beside what the second process finds."""
+    mine = [row["tools"][OURS] for row in rows.values()]
+    both = [(t["claimed"], t["ratio"]) for t in mine if t["state"] == "ok" and not t["same"]]
+    apart = [abs(claimed / ratio - 1) * 100 for claimed, ratio in both if claimed]
+    none = [t for t in mine if t["state"] == "ok" and t["same"]]
+    lines = []
+    if apart:
+        below = sum(claimed > GAIN and ratio < 1 for claimed, ratio in both if claimed)
+        lines += [
+            f"Of our {len(apart)} claims, the claimed and the confirmed ratio differ by"
+            f" {statistics.median(apart):.1f} % in the median and {max(apart):.1f} % at most;"
+            f" {below} above {GAIN} are confirmed below 1.00."
+        ]
+    if none:
+        seconds = [t["processor"] for t in none]
+        lines += [
+            f"Where nothing gains ({len(none)} models), our search takes"
+            f" {statistics.median(seconds):.0f} s of the processor in the median, with what the"
+            f" target takes, and {max(seconds):.0f} s at most."
+        ]
+    return lines
+
+
+def section(title, rows):
+    lines = [f"## {title}", ""]
+    lines += table(
+        ["tool", "geometric mean", f"above {GAIN}", f"below {LOSS}", "least"]
+        + ["wrong", "failed", "seconds, median", "most"],
+        [summary(rows, tool) for tool in TOOLS],
+    )
+    lines += ["", *claims(rows), ""]
+    lines += table(
+        ["model", "ms", "control", *TOOLS, "our claim", "our seconds, of the processor"],
+        [
+            [name, f"{row['before'] * 1e3:.3g}", f"{row['control']:.2f}"]
+            + [cell(row["tools"][tool]) for tool in TOOLS]
+            + [f"{row['tools'][OURS].get('claimed') or 1:.2f}"]
+            + [f"{row['tools'][OURS].get('processor', 0):.0f}"]
+            for name, row in sorted(rows.items(), key=lambda each: -gain(each[1]["tools"][OURS]))
+        ],
+    )
+    reasons = [
+        f"- {name}, {tool}: {row['tools'][tool]['state']}: {row['tools'][tool].get('why', '')}"
+        for name, row in rows.items()
+        for tool in TOOLS
+        if row["tools"][tool]["state"] != "ok"
+    ]
+    return lines + [""] + reasons + [""] * bool(reasons)
+
+
+def write(kept):
+    loads = [row["load"] for rows in kept["groups"].values() for row in rows.values()]
+    if not loads:
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
+    lines = [
+        "# Other optimizers on the same files",
+        "",
+        f"Written by `scripts/bench-peers` on {datetime.date.today()}: {versions}; timed in ONNX"
+        f" Runtime {onnxruntime.__version__} on one thread of {processor()}, at a load of"
+        f" {min(loads):.0f} to {max(loads):.0f} on {os.cpu_count()} processors, which the seconds"
+        " of the search show.",
+        "",
+        *__doc__.split("\n\n")[1:2],
+        "",
+        "= marks a result that is the original, byte for byte: it counts as 1, and what was timed"
+        " of it is noise.",
+        "",
+    ]
+    for title, rows in kept["groups"].items():
+        lines += section(title, rows) if rows else []
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(page(" ".join(line.split("\n")) for line in lines))
+
+
+def main():
+    parser = option_parser(__doc__)
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    options = parser.parse_args()
+    os.makedirs(WORK, exist_ok=True)
+    kept = {"versions": {}, "groups": {}}
+    if os.path.exists(KEPT):
+        with open(KEPT, encoding="utf-8") as file:
+            kept = json.load(file)
+    if options.page:
+        return write(kept)
+    peers = {tool: Peer(tool) for tool in TOOLS[1:]}
+    kept["versions"] = {peer.name: peer.version for peer in peers.values()}
+    for title, models in groups(options):
+        rows = kept["groups"].setdefault(title, {})
+        for name, path, words in models:
+            if name in rows or options.words and not any(w in name for w in options.words):
+                continue
+            try:
+                rows[name] = measure_model(name, path, words, peers)
+            except Exception as error:
+                print(f"{name}: {one_line(error)}", file=sys.stderr, flush=True)
+                continue
+            print(name, *(f"{t} {cell(rows[name]['tools'][t])}" for t in TOOLS), flush=True)
+            with open(KEPT, "w", encoding="utf-8") as file:
+                json.dump(kept, file, indent=1)
+    write(kept)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

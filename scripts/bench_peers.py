@@ -11,6 +11,9 @@ turns, one thread, in 3 blocks of 7 rounds with new sessions: of each file the m
 with the original in a block, and the geometric mean of the blocks. A model whose result is wrong or
 missing counts as 1 in the mean: its user keeps the original.
 
+ONNX Runtime's optimizer of transformers needs PyTorch: it runs in the virtual environment of
+fetch-zoo (ISOMER_ZOO_VENV), and fails where that is missing.
+
 What was measured is kept in build/bench/peers.json, and a model that is there is not measured
 again; --page only writes the page.
 """
@@ -25,7 +28,7 @@ from measure_onnxruntime import measure
 from onnx_tools import Feed, add_feed_options, one_line, session
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
-from peer_process import Peer
+from peer_process import Peer, VENV
 
 PAGE = os.path.join(ROOT, "test", "bench", "PEERS.md")
 KEPT = os.path.join(WORK, "peers.json")
@@ -147,6 +150,14 @@ def measure_model(name, path, words, peers):
     }
 
 
+def start_peers():
+    models = os.environ.get("ISOMER_MODELS", os.path.join(ROOT, ".cache", "models"))
+    torch = os.environ.get("ISOMER_ZOO_VENV", os.path.join(models, "zoo", "venv"))
+    if not os.path.exists(os.path.join(torch, "bin", "python")):
+        torch = VENV
+    return {t: Peer(t, torch if t == "transformers.optimizer" else VENV) for t in TOOLS[1:]}
+
+
 # ---- the page
 
 
@@ -265,7 +276,7 @@ def main():
             kept = json.load(file)
     if options.page:
         return write(kept)
-    peers = {tool: Peer(tool) for tool in TOOLS[1:]}
+    peers = start_peers()
     kept["versions"] = {peer.name: peer.version for peer in peers.values()}
     for title, models in groups(options):
         rows = kept["groups"].setdefault(title, {})

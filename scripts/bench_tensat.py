@@ -3,7 +3,7 @@
     bench-tensat FOLDER [NAME ..]
 
 The graphs are made in FOLDER, and there the answers are kept: what is there already is not asked
-again. For the built-in runtime the three searches have the same time and share a cost file; for
+again, and the page has all graphs that every search has answered. For the built-in runtime the three searches have the same time and share a cost file; for
 ONNX Runtime each search has a cost file of its own. TASO's rules are those of its published file
 that verify-rules proves.
 """
@@ -56,9 +56,13 @@ def taso_rules(folder):
     return proved
 
 
+def kept_path(folder, name, search):
+    return os.path.join(folder, f"{name} {search}.json".replace("'", ""))
+
+
 def ask(folder, name, search):
     """The report of one search, and the processor's seconds that it took."""
-    kept = os.path.join(folder, f"{name} {search}.json".replace("'", ""))
+    kept = kept_path(folder, name, search)
     if not os.path.exists(kept):
         runtime = search.startswith("ONNX")
         costs = f"{name} {search}.sqlite" if runtime else f"{name}.sqlite"
@@ -91,16 +95,26 @@ def percent(value):
     return "-" if value is None else f"{value:.1f}"
 
 
+def gains(report, runtime):
+    """Of the built-in runtime by the sum of its steps and by whole runs; of ONNX Runtime by the
+    latter."""
+    run = percent(gain(report, True))
+    sums = "" if runtime else percent(gain(report, False)) + " / "
+    return f"{sums}{run} ({report['processor']:.0f} s)"
+
+
+def complete(folder, name):
+    return all(os.path.exists(kept_path(folder, name, search)) for search in SEARCHES)
+
+
 def rows(folder, names):
     for name in names:
-        reports = {search: ask(folder, name, search) for search in SEARCHES}
         row = [name, "-", "-"]
         if PUBLISHED[name]:
             taso, tensat, *seconds = PUBLISHED[name]
             row[1:] = [f"{taso} ({seconds[0]} s)", f"{tensat} ({seconds[1]} s)"]
-        for search, report in reports.items():
-            value = gain(report, search.startswith("ONNX"))
-            row.append(f"{percent(value)} ({report['processor']:.0f} s)")
+        for search in SEARCHES:
+            row.append(gains(ask(folder, name, search), search.startswith("ONNX")))
         yield row
 
 
@@ -111,9 +125,9 @@ def write(folder, names, versions):
         "Written by `scripts/bench-tensat`: the seven graphs on which TENSAT compares itself with"
         " TASO (`test/bench/tensat.py`), batch 1, and a BERT with all that theirs leaves out."
         " Gains in percent: of the first two columns as published, on a T4 GPU, by those programs'"
-        " own sums of costs; of the built-in runtime by the sum of measured steps; of ONNX Runtime"
-        " by whole runs, timed in turns. In brackets the seconds of the search, ours by the"
-        f" processor's clock with what the target takes, {SECONDS} s by the wall at most. A gain"
+        " own sums of costs; of the built-in runtime by the sum of measured steps / by whole runs;"
+        " of ONNX Runtime by whole runs, timed in turns. In brackets the seconds of the search, ours"
+        f" by the processor's clock with what the target takes, {SECONDS} s by the wall at most. A gain"
         " below 3 % is none for us: the file stays as it is.",
         "",
         f"{datetime.date.today()}, {versions}.",
@@ -139,18 +153,15 @@ def main():
         subprocess.run([sys.executable, maker, options.folder, *missing], check=True)
     for name in names:
         for search in SEARCHES:
-            report = ask(options.folder, name, search)
-            value = percent(gain(report, search.startswith("ONNX")))
-            print(f"{name}, {search}: {value} %, {report['processor']:.0f} s", flush=True)
-    if names == list(PUBLISHED):
-        import onnxruntime
-        from bench import processor
+            said = gains(ask(options.folder, name, search), search.startswith("ONNX"))
+            print(f"{name}, {search}: {said}", flush=True)
+    import onnxruntime
+    from bench import processor
 
-        write(
-            options.folder,
-            names,
-            f"{processor()}, one thread, ONNX Runtime {onnxruntime.__version__}",
-        )
+    done = [name for name in PUBLISHED if complete(options.folder, name)]
+    versions = f"{processor()}, one thread, ONNX Runtime {onnxruntime.__version__}"
+    load = f"load {os.getloadavg()[2]:.0f} on {os.cpu_count()} processors at the end"
+    write(options.folder, done, f"{versions}, {load}")
     return 0
 
 

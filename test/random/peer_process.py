@@ -9,10 +9,10 @@ VENV = os.environ.get("PEERS", os.path.join(ROOT, os.environ.get("BUILD", "build
 
 
 class Peer:
-    def __init__(self, name):
+    def __init__(self, name, venv=VENV):
         self.name = name
         self.process = subprocess.Popen(
-            [os.path.join(VENV, "bin", "python"), os.path.join(HERE, "peer_server.py"), name],
+            [os.path.join(venv, "bin", "python"), os.path.join(HERE, "peer_server.py"), name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -3,9 +3,9 @@
     bench-tensat FOLDER [NAME ..]
 
 The graphs are made in FOLDER, and there the answers are kept: what is there already is not asked
-again, and the page has all graphs that every search has answered. For the built-in runtime the three searches have the same time and share a cost file; for
-ONNX Runtime each search has a cost file of its own. TASO's rules are those of its published file
-that verify-rules proves.
+again, and the page has all graphs that every search has answered. For the built-in runtime the
+three searches have the same time and share a cost file; for ONNX Runtime each search has a cost
+file of its own. TASO's rules are those of its published file that verify-rules proves.
 """
 
 import argparse, datetime, json, os, resource, subprocess, sys
@@ -126,9 +126,9 @@ def write(folder, names, versions):
         " TASO (`test/bench/tensat.py`), batch 1, and a BERT with all that theirs leaves out."
         " Gains in percent: of the first two columns as published, on a T4 GPU, by those programs'"
         " own sums of costs; of the built-in runtime by the sum of measured steps / by whole runs;"
-        " of ONNX Runtime by whole runs, timed in turns. In brackets the seconds of the search, ours"
-        f" by the processor's clock with what the target takes, {SECONDS} s by the wall at most. A gain"
-        " below 3 % is none for us: the file stays as it is.",
+        " of ONNX Runtime by whole runs, timed in turns. In brackets the seconds of the search,"
+        f" ours by the processor's clock with what the target takes, {SECONDS} s by the wall at"
+        " most. A gain below 3 % is none for us: the file stays as it is.",
         "",
         f"{datetime.date.today()}, {versions}.",
         "",

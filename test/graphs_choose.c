@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "graphs/plan/choose.h"
 #include "graphs/plan/profile.h"
+#include "graphs/plan/weights.h"
 #include "ops/backend/view.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +19,10 @@ enum { ALGORITHMS = 4, MICROSECONDS = 200 };
 struct Device {
     int factor[ALGORITHMS]; /* of MICROSECONDS; 0: cannot be compiled */
     int runs[ALGORITHMS];
-    size_t largest; /* allocation, bytes */
-    double busy;    /* nanoseconds of its clock, which is not the host's: nothing here takes long */
+    size_t largest;      /* allocation, bytes */
+    const void *seen[8]; /* where view 1 lay */
+    int nseen;
+    double busy; /* nanoseconds of its clock, which is not the host's: nothing here takes long */
 };
 struct Kernel {
     Device *device;
@@ -50,7 +53,11 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
     return k;
 }
 static int slow_run(Kernel *k, void *const slot[], void *workspace) {
-    (void)slot, (void)workspace;
+    Device *d = k->device;
+    bool met = d->nseen == 8;
+    (void)workspace;
+    for (int j = 0; j < d->nseen; j++) met |= d->seen[j] == slot[1];
+    if (!met) d->seen[d->nseen++] = slot[1];
     k->device->runs[k->algorithm]++;
     k->device->busy += k->device->factor[k->algorithm] * MICROSECONDS * 1e3;
     return 0;
@@ -181,7 +188,8 @@ static double priced(Fixture *f, double weights, StepKind kind, bool known_weigh
     const View v[3] = {view_dense(0, 1, 2, (int64_t[]){1, 500}),
                        view_dense(1, 1, 2, (int64_t[]){1, 1000}),
                        view_dense(2, 1, 2, (int64_t[]){1000, 500})};
-    PlanStep s = {.step = {.kind = kind, .nview = 3, .view = v}, .choice = -1, .bytes = 6e9};
+    PlanStep s = {
+        .step = {.kind = kind, .nview = 3, .view = v}, .choice = -1, .flops = 1e9, .bytes = 6e9};
     const bool known[3] = {false, false, known_weight};
     const ChooseOptions o = {.measured = true, .frozen = true, .seed = 1, .weights = weights};
     Chooser *c = chooser_new(f->arena, f->db, &backend, &f->device, &o, &f->error);
@@ -204,6 +212,26 @@ static void weights_that_leave_the_cache_cost(void **state) {
     assert_true(priced(f, 1 << 20, S_GEMM, true) == alone);
     assert_true(priced(f, more, S_GEMM, false) == alone);
     assert_true(priced(f, more, S_COPY, true) == priced(f, 0, S_COPY, true));
+}
+
+/* A step that does little else than read weights is timed with as many copies of them as the model
+   has bytes. */
+static void copies_of_weights_take_turns(void **state) {
+    Fixture *f = *state;
+    const double mib = 1 << 20;
+    assert_int_equal(weights_copies(200 * mib, mib, 0), 96);
+    assert_int_equal(weights_copies(10 * mib, mib, 2 * mib), 8);
+    assert_int_equal(weights_copies(200 * mib, mib, 100 * mib), 1); /* computes */
+    assert_int_equal(weights_copies(mib, mib, 0), 1);               /* stay in the cache */
+    assert_int_equal(weights_copies(200 * mib, 1000, 0), 1);        /* small */
+    const PlanStep s = step_of(f->arena, 12);
+    const bool known[2] = {false, true};
+    for (int copies = 1; copies <= 5; copies += 4) {
+        f->device.nseen = 0;
+        assert_true(profile_step_cold(&backend, &f->device, &s.step, 2, known, copies, 1, INFINITY,
+                                      &f->error) > 0);
+        assert_int_equal(f->device.nseen, copies);
+    }
 }
 
 static void ties_and_failures(void **state) {
@@ -270,10 +298,14 @@ static void a_view_may_run_backwards(void **state) {
 
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(the_fastest_way_is_taken_and_kept),    CASE(nothing_is_measured_when_frozen),
-        CASE(times_of_another_device_are_not_used), CASE(ties_and_failures),
-        CASE(weights_that_leave_the_cache_cost),    CASE(timing_survives_a_lack_of_memory),
-        CASE(parts_of_one_slot_have_room),          CASE(a_view_may_run_backwards)};
+    const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept),
+                                       CASE(nothing_is_measured_when_frozen),
+                                       CASE(times_of_another_device_are_not_used),
+                                       CASE(ties_and_failures),
+                                       CASE(weights_that_leave_the_cache_cost),
+                                       CASE(copies_of_weights_take_turns),
+                                       CASE(timing_survives_a_lack_of_memory),
+                                       CASE(parts_of_one_slot_have_room),
+                                       CASE(a_view_may_run_backwards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,16 +61,17 @@ double choose_model(StepKind kind, double flops, double bytes) {
 /* Seconds of this algorithm; < 0: neither known nor measurable. Beyond `beat` the exact time does
    not matter. */
 static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choice,
-                             const bool known[], double beat) {
+                             const bool known[], int copies, double beat) {
     Error ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
+    if (copies > 1) text_add(key, " in turn with %d", copies - 1);
     bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     c->found += found;
     if (!found && !c->options.frozen) {
-        seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed,
-                               beat, &ignored);
+        seconds = profile_step_cold(c->backend, c->device, &s->step, choice, known, copies,
+                                    c->options.seed, beat, &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
         if (c->db && c->again) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
@@ -80,14 +81,14 @@ static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choic
     return seconds;
 }
 
-static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known[]) {
+static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known[], int copies) {
     const double model = choose_model(s->step.kind, s->flops, s->bytes);
     if (!c->options.measured) return (Chosen){model, 0};
     const int n = c->backend->choices(c->device, &s->step);
-    Chosen best = {time_algorithm(c, key, s, 0, known, INFINITY), 0};
+    Chosen best = {time_algorithm(c, key, s, 0, known, copies, INFINITY), 0};
     if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
     for (int k = 1; k < n; k++) {
-        const double seconds = time_algorithm(c, key, s, k, known, FASTER * best.seconds);
+        const double seconds = time_algorithm(c, key, s, k, known, copies, FASTER * best.seconds);
         if (seconds >= 0 && seconds < FASTER * best.seconds) best = (Chosen){seconds, k};
     }
     return best;
@@ -95,10 +96,10 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
 
 /* ---- steps and plans */
 
-/* Whatever the algorithm: the weights come from where the rest of the model leaves them. */
-static double cold_weights(Chooser *c, const Step *s, const bool known[]) {
-    const double bytes = c->options.measured ? weights_of(s, known) : 0;
-    if (bytes <= 0 || c->options.weights <= 0) return 0;
+/* Of a step that is timed by itself: the weights come from where the rest of the model leaves them,
+   whatever the algorithm. */
+static double cold_weights(Chooser *c, double bytes) {
+    if (!c->options.measured || bytes <= 0 || c->options.weights <= 0) return 0;
     if (c->cold < 0)
         c->cold = weights_cold(c->backend, c->device, c->db, c->identity, c->options.frozen,
                                c->options.weights);
@@ -119,13 +120,28 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
     text_add(&key, " known");
     for (int j = 0; j < s->step.nview; j++)
         if (known[j]) text_add(&key, " %d", j);
+    const double bytes = weights_of(&s->step, known);
+    const int copies = weights_copies(c->options.weights, bytes, s->flops);
     Chosen *kept = chosen_entry(c, &key, &is_new);
     if (is_new)
         *kept = s->step.nview <= VIEWS
-                    ? fastest(c, &key, s, known)
+                    ? fastest(c, &key, s, known, copies)
                     : (Chosen){choose_model(s->step.kind, s->flops, s->bytes), 0};
     s->choice = kept->choice;
-    return kept->seconds + cold_weights(c, &s->step, known);
+    return kept->seconds + (copies > 1 ? 0 : cold_weights(c, bytes));
+}
+
+/* Bytes of the weights of a plan's products and convolutions. */
+static double plan_weights(const Plan *p, const bool constant[], Arena *scratch) {
+    double bytes = 0;
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        bool *known = ARENA_NEW(scratch, bool, s->nview);
+        for (int j = 0; j < s->nview; j++)
+            known[j] = s->view[j].rank >= 0 && constant[s->view[j].slot];
+        bytes += p->step[k].once ? 0 : weights_of(s, known);
+    }
+    return bytes;
 }
 
 double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
@@ -133,6 +149,7 @@ double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
     ArenaMark mark = arena_mark(scratch);
     bool *constant = ARENA_NEW(scratch, bool, p->nslot);
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].data != NULL;
+    if (c->options.weights <= 0) c->options.weights = plan_weights(p, constant, scratch);
     for (int k = 0; k < p->nstep; k++) {
         PlanStep *s = &p->step[k];
         bool *known = ARENA_NEW(scratch, bool, s->step.nview);

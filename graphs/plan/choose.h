@@ -12,7 +12,7 @@ typedef struct ChooseOptions {
     bool frozen;   /* never from the clock */
     uint64_t seed;
     double weights; /* bytes of the model's weights: where they do not stay in the cache, reading
-                       them is part of a step's seconds */
+                       them is part of a step's seconds; 0: those of the first plan */
 } ChooseOptions;
 typedef struct Chooser Chooser;
 /* CostDb NULL: no times are stored; else each is stored under the device's identity. NULL: the

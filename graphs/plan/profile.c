@@ -30,8 +30,9 @@ enum {
     TIMED = 64,
     PAGE = 4096,
     OUTPUTS = 8,
-    RECORDED = 256,  /* calls, at most */
-    SPREAD = 8 << 20 /* bytes of them together: more than the caches of a core hold */
+    RECORDED = 256,   /* calls, at most */
+    SPREAD = 8 << 20, /* bytes of them together: more than the caches of a core hold */
+    COPIES = 64       /* of a step and its weights */
 };
 
 static double clock_now(clockid_t clock) {
@@ -178,7 +179,9 @@ static bool time_all(int n, Timed *t, double beat, double patience, uint64_t see
 typedef struct StepRun {
     const Backend *backend;
     Device *device;
-    StepKernel kernel;
+    StepKernel kernel[COPIES];                               /* which take turns */
+    int copies;                                              /* that were made */
+    void *copy[STEP_VIEWS][COPIES];                          /* of weights; [j][0] is slot j */
     OpenDevice cpu;                                          /* where the step runs there */
     void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slots lie within memory */
     void *more[OUTPUTS], *output[OUTPUTS]; /* slot 0 lies elsewhere at each call */
@@ -190,9 +193,12 @@ typedef struct StepRun {
 } StepRun;
 
 static bool start_calls(StepRun *s, int calls, double *host) {
-    for (int k = 0; k < calls; k++) {
-        s->slot[0] = s->output[s->turn++ % s->outputs];
-        if (!step_kernel_run(&s->kernel, s->slot, s->workspace, host)) return false;
+    for (int k = 0; k < calls; k++, s->turn++) {
+        const int at = s->turn % s->copies;
+        for (int j = 0; j < STEP_VIEWS && s->copies > 1; j++)
+            if (s->copy[j][at]) s->slot[j] = s->copy[j][at];
+        s->slot[0] = s->output[s->turn % s->outputs];
+        if (!step_kernel_run(&s->kernel[at], s->slot, s->workspace, host)) return false;
     }
     return true;
 }
@@ -208,7 +214,7 @@ static bool record_calls(StepRun *s, int calls) {
     if (calls == s->asked) return s->calls == calls;
     forget_calls(s);
     s->asked = calls;
-    if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel.host ||
+    if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel[0].host ||
         s->backend->record(s->device))
         return false;
     const bool noted = start_calls(s, calls, &host);
@@ -303,8 +309,22 @@ static Step own_slots(const Step *step, StepRun *s) {
     return own;
 }
 
-static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], uint64_t seed,
-                    Arena *a, Error *e) {
+/* The same data at other places. */
+static bool copy_weights(StepRun *s, int nview, const void *const weight[], int at) {
+    for (int j = 0; j < nview && at; j++) {
+        if (!weight[j]) continue;
+        const size_t bytes = slot_bytes(s, nview, j);
+        s->copy[j][0] = s->slot[j];
+        s->copy[j][at] = s->backend->alloc(s->device, bytes + PAGE);
+        if (!s->copy[j][at] ||
+            s->backend->copy(s->device, s->copy[j][at], s->slot[j], bytes, COPY_ON_DEVICE))
+            return false;
+    }
+    return true;
+}
+
+static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], int copies,
+                    uint64_t seed, Arena *a, Error *e) {
     const void *weights[STEP_VIEWS] = {NULL};
     char why[256] = "";
     size_t workspace = 0;
@@ -313,21 +333,25 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
             return error_set(e, E_LIMIT, "timing", "out of device memory");
     if (!take_outputs(s, own->nview))
         return error_set(e, E_LIMIT, "timing", "out of device memory");
-    if (!step_kernel_make(&s->kernel, s->backend, s->device, &s->cpu, own, choice, weights,
-                          &workspace, why, sizeof why))
-        return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
+    for (; s->copies < copies; s->copies++) {
+        if (!copy_weights(s, own->nview, weights, s->copies))
+            return error_set(e, E_LIMIT, "timing", "out of device memory");
+        if (!step_kernel_make(&s->kernel[s->copies], s->backend, s->device, &s->cpu, own, choice,
+                              weights, &workspace, why, sizeof why))
+            return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
+    }
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);
     return s->workspace || error_set(e, E_LIMIT, "timing", "out of device memory");
 }
 
-static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed,
-                        double beat, Arena *a, Error *e) {
+static double time_step(StepRun *s, const Step *step, int choice, const bool known[], int copies,
+                        uint64_t seed, double beat, Arena *a, Error *e) {
     Step own = own_slots(step, s);
     const clockid_t clock = clock_of(s->backend, s->device);
     Timed t = {run_kernel, s, 1, false, {INFINITY, INFINITY}};
     pin(clock, &s->before);
-    bool good =
-        prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, beat, STEP_PATIENCE, seed);
+    bool good = prepare(s, &own, choice, known, copies, seed, a, e) &&
+                time_all(1, &t, beat, STEP_PATIENCE, seed);
     return good ? least(&t) : -1;
 }
 
@@ -335,7 +359,10 @@ static void step_free(StepRun *s) {
     if (!s) return;
     unpin(&s->before);
     forget_calls(s);
-    step_kernel_free(&s->kernel);
+    for (int k = 0; k < s->copies; k++) step_kernel_free(&s->kernel[k]);
+    for (int j = 0; j < STEP_VIEWS; j++)
+        for (int k = 1; k < COPIES; k++)
+            if (s->copy[j][k]) s->backend->release(s->device, s->copy[j][k]);
     device_close(&s->cpu);
     for (int j = 0; j < STEP_VIEWS; j++)
         if (s->memory[j]) s->backend->release(s->device, s->memory[j]);
@@ -345,8 +372,8 @@ static void step_free(StepRun *s) {
 }
 
 /* Running out of memory is an error like any other: kernel and device memory are freed. */
-double profile_step(const Backend *backend, Device *device, const Step *step, int choice,
-                    const bool known[], uint64_t seed, double beat, Error *e) {
+double profile_step_cold(const Backend *backend, Device *device, const Step *step, int choice,
+                         const bool known[], int copies, uint64_t seed, double beat, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     StepRun *volatile s = NULL;
     Arena *volatile a = NULL;
@@ -360,10 +387,16 @@ double profile_step(const Backend *backend, Device *device, const Step *step, in
     a = arena_new(&escape, 0);
     s = ARENA_NEW(a, StepRun, 1);
     *s = (StepRun){.backend = backend, .device = device};
-    double seconds = time_step(s, step, choice, known, seed, beat, a, e);
+    double seconds =
+        time_step(s, step, choice, known, copies < COPIES ? copies : (int)COPIES, seed, beat, a, e);
     step_free(s);
     arena_free(a);
     return seconds;
+}
+
+double profile_step(const Backend *b, Device *d, const Step *step, int choice, const bool known[],
+                    uint64_t seed, double beat, Error *e) {
+    return profile_step_cold(b, d, step, choice, known, 1, seed, beat, e);
 }
 
 /* ---- whole plans */

@@ -9,6 +9,11 @@
    run, *e (may be NULL) says why. */
 double profile_step(const Backend *, Device *, const Step *, int choice, const bool known[],
                     uint64_t seed, double beat, Error *);
+/* The same, but so many copies of the step (64 at most) with weights of their own take turns, so
+   that a copy finds its weights as far away as they are in a model that has as many bytes of them.
+ */
+double profile_step_cold(const Backend *, Device *, const Step *, int choice, const bool known[],
+                         int copies, uint64_t seed, double beat, Error *);
 /* Seconds of one run of each runner, interleaved; in[k]: its inputs. The first and the fastest are
    timed best; one that is clearly slower than the fastest is left early. */
 bool profile_runners(int n, Runner *const runner[], const void *const *const in[],

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define BUSY 16.0 /* operations for each byte of weights: from there on reading them is hidden */
+enum { SMALL = 256 << 10 /* bytes of weights */ };
 enum { N = 512, MATRIX = N * N * 4 /* bytes */ };
 /* Weights of up to `upto` bytes are like so many matrices; the first ones stay in the cache. */
 static const struct {
@@ -52,6 +54,13 @@ double weights_cold(const Backend *b, Device *d, CostDb *db, const char *identit
     if (far > near && near > 0) seconds = far - near;
     if (db) costdb_put(db, "machine", identity, key, seconds, &ignored);
     return seconds;
+}
+
+int weights_copies(double model, double own, double flops) {
+    int k = 0;
+    while (model > sizes[k].upto) k++;
+    if (!sizes[k].matrices || own < SMALL || flops > BUSY * own) return 1;
+    return (int)fmax(1, ceil((double)sizes[k].matrices * MATRIX / own));
 }
 
 double weights_of(const Step *s, const bool known[]) {

@@ -21,7 +21,7 @@
 #define LOSES 1.05  /* in a sample, clearly */
 #define HOT 0.9     /* a rule by which a place gains this much may gain more with others */
 #define MARGIN 0.93 /* a smaller gain is timed twice: the best of many noisy times deceives */
-enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2 };
+enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2, JUDGED = 8 };
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
 typedef struct CutPart {
@@ -310,6 +310,7 @@ static bool time_parts(Pricing *x, int n, const int list[]) {
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
     }
     bool good = !m || time_files(x, m + 1, path, seconds);
+    x->batches += m > 0;
     for (int k = 0; k <= m; k++)
         if (path[k]) unlink(path[k]);
     for (int k = 0; k < m && good; k++)
@@ -452,6 +453,7 @@ static bool judge_patience(Pricing *x) {
     const double now = run_seconds(x->r);
     if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
     if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
+    if (!x->sampled && x->batches < JUDGED) return true; /* on a busy machine */
     const double sum = all_promise(x);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;

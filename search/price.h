@@ -32,6 +32,7 @@ typedef struct Pricing {
     double until; /* run_seconds: afterwards nothing more is timed */
     double least; /* seconds: a part that takes less by the model of the machine is not timed, */
     double least_most;    /* nor one that takes less on the target */
+    int batches;          /* timed so far */
     double patience;      /* run_seconds: if all that was timed by then promises less than */
     double hopeful;       /* this, in seconds, the search ends; */
     double hopeful_later; /* the same where that is asked again later */

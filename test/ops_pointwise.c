@@ -1,6 +1,7 @@
 /* ops_pointwise.c -- operators of single elements that the CPU back end runs as programs with
    further instructions (ops/cpu/pointwise.c), against their reference kernels: every type, also of
-   the narrow classes, whose values wrap, missing axes and axes of one place. */
+   the narrow classes, whose values wrap, missing axes and axes of one place. Also reductions of
+   the narrow classes and of many columns. */
 #include "test/shared/kernel_check.h"
 
 static const DType whole_types[] = {DT_INT8,  DT_UINT8,  DT_INT16, DT_UINT16,
@@ -200,8 +201,62 @@ static void narrow_programs_equal_wide_ones(void **state) {
         }
     }
 }
+
+/* ---- reductions of many columns, more than are computed side by side: whole numbers, so that sums
+   are exact; what is written lies as what is read, or the other way */
+static double reduced_plainly(const Step *s, const char *x, int64_t i, int64_t j) {
+    const View *v = &s->view[1];
+    const bool greatest = s->param[0] == REDUCE_MAX;
+    double y = greatest ? -(double)INFINITY : 0;
+    for (int64_t k = 0; k < v->dim[2]; k++) {
+        const double at = element_real((DType)v->dtype, x,
+                                       i * v->stride[0] + j * v->stride[1] + k * v->stride[2]);
+        y = !greatest ? y + at : at > y ? at : y;
+    }
+    return y;
+}
+static void check_reduction(uint64_t seed) {
+    static const DType types[] = {DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT16, DT_UINT8, DT_INT64};
+    Random r = {.seed = seed};
+    const int64_t few = 2 + (int64_t)random_below(&r, 3),
+                  many = 1000 + (int64_t)random_below(&r, 200),
+                  terms = 1 + (int64_t)random_below(&r, 4);
+    const DType type = types[random_below(&r, 6)];
+    const bool turned = random_below(&r, 2);
+    const int64_t param[] = {random_below(&r, 2) ? REDUCE_MAX : REDUCE_SUM};
+    View view[2] = {view_dense(0, (int32_t)type, 2, (int64_t[]){few, many}),
+                    view_dense(1, (int32_t)type, 3, (int64_t[]){few, many, terms})};
+    view[1].stride[0] = terms * many, view[1].stride[1] = 1, view[1].stride[2] = many;
+    if (turned) view[0].stride[0] = 1, view[0].stride[1] = few;
+    const Step step = {.kind = S_REDUCE, .nview = 2, .nparam = 1, .view = view, .param = param};
+    const size_t bytes = (size_t)(few * many * 8);
+    char *x = test_malloc(bytes * (size_t)terms), *y = test_malloc(bytes);
+    for (int64_t i = 0; i < few * many * terms; i++)
+        element_set_real(type, x, i, (double)random_below(&r, 50));
+    for (int d = 0; d < 4; d++) {
+        size_t room;
+        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, 0);
+        assert_non_null(k);
+        char *work = cpu->alloc(device[d], room);
+        assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);
+        for (int64_t i = 0; i < few; i++)
+            for (int64_t j = 0; j < many; j++)
+                assert_float_equal(
+                    element_real(type, y, i * view[0].stride[0] + j * view[0].stride[1]),
+                    reduced_plainly(&step, x, i, j), 0);
+        cpu->release(device[d], work);
+        cpu->forget(k);
+    }
+    test_free(x);
+    test_free(y);
+}
+static void many_columns_are_reduced(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) check_reduction(seed);
+}
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_equal_reference_kernels),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_columns_are_reduced),
+                                       cmocka_unit_test(steps_equal_reference_kernels),
                                        cmocka_unit_test(narrow_programs_equal_wide_ones)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

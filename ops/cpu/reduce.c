@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 256 };
+enum { COLUMNS = 256, ACROSS = 1024 }; /* side by side: of runs; of rows, whole lines of them */
 
 typedef struct Reduce {
     Operand x;
@@ -107,7 +107,7 @@ static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *
 /* `columns` neighbouring outputs. */
 static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x,
                           int64_t x_stride, int64_t columns) {
-    Wide acc[COLUMNS];
+    Wide acc[ACROSS];
     int64_t index[STEP_RANK] = {0}, offset[1] = {0};
     reduce_start(acc, r->wide, r->kind, columns);
     if (r->count > 0) do
@@ -122,7 +122,7 @@ static void reduce_row(const Reduce *r, char *y, const char *x) {
                   xs = n->stride[STEP_RANK + n->rank - 1];
     const bool runs = n->dim[n->rank - 1] > 1 && r->reduced.rank == 1 &&
                       r->reduced.stride[0] == 1 && r->count > 0;
-    const int64_t step = r->across || runs ? COLUMNS : 1;
+    const int64_t step = r->across ? ACROSS : runs ? COLUMNS : 1;
     for (int64_t at = 0; at < columns; at += step) {
         char *to = y + at * ys * r->out_size;
         const char *from = x + at * xs * r->in_size;

@@ -21,6 +21,14 @@ typedef struct Scatter {
     static void name(char *py, int64_t ys, const char *pu, int64_t us, int64_t n) { \
         T *y = (T *)(void *)py;                                                     \
         const T *u = (const T *)(const void *)pu;                                   \
+        if (ys == 1 && us == 1) {                                                   \
+            _Pragma("omp simd") for (int64_t k = 0; k < n; k++) {                   \
+                const T a = y[k], b = u[k];                                         \
+                (void)a;                                                            \
+                y[k] = (T)(value);                                                  \
+            }                                                                       \
+            return;                                                                 \
+        }                                                                           \
         for (int64_t k = 0; k < n; k++) {                                           \
             const T a = y[k * ys], b = u[k * us];                                   \
             (void)a;                                                                \

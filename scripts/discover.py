@@ -3,8 +3,9 @@
 scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
 optimize-model times them on the target with no other rules, and what pays at a place and does not
 follow from the library is kept in rules/discovered, with the question, the models, the places, the
-ratio, the date and the target as a comment. Where the target gives a profile, what loses most time
-is asked first. A step whose results are in BUILD/discover is not done again; an interrupted one
+ratio, the date and the target as a comment. Questions of one operator are asked first, then those of
+two, and so on, each for the same time; of one size, where the target gives a profile, what loses
+most time. A step whose results are in BUILD/discover is not done again; an interrupted one
 continues. For some models alone, or models of one's own (a file's path), the result goes to
 BUILD/discover; with --beyond only what does not follow from the library is timed.
 
@@ -89,8 +90,9 @@ def questions(rows, operators, target):
     return files
 
 
-def answers(files, options, stem):
-    """Candidate rules; their statistics."""
+def answers(files, options, stem, seconds):
+    """Candidate rules; their statistics. Questions are begun for so many seconds; those that were
+    answered before count as well."""
     run(
         "discover-rules",
         *files,
@@ -101,7 +103,7 @@ def answers(files, options, stem):
         "--worse",
         str(options.worse),
         "--time",
-        str(options.time),
+        str(seconds),
         "--jobs",
         str(options.jobs),
         "--resume",
@@ -282,7 +284,9 @@ def main():
     ]
     os.makedirs(WORK, exist_ok=True)
     stem = os.path.join(WORK, options.stem)
-    made = answers(questions(rows, options.operators, options.target), options, stem)
+    for size in range(1, options.operators + 1):  # small questions first: they are the most useful
+        files = questions(rows, size, options.target)
+        made = answers(files, options, stem, options.time / options.operators)
     counts = prove(stem, options.jobs)
     known = regained(stem)
     tried = beyond(stem, known, stem + ".beyond") if options.beyond else stem + ".proved"

@@ -172,10 +172,13 @@ static bool write_kept(const DiscoverOptions *o, Arena *a, const Question *q, co
     return file_write(kept_path(o, a, q), t.data, t.size, e);
 }
 
+/* What was kept counts, however late it is. */
 static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d) {
     const DiscoverOptions *o = x->o;
+    const bool late = x->o->seconds > 0 && process_clock() - x->start >= x->o->seconds;
+    if (o->folder && read_kept(o, a, q, d)) return d->asked = d->resumed = true;
+    if (late) return true;
     d->asked = true;
-    if (o->folder && read_kept(o, a, q, d)) return d->resumed = true;
     const AnswerOptions options = {o->depth, o->steps, o->seed, o->worse};
     Answers all = {0};
     if (!question_answer(a, q, &options, &all, &d->stats, &d->error)) return false;
@@ -190,7 +193,6 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
 static void *answer_some(void *user) {
     Discovery *x = user;
     for (int k; (k = atomic_fetch_add(&x->next, 1)) < x->q->n;) {
-        if (x->o->seconds > 0 && process_clock() - x->start >= x->o->seconds) break;
         Done *d = &x->done[k];
         Escape escape = {.error = {.kind = E_NONE}};
         if (setjmp(escape.here)) d->error = escape.error;

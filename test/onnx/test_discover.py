@@ -415,3 +415,43 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
         "a": (["# how"], "rule a\n  text a"),
         "b": (["# how"], "rule b\n  text b"),
     }
+
+
+def test_what_another_optimizer_has_is_told(tmp_path):
+    """An optimizer that makes the right side of the left one has the rule; one that makes the left
+    side of the right one has the reverse; one that changes nothing has neither. Attributes count.
+    """
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import check_novelty
+
+    def write(name, *nodes):
+        save(tmp_path / name, list(nodes), [tensor("x", [2, 3])], [tensor("y", [2, 3])], {})
+
+    write("r.from.onnx", helper.make_node("Elu", ["x"], ["y"], alpha=1.0))
+    write("r.to.onnx", helper.make_node("Celu", ["x"], ["y"]))
+    write("other.onnx", helper.make_node("Elu", ["x"], ["y"], alpha=0.5))
+
+    class Fake:
+        """Makes one file of everything, or changes nothing."""
+
+        def __init__(self, makes=None):
+            self.makes = makes
+
+        def optimize(self, into, out):
+            onnx.save(onnx.load(tmp_path / self.makes if self.makes else into), out)
+            return True
+
+    said = {
+        makes: check_novelty.said_of(Fake(makes), tmp_path, "r")
+        for makes in (None, "r.to.onnx", "r.from.onnx", "other.onnx")
+    }
+    assert said == {
+        None: "does not have it",
+        "r.to.onnx": "has it",
+        "r.from.onnx": "the reverse",
+        "other.onnx": "has it",
+    }
+    assert check_novelty.described(tmp_path / "other.onnx") != check_novelty.described(
+        tmp_path / "r.from.onnx"
+    )
+    assert check_novelty.worst(["does not have it", "the reverse"]) == "the reverse"

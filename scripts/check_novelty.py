@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Which rules other optimizers have: each rule's two sides as small models (export-rules), each
+through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Operators are compared with their
+attributes. An optimizer *has* a rule if it makes the right side, or the same as of the right side,
+of the left one; *the reverse* if it makes the left side of the right one. Inputs named k.. (a
+question's constants) are constants in the models. The second column says whether the rule follows
+from the proved rules of other files (compare-rules derive), such as TASO's.
+
+usage: check-novelty RULES [--taso RULES..] [--rule NAME..]
+Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/peers). Exit status
+1: an optimizer has one of the rules, or it follows."""
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import numpy_helper
+
+from onnx_tools import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "test/random"))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+PEERS = os.environ.get("PEERS", os.path.join(BUILD, "peers"))
+NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxruntime extended")
+
+
+class Peer:
+    """Another optimizer in a process of its own."""
+
+    def __init__(self, name):
+        self.process = subprocess.Popen(
+            [
+                os.path.join(PEERS, "bin/python"),
+                os.path.join(ROOT, "test/random/peer_server.py"),
+                name,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.version = self.process.stdout.readline().strip()
+
+    def optimize(self, into, out):
+        """Whether it wrote a model."""
+        self.process.stdin.write(f"{into}\t{out}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().startswith("done")
+
+
+def with_constants(path):
+    """The model with inputs named k.. as constants; their numbers are positive."""
+    model = onnx.load(path)
+    random = numpy.random.default_rng(1)
+    for value in list(model.graph.input):
+        if not re.fullmatch(r"k\d+", value.name):
+            continue
+        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        data = random.uniform(0.5, 1.5, shape).astype(kind)
+        model.graph.initializer.append(numpy_helper.from_array(data, value.name))
+        model.graph.input.remove(value)
+    onnx.save(model, path)
+
+
+def described(path):
+    """The operators of a model, each with its attributes; constants aside."""
+    found = collections.Counter()
+    for node in onnx.load(path).graph.node:
+        if node.op_type in ("Constant", "Identity"):
+            continue
+        attributes = sorted(
+            f"{a.name}={onnx.helper.get_attribute_value(a)}"
+            for a in node.attribute
+            if a.type not in (onnx.AttributeProto.TENSOR, onnx.AttributeProto.GRAPH)
+        )
+        found[" ".join([node.op_type, *attributes])] += 1
+    return found
+
+
+def said_of(peer, folder, pair):
+    """What the optimizer makes of a pair of sides."""
+    given, made = [], []
+    for side in ("from", "to"):
+        path, out = (os.path.join(folder, f"{p}.{side}.onnx") for p in (pair, "out"))
+        if not peer.optimize(path, out):
+            return "fails"
+        given.append(described(path))
+        made.append(described(out))
+    if made[0] != made[1]:
+        return "does not have it"
+    return "the reverse" if made[1] == given[0] != given[1] else "has it"
+
+
+def worst(said):
+    """What is said of a rule of whose pairs this is said."""
+    return min(said, key=("has it", "the reverse", "fails", "does not have it").index)
+
+
+def pairs_of(folder):
+    """By rule: the stems of its pairs of models."""
+    found = collections.defaultdict(list)
+    with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
+        index = json.load(file)
+    for entry in index["models"]:
+        found[entry["rule"]].append(entry["from"][: -len(".from.onnx")])
+    return found
+
+
+def derived(rules, others):
+    """The rules that follow from those of other files."""
+    if not others:
+        return set()
+    done = subprocess.run(
+        [os.path.join(BUILD, "compare-rules"), "derive", rules, *others],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return set(re.findall(r"^derived +(\S+):", done.stdout, re.M))
+
+
+def main():
+    """The table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rules")
+    parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")
+    parser.add_argument("--rule", nargs="*", default=[], help="only these")
+    options = parser.parse_args()
+    known = derived(options.rules, options.taso)
+    any_has = False
+    with tempfile.TemporaryDirectory() as top:
+        folder = os.path.join(top, "sides")
+        subprocess.run(
+            [os.path.join(BUILD, "export-rules"), options.rules]
+            + ["--format", "onnx", "-o", folder],
+            check=True,
+        )
+        pairs = pairs_of(folder)
+        for stems in pairs.values():
+            for stem in stems:
+                for side in ("from", "to"):
+                    with_constants(os.path.join(folder, f"{stem}.{side}.onnx"))
+        peers = {name: Peer(name) for name in NAMES}
+        print("| rule | TASO | " + " | ".join(NAMES) + " |")
+        print("|---|---|" + "---|" * len(NAMES))
+        for rule, stems in pairs.items():
+            if options.rule and rule not in options.rule:
+                continue
+            cells = []
+            for peer in peers.values():
+                cells.append(worst([said_of(peer, folder, stem) for stem in stems]))
+                any_has |= cells[-1] == "has it"
+            print(f"| {rule} | {'derives it' if rule in known else '-'} | {' | '.join(cells)} |")
+    return int(any_has or bool(known))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

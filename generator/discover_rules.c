@@ -105,6 +105,13 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
                  "question: the target decides in the end. Default: 1.",
          .least = 0.1,
          .most = 1000},
+        {.name = "models",
+         .kind = OPT_TEXT,
+         .into = &m->d.models,
+         .value = "DIR",
+         .help =
+             "Writes each question, and each answer, to DIR as a model with the sizes of the "
+             "place that asked, so that a target can time them. Inputs k.. are constants there."},
         {.name = "time",
          .kind = OPT_REAL,
          .into = &m->d.seconds,

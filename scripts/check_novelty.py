@@ -19,11 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-import numpy
 import onnx
-from onnx import numpy_helper
 
-from onnx_tools import ROOT
+from onnx_tools import ROOT, constants_fixed
 
 sys.path.insert(0, os.path.join(ROOT, "test/random"))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -53,21 +51,6 @@ class Peer:
         self.process.stdin.write(f"{into}\t{out}\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().startswith("done")
-
-
-def with_constants(path):
-    """The model with inputs named k.. as constants; their numbers are positive."""
-    model = onnx.load(path)
-    random = numpy.random.default_rng(1)
-    for value in list(model.graph.input):
-        if not re.fullmatch(r"k\d+", value.name):
-            continue
-        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        data = random.uniform(0.5, 1.5, shape).astype(kind)
-        model.graph.initializer.append(numpy_helper.from_array(data, value.name))
-        model.graph.input.remove(value)
-    onnx.save(model, path)
 
 
 def described(path):
@@ -147,7 +130,7 @@ def main():
         for stems in pairs.values():
             for stem in stems:
                 for side in ("from", "to"):
-                    with_constants(os.path.join(folder, f"{stem}.{side}.onnx"))
+                    constants_fixed(os.path.join(folder, f"{stem}.{side}.onnx"))
         peers = {name: Peer(name) for name in NAMES}
         print("| rule | TASO | " + " | ".join(NAMES) + " |")
         print("|---|---|" + "---|" * len(NAMES))

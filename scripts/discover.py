@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules that models ask for, in one go: discover-rules takes questions from the models of
-scripts/models.tsv (or those named) and answers them, verify-rules proves the answers,
-optimize-model times them on the target with no other rules, and what pays at a place and does not
+scripts/models.tsv (or those named) and answers them, verify-rules proves the answers, each is timed
+by itself against the part that asked, optimize-model times those that are faster on the target with no other rules, and what pays at a place and does not
 follow from the library is kept in rules/discovered, with the question, the models, the places, the
 ratio, the date and the target as a comment. Questions of one operator are asked first, then those of
 two, and so on, each for the same time; of one size, where the target gives a profile, what loses
@@ -11,7 +11,7 @@ BUILD/discover; with --beyond only what does not follow from the library is time
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
-                   [--least RATIO] [--stem NAME] [--beyond]"""
+                   [--alone RATIO] [--least RATIO] [--stem NAME] [--beyond]"""
 
 import argparse
 import datetime
@@ -23,10 +23,18 @@ import re
 import subprocess
 import sys
 
-from onnx_tools import ROOT, feed_options, model_table, prepared, shape_options
+from onnx_tools import (
+    ROOT,
+    constants_fixed,
+    feed_options,
+    model_table,
+    prepared,
+    shape_options,
+)
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
+PLACES = os.path.join(WORK, "places")  # questions and answers as models
 KEPT = os.path.join(ROOT, "rules/discovered")
 HEAD = "<!-- table -->"
 
@@ -108,6 +116,8 @@ def answers(files, options, stem, seconds):
         str(options.jobs),
         "--resume",
         os.path.join(WORK, "answers"),
+        "--models",
+        PLACES,
         "--json",
         stem + ".json",
         "-q",
@@ -118,8 +128,7 @@ def answers(files, options, stem, seconds):
 
 
 def prove(stem, jobs):
-    """A basis of the proved candidates: what an e-graph does not derive from the rest. Counts of
-    verdicts."""
+    """The candidates that are true. Counts of verdicts."""
     run(
         "verify-rules",
         "-q",
@@ -132,18 +141,87 @@ def prove(stem, jobs):
         allowed=(0, 1),
     )
     run(
-        "compare-rules",
-        "part",
-        stem + ".verdicts",
-        "-q",
-        "--basis",
-        stem + ".proved",
-        "--rest",
-        stem + ".unproved",
-        "--json",
-        stem + ".counts",
+        *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "-o", stem + ".true"),
+        *("--rest", stem + ".unproved", "--json", stem + ".counts"),
     )
     return load(stem + ".counts")
+
+
+def times_read(path):
+    """By file in PLACES: the seconds that were measured; None: the target refuses it."""
+    times = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n") and len(line.split()) == 2:  # the last one may be cut off
+                    name, seconds = line.split()
+                    times[name] = float(seconds) if seconds != "-" else None
+    return times
+
+
+class Timer:
+    """The process that times models on the target; what it said is kept in a file."""
+
+    def __init__(self, path):
+        self.path = path
+        self.times = times_read(path)
+        self.begin = "\n" if os.path.exists(path) else ""  # after what was cut off
+        self.process = None
+
+    def batch(self, names):
+        """Times models of PLACES in turn, unless that is known."""
+        if all(name in self.times for name in names):
+            return
+        if not self.process:
+            self.process = subprocess.Popen(
+                [os.path.join(ROOT, "scripts/measure-onnxruntime")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        for name in names:
+            path = os.path.join(PLACES, name)
+            constants_fixed(path)
+            self.process.stdin.write(path + "\n")
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(self.begin)
+            self.begin = ""
+            for line in iter(self.process.stdout.readline, "\n"):
+                if not line:
+                    sys.exit("measure-onnxruntime ended early")
+                words = line.split()
+                seconds = "-" if words[0] == "FAIL" else words[0]
+                name = os.path.basename(words[1] if seconds == "-" else words[-1])
+                file.write(f"{name} {seconds}\n")
+                self.times[name] = None if seconds == "-" else float(seconds)
+
+
+def alone(stem, options):
+    """Writes the proved rules that are fast enough by themselves, at the place that asked, and those
+    that cannot be timed so (`select` has no operator in a file); then a basis of them: what an
+    e-graph does not derive from the rest. By rule: the ratio."""
+    asked, proved = rule_texts(stem + ".candidates"), rule_texts(stem + ".true")
+    model = {}
+    for name in proved:
+        said = re.search(r"^# model (\S+)$", "\n".join(asked[name][0]), re.M)
+        if said and options.target == "onnxruntime":
+            model[name] = said[1]
+    timer, ratios = Timer(stem + ".times"), {}
+    for question in sorted({name.rsplit("-", 1)[0] for name in model.values()}):
+        answers_of = [name for name in model if model[name].rsplit("-", 1)[0] == question]
+        timer.batch([question + ".onnx"] + [model[name] for name in answers_of])
+        before = timer.times.get(question + ".onnx")
+        for name in answers_of:
+            after = timer.times.get(model[name])
+            ratios[name] = before / after if before and after else 0
+    fast = [name for name in proved if ratios.get(name, options.alone) >= options.alone]
+    with open(stem + ".fast", "w", encoding="utf-8") as file:
+        file.write("\n\n".join(proved[name][1] for name in fast) + "\n")
+    run("compare-rules", "part", stem + ".fast", "-q", "--basis", stem + ".proved")
+    return ratios
 
 
 def timed(row, rules, options, name):
@@ -237,7 +315,8 @@ def keep(found, known, stem, path):
     with open(path, "w", encoding="utf-8") as file:
         for rule in kept:
             file.write(f"# {day}, {target}: {where(found[rule])}.\n")
-            file.write("\n".join(asked[rule][0] + [texts[rule][1]]) + "\n\n")
+            how = [line for line in asked[rule][0] if not line.startswith("# model ")]
+            file.write("\n".join(how + [texts[rule][1]]) + "\n\n")
     return best, kept
 
 
@@ -266,6 +345,7 @@ def parse():
     parser.add_argument("--time", type=float, default=3600)
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
     parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
     return parser.parse_args()
 
@@ -288,6 +368,7 @@ def main():
         files = questions(rows, size, options.target)
         made = answers(files, options, stem, options.time / options.operators)
     counts = prove(stem, options.jobs)
+    ratios_alone = alone(stem, options)
     known = regained(stem)
     tried = beyond(stem, known, stem + ".beyond") if options.beyond else stem + ".proved"
     found, ratios = {}, []
@@ -304,12 +385,13 @@ def main():
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
-        " refuted | unknown | basis | paying | of them new |",
+        " refuted | unknown | faster by themselves | paying | of them new |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
         f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
         f" {made['evaluated']:,} | {made['equations']:,} | {counts['rules']} |"
         f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} |"
-        f" {counts['basis']} | {len(best)} | {len(kept)} |",
+        f" {sum(ratio >= options.alone for ratio in ratios_alone.values())} | {len(best)} |"
+        f" {len(kept)} |",
         "",
         "| rule that pays | follows from the library's | where |",
         "|---|---|---|",

@@ -182,3 +182,22 @@ def feed_options(row):
     return shape_options(row) + [
         word for value in row["values"].split() if value != "-" for word in ("--input", value)
     ]
+
+
+def constants_fixed(path):
+    """Makes the inputs named k.., a question's constants, constants of the model, with positive
+    numbers. A model that has none of them stays as it is."""
+    import onnx
+
+    model = onnx.load(path)
+    random = numpy.random.default_rng(1)
+    fixed = [value for value in model.graph.input if re.fullmatch(r"k\d+", value.name)]
+    for value in fixed:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        data = random.uniform(0.5, 1.5, shape).astype(kind)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(data, value.name))
+        model.graph.input.remove(value)
+    if fixed:
+        onnx.save(model, path + ".new")
+        os.replace(path + ".new", path)

@@ -8,6 +8,8 @@ typedef struct AnswerOptions {
     int steps;     /* evaluations, at most, of each depth */
     uint64_t seed; /* of the points */
     double worse;  /* an answer may be estimated to cost so many times what the question does */
+    const char *models; /* a folder, where the question and each answer become models at the sizes
+                           of the place that asked; NULL: they do not */
 } AnswerOptions;
 typedef struct AnswerStats {
     uint64_t typed, evaluated, solved;
@@ -19,7 +21,8 @@ typedef struct Answer {
     double ratio;     /* estimated seconds of the question to those of the answer */
     const char *how;
     int depth;
-    bool stays; /* when later ones are too many */
+    bool stays;        /* when later ones are too many */
+    const char *model; /* its file in the folder; NULL: it cannot be written */
 } Answer;
 typedef struct Answers {
     int n;

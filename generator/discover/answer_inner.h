@@ -80,7 +80,10 @@ typedef struct Search {
     int rank, completed; /* the most axes of a constant of the question; terms that were completed
                             by constants already */
     int64_t left;        /* evaluations */
-    int nkept;           /* answers, by the nodes that they need, and what they cost */
+    int nsize;           /* of the question */
+    Symbol size[LIFT_SYMBOLS];
+    int nmodel; /* of answers that were written as models */
+    int nkept;  /* answers, by the nodes that they need, and what they cost */
     NodeList kept[SEARCH_KEPT];
     double kept_cost[SEARCH_KEPT];
     double price, best; /* of the question; what an answer must cost less than */
@@ -127,13 +130,16 @@ bool sig_fits(Search *, Sig);
 
 /* ---- goals.c */
 void goals_open(Search *);
-/* A value that equals the goal: an answer, if its price is right and it holds at other sizes. */
+/* Terms that equal goals, or do so together with another term. */
+void goals_look(Search *, int depth);
+
+/* ---- found.c */
+/* A value that equals the goal: an answer, if its price is right, it holds at other sizes, and
+   no smaller question has it: one without the operators with which both begin or end. */
 void goal_met(Search *, const Goal *, Value, const char *how, int depth);
 /* Results that equal the question's: an answer, if it holds at other sizes and is estimated to cost
    no more than WRITTEN_WORSE times as much. It stays, however cheap later ones are. */
 void question_met(Search *, const Value out[], const char *how, int depth);
-/* Terms that equal goals, or do so together with another term. */
-void goals_look(Search *, int depth);
 
 /* ---- written_out.c: the question's composites and pointwise nodes as other operators */
 void terms_written_out(Search *);

@@ -124,6 +124,7 @@ static void print_answers(const Question *q, const Answers *all, Text *out) {
         const Answer *x = &all->v[k];
         text_add(out, "# %s, depth %d, estimated ratio %.2f: %s.\n", x->how, x->depth, x->ratio,
                  *q->from ? q->from : "a question");
+        if (x->model) text_add(out, "# model %s\n", x->model);
         text_add(out, "rule found-%s-%d\n%s\n", q->id, k + 1, x->body);
     }
 }
@@ -136,9 +137,10 @@ static const char *kept_path(const DiscoverOptions *o, Arena *a, const Question 
 static const char *kept_key(const DiscoverOptions *o, Arena *a, const Question *q) {
     char digest[33];
     hash_hex(q->at, strlen(q->at), digest);
-    return arena_format(a, "# answers depth=%d steps=%d seed=%llu worse=%g at=%s version=%s",
-                        o->depth, o->steps, (unsigned long long)o->seed, o->worse, digest,
-                        ISOMER_VERSION);
+    return arena_format(a,
+                        "# answers depth=%d steps=%d seed=%llu worse=%g models=%s at=%s version=%s",
+                        o->depth, o->steps, (unsigned long long)o->seed, o->worse,
+                        o->models ? o->models : "-", digest, ISOMER_VERSION);
 }
 
 static bool read_kept(const DiscoverOptions *o, Arena *a, const Question *q, Done *d) {
@@ -179,7 +181,7 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
     if (o->folder && read_kept(o, a, q, d)) return d->asked = d->resumed = true;
     if (late) return true;
     d->asked = true;
-    const AnswerOptions options = {o->depth, o->steps, o->seed, o->worse};
+    const AnswerOptions options = {o->depth, o->steps, o->seed, o->worse, o->models};
     Answers all = {0};
     if (!question_answer(a, q, &options, &all, &d->stats, &d->error)) return false;
     Text out = text_new(a);
@@ -244,6 +246,7 @@ bool discover_answers(const DiscoverOptions *o, const Questions *q, Text *rules,
     Discovery x = {.o = o, .q = q, .start = process_clock()};
     *r = (DiscoverReport){.questions = q->n};
     if (o->folder && !folder_make(o->folder, e)) return false;
+    if (o->models && !folder_make(o->models, e)) return false;
     x.done = ARENA_NEW(q->arena, Done, q->n);
     pthread_mutex_init(&x.lock, NULL);
     run_threads(&x, q->arena);

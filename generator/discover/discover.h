@@ -16,6 +16,7 @@ typedef struct DiscoverOptions {
     uint64_t seed;
     const char *folder; /* finished questions are kept there; NULL: nowhere */
     double worse;       /* of answers (answer.h) */
+    const char *models; /* a folder (answer.h) */
     void (*progress)(void *user, int done, int total, double seconds);
     void *user;
 } DiscoverOptions;

@@ -1,20 +1,9 @@
 /* goals.c -- what is to be reached: the question's result, and what gives it through one or two
-   views; what counts as a landmark; answers. */
+   views; what counts as a landmark. */
 #include "generator/discover/answer_inner.h"
-#include "generator/discover/weigh.h"
-#include "graphs/needs.h"
 #include <string.h>
 
-enum {
-    GOAL_DEPTH = 2,  /* views between a goal and the question's result, at most */
-    TRY_SAMPLES = 16 /* sets of sizes at which an answer is compared with the question */
-};
-/* An answer must cost at most this share of what the question, or the last answer, costs: less than
-   3 % does not count as a gain anywhere (RUN_GAIN in search/run.h). */
-#define GAIN 0.97
-/* What is written out may cost this many times what the question does: one operator that a target
-   is slow at is worth a measurement, and the estimate knows no target. */
-#define WRITTEN_WORSE 20
+enum { GOAL_DEPTH = 2 }; /* views between a goal and the question's result, at most */
 
 /* ---- goals */
 
@@ -188,143 +177,6 @@ void goals_open(Search *s) {
         for (int k = from; k < to; k++) put_goals_before(s, k);
         from = to;
     }
-}
-
-/* ---- answers */
-
-/* The values of the results; false: they cannot be made. */
-static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
-    for (; g->parent >= 0; g = &s->goal[g->parent])
-        if (!(v = sig_node(s, g->sig, &v))) return false;
-    out[0] = v;
-    if (g->axis < 0) return true;
-    Attr attr[2] = {{.ints = {1, (Poly[]){poly_int(s->w, g->axis)}}}};
-    Poly *size = ARENA_NEW(s->a, Poly, s->g.nout);
-    const char *why;
-    for (int k = 0; k < s->g.nout; k++) size[k] = value_type(s->w, s->g.out[k])->dim.v[g->axis];
-    attr[1].ints = (PolyList){s->g.nout, size};
-    Value y = node_make(s->w, &op_split, attr, 1, &v, s->g.nout, &why);
-    if (!y || !sig_fits(s, node_get(s->w, y).sig)) return false;
-    for (int k = 0; k < s->g.nout; k++) out[k] = y + (Value)k;
-    return true;
-}
-
-/* The same question and answer with composites written out: what is tried has definitions. */
-static LiftResult try_expanded(Search *s, const Graph *g) {
-    Graph y;
-    ValueMap map;
-    Error ignored = {0};
-    if (!graph_expand(s->w, s->l->arena, g, &y, &map, &ignored)) return LIFT_UNTRIED;
-    s->l->npositive = 0;
-    return lift_try(s->l, &y, TRY_SAMPLES);
-}
-
-/* Makes room: the oldest goes, since later ones cost less. false: all stay. */
-static bool leave_out(Answers *all) {
-    int k = 0;
-    while (k < all->n && all->v[k].stays) k++;
-    if (k == all->n) return false;
-    memmove(all->v + k, all->v + k + 1, (size_t)(all->n - k - 1) * sizeof *all->v);
-    all->n--;
-    return true;
-}
-
-static void keep_answer(Search *s, const Graph *g, double cost, const char *how, int depth,
-                        bool stays) {
-    Answers *all = s->answers;
-    Text t = text_new(s->l->arena);
-    enum { MOST = sizeof all->v / sizeof *all->v };
-    int npositive = s->l->npositive;
-    Poly positive[LIFT_POSITIVE];
-    memcpy(positive, s->l->positive, sizeof positive);
-    if (npositive || !lift_print_blocks(s->l, g, &t)) {
-        t = text_new(s->l->arena);
-        s->l->npositive = npositive;
-        memcpy(s->l->positive, positive, sizeof positive);
-        lift_print(s->l, g, &t);
-    }
-    if (all->n == MOST && !leave_out(all)) return;
-    all->v[all->n++] =
-        (Answer){arena_string(s->keep, t.data, t.size), s->price / cost, how, depth, stays};
-}
-
-static bool has_signature(Search *s, NodeList live, Sig sig) {
-    for (int k = 0; k < live.n; k++)
-        if (node_get(s->w, live.v[k]).sig == sig) return true;
-    return false;
-}
-
-/* It does all that these nodes do, and more. */
-static bool includes(Search *s, NodeList live, NodeList of) {
-    for (int k = 0; k < of.n; k++) {
-        const Node n = node_get(s->w, of.v[k]);
-        if (input_name(s->w, n.out) || value_is_constant(s, n.out)) continue;
-        if (!has_signature(s, live, n.sig)) return false;
-    }
-    return true;
-}
-
-/* It costs no less than the question, or an answer that is known, and only adds to it. */
-static bool adds_only(Search *s, const Value out[], double cost) {
-    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
-    const NodeList live = graph_live(s->w, s->a, &y);
-    if (cost >= s->price * GAIN && includes(s, live, s->live)) return true;
-    for (int k = 0; k < s->nkept; k++)
-        if (cost >= s->kept_cost[k] * GAIN && includes(s, live, s->kept[k])) return true;
-    return false;
-}
-
-static void remember(Search *s, const Value out[], double cost) {
-    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
-    if (s->nkept == SEARCH_KEPT) return;
-    s->kept[s->nkept] = graph_live(s->w, s->a, &y);
-    s->kept_cost[s->nkept++] = cost;
-}
-
-void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) {
-    Value *out = ARENA_NEW(s->a, Value, 2 * s->g.nout);
-    memcpy(out, s->g.out, (size_t)s->g.nout * sizeof *out);
-    if (!results_of(s, goal, v, out + s->g.nout)) return;
-    if (!memcmp(out, out + s->g.nout, (size_t)s->g.nout * sizeof *out)) return;
-    double cost = graph_cost(s, s->g.nout, out + s->g.nout);
-    s->stats->equations++;
-    if (cost > s->best * GAIN) return;
-    ArenaMark mark = arena_mark(s->l->arena);
-    if (adds_only(s, out + s->g.nout, cost)) {
-        arena_reset(s->l->arena, mark);
-        return;
-    }
-    Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
-    if (try_expanded(s, &both) == LIFT_TRUE) {
-        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, false);
-        remember(s, out + s->g.nout, cost);
-        const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
-        if (bound < s->best) s->best = bound;
-    } else {
-        s->stats->untrue++;
-    }
-    arena_reset(s->l->arena, mark);
-}
-
-void question_met(Search *s, const Value results[], const char *how, int depth) {
-    Value *out = ARENA_NEW(s->a, Value, 2 * s->g.nout);
-    memcpy(out, s->g.out, (size_t)s->g.nout * sizeof *out);
-    memcpy(out + s->g.nout, results, (size_t)s->g.nout * sizeof *out);
-    if (!memcmp(out, results, (size_t)s->g.nout * sizeof *out)) return;
-    const double cost = graph_cost(s, s->g.nout, results);
-    s->stats->equations++;
-    if (cost > s->price * WRITTEN_WORSE) return;
-    for (int k = 0; k < s->nkept; k++)
-        if (s->kept_cost[k] == cost) return; /* most likely the same one */
-    const ArenaMark mark = arena_mark(s->l->arena);
-    const Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
-    if (try_expanded(s, &both) == LIFT_TRUE) {
-        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, true);
-        remember(s, results, cost);
-    } else {
-        s->stats->untrue++;
-    }
-    arena_reset(s->l->arena, mark);
 }
 
 /* ---- meeting */

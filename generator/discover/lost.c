@@ -30,7 +30,8 @@ bool lost_read(World *w, Arena *a, const Model *m, Sizes sizes, const char *path
                 estimate[at] += own;
                 continue;
             }
-            const double took = p.seconds[at] * own / estimate[at],
+            /* what the profile does not name was made one with a neighbour */
+            const double took = p.seconds[at] > 0 ? p.seconds[at] * own / estimate[at] : own,
                          least = node_least(w, live.v[k], sizes, p.flops, p.bytes);
             (*lost)[live.v[k]] = took > least ? took - least : 0;
         }

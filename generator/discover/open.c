@@ -199,6 +199,7 @@ static bool open_graph(Search *s, Error *e) {
     s->small = no_sizes(s);
     int n = parse_at(s, symbol, real);
     for (int k = 0; k < n; k++) ((int64_t *)(uintptr_t)s->real.value)[symbol[k]] = real[k];
+    memcpy(s->size, symbol, (size_t)(s->nsize = n) * sizeof *symbol);
     LitList needs = graph_needs(s->w, s->a, &s->g);
     s->facts = graph_facts(s->w, s->a, &s->g);
     if (!needs_hold(s, needs, s->real))

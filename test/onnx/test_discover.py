@@ -173,6 +173,55 @@ def test_a_definition_that_is_written_out_wrongly_is_refuted(tmp_path, name, old
     assert changed and all(said[rule] == "refuted" for rule in changed)
 
 
+def test_what_a_smaller_question_answers_is_not_answered_again(tmp_path):
+    """A composite behind a product, or before it, is written out where it stands alone, and only
+    there."""
+    begins = "  %1 = matmul %x1 %k2\n  %2 = celu %1\n"
+    ends = "  %1 = celu %x1\n  %2 = matmul %1 %k2\n"
+    for lines in (begins, ends):
+        source, out = tmp_path / "two.questions", tmp_path / "two.rules"
+        source.write_text(
+            "question q count=1 seconds=1 most=1 from=-\nat a=64 b=56\ngraph two\n"
+            f"  %x1 : F [a, b]   %k2 : F [b, b]\nbody\n{lines}  out %2\n",
+            encoding="utf-8",
+        )
+        done = run("discover-rules", source, "-q", "--depth", "0", "--worse", "6", "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert not any("matmul" in side and "exp" in side for side in sides(read(out)))
+
+
+def test_answers_are_models_at_the_sizes_of_the_place(tmp_path):
+    """Question and answers as files, with the same inputs, that a target can time."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import onnx_tools
+    import onnxruntime
+
+    text = answered(tmp_path, "line", *ANSWERED["line"], "--models", tmp_path / "places")
+    names = re.findall(r"^# model (\S+)$", text, re.M)
+    assert len(names) == text.count("\nrule found-") >= 2
+    results = []
+    for name in [names[0].rsplit("-", 1)[0] + ".onnx", *names]:
+        path = str(tmp_path / "places" / name)
+        onnx_tools.constants_fixed(path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        assert {each.name: each.shape for each in session.get_inputs()} == {"x1": [1, 64, 56]}
+        data = numpy.random.default_rng(2).standard_normal((1, 64, 56)).astype("float32")
+        results.append(session.run(None, {"x1": data})[0])
+    assert results[0].shape == (1, 128, 28)
+    assert all(numpy.allclose(results[0], other, 1e-3, 1e-2) for other in results[1:])
+
+
+def test_times_that_were_measured_are_read_again(tmp_path):
+    """A run that was killed while it wrote a line measures that one anew."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import discover
+
+    path = tmp_path / "all.times"
+    assert discover.times_read(path) == {}
+    path.write_text("q.onnx 0.25\nq-1.onnx -\nq-2.onnx 0.1", encoding="utf-8")
+    assert discover.times_read(path) == {"q.onnx": 0.25, "q-1.onnx": None}
+
+
 def test_what_only_looks_equal_is_refuted(tmp_path):
     """The maximum of many numbers is positive at every random point that is tried."""
     text = answered(tmp_path, FALSE[0], "--depth", "0")

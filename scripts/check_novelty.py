@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Which rules other optimizers have: each rule's two sides as small models (export-rules), each
-through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Operators are compared with their
-attributes. An optimizer *has* a rule if it makes the right side, or the same as of the right side,
-of the left one; *the reverse* if it makes the left side of the right one. Inputs named k.. (a
+through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Operators are compared with
+their attributes. An optimizer *has* a rule if it makes the right side, or the same as of the right
+side, of the left one; *the reverse* if it makes the left side of the right one. Inputs named k.. (a
 question's constants) are constants in the models. The second column says whether the rule follows
 from the proved rules of other files (compare-rules derive), such as TASO's.
 
@@ -130,7 +130,8 @@ def main():
         for stems in pairs.values():
             for stem in stems:
                 for side in ("from", "to"):
-                    constants_fixed(os.path.join(folder, f"{stem}.{side}.onnx"))
+                    path = os.path.join(folder, f"{stem}.{side}.onnx")
+                    constants_fixed(path, path)
         peers = {name: Peer(name) for name in NAMES}
         print("| rule | TASO | " + " | ".join(NAMES) + " |")
         print("|---|---|" + "---|" * len(NAMES))

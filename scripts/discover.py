@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Rules that models ask for, in one go: discover-rules takes questions from the models of
 scripts/models.tsv (or those named) and answers them, verify-rules proves the answers, each is timed
-by itself against the part that asked, optimize-model times those that are faster on the target with no other rules, and what pays at a place and does not
-follow from the library is kept in rules/discovered, with the question, the models, the places, the
-ratio, the date and the target as a comment. Questions of one operator are asked first, then those of
-two, and so on, each for the same time; of one size, where the target gives a profile, what loses
-most time. A step whose results are in BUILD/discover is not done again; an interrupted one
-continues. For some models alone, or models of one's own (a file's path), the result goes to
-BUILD/discover; with --beyond only what does not follow from the library is timed.
+by itself against the part that asked, optimize-model times those that are faster on the target with
+no other rules, and what pays at a place and does not follow from the library is kept in
+rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
+comment. Questions of one operator are asked first, then those of two, and so on, each for the same
+time; of one size, where the target gives a profile, what loses most time. A step whose results are
+in BUILD/discover is not done again; an interrupted one continues. For some models alone, or models
+of one's own (a file's path), the result goes to BUILD/discover; with --beyond only what does not
+follow from the library is timed.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
@@ -22,6 +23,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from onnx_tools import (
     ROOT,
@@ -36,6 +38,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
 PLACES = os.path.join(WORK, "places")  # questions and answers as models
 KEPT = os.path.join(ROOT, "rules/discovered")
+LARGE = 1 << 23  # elements of a constant; with more, loading takes longer than it is worth
 HEAD = "<!-- table -->"
 
 
@@ -169,7 +172,7 @@ class Timer:
         self.process = None
 
     def batch(self, names):
-        """Times models of PLACES in turn, unless that is known."""
+        """Times models of PLACES in turn, unless that is known, or their constants are large."""
         if all(name in self.times for name in names):
             return
         if not self.process:
@@ -180,12 +183,17 @@ class Timer:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-        for name in names:
-            path = os.path.join(PLACES, name)
-            constants_fixed(path)
-            self.process.stdin.write(path + "\n")
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
+        with tempfile.TemporaryDirectory(dir=WORK) as folder:
+            for name in names:
+                path = os.path.join(folder, name)
+                if constants_fixed(os.path.join(PLACES, name), path, LARGE):
+                    self.process.stdin.write(path + "\n")
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+            self.read()
+
+    def read(self):
+        """What the process says of a batch."""
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(self.begin)
             self.begin = ""
@@ -200,7 +208,7 @@ class Timer:
 
 
 def alone(stem, options):
-    """Writes the proved rules that are fast enough by themselves, at the place that asked, and those
+    """Writes the proved rules that are fast enough by themselves at the place that asked, and those
     that cannot be timed so (`select` has no operator in a file); then a basis of them: what an
     e-graph does not derive from the rest. By rule: the ratio."""
     asked, proved = rule_texts(stem + ".candidates"), rule_texts(stem + ".true")

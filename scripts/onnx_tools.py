@@ -184,20 +184,20 @@ def feed_options(row):
     ]
 
 
-def constants_fixed(path):
-    """Makes the inputs named k.., a question's constants, constants of the model, with positive
-    numbers. A model that has none of them stays as it is."""
+def constants_fixed(path, out, most=None):
+    """Writes the model with its inputs named k.., a question's constants, as constants that repeat
+    some positive numbers. False: one would have more elements than `most`."""
     import onnx
 
     model = onnx.load(path)
-    random = numpy.random.default_rng(1)
-    fixed = [value for value in model.graph.input if re.fullmatch(r"k\d+", value.name)]
-    for value in fixed:
+    some = numpy.random.default_rng(1).uniform(0.5, 1.5, 4099)
+    for value in [value for value in model.graph.input if re.fullmatch(r"k\d+", value.name)]:
         kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        data = random.uniform(0.5, 1.5, shape).astype(kind)
+        if most is not None and numpy.prod(shape) > most:
+            return False
+        data = numpy.resize(some.astype(kind), shape)
         model.graph.initializer.append(onnx.numpy_helper.from_array(data, value.name))
         model.graph.input.remove(value)
-    if fixed:
-        onnx.save(model, path + ".new")
-        os.replace(path + ".new", path)
+    onnx.save(model, out)
+    return True

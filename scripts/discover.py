@@ -38,6 +38,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
 PLACES = os.path.join(WORK, "places")  # questions and answers as models
 KEPT = os.path.join(ROOT, "rules/discovered")
+ALIKE = 0.97  # so near to the fastest answer others count as fast as it
 LARGE = 1 << 23  # elements of a constant; with more, loading takes longer than it is worth
 HEAD = "<!-- table -->"
 
@@ -209,15 +210,16 @@ class Timer:
 
 def alone(stem, options):
     """Writes the proved rules that are fast enough by themselves at the place that asked, and those
-    that cannot be timed so (`select` has no operator in a file); then a basis of them: what an
-    e-graph does not derive from the rest. By rule: the ratio."""
+    that cannot be timed so (`select` has no operator in a file); of the answers to one question the
+    fastest. Then a basis of them: what an e-graph does not derive from the rest. By rule: the
+    ratio."""
     asked, proved = rule_texts(stem + ".candidates"), rule_texts(stem + ".true")
     model = {}
     for name in proved:
         said = re.search(r"^# model (\S+)$", "\n".join(asked[name][0]), re.M)
         if said and options.target == "onnxruntime":
             model[name] = said[1]
-    timer, ratios = Timer(stem + ".times"), {}
+    timer, ratios, slower = Timer(stem + ".times"), {}, set()
     for question in sorted({name.rsplit("-", 1)[0] for name in model.values()}):
         answers_of = [name for name in model if model[name].rsplit("-", 1)[0] == question]
         timer.batch([question + ".onnx"] + [model[name] for name in answers_of])
@@ -225,7 +227,13 @@ def alone(stem, options):
         for name in answers_of:
             after = timer.times.get(model[name])
             ratios[name] = before / after if before and after else 0
-    fast = [name for name in proved if ratios.get(name, options.alone) >= options.alone]
+        best = max(ratios[name] for name in answers_of)
+        slower |= {name for name in answers_of if ratios[name] < ALIKE * best}
+    fast = [
+        name
+        for name in proved
+        if name not in slower and ratios.get(name, options.alone) >= options.alone
+    ]
     with open(stem + ".fast", "w", encoding="utf-8") as file:
         file.write("\n\n".join(proved[name][1] for name in fast) + "\n")
     run("compare-rules", "part", stem + ".fast", "-q", "--basis", stem + ".proved")

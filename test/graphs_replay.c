@@ -32,7 +32,8 @@ static const char text[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
                            " %t = tanh %p\n"
                            " %h = hardmax %t axis=2\n"
                            " %u = add %h %t\n"
-                           " %s = softmax %u axis=2\n"
+                           " %q = softmax %u axis=2\n"
+                           " %s = matmul %q %m\n"
                            " out %s\n";
 typedef struct Bed {
     World *w;
@@ -217,6 +218,54 @@ static void gathers_run_on_the_device(void **state) {
     bed_free(&b);
 }
 
+/* Normalizations and a softmax with what is around them become one step each, which gives what the
+   steps of the CPU's back end give; what others read as well stays a step of its own. */
+static void chains_over_rows_are_one_step(void **state) {
+    static const char chains[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
+                                 " %s = constant F [8] seed(1)\n"
+                                 " %b = constant F [8] seed(2)\n"
+                                 " %t = constant F [3] seed(3)\n"
+                                 " %u = constant F [3] seed(4)\n"
+                                 " %n = layernorm %x %s %b axis=3\n"
+                                 " %e = exp %n\n"
+                                 " %p = softmax %e axis=3\n"
+                                 " %r = relu %p\n"
+                                 " %k = reduce_mean %r axes=[3]\n"
+                                 " %v = reshape %k shape=[2, 3, 8, 1]\n"
+                                 " %m = broadcast %v shape=[2, 3, 8, 8]\n"
+                                 " %d = sub %r %m\n"
+                                 " %c = instancenorm %d %t %u\n"
+                                 " %o = add %c %m\n"
+                                 " out %o\n";
+    float x[INPUT], want[INPUT], got[INPUT];
+    Error e = {0};
+    OpenDevice cpu;
+    Bed b;
+    (void)state;
+    bed_make(&b, "");
+    Graph g = graph_of(b.w, chains);
+    if (!device_open(&cpu, NULL, "cpu", "", &e)) fail_msg("%s", e.reason);
+    Plan *plain = plan_build_for(&cpu, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
+    b.plan = plan_build_for(&b.device, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
+    if (!plain || !b.plan) fail_msg("%s", e.reason);
+    int rows = 0;
+    for (int k = 0; k < b.plan->nstep; k++) rows += b.plan->step[k].step.kind == S_ROWS;
+    for (int k = 0; k < plain->nstep; k++) assert_int_not_equal(plain->step[k].step.kind, S_ROWS);
+    assert_true(rows >= 2);
+    assert_true(b.plan->nstep < plain->nstep - 4);
+    draw(x, 0);
+    Runner *one = runner_new(plain, cpu.backend, cpu.device, &e), *other = runner_of(&b);
+    assert_true(runner_run(one, (const void *[]){x}, (void *[]){want}, &e));
+    for (int twice = 0; twice < 2; twice++) {
+        assert_true(runner_run(other, (const void *[]){x}, (void *[]){got}, &e));
+        for (int k = 0; k < INPUT; k++) assert_true(fabsf(got[k] - want[k]) < 1e-4f);
+    }
+    runner_free(one);
+    runner_free(other);
+    device_close(&cpu);
+    bed_free(&b);
+}
+
 static void nothing_to_test(void **state) {
     (void)state;
     print_message("CUDA's headers are missing: the back end for GPUs is not built\n");
@@ -230,6 +279,7 @@ int main(void) {
         cmocka_unit_test(a_recording_that_misses_something_is_seen),
         cmocka_unit_test(every_step_has_a_time),
         cmocka_unit_test(gathers_run_on_the_device),
+        cmocka_unit_test(chains_over_rows_are_one_step),
         cmocka_unit_test(steps_alone_are_timed_by_recordings),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};

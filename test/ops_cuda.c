@@ -73,6 +73,7 @@ static void reduce_agrees(void **state) { (void)state, check_many(S_REDUCE, 300)
 static void copy_agrees(void **state) { (void)state, check_many(S_COPY, 300); }
 static void fill_agrees(void **state) { (void)state, check_many(S_FILL, 40); }
 static void softmax_agrees(void **state) { (void)state, check_many(S_SOFTMAX, 100); }
+static void rows_agree(void **state) { (void)state, check_many(S_ROWS, 200); }
 
 /* 1e20 cubed times 1e-20 cubed: what one thread multiplies overflows, the product is 1. */
 static void products_of_parts_do_not_overflow(void **state) {
@@ -112,6 +113,8 @@ static const struct {
     {"(place_t)=>1 + (place_t)", S_POOL}, /* a stride */
     {"(float)=>(float)(i8)", S_EWISE},    /* a type */
     {"SHUFFLE(acc, 16)=>acc", S_REDUCE},  /* a half of a warp */
+    {"SYNC();=>;", S_ROWS},
+    {"(j < =>(j < 1 + ", S_ROWS},
 };
 static void planted_faults_are_noticed(void **state) {
     (void)state;
@@ -146,8 +149,28 @@ static void failures_to_open_are_said(void **state) {
         if (!strstr(why, reason[k])) fail_msg("%s: %s", behaviour[k], why);
     }
 }
+/* Costs of one arithmetic are not those of another. */
+static void arithmetic_is_a_part_of_the_identity(void **state) {
+    static const char *const name[] = {"fp32", "tf32", "fp16"};
+    (void)state;
+    setenv("ISOMER_HOST", "", 1);
+    for (int k = 0; k < 3; k++) {
+        char text[512] = "", why[300] = "", words[360];
+        snprintf(words, sizeof words, "%s%s%s", options, k ? "," : "", k ? name[k] : "");
+        Device *d = host->open(words, why, sizeof why);
+        if (!d) fail_msg("%s", why);
+        assert_int_equal(host->identity(d, text, sizeof text), 0);
+        for (int j = 0; j < 3; j++) {
+            char part[20];
+            snprintf(part, sizeof part, ", %s,", name[j]);
+            assert_int_equal(strstr(text, part) != NULL, j == k);
+        }
+        host->close(d);
+    }
+}
 static void options_are_checked(void **state) {
-    static const char *const bad[] = {"fast", "device=9", "device=x", "workspace=-1", "cache="};
+    static const char *const bad[] = {"fast",     "tf32=1",       "device=9",
+                                      "device=x", "workspace=-1", "cache="};
     (void)state;
     setenv("ISOMER_HOST", "", 1);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
@@ -265,7 +288,8 @@ static int compile_all(Case *c, Device *d, char *why, size_t n) {
 }
 static void nvrtc_takes_every_kernel(void **state) {
     static const char *const gpu[] = {"sm_90", "sm_80", "sm_100", "sm_120", "sm_990"};
-    const int kinds[] = {S_COPY, S_EWISE, S_REDUCE, S_SOFTMAX, S_POOL, S_GEMM, S_CONV, S_FILL};
+    const int kinds[] = {S_COPY, S_EWISE, S_REDUCE, S_SOFTMAX, S_POOL,
+                         S_GEMM, S_CONV,  S_FILL,   S_ROWS};
     const uint64_t count = getenv("ISOMER_HEAVY") ? 30 : 2;
     char kernels[300], unspilt[340];
     (void)state;
@@ -349,6 +373,11 @@ static void cudnn_has_exact_plans(void **state) {
         if (fused <= plain) fail_msg("no plan has a program of %d steps in it", s.ncode);
     }
     s.ncode = 0;
+    snprintf(text, sizeof text, "describe=test/cuda/h100.json,tf32,%s", options);
+    Device *faster = dnn->open(text, why, sizeof why);
+    assert_non_null(faster);
+    assert_true(ways_of(faster, &s, why, sizeof why) >= plain);
+    dnn->close(faster);
     v[0].dtype = v[1].dtype = v[2].dtype = 11; /* doubles are not cuDNN's */
     assert_int_equal(ways_of(d, &s, why, sizeof why), generated);
     dnn->close(d);
@@ -381,6 +410,7 @@ static void nothing_to_test(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(arithmetic_is_a_part_of_the_identity),
         cmocka_unit_test(failures_to_open_are_said),
         cmocka_unit_test(missing_libraries_are_said),
         cmocka_unit_test(failures_to_run_are_errors),
@@ -392,6 +422,7 @@ int main(void) {
         cmocka_unit_test(ewise_agrees),
         cmocka_unit_test(reduce_agrees),
         cmocka_unit_test(softmax_agrees),
+        cmocka_unit_test(rows_agree),
         cmocka_unit_test(pool_agrees),
         cmocka_unit_test(gemm_agrees),
         cmocka_unit_test(conv_agrees),

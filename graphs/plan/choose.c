@@ -48,7 +48,7 @@ static const struct {
     [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9},  [S_POOL] = {4e9, 8e9},
     [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},  [S_COPY] = {1e12, 6e9},
     [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9},
-    [S_OP] = {0.3e9, 4e9},   [S_SAMPLE] = {2e9, 4e9},
+    [S_OP] = {0.3e9, 4e9},   [S_SAMPLE] = {2e9, 4e9},  [S_ROWS] = {4e9, 8e9},
 };
 #define PER_CALL 0.5e-6 /* seconds to start a step, whatever it computes */
 

@@ -363,6 +363,7 @@ static bool plan_all(Lowering *l) {
     if (l->b.device) plan_int8(&l->b);
     plan_collapse(&l->b);
     plan_fuse(&l->b);
+    plan_rows(&l->b);
     plan_once(&l->b);
     plan_split_constants(&l->b);
     charge(&l->b);

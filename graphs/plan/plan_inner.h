@@ -33,6 +33,9 @@ void slot_uses_add(SlotUses *, const Plan *, int k, int by);
 /* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
    Steps that became part of another are removed. */
 void plan_fuse(PlanBuild *);
+/* Reductions and the element-wise steps around them become steps over rows, where the device has an
+   algorithm for these. After plan_fuse. */
+void plan_rows(PlanBuild *);
 /* Element-wise steps compute one place of the axes along which all their operands repeat. Before
    plan_fuse. */
 void plan_collapse(PlanBuild *);

@@ -36,6 +36,15 @@
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
                                                   (Op.params); runs its reference kernel
 
+   S_ROWS     y x1 x2 ..                          how many of y's last axes are a row; all views of
+                                                  y's rank and sizes; `code` computes one element,
+                                                  as S_EWISE's, and may have C_ROW_SUM a, the sum,
+                                                  and C_ROW_MAX a, the greatest, of value a over
+                                                  the elements of the row. In float32 alone.
+                                                  Planned only for a back end that has an algorithm
+                                                  for it: plan_rows.c joins the steps of a softmax
+                                                  or a normalization
+
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just
    computed), the last instruction is what is stored; C_VIEW k reads view[k], one of the views after
    those named above, which have y's rank and sizes (stride 0 where broadcast). GEMM, CONV, POOL and
@@ -50,8 +59,8 @@
    algorithms that do not add them exactly, like Winograd's, must not compute them. GEMM and CONV
    with a zero point are of uint8 or int8 (view 1) and int8 (view 2): sums of (x - zero) * w, exact
    in int32, the type of their accumulator; padding adds nothing. They are planned only for a back
-   end that has an algorithm for them. S_EWISE may work in place: y may be the same view as an
-   input. */
+   end that has an algorithm for them. S_EWISE and S_ROWS may work in place: y may be the same view
+   as an input. */
 #ifndef ISOMER_BACKEND_API_H
 #define ISOMER_BACKEND_API_H
 #include <stddef.h>
@@ -84,7 +93,8 @@ typedef struct View {
     X(S_SOFTMAX, "softmax") \
     X(S_SAMPLE, "sample")   \
     X(S_LOOP, "loop")       \
-    X(S_OP, "op")
+    X(S_OP, "op")           \
+    X(S_ROWS, "rows")
 typedef enum StepKind {
 #define X(id, name) id,
     STEP_KINDS(X) STEP_KIND_COUNT
@@ -137,7 +147,9 @@ typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUC
     X(C_ISNAN, "isnan", '1')     \
     X(C_ISINF, "isinf", '1')     \
     X(C_WHERE, "where", '3')     \
-    X(C_AS, "as", 't')
+    X(C_AS, "as", 't')           \
+    X(C_ROW_SUM, "rowsum", '1')  \
+    X(C_ROW_MAX, "rowmax", '1')
 typedef enum ScalarOp {
 #define X(id, text, operands) id,
     SCALAR_OPS(X) SCALAR_OP_COUNT

@@ -131,7 +131,7 @@ static const Maker *maker_of(const Step *s) {
     return step_has_zero(s) ? &int8_maker : makers[s->kind];
 }
 static int cpu_choices(Device *d, const Step *s) {
-    return well_formed(s) ? maker_of(s)->choices(d, s) : 0;
+    return well_formed(s) && maker_of(s) ? maker_of(s)->choices(d, s) : 0;
 }
 
 static int run_nothing(const Kernel *k, void *const slot[], void *work) {

@@ -78,13 +78,14 @@ Device *device_begin(const char *options, char *why, size_t n) {
 }
 
 int device_identity(const Device *d, char *text, size_t n) {
+    static const char *const arithmetic[] = {"fp32", "tf32", "fp16"};
     char libraries[200] = "";
     for (int k = 0; k < LIBRARIES; k++)
         if (d->library[k])
             strncat(libraries, d->library[k]->identity, sizeof libraries - strlen(libraries) - 1);
-    const int used =
-        snprintf(text, n, "cuda %s, %d SMs, driver for CUDA %d.%d, %s%s, fp32, kernels %s", d->name,
-                 d->processors, d->version / 1000, d->version % 1000 / 10,
-                 compiler_identity(d->compiler), libraries, ISOMER_CUDA_SOURCES);
+    const int used = snprintf(
+        text, n, "cuda %s, %d SMs, driver for CUDA %d.%d, %s%s, %s, kernels %s", d->name,
+        d->processors, d->version / 1000, d->version % 1000 / 10, compiler_identity(d->compiler),
+        libraries, arithmetic[d->options.arithmetic], ISOMER_CUDA_SOURCES);
     return used > 0 && (size_t)used < n ? 0 : -1;
 }

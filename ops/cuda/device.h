@@ -6,7 +6,11 @@
 #include "ops/cuda/source.h"
 
 enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
+/* What libraries may make of float32 where they multiply: nothing else; TF32 (10 bits of mantissa);
+   16-bit floats. Sums are of float32 throughout. */
+typedef enum Arithmetic { ARITHMETIC_FP32, ARITHMETIC_TF32, ARITHMETIC_FP16 } Arithmetic;
 typedef struct CudaOptions {
+    Arithmetic arithmetic;
     int device;                 /* number of the GPU */
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */

@@ -1,7 +1,8 @@
 /* dnn.c -- cuDNN's graph API: convolutions of float32 by engines that say of themselves that they
-   are exact: no tensor cores (which is TF32 for float32), no narrower inputs or sums, the same
-   bytes every time. A program `[+ z] + bias [relu]` is a part of the graph where an engine takes
-   it; the same convolution alone, with the program after it, is a further algorithm. */
+   are exact, unless the options ask for TF32 or 16-bit floats: no tensor cores (which is TF32 for
+   float32), no narrower inputs or sums, the same bytes every time. A program `[+ z] + bias [relu]`
+   is a part of the graph where an engine takes it; the same convolution alone, with the program
+   after it, is a further algorithm. */
 #include "ops/cuda/library.h"
 #include "ops/cuda/algorithms.h"
 #include <cudnn.h>
@@ -180,7 +181,9 @@ static Desc graph_of(Algorithm *w, const Step *s) {
 }
 
 /* ---- engines */
-static bool is_exact(const Dnn *l, Desc config) {
+/* It says of itself that it does no more to float32 than the options allow. */
+static bool keeps_arithmetic(const Dnn *l, Desc config) {
+    const Arithmetic allowed = l->device->options.arithmetic;
     cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     int64_t n = 0, one = 0;
     Desc engine = NULL;
@@ -191,10 +194,11 @@ static bool is_exact(const Dnn *l, Desc config) {
                                                CUDNN_TYPE_NUMERICAL_NOTE,
                                                CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note);
     for (int64_t k = 0; k < n; k++)
-        exact = exact && note[k] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
-                note[k] != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
-                note[k] != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
-                note[k] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+        exact =
+            exact && (note[k] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE || allowed != ARITHMETIC_FP32) &&
+            (note[k] != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS || allowed == ARITHMETIC_FP16) &&
+            note[k] != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+            note[k] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
     l->cudnnBackendDestroyDescriptor_(engine);
     return exact;
 }
@@ -203,7 +207,7 @@ static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
     int64_t one;
-    if (w->nplan == ALGORITHMS || !is_exact(l, config) ||
+    if (w->nplan == ALGORITHMS || !keeps_arithmetic(l, config) ||
         l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
         return;
     bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);

@@ -201,7 +201,7 @@ static const char *integer_value(Gen *g, const Scalar *k) {
     return say(g, "t%d", a); /* floor, ceil, round of integers */
 }
 
-static const char *program_value(Gen *g, const Scalar *k, const char *acc) {
+const char *program_value(Gen *g, const Scalar *k, const char *acc) {
     const char *T = class_name(g->class);
     if (k->op == C_ACC) return say(g, "(%s)%s", T, acc);
     if (k->op == C_CONST) return class_constant(g, k->k, g->class);

@@ -50,6 +50,22 @@ char sum_class(const Step *, int views);
    closes. */
 void each_element(Gen *, int64_t count);
 
+/* One instruction of the program, which is neither C_ROW_SUM nor C_ROW_MAX: values are t0, t1, ..
+ */
+const char *program_value(Gen *, const Scalar *, const char *acc);
+
+/* ---- rows.c: a row by a thread, a warp or a block. `row` counts rows, `me` the members of the
+   team. Every thread of a block makes the same iterations, so that all meet at the barriers. */
+typedef enum Team { BY_THREAD, BY_WARP, BY_BLOCK, TEAMS } Team;
+int team_members(Team);
+/* team_rows opens two braces; team_shared comes before it. */
+void team_shared(Gen *, Team, char class);
+void team_rows(Gen *, Team, int64_t rows);
+/* Combines the `value` of all members; each gets the result. */
+void team_combine(Gen *, Team, ReduceKind, char class, const char *value);
+const char *team_start(ReduceKind, char class);
+const char *team_fold(Gen *, ReduceKind, char class, const char *a, const char *b);
+
 /* ---- one file for each family of steps; `variant` from 0 */
 int flat_variants(const Step *);
 void flat_write(Gen *, int variant); /* ewise, copy, fill */
@@ -60,6 +76,8 @@ void window_conv(Gen *);
 void window_pool(Gen *);
 int rows_variants(const Step *);
 void rows_write(Gen *, int variant); /* reduce, softmax */
+int chain_variants(const Step *);
+void chain_write(Gen *, int variant); /* rows */
 bool loop_fits(const Step *);
 void loop_write(Gen *);
 #endif

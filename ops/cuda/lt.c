@@ -1,7 +1,7 @@
 /* lt.c -- cuBLASLt: products of float32 with true fp32 arithmetic (fused multiply-add only, no
-   tensor cores). A row-major product y = a b is the column-major product y' = b' a'; a bias along
-   the columns and relu are a part of it, other programs follow. Batch axes are one axis of one
-   stride. */
+   tensor cores), unless the options ask for TF32 or 16-bit floats. A row-major product y = a b is
+   the column-major product y' = b' a'; a bias along the columns and relu are a part of it, other
+   programs follow. Batch axes are one axis of one stride. */
 #include "ops/cuda/library.h"
 #include "ops/cuda/algorithms.h"
 #include <cublasLt.h>
@@ -145,7 +145,9 @@ static uint32_t alignment(const Step *s) {
     return 4 * sizeof(float);
 }
 
-/* fp32 in, fp32 sums, fused multiply-adds: neither tensor cores nor TF32. */
+/* fp32 in, fp32 sums, fused multiply-adds: neither tensor cores nor TF32, unless that was asked
+ * for.
+ */
 static bool prefer(Lt *l, Algorithm *w, const Step *s) {
     const uint64_t exact = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
                            CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
@@ -155,8 +157,9 @@ static bool prefer(Lt *l, Algorithm *w, const Step *s) {
     static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    bool good = !l->cublasLtMatmulPreferenceSetAttribute_(
-        w->preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &exact, sizeof exact);
+    bool good = l->device->options.arithmetic != ARITHMETIC_FP32 ||
+                !l->cublasLtMatmulPreferenceSetAttribute_(
+                    w->preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &exact, sizeof exact);
     good = good && !l->cublasLtMatmulPreferenceSetAttribute_(
                        w->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
     for (int k = 0; k < 4; k++)
@@ -167,7 +170,13 @@ static bool prefer(Lt *l, Algorithm *w, const Step *s) {
 static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpilogue_t e) {
     const cublasOperation_t left = p->left.turned ? CUBLAS_OP_T : CUBLAS_OP_N,
                             right = p->right.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
-    if (l->cublasLtMatmulDescCreate_(&w->product, CUBLAS_COMPUTE_32F, CUDA_R_32F)) return false;
+    static const cublasComputeType_t type[] = {
+        [ARITHMETIC_FP32] = CUBLAS_COMPUTE_32F,
+        [ARITHMETIC_TF32] = CUBLAS_COMPUTE_32F_FAST_TF32,
+        [ARITHMETIC_FP16] = CUBLAS_COMPUTE_32F_FAST_16F,
+    };
+    if (l->cublasLtMatmulDescCreate_(&w->product, type[l->device->options.arithmetic], CUDA_R_32F))
+        return false;
     w->left = layout_of(l, &p->left, p->batch);
     w->right = layout_of(l, &p->right, p->batch);
     w->result = layout_of(l, &p->result, p->batch);

@@ -18,6 +18,9 @@ static bool take_word(CudaOptions *o, const char *key, const char *value) {
     if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
     if (!strcmp(key, "workspace"))
         return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);
+    const bool tf32 = !strcmp(key, "tf32");
+    if (tf32 || !strcmp(key, "fp16"))
+        return !*value && (o->arithmetic = tf32 ? ARITHMETIC_TF32 : ARITHMETIC_FP16, true);
     if (!strcmp(key, "spills")) return !strcmp(value, "refuse") && (o->refuse_spills = true);
     char *to = !strcmp(key, "lib")        ? o->lib
                : !strcmp(key, "cache")    ? o->cache
@@ -40,7 +43,7 @@ bool options_parse(const char *text, CudaOptions *o, char *why, size_t n) {
         if (!take_word(o, word, equals ? equals + 1 : ""))
             return snprintf(why, n,
                             "unknown option %s: known are device=N, lib=DIR, cache=DIR|none, "
-                            "workspace=MB",
+                            "workspace=MB, tf32, fp16",
                             word),
                    false;
     }

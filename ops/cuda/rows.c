@@ -4,8 +4,6 @@
    bytes are the same every time. */
 #include "ops/cuda/generate.h"
 
-typedef enum Team { BY_THREAD, BY_WARP, BY_BLOCK, TEAMS } Team;
-
 static int64_t row_length(const Step *s) {
     const View *x = &s->view[1];
     return dims_product(x, s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank, x->rank);
@@ -32,7 +30,7 @@ int rows_variants(const Step *s) {
 }
 
 /* ---- one step of a reduction, and what it starts from */
-static const char *fold(Gen *g, ReduceKind kind, char class, const char *a, const char *b) {
+const char *team_fold(Gen *g, ReduceKind kind, char class, const char *a, const char *b) {
     switch (kind) {
     case REDUCE_MAX: return say(g, "max_%c(%s, %s)", class, a, b);
     case REDUCE_MIN: return say(g, "min_%c(%s, %s)", class, a, b);
@@ -40,7 +38,7 @@ static const char *fold(Gen *g, ReduceKind kind, char class, const char *a, cons
     default: return say(g, "%s + %s", a, b);
     }
 }
-static const char *start_of(ReduceKind kind, char class) {
+const char *team_start(ReduceKind kind, char class) {
     const bool real = class_real(class), natural = class == 'u';
     switch (kind) {
     case REDUCE_MAX: return real ? "-INFINITY" : natural ? "0" : "-9223372036854775807LL - 1";
@@ -50,9 +48,8 @@ static const char *start_of(ReduceKind kind, char class) {
     }
 }
 
-/* ---- rows and teams: `row` counts rows, `me` the members of the team of `members`. Every thread
-   of a block makes the same iterations, so that all meet at the barriers. */
-static void open_rows(Gen *g, Team team, int64_t rows) {
+/* ---- teams */
+void team_rows(Gen *g, Team team, int64_t rows) {
     static const int members[] = {1, WARP, THREADS};
     const int each = THREADS / members[team];
     const int64_t blocks = (rows + each - 1) / each;
@@ -64,25 +61,22 @@ static void open_rows(Gen *g, Team team, int64_t rows) {
     line(g, "const count_t row = turn * %du + threadIdx.x / %du;", each, members[team]);
     line(g, "if (row < %lluu) {", (unsigned long long)rows);
 }
-static int members_of(Team team) {
-    return team == BY_THREAD ? 1 : team == BY_WARP ? WARP : THREADS;
-}
+int team_members(Team team) { return team == BY_THREAD ? 1 : team == BY_WARP ? WARP : THREADS; }
 
-/* Combines the `value` of all members; each gets the result. */
-static void combine(Gen *g, Team team, ReduceKind kind, char class, const char *value) {
+void team_combine(Gen *g, Team team, ReduceKind kind, char class, const char *value) {
     if (team == BY_THREAD) return;
     for (int d = WARP / 2; d; d /= 2)
         line(g, "%s = %s;", value,
-             fold(g, kind, class, value, say(g, "SHUFFLE(%s, %d)", value, d)));
+             team_fold(g, kind, class, value, say(g, "SHUFFLE(%s, %d)", value, d)));
     if (team == BY_WARP) return;
     line(g, "if (me %% %d == 0) part[me / %d] = %s;", WARP, WARP, value);
     line(g, "SYNC();");
     line(g, "%s = part[0];", value);
     for (int w = 1; w < THREADS / WARP; w++)
-        line(g, "%s = %s;", value, fold(g, kind, class, value, say(g, "part[%d]", w)));
+        line(g, "%s = %s;", value, team_fold(g, kind, class, value, say(g, "part[%d]", w)));
     line(g, "SYNC();");
 }
-static void shared_line(Gen *g, Team team, char class) {
+void team_shared(Gen *g, Team team, char class) {
     if (team == BY_BLOCK) line(g, "SHARED %s part[%d];", class_name(class), THREADS / WARP);
 }
 
@@ -110,15 +104,15 @@ static void reduce_write(Gen *g, Team team) {
     const ReduceKind kind = (ReduceKind)g->step->param[0];
     const char class = reduce_class(g->step), *T = class_name(class);
     const long long n = (long long)row_length(g->step);
-    shared_line(g, team, class);
-    open_rows(g, team, dims_product(y, 0, y->rank));
+    team_shared(g, team, class);
+    team_rows(g, team, dims_product(y, 0, y->rank));
     index_lines(g, "row", y->rank);
-    line(g, "%s acc = %s;", T, start_of(kind, class));
-    line(g, "for (count_t j = (count_t)me; j < %lldu; j += %du) {", n, members_of(team));
+    line(g, "%s acc = %s;", T, team_start(kind, class));
+    line(g, "for (count_t j = (count_t)me; j < %lldu; j += %du) {", n, team_members(team));
     const char *e = row_element(g, class);
-    line(g, "acc = %s;", fold(g, kind, class, "acc", say(g, "(%s)", e)));
+    line(g, "acc = %s;", team_fold(g, kind, class, "acc", say(g, "(%s)", e)));
     line(g, "}");
-    combine(g, team, kind, class, "acc");
+    team_combine(g, team, kind, class, "acc");
     if (kind == REDUCE_MEAN) line(g, "acc = acc / (%s)%lld;", T, class_real(class) || n ? n : 1);
     line(g, "if (me == 0) {");
     finish(g, "acc", class);
@@ -137,15 +131,15 @@ static void softmax_write(Gen *g, Team team) {
     const char *e = element(g, 1, place_of(g, 1, last, j), class);
     const char *to = place_of(g, 0, last, say(g, "(place_t)%lld*j", (long long)y->stride[last]));
     const char *loop = say(g, "for (place_t j = me; j < %lld; j += %d)", (long long)x->dim[last],
-                           members_of(team));
-    shared_line(g, team, class);
-    open_rows(g, team, dims_product(y, 0, last));
+                           team_members(team));
+    team_shared(g, team, class);
+    team_rows(g, team, dims_product(y, 0, last));
     index_lines(g, "row", last);
     line(g, "%s top = -INFINITY, sum = 0;", T);
-    line(g, "%s top = %s;", loop, fold(g, REDUCE_MAX, class, "top", e));
-    combine(g, team, REDUCE_MAX, class, "top");
+    line(g, "%s top = %s;", loop, team_fold(g, REDUCE_MAX, class, "top", e));
+    team_combine(g, team, REDUCE_MAX, class, "top");
     line(g, "%s sum += exp%s(%s - top);", loop, f, e);
-    combine(g, team, REDUCE_SUM, class, "sum");
+    team_combine(g, team, REDUCE_SUM, class, "sum");
     line(g, "%s {", loop);
     element_store(g, to, say(g, "(exp%s(%s - top) / sum)", f, e), class);
     line(g, "}");

@@ -23,6 +23,7 @@ int source_variants(const Step *s) {
     case S_SOFTMAX: return rows_variants(s);
     case S_POOL:
     case S_SAMPLE: return 1;
+    case S_ROWS: return chain_variants(s);
     case S_LOOP: return loop_fits(s) ? 1 : 0;
     default: return 0;
     }
@@ -78,6 +79,7 @@ static void body(Gen *g, int variant) {
     case S_REDUCE:
     case S_SOFTMAX: rows_write(g, variant); break;
     case S_SAMPLE: sample_write(g); break;
+    case S_ROWS: chain_write(g, variant); break;
     case S_LOOP: loop_write(g); break;
     default: flat_write(g, variant);
     }

@@ -524,11 +524,68 @@ static void softmax_case(Case *c) {
     add_view(c, type, rank, dim, true);
 }
 
+/* Rows: a view that may be the same along them, as a scale or a mask is. */
+static int row_operand(Case *c, int rank, const int64_t dim[]) {
+    add_view(c, DT_FLOAT, rank, dim, true);
+    const int at = c->step.nview - 1;
+    for (int a = 0; a < rank && chance(c, 50); a++)
+        if (chance(c, 60)) c->view[at].stride[a] = 0;
+    add_code(c, C_VIEW, at, 0, 0);
+    return c->step.ncode - 1;
+}
+static int row_unary(Case *c, int op, int a) { return add_code(c, op, a, 0, 0), c->step.ncode - 1; }
+static int row_binary(Case *c, int op, int a, int b) {
+    return add_code(c, op, a, b, 0), c->step.ncode - 1;
+}
+static int row_number(Case *c, double k) {
+    return add_code(c, C_CONST, 0, 0, k), c->step.ncode - 1;
+}
+/* (x - mean) / sqrt(mean of squares + 1/8), or without the mean. */
+static int row_norm(Case *c, int x, double n) {
+    if (chance(c, 70)) {
+        const int sum = row_unary(c, C_ROW_SUM, x), count = row_number(c, n);
+        x = row_binary(c, C_SUB, x, row_binary(c, C_DIV, sum, count));
+    }
+    const int sum = row_unary(c, C_ROW_SUM, row_binary(c, C_MUL, x, x));
+    const int mean = row_binary(c, C_DIV, sum, row_number(c, n));
+    const int root = row_unary(c, C_SQRT, row_binary(c, C_ADD, mean, row_number(c, 0.125)));
+    return row_binary(c, C_MUL, x, row_unary(c, C_RECIP, root));
+}
+/* exp(x - max) / sum, or its logarithm. */
+static int row_softmax(Case *c, int x) {
+    const int low = row_binary(c, C_SUB, x, row_unary(c, C_ROW_MAX, x));
+    const int e = row_unary(c, C_EXP, low), sum = row_unary(c, C_ROW_SUM, e);
+    if (chance(c, 70)) return row_binary(c, C_DIV, e, sum);
+    return row_binary(c, C_SUB, low, row_unary(c, C_LOG, sum));
+}
+static void rows_case(Case *c) {
+    int64_t dim[STEP_RANK];
+    int rank = draw_dims(c, dim);
+    if (rank == 0) dim[rank++] = 5;
+    if (rank == 1 && chance(c, 30)) dim[0] = draw(c, 200, 5000); /* beyond what registers keep */
+    c->param[0] = draw(c, 1, rank > 2 ? 2 : rank);
+    c->step.nparam = 1;
+    double n = 1;
+    for (int a = rank - (int)c->param[0]; a < rank; a++) n *= (double)dim[a];
+    add_view(c, DT_FLOAT, rank, dim, false);
+    add_view(c, DT_FLOAT, rank, dim,
+             true); /* not the same along rows: that minus its mean is noise */
+    add_code(c, C_VIEW, 1, 0, 0);
+    int x = 0;
+    if (chance(c, 40)) x = row_binary(c, C_ADD, x, row_operand(c, rank, dim));
+    if (chance(c, 30)) x = row_binary(c, C_MUL, x, row_number(c, 0.125));
+    x = chance(c, 50) ? row_norm(c, x, n) : row_softmax(c, x);
+    if (chance(c, 30)) x = row_binary(c, C_MUL, x, row_operand(c, rank, dim));
+    if (chance(c, 30)) x = row_binary(c, C_ADD, x, row_operand(c, rank, dim));
+    if (chance(c, 20)) row_unary(c, C_RELU, x);
+    c->tolerance = 1e-4;
+}
+
 /* ---- all of it */
 static void (*const drawn[STEP_KIND_COUNT])(Case *) = {
     [S_GEMM] = gemm_case,   [S_CONV] = conv_case,       [S_POOL] = pool_case,
     [S_EWISE] = ewise_case, [S_REDUCE] = reduce_case,   [S_COPY] = copy_case,
-    [S_FILL] = fill_case,   [S_SOFTMAX] = softmax_case,
+    [S_FILL] = fill_case,   [S_SOFTMAX] = softmax_case, [S_ROWS] = rows_case,
 };
 void case_start(Case *c, uint64_t seed, StepKind kind) {
     memset(c, 0, sizeof *c);

@@ -334,6 +334,45 @@ static char ref_step_class(const Step *s) {
     return ref_class(used, n);
 }
 
+/* A row program on the row in which this element is: value i of its element j at [i * length + j];
+   the caller frees it. */
+static double *ref_row(const Step *s, void *const slot[], const int64_t index[]) {
+    const View *y = &s->view[0];
+    const int from = y->rank - (int)s->param[0];
+    const int64_t n = ref_count(y, from, y->rank);
+    double *value = malloc(sizeof *value * (size_t)(n * s->ncode + 1));
+    for (int i = 0; i < s->ncode; i++) {
+        const Scalar *c = &s->code[i];
+        const double *a = value + c->a * n, *b = value + c->b * n, *d = value + c->c * n;
+        double *to = value + i * n, acc = c->op == C_ROW_SUM ? 0 : -(double)INFINITY;
+        int64_t at[STEP_RANK] = {0}, j = 0;
+        memcpy(at, index, sizeof *at * (size_t)from);
+        do {
+            if (c->op == C_VIEW) to[j] = ref_load(&s->view[c->a], slot, at).d;
+            else if (c->op == C_CONST) to[j] = c->k;
+            else if (c->op == C_WHERE) to[j] = a[j] != 0 ? b[j] : d[j];
+            else if (c->op == C_ROW_SUM) acc += a[j];
+            else if (c->op == C_ROW_MAX) acc = ref_real(C_MAX, acc, a[j]);
+            else to[j] = ref_real(c->op, a[j], scalar_values(c->op) > 1 ? b[j] : 0);
+            j++;
+        } while (ref_next(y, from, y->rank, at));
+        for (j = 0; j < n && (c->op == C_ROW_SUM || c->op == C_ROW_MAX); j++) to[j] = acc;
+    }
+    return value;
+}
+static void ref_rows(const Step *s, void *const slot[], Num out[]) {
+    const View *y = &s->view[0];
+    const int from = y->rank - (int)s->param[0];
+    const int64_t n = ref_count(y, from, y->rank);
+    int64_t index[STEP_RANK] = {0};
+    do {
+        double *value = ref_row(s, slot, index);
+        for (int64_t j = 0; j < n; j++)
+            *out++ = ref_round((Num){value[(s->ncode - 1) * n + j], 0}, y->dtype, true);
+        free(value);
+    } while (ref_next(y, 0, from, index));
+}
+
 /* All elements of view[0], in order; the caller frees them. */
 static __attribute__((unused)) Num *ref_run(const Step *s, void *const slot[], int64_t *count) {
     const View *y = &s->view[0];
@@ -341,6 +380,7 @@ static __attribute__((unused)) Num *ref_run(const Step *s, void *const slot[], i
     *count = ref_count(y, 0, y->rank);
     Num *out = malloc(sizeof *out * (size_t)(*count + 1));
     int64_t index[STEP_RANK] = {0}, at = 0;
+    if (*count > 0 && s->kind == S_ROWS) return ref_rows(s, slot, out), out;
     if (*count > 0) do {
             Num v = ref_element(s, slot, index);
             if (s->ncode && s->kind != S_FILL) v = ref_program(s, slot, index, v, class);

@@ -1,17 +1,19 @@
 /* backend_steps.c -- drawn steps through every choice of a back end, against the reference.
-   Usage: backend_steps BACKEND OPTIONS COUNT: so many of each kind. Prints what is wrong and one
-   line a kind; exits 1 if anything is wrong, 5 if the back end does not open. */
+   Usage: backend_steps BACKEND OPTIONS COUNT [KIND]: so many of each kind, or of one. Prints what
+   is wrong and one line a kind; exits 1 if anything is wrong, 5 if the back end does not open. */
 #include "test/shared/step_cases.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 static const struct {
     StepKind kind;
     const char *name;
-} kinds[] = {{S_COPY, "copy"},       {S_FILL, "fill"}, {S_EWISE, "ewise"}, {S_REDUCE, "reduce"},
-             {S_SOFTMAX, "softmax"}, {S_POOL, "pool"}, {S_GEMM, "gemm"},   {S_CONV, "conv"}};
+} kinds[] = {{S_COPY, "copy"},     {S_FILL, "fill"},       {S_EWISE, "ewise"},
+             {S_REDUCE, "reduce"}, {S_SOFTMAX, "softmax"}, {S_POOL, "pool"},
+             {S_GEMM, "gemm"},     {S_CONV, "conv"},       {S_ROWS, "rows"}};
 typedef struct Tally {
     int algorithms, wrong, refused;
 } Tally;
@@ -40,14 +42,17 @@ int main(int argc, char **argv) {
     OpenDevice d;
     Error e = {0};
     int wrong = 0;
-    if (argc != 4) return fprintf(stderr, "usage: backend_steps BACKEND OPTIONS COUNT\n"), 2;
+    if (argc != 4 && argc != 5)
+        return fprintf(stderr, "usage: backend_steps BACKEND OPTIONS COUNT [KIND]\n"), 2;
     if (!device_open(&d, NULL, argv[1], argv[2], &e)) return fprintf(stderr, "%s\n", e.reason), 5;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         Tally t = {0};
         const int count = atoi(argv[3]);
+        if (argc == 5 && strcmp(argv[4], kinds[k].name) != 0) continue;
         for (int seed = 0; seed < count; seed++) run_case(&d, (uint64_t)seed, kinds[k].kind, &t);
         printf("%s: %d steps, %d algorithms, %d refused, %d wrong\n", kinds[k].name, count,
                t.algorithms, t.refused, t.wrong);
+        fflush(stdout);
         wrong += t.wrong;
     }
     device_close(&d);

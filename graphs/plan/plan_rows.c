@@ -1,0 +1,248 @@
+/* plan_rows.c -- reductions join the element-wise steps around them: a softmax with what it is
+   taken of and what becomes of it, a normalization with its mean, its variance and its scale, as
+   one step over rows. The last step of such a chain is its root. A step is a member if it computes
+   values of the root's sizes, or one for each row of them by a sum, mean or maximum, and only
+   members read what it writes; the closure of that is taken. All of it is float32. Axes of size 1
+   are left out of sizes that are compared. Only for targets that have an algorithm for such steps.
+ */
+#include "graphs/plan/plan_inner.h"
+#include "ops/base/arena.h"
+#include <string.h>
+
+enum { MEMBERS = 32, CODE_MOST = 150, VIEWS_MOST = 32 };
+typedef struct Rows {
+    const Plan *plan;
+    int root, row_rank, nmember, reductions;
+    int member[MEMBERS], number[MEMBERS]; /* number: of the instruction that is its result; -1 */
+    View y;                               /* the root's */
+    int nview, ncode;
+    View view[VIEWS_MOST];
+    Scalar code[CODE_MOST];
+    bool full;
+} Rows;
+
+/* ---- views */
+static View narrow(const View *v) {
+    View out = *v;
+    out.rank = 0;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] != 1) out.dim[out.rank] = v->dim[a], out.stride[out.rank++] = v->stride[a];
+    return out;
+}
+static bool same_sizes(const View *a, int rank, const View *b) {
+    return a->rank == rank && !memcmp(a->dim, b->dim, (size_t)rank * sizeof *a->dim);
+}
+/* A number for each row as one for each element; false: it is not for each row. */
+static bool spread(const Rows *h, View *v) {
+    const int outer = h->y.rank - h->row_rank;
+    if (!same_sizes(v, outer, &h->y)) return false;
+    for (int a = outer; a < h->y.rank; a++) v->dim[a] = h->y.dim[a], v->stride[a] = 0;
+    v->rank = h->y.rank;
+    return true;
+}
+
+/* ---- who reads what */
+static const Step *step_of(const Rows *h, int k) { return &h->plan->step[k].step; }
+static bool writes_slot(const Step *s, int slot) {
+    for (int j = 0; s->nview && j < step_writes(s); j++)
+        if (s->view[j].slot == slot) return true;
+    return false;
+}
+static int last_writer(const Rows *h, int before, int slot) {
+    for (int m = before - 1; m >= 0; m--)
+        if (writes_slot(step_of(h, m), slot)) return m;
+    return -1;
+}
+static int member_index(const Rows *h, int k) {
+    for (int i = 0; i < h->nmember; i++)
+        if (h->member[i] == k) return i;
+    return -1;
+}
+
+static bool reduces(const Rows *h, const Step *s) {
+    const View y = narrow(&s->view[0]), x = s->nview > 1 ? narrow(&s->view[1]) : y;
+    return s->kind == S_REDUCE && s->view[1].dtype == DT_FLOAT &&
+           (s->param[0] == REDUCE_SUM || s->param[0] == REDUCE_MEAN || s->param[0] == REDUCE_MAX) &&
+           same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
+}
+static bool may_join(const Rows *h, const Step *s) {
+    if (!s->nview || s->view[0].dtype != DT_FLOAT) return false;
+    for (int j = 1; j < s->nview; j++)
+        if (s->view[j].rank < 0 || s->view[j].dtype == DT_DOUBLE) return false;
+    const View y = narrow(&s->view[0]);
+    if (s->kind == S_SOFTMAX)
+        return h->row_rank == 1 && same_sizes(&y, h->y.rank, &h->y) &&
+               s->view[1].dtype == DT_FLOAT && s->view[0].dim[s->view[0].rank - 1] > 1;
+    return s->kind == S_EWISE ? same_sizes(&y, h->y.rank, &h->y) : reduces(h, s);
+}
+/* View j of step k is what step m writes: element for element, or for each row the number of it. */
+static bool reads_result(const Rows *h, int k, int j, int m) {
+    const View x = narrow(&step_of(h, k)->view[j]);
+    View y = narrow(&step_of(h, m)->view[0]);
+    if (reduces(h, step_of(h, m)) && !same_sizes(&x, y.rank, &y) && !spread(h, &y)) return false;
+    return x.offset == y.offset && x.dtype == y.dtype && view_same(&x, &y);
+}
+/* All that read the result of step m are members, and read it so. */
+static bool only_members_read(const Rows *h, int m) {
+    const View *y = &step_of(h, m)->view[0];
+    const Slot *slot = &h->plan->slot[y->slot];
+    if (slot->data || slot->input >= 0) return false;
+    for (int k = m + 1; k < h->plan->nstep; k++) {
+        const Step *s = step_of(h, k);
+        for (int j = s->nview ? step_writes(s) : 0; j < s->nview; j++)
+            if (s->view[j].slot == y->slot && (member_index(h, k) < 0 || !reads_result(h, k, j, m)))
+                return false;
+        if (writes_slot(s, y->slot)) return s->view[0].slot == y->slot && view_same(&s->view[0], y);
+    }
+    return slot->output < 0;
+}
+static bool add_member(Rows *h, int k) {
+    if (h->nmember == MEMBERS) return false;
+    h->number[h->nmember] = -1;
+    h->member[h->nmember++] = k;
+    h->reductions += step_of(h, k)->kind != S_EWISE;
+    return true;
+}
+static void find_members(Rows *h) {
+    h->nmember = h->reductions = 0;
+    add_member(h, h->root);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < h->nmember; i++) {
+            const Step *s = step_of(h, h->member[i]);
+            for (int j = 1; j < s->nview; j++) {
+                const int m = last_writer(h, h->member[i], s->view[j].slot);
+                if (m < 0 || member_index(h, m) >= 0 || !may_join(h, step_of(h, m))) continue;
+                if (only_members_read(h, m) && add_member(h, m)) more = true;
+            }
+        }
+    }
+}
+
+/* ---- the program */
+static int add_code(Rows *h, Scalar c) {
+    if (h->ncode == CODE_MOST) h->full = true;
+    else h->code[h->ncode++] = c;
+    return h->ncode - 1;
+}
+static int add_binary(Rows *h, int op, int a, int b) {
+    return add_code(h, (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b});
+}
+/* What step k reads from outside is there still when the root runs. */
+static bool stays(const Rows *h, int k, const View *v) {
+    for (int q = k + 1; q < h->root; q++)
+        if (member_index(h, q) < 0 && writes_slot(step_of(h, q), v->slot)) return false;
+    return v->slot != h->y.slot || (v->offset == h->y.offset && view_same(v, &h->y));
+}
+static int outside(Rows *h, int k, int j) {
+    View v = narrow(&step_of(h, k)->view[j]);
+    if (!same_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
+    if (h->full || !stays(h, k, &v)) return h->full = true, 0;
+    int at = 1;
+    while (at < h->nview && (h->view[at].slot != v.slot || h->view[at].dtype != v.dtype ||
+                             h->view[at].offset != v.offset || !view_same(&h->view[at], &v)))
+        at++;
+    if (at == VIEWS_MOST) return h->full = true, 0;
+    if (at == h->nview) h->view[h->nview++] = v;
+    return add_code(h, (Scalar){.op = C_VIEW, .a = (uint8_t)at});
+}
+static int result(Rows *h, int i);
+static int read_view(Rows *h, int k, int j) {
+    const int m = last_writer(h, k, step_of(h, k)->view[j].slot),
+              i = m < 0 ? -1 : member_index(h, m);
+    return i >= 0 ? result(h, i) : outside(h, k, j);
+}
+/* The program of step k, in which the accumulator is instruction `acc`. */
+static int add_program(Rows *h, int k, int acc) {
+    const Step *s = step_of(h, k);
+    int number[UINT8_MAX + 1], last = acc;
+    if (s->ncode > CODE_MOST) h->full = true;
+    for (int i = 0; i < s->ncode && !h->full; i++) {
+        Scalar c = s->code[i];
+        if (c.op == C_ACC) last = acc;
+        else if (c.op == C_VIEW) last = read_view(h, k, c.a);
+        else scalar_renumber(&c, number), last = add_code(h, c);
+        number[i] = last;
+    }
+    return last;
+}
+static double row_length(const Rows *h) {
+    double n = 1;
+    for (int a = h->y.rank - h->row_rank; a < h->y.rank; a++) n *= (double)h->y.dim[a];
+    return n;
+}
+static int softmax_of(Rows *h, int x) {
+    const int top = add_code(h, (Scalar){.op = C_ROW_MAX, .a = (uint8_t)x});
+    const int low = add_binary(h, C_SUB, x, top);
+    const int e = add_code(h, (Scalar){.op = C_EXP, .a = (uint8_t)low});
+    return add_binary(h, C_DIV, e, add_code(h, (Scalar){.op = C_ROW_SUM, .a = (uint8_t)e}));
+}
+static int result(Rows *h, int i) {
+    const int k = h->member[i];
+    const Step *s = step_of(h, k);
+    if (h->number[i] >= 0 || h->full) return h->number[i] < 0 ? 0 : h->number[i];
+    int x = -1;
+    if (s->kind == S_SOFTMAX) x = softmax_of(h, read_view(h, k, 1));
+    else if (s->kind == S_REDUCE) {
+        const int op = s->param[0] == REDUCE_MAX ? C_ROW_MAX : C_ROW_SUM;
+        x = add_binary(h, op, read_view(h, k, 1), 0);
+        if (s->param[0] == REDUCE_MEAN)
+            x = add_binary(h, C_DIV, x, add_code(h, (Scalar){.op = C_CONST, .k = row_length(h)}));
+    }
+    if (s->ncode) x = add_program(h, k, x);
+    return h->number[i] = x;
+}
+
+/* ---- search */
+static bool target_runs(const PlanBuild *b, const Step *s) {
+    return b->device->backend->choices(b->device->device, s) > 0;
+}
+static bool target_has_rows(const PlanBuild *b) {
+    static const View v[] = {
+        {.dtype = DT_FLOAT, .rank = 2, .dim = {2, 4}, .stride = {4, 1}},
+        {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .dim = {2, 4}, .stride = {4, 1}}};
+    static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ROW_SUM}};
+    static const int64_t one = 1;
+    const Step s = {S_ROWS, 2, 1, 2, v, &one, code, NULL};
+    return target_runs(b, &s);
+}
+static bool join_rows(PlanBuild *b, Rows *h) {
+    Step *root = &b->plan->step[h->root].step;
+    h->nview = 1, h->ncode = 0, h->full = false, h->view[0] = h->y;
+    const int last = result(h, 0);
+    if (h->full || last != h->ncode - 1) return false;
+    const int64_t param = h->row_rank;
+    const Step s = {S_ROWS, h->nview, 1, h->ncode, h->view, &param, h->code, NULL};
+    if (!target_runs(b, &s)) return false;
+    for (int i = 1; i < h->nmember; i++) b->plan->step[h->member[i]].step.nview = 0; /* gone */
+    *root = s;
+    root->view = arena_copy(b->arena, h->view, (size_t)h->nview * sizeof *h->view);
+    root->code = arena_copy(b->arena, h->code, (size_t)h->ncode * sizeof *h->code);
+    root->param = arena_copy(b->arena, &param, sizeof param);
+    return true;
+}
+static void try_root(PlanBuild *b, Rows *h, int k) {
+    const Step *s = &b->plan->step[k].step;
+    if ((s->kind != S_EWISE && s->kind != S_SOFTMAX) || !s->nview) return;
+    h->root = k, h->y = narrow(&s->view[0]);
+    for (h->row_rank = 1; h->row_rank <= h->y.rank; h->row_rank++) {
+        if (!may_join(h, s)) continue;
+        find_members(h);
+        if (h->nmember > 1 && h->reductions > 0 && join_rows(b, h)) return;
+    }
+}
+
+void plan_rows(PlanBuild *b) {
+    Plan *p = b->plan;
+    bool any = false;
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        any = any || p->step[k].step.kind == S_REDUCE || p->step[k].step.kind == S_SOFTMAX;
+    if (!any || !b->device || !target_has_rows(b)) return;
+    Rows *h = ARENA_NEW(b->w->scratch, Rows, 1);
+    h->plan = p;
+    for (int k = p->nstep - 1; k >= 0; k--) try_root(b, h, k);
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.nview) p->step[n++] = p->step[k];
+    p->nstep = n;
+}

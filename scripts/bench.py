@@ -68,6 +68,7 @@ def peak_of(pid):
 
 def call(command, limit=1800):
     """(seconds, peak MB, output) of a program that must succeed."""
+    os.makedirs(WORK, exist_ok=True)
     start, peak = time.monotonic(), 0.0
     with open(os.path.join(WORK, "log"), "w+", encoding="utf-8", errors="replace") as log:
         process = subprocess.Popen(

@@ -7,7 +7,7 @@
 
 /* X(id, word, rtol, off)  rtol: of float and double results, relative to the greatest element of
    the tensor; off: rules of this class are off by default, since NaN or infinity may vanish or
-   appear. */
+   appear, or single elements differ by a whole step. */
 #define NUMERIC_CLASSES(X)                                           \
     /* sums and products in another order */                         \
     X(CLASS_REASSOCIATES, "reassociates", 2e-5, 0)                   \
@@ -20,7 +20,9 @@
     /* the right side is defined where the left side is not */       \
     X(CLASS_DEFINES, "defines", 1e-4, 1)                             \
     /* the right side takes exp of what the left side does not */    \
-    X(CLASS_OVERFLOWS, "overflows", 1e-4, 1)
+    X(CLASS_OVERFLOWS, "overflows", 1e-4, 1)                         \
+    /* roundings differ under a function that is not continuous */   \
+    X(CLASS_JUMPS, "jumps", 1e-4, 1)
 typedef enum NumericClass {
     CLASS_EXACT = 0,
 #define X(id, word, rtol, off) id##_BIT,

@@ -336,8 +336,7 @@ static const char *shape_gemmbias(Call *c) { return gemm_of(c, true); }
     "%y = quantize %r %y_scale %y_zero to=a\n"                                       \
     "out %y\n"
 static const char expand_gemm[] = FACTORS GEMM("_"), expand_gemmbias[] = FACTORS
-                                                     "%f = cast %c to=F\n"
-                                                     "%g = mul %f %a_scale\n"
+                                                     "%g = dequantize %c %a_scale\n"
                                                      "%h = mul %g %b_scale\n" GEMM("%h");
 static const OnnxMap onnx_gemm[] = {{"com.microsoft", "QGemm", 1, 0, "alpha transA transB"}, {0}};
 const Op op_qlineargemm = {"qlineargemm",

@@ -67,7 +67,7 @@ static void numeric_classes_are_one_table(void **state) {
     for (size_t k = 0; k < 4; k++)
         assert_false(
             classes_parse((const char *const[]){"", "exp", "drop", "rounds+exp"}[k], &classes));
-    assert_int_equal(CLASSES_OFF, CLASS_DROPS | CLASS_DEFINES | CLASS_OVERFLOWS);
+    assert_int_equal(CLASSES_OFF, CLASS_DROPS | CLASS_DEFINES | CLASS_OVERFLOWS | CLASS_JUMPS);
     assert_true(classes_tolerance(CLASS_EXACT, DT_FLOAT).rtol == 1e-5);
     assert_true(classes_tolerance(CLASS_REASSOCIATES, DT_DOUBLE).rtol == 2e-5);
     assert_true(classes_tolerance(CLASS_REASSOCIATES | CLASS_DROPS, DT_FLOAT).rtol == 1e-4);

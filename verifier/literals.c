@@ -16,7 +16,7 @@ typedef struct LiteralSide { /* what the trees of a side hold */
     int nstated, room_stated, n, room;
     Ex *stated;
     Literal *number;
-    bool divides, computes; /* recip or exp; arithmetic on real variables */
+    bool divides, computes, jumps; /* recip or exp; arithmetic on real variables; floor, sign, .. */
 } LiteralSide;
 
 static bool has_number(const LiteralSide *s, Literal x) {
@@ -55,6 +55,9 @@ static DType held_in(DType result, bool attribute) {
     bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
     return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
 }
+static bool jumps(Function f) {
+    return f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND || f == FN_SIGN || f == FN_DELTA;
+}
 static void find_literals(LiteralSide *s, DType type, bool attributes, Ex e) {
     ExNode x;
     if (!e) return;
@@ -65,6 +68,7 @@ static void find_literals(LiteralSide *s, DType type, bool attributes, Ex e) {
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
+    if (x.kind == EX_FN && jumps((Function)x.word)) s->jumps = true;
     for (int k = 0; k < ex_children(x.kind); k++) find_literals(s, type, attributes, x.child[k]);
 }
 static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
@@ -110,7 +114,9 @@ static void compare_literals(World *w, const LiteralSide *a, const LiteralSide *
 Literals literals_of(World *w, Arena *arena, const Instance *i) {
     LiteralSide from = look_graph(w, arena, &i->from, &i->from_stated),
                 to = look_graph(w, arena, &i->to, &i->to_stated);
-    Literals out = {.differ = to.computes, .divide = from.divides || to.divides};
+    Literals out = {.differ = to.computes,
+                    .divide = from.divides || to.divides,
+                    .jump = from.jumps || to.jumps};
     compare_literals(w, &from, &to, &out);
     compare_literals(w, &to, &from, &out);
     return out;

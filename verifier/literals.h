@@ -7,6 +7,7 @@ typedef struct Literals {
     bool unfit;  /* one is not a number of the element type it is used in, so that it is rounded */
     bool differ; /* such a one is rounded on one side only, or in another type */
     bool divide; /* exp or a division occurs */
+    bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
 } Literals;
 /* Both graphs must be free of composites. */
 Literals literals_of(World *, Arena *, const Instance *);

@@ -226,7 +226,8 @@ static unsigned float_classes(Attempt *a, bool exact) {
     if (exact && a->import.any_padding && !same_reads(a, true)) classes |= CLASS_REASSOCIATES;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
     if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
-    return classes;
+    const bool rounded = classes & (CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_ROUNDS);
+    return x.jump && rounded ? classes | CLASS_JUMPS : classes;
 }
 
 /* ---- the whole */

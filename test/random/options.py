@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
-OFF = {"drops", "defines", "overflows"}  # classes of rules that need --allow
+OFF = {"drops", "defines", "overflows", "jumps"}  # classes of rules that need --allow
 
 
 @dataclass

@@ -303,6 +303,7 @@ static const char *promise(const Sides *s, bool wide, Wide most, Point a, Point 
     }
     if (!wide) return NULL;
     if (!isfinite(b.v)) return "no number where one was";
+    if (s->classes & CLASS_JUMPS) return NULL;
     Wide limit = s->classes & CLASS_ROUNDS ? 1e-2L : 1e-11L;
     return fabsl(a.v - b.v) <= limit * (1 + most) || most > 1e9L ? NULL : "another number";
 }

@@ -135,7 +135,7 @@ void goals_look(Search *, int depth);
 
 /* ---- found.c */
 /* A value that equals the goal: an answer, if its price is right, it holds at other sizes, and
-   no smaller question has it: one without the operators with which both begin or end. */
+   no smaller question has it: one without the operator with which both end. */
 void goal_met(Search *, const Goal *, Value, const char *how, int depth);
 /* Results that equal the question's: an answer, if it holds at other sizes and is estimated to cost
    no more than WRITTEN_WORSE times as much. It stays, however cheap later ones are. */

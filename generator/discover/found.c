@@ -139,39 +139,6 @@ static bool is_data_node(Search *s, NodeId id) {
     return !input_name(s->w, id) && !value_is_constant(s, id);
 }
 
-static bool holds(NodeList live, NodeId id) {
-    for (int k = 0; k < live.n; k++)
-        if (live.v[k] == id) return true;
-    return false;
-}
-
-/* The nodes outside `kept` read a data input, or another value, that one of `kept` reads too. */
-static bool reads_past(Search *s, NodeList live, const bool kept[], const bool seen[]) {
-    for (int k = 0; k < live.n; k++) {
-        const Node n = node_get(s->w, live.v[k]);
-        if (!is_data_node(s, live.v[k]) || kept[live.v[k]]) continue;
-        for (int j = 0; j < n.nin; j++)
-            if (n.in[j] && seen[n.in[j]]) return true;
-    }
-    return false;
-}
-
-/* The answer begins with nodes of the question as they are, and what they read is not used
-   otherwise: the question without them has this answer. */
-static bool begins_alike(Search *s, NodeList live) {
-    const NodeId most = node_count(s->w) + 1;
-    bool *kept = ARENA_NEW(s->a, bool, most), *seen = ARENA_NEW(s->a, bool, most), any = false;
-    for (int k = 0; k < s->live.n; k++) {
-        const NodeId id = s->live.v[k];
-        if (!is_data_node(s, id) || !holds(live, id)) continue;
-        const Node n = node_get(s->w, id);
-        kept[id] = any = true;
-        for (int j = 0; j < n.nin; j++)
-            if (n.in[j] && !value_is_constant(s, n.in[j])) seen[n.in[j]] = true;
-    }
-    return any && !reads_past(s, live, kept, seen) && !reads_past(s, s->live, kept, seen);
-}
-
 static bool same_value(Search *s, Value a, Value b) {
     if (a == b) return true;
     const Lanes *x = a && b ? value_at(s, a) : NULL, *y = x ? value_at(s, b) : NULL;
@@ -192,10 +159,9 @@ static bool ends_alike(Search *s, const Value out[]) {
 }
 
 static bool smaller_says(Search *s, const Value out[]) {
-    const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
     int n = 0;
     for (int k = 0; k < s->live.n; k++) n += is_data_node(s, s->live.v[k]);
-    return n > 1 && (ends_alike(s, out) || begins_alike(s, graph_live(s->w, s->a, &y)));
+    return n > 1 && ends_alike(s, out);
 }
 
 /* ---- answers */

@@ -6,7 +6,8 @@
 
 /* Reads what scripts/profile-onnxruntime printed of this model: lines "machine FLOPS BYTES",
    "node K SECONDS" and others, which are passed over. Nodes that were imported from one node of the
-   file share its time as their estimates do. *lost: by NodeId, in the arena: seconds, 0 for a node
-   that takes no time by itself. E_ENVIRONMENT; E_INVALID: no profile, or one of another model. */
+   file share its time as their estimates do. *lost: by NodeId, in the arena: seconds; what
+   the profile does not name, as the target made it one with a neighbour, counts as estimated.
+   E_ENVIRONMENT; E_INVALID: no profile, or one of another model. */
 bool lost_read(World *, Arena *, const Model *, Sizes, const char *path, double **lost, Error *);
 #endif

@@ -9,7 +9,8 @@ again half of the rest, and what is 3 % slower, and so on (successive halving: K
 Somekh, 2013). The first, the original, stays, but alone has few rounds, as it has where nothing is
 1 % faster.
 Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
-threads the time that passes.
+threads, and with --provider cuda, the time that passes. On the GPU inputs and outputs stay in its
+memory, float32 is computed without TF32, and a model that ONNX Runtime runs elsewhere fails.
 
 SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
 file's share of its round, times the fastest round: where a machine's speed changes by the second,
@@ -32,12 +33,14 @@ class Measured:
     """One file of a batch: its session, or the reason why there is none, and the best sample of
     each visit."""
 
-    def __init__(self, path, feed, threads, visit):
+    def __init__(self, path, feed, threads, visit, provider="cpu"):
         self.path, self.reason, self.visits = path, None, []
-        self.clock = time.thread_time if threads == 1 else time.perf_counter
+        alone = threads == 1 and provider == "cpu"
+        self.clock = time.thread_time if alone else time.perf_counter
         try:
-            self.session = session(path, threads)
+            self.session = session(path, threads, provider=provider)
             self.values = feed.draw(self.session.get_inputs())
+            self.binding = self.bound() if provider == "cuda" else None
             first = min(self.sample(1) for _ in range(2))
             self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
             self.warms_up = first < visit
@@ -45,16 +48,34 @@ class Measured:
         except Exception as error:
             self.reason = one_line(error)
 
+    def bound(self):
+        """Inputs and outputs in the GPU's memory."""
+        import onnxruntime
+
+        binding = self.session.io_binding()
+        for name, value in self.values.items():
+            there = onnxruntime.OrtValue.ortvalue_from_numpy(value, "cuda", 0)
+            binding.bind_ortvalue_input(name, there)
+        for output in self.session.get_outputs():
+            binding.bind_output(output.name, "cuda")
+        return binding
+
+    def run(self):
+        if self.binding:
+            self.session.run_with_iobinding(self.binding)  # returns when the GPU is done
+        else:
+            self.session.run(None, self.values)
+
     def sample(self, calls):
         """Seconds per call."""
         start = self.clock()
         for _ in range(calls):
-            self.session.run(None, self.values)
+            self.run()
         return (self.clock() - start) / calls
 
     def visit(self):
         if self.warms_up:
-            self.session.run(None, self.values)
+            self.run()
         self.visits.append(min(self.sample(self.calls) for _ in range(self.samples)))
 
 
@@ -87,9 +108,9 @@ def still_in(runs, slower):
     ]
 
 
-def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT):
+def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, **where):
     """Every `few` rounds the slower half and what is clearly slower is left."""
-    files = [Measured(path, feed, threads, visit) for path in paths]
+    files = [Measured(path, feed, threads, visit, **where) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     for done in range(rounds):
         if few and done and done % few == 0 and runs:
@@ -120,6 +141,12 @@ def answer(files, statistic, out):
     print(file=out, flush=True)
 
 
+def has_gpu():
+    import onnxruntime
+
+    return "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=21)
@@ -136,8 +163,14 @@ def main():
         help="milliseconds of a file's samples in a round",
     )
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
+    parser.add_argument("--provider", choices=["cpu", "cuda"], default="cpu")
     add_feed_options(parser)
     options = parser.parse_args()
+    where = {} if options.provider == "cpu" else {"provider": options.provider}
+    if where and not has_gpu():
+        print("measure-onnxruntime: this ONNX Runtime has no CUDA provider: pip install "
+              "onnxruntime-gpu", file=sys.stderr)  # fmt: skip
+        sys.exit(5)
     feed, batch = Feed(options), []
     # What a library prints must not be taken for an answer.
     out = os.fdopen(os.dup(1), "w")
@@ -145,7 +178,13 @@ def main():
 
     def batch_done():
         files = measure(
-            batch, feed, max(1, options.rounds), options.threads, options.few, options.visit / 1e3
+            batch,
+            feed,
+            max(1, options.rounds),
+            options.threads,
+            options.few,
+            options.visit / 1e3,
+            **where,
         )
         answer(files, options.statistic, out)
 

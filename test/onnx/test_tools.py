@@ -153,6 +153,69 @@ def test_measure_sees_the_slower_model(tmp_path):
     assert slow > 5 * fast
 
 
+def test_measure_on_a_gpu_is_refused_without_one(tmp_path):
+    """The package that is tested with has no provider for GPUs."""
+    done = tool("measure-onnxruntime", "--provider", "cuda", stdin="\n")
+    assert done.returncode == 5 and "no CUDA provider: pip install" in done.stderr
+
+
+@pytest.mark.parametrize("runs_there", [True, False])
+def test_measure_on_a_gpu_is_exact_and_binds_memory(monkeypatch, runs_there):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
+    measuring = importlib.import_module("measure_onnxruntime")
+    import onnxruntime
+
+    asked, bound, runs = [], [], []
+
+    class Binding:
+        def bind_ortvalue_input(self, name, value):
+            bound.append((name, value))
+
+        def bind_output(self, name, device):
+            bound.append((name, device))
+
+    class Named:
+        name = "y"
+
+    class Session:
+        def __init__(self, path, options, providers):
+            asked.extend(providers)
+
+        def get_providers(self):
+            return ["CUDAExecutionProvider"] * runs_there + ["CPUExecutionProvider"]
+
+        def get_inputs(self):
+            return []
+
+        def get_outputs(self):
+            return [Named]
+
+        def io_binding(self):
+            return Binding()
+
+        def run_with_iobinding(self, binding):
+            runs.append(binding)
+
+    class Values:
+        @staticmethod
+        def ortvalue_from_numpy(value, device, number):
+            return device, number, value
+
+    class Drawn:
+        def draw(self, inputs):
+            return {"x": 1.0}
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    monkeypatch.setattr(onnxruntime, "OrtValue", Values)
+    file = measuring.Measured("m.onnx", Drawn(), 1, 1e-3, "cuda")
+    assert asked == [("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"]
+    if not runs_there:
+        assert "does not run it on the GPU" in file.reason
+        return
+    assert file.reason is None and runs and file.clock is measuring.time.perf_counter
+    assert bound == [("x", ("cuda", 0, 1.0)), ("y", "cuda")]
+
+
 def test_measure_leaves_what_is_clearly_slower(monkeypatch):
     """Alone, the original need not be timed again; what may gain has all rounds."""
     monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))

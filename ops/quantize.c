@@ -45,28 +45,17 @@ static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) 
 static bool wide_whole(DType t) {
     return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
 }
-/* The scale and the zero point (0: left out) that belong to index i; false: what has no definition,
-   as in blocks, whose place would be a quotient of an index. */
-static bool belonging_to(Call *c, Dims i, Ex *scale, Ex *zero) {
+/* None in blocks, whose place would be a quotient of an index. quantize has none: ONNX Runtime
+   rounds the quotient to a float before it rounds that to an integer, which decides ties. */
+static Ex define_dequantize(Call *c, Dims i) {
     int64_t block;
     const int a = axis(c, AXIS, i.n);
     const bool single = dims_single(c, c->in[SCALE]->dim);
-    if (!single && (!is_const(c, intof(c, BLOCK), &block) || block)) return false;
-    const Poly place = single ? poly(c, "0") : i.v[a];
-    *scale = at_per_axis(c, SCALE, place), *zero = at_per_axis(c, ZERO, place);
-    return true;
-}
-static Ex define_quantize(Call *c, Dims i) {
-    Ex scale, zero;
-    if (!wide_float(c->in[X]->dtype) || !wide_whole(c->out[0].dtype)) return 0;
-    if (!belonging_to(c, i, &scale, &zero)) return 0;
-    return round_saturate(c, divide(c, at(c, X, i), scale), zero);
-}
-static Ex define_dequantize(Call *c, Dims i) {
-    Ex scale, zero;
+    if (!single && (!is_const(c, intof(c, BLOCK), &block) || block)) return 0;
     if (!wide_whole(c->in[X]->dtype) || !wide_float(c->out[0].dtype)) return 0;
-    if (!belonging_to(c, i, &scale, &zero)) return 0;
-    return mul(c, minus_zero(c, at(c, X, i), zero), scale);
+    const Poly place = single ? poly(c, "0") : i.v[a];
+    return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
+               at_per_axis(c, SCALE, place));
 }
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3 || !is_const(c, intof(c, BLOCK), &out[1])) return -1;
@@ -235,7 +224,6 @@ const Op op_quantize = {"quantize",
                         "y",
                         quantize_attrs,
                         shape_of,
-                        define_quantize,
                         .steps = steps_quantize,
                         .kernel = kernel_quantize,
                         .params = params,

@@ -48,7 +48,7 @@ typedef enum FurtherOp {
 } FurtherOp;
 /* Values that an instruction reads. */
 static inline int op_values(int op) {
-    return op < SCALAR_OP_COUNT ? scalar_values((ScalarOp)op) : op < F_BITS_AND ? 1 : 2;
+    return op < SCALAR_OP_COUNT ? scalar_values(op) : op < F_BITS_AND ? 1 : 2;
 }
 
 enum {

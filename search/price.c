@@ -1,5 +1,5 @@
 /* price.c -- parts are cut out, rewritten, compared as texts over placeholders, and timed: a sample
-   of each kind first, cheap ones before expensive ones. */
+   of each kind first, those first that may gain most for the time that this takes. */
 #include "search/price.h"
 #include "graphs/constants.h"
 #include "graphs/fold.h"
@@ -20,6 +20,8 @@
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define LOSES 1.05  /* in a sample, clearly */
 #define HOT 0.9     /* a rule by which a place gains this much may gain more with others */
+#define START 0.1   /* seconds: loading the files of a batch .. */
+#define CALLS 40    /* .. and how often each part is then called, about */
 #define MARGIN 0.93 /* a smaller gain is timed twice: the best of many noisy times deceives */
 enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5, CLEAR = 2, JUDGED = 8 };
 
@@ -498,8 +500,13 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
         }
 }
 
-/* Sets grown from a gain first; otherwise cheap parts before expensive ones. */
-static bool time_cheap_first(Pricing *x, int n, int list[]) {
+/* What the places of a part may gain by the profile, for each second that timing it takes. */
+static double urgency(const Pricing *x, const PartPrice *p) {
+    return (x->profile->known ? p->most * p->count : 1) / (START + CALLS * p->estimate);
+}
+
+/* Sets grown from a gain first; otherwise the most urgent part. */
+static bool time_urgent_first(Pricing *x, int n, int list[]) {
     bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
     for (int done = 0; done < n && !x->ended; done++) {
@@ -507,7 +514,7 @@ static bool time_cheap_first(Pricing *x, int n, int list[]) {
         find_hot(x, hot, rule);
         for (int k = done + 1; k < n; k++) {
             const int i = list[k], j = list[next];
-            if (hot[i] != hot[j] ? hot[i] : x->v[i].estimate < x->v[j].estimate) next = k;
+            if (hot[i] != hot[j] ? hot[i] : urgency(x, &x->v[i]) > urgency(x, &x->v[j])) next = k;
         }
         const int first = list[next];
         list[next] = list[done], list[done] = first;
@@ -545,7 +552,7 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
             some[n++] = list[sample_at(m, sample_order(m, round))];
         }
     }
-    return time_cheap_first(x, n, some);
+    return time_urgent_first(x, n, some);
 }
 
 /* Of each kind in a set a few were timed, large and small. If none of them gains, the rest is
@@ -575,9 +582,7 @@ static bool time_sets(Pricing *x) {
     return true;
 }
 
-bool price_sure(const PartPrice *p) {
-    return p->seconds[0] > 0 && p->seconds[1] < TIE * p->seconds[0];
-}
+bool price_sure(const PartPrice *p) { return is_known(p) && p->seconds[1] < TIE * p->seconds[0]; }
 
 double price_gain(const Pricing *x, int place) {
     const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];

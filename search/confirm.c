@@ -80,6 +80,7 @@ static bool time_again(CommandSearch *s, Rivals *r) {
 static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
+    if (r->v[best].n < LEAST) return false; /* one that fell behind early, and is ahead again */
     return fabs(mean(&r->v[best]) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
 }
 

@@ -49,7 +49,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->library.allow,
          .value = "CLASS",
          .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
-                 "+), which may make NaN and infinity vanish or appear."},
+                 "+), which may make NaN and infinity vanish or appear, and of the class jumps, by "
+                 "which single elements may differ by a whole step."},
         {.name = "discover",
          .kind = OPT_REAL,
          .into = &o->library.discover,

@@ -3,7 +3,12 @@
    and the original are loaded and timed anew several times, and each batch gives one ratio. Their
    logarithms count as draws from a normal distribution whose spread is known beforehand only
    roughly (a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2013, section
-   3.3), so that few batches are enough where the ratio is far from the one that counts. */
+   3.3), so that few batches are enough where the ratio is far from the one that counts.
+
+   A target may also time what comes first in a batch, or last, differently: because the machine
+   speeds up under load, or slows down. Each batch therefore begins with the original and ends with
+   a copy of it, the control. Candidates are compared with the mean of the two, and what these two
+   differ by, beyond noise, counts against the candidates. */
 #include "search/confirm.h"
 #include <math.h>
 
@@ -23,7 +28,12 @@ typedef struct Rival {
 typedef struct Rivals {
     int n;
     Rival v[MOST];
+    Rival control; /* the copy of the original, compared with the original */
 } Rivals;
+
+static void add_batch(Rival *x, double log_ratio) {
+    x->n++, x->sum += log_ratio, x->squares += log_ratio * log_ratio;
+}
 
 static double mean(const Rival *x) { return x->sum / x->n; }
 
@@ -32,6 +42,15 @@ static double error_of(const Rival *x) {
     const double around = fmax(x->squares - x->sum * mean(x), 0);
     return sqrt((around + PRIOR_WEIGHT * PRIOR * PRIOR) / (PRIOR_WEIGHT + x->n - 1) / x->n);
 }
+
+/* By how much the faster of original and control is faster than their mean, beyond noise. */
+static double order_effect(const Rivals *r) {
+    const Rival *c = &r->control;
+    return c->n ? fmax(0, fabs(mean(c)) - SURE * error_of(c)) / 2 : 0;
+}
+
+/* Of a rival, by the faster of original and control. */
+static double log_ratio(const Rivals *r, int k) { return mean(&r->v[k]) + order_effect(r); }
 
 static Rivals rivals_of(const CommandSearch *s, int best) {
     Rivals r = {.n = 1, .v = {{.at = best}}};
@@ -55,7 +74,7 @@ static int fastest(const CommandSearch *s, const Rivals *r) {
 /* One batch with all that may still be the fastest. A candidate that fails is out. */
 static bool time_again(CommandSearch *s, Rivals *r) {
     int list[MOST], which[MOST], n = 0;
-    double ratio[MOST];
+    double ratio[MOST], control;
     const int best = fastest(s, r);
     for (int k = 0; k < r->n; k++) {
         const Rival *x = &r->v[k];
@@ -63,15 +82,12 @@ static bool time_again(CommandSearch *s, Rivals *r) {
             best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
         if (!behind && (x->n || best < 0)) which[n] = k, list[n++] = x->at;
     }
-    if (!wholes_again(s, n, list, ratio)) return false;
+    if (!wholes_again(s, n, list, ratio, &control)) return false;
+    if (control > 0) add_batch(&r->control, log(control));
     for (int k = 0; k < n; k++) {
         Rival *x = &r->v[which[k]];
-        if (ratio[k] <= 0) {
-            x->n = 0;
-            continue;
-        }
-        const double log_ratio = log(ratio[k]);
-        x->n++, x->sum += log_ratio, x->squares += log_ratio * log_ratio;
+        if (ratio[k] > 0) add_batch(x, log(ratio[k]) - (control > 0 ? log(control) / 2 : 0));
+        else x->n = 0;
     }
     return true;
 }
@@ -81,7 +97,7 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
     if (r->v[best].n < LEAST) return false; /* one that fell behind early, and is ahead again */
-    return fabs(mean(&r->v[best]) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
+    return fabs(log_ratio(r, best) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
 }
 
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
@@ -92,7 +108,7 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     }
     for (int k = 0; k < r->n; k++) {
         const Rival *x = &r->v[k];
-        s->v[x->at].ratio = x->n ? exp(mean(x)) : -1;
+        s->v[x->at].ratio = x->n ? exp(log_ratio(r, k)) : -1;
         if (!wholes_keep_again(s, x->at)) return false;
     }
     return true;
@@ -114,7 +130,10 @@ bool confirm(CommandSearch *s, double until, int *best) {
     const int at = fastest(s, &r);
     *best = at < 0 ? 0 : r.v[at].at;
     if (at >= 0 && !s->r->o->frozen)
-        run_say(s->r, "%.1f s: the fastest of %d once more, in %d batches: %.4f, give or take %.4f",
-                run_seconds(s->r), r.n, r.v[at].n, exp(mean(&r.v[at])), SURE * error_of(&r.v[at]));
+        run_say(s->r,
+                "%.1f s: the fastest of %d once more, in %d batches: %.4f, give or take %.4f; a "
+                "copy of the original: %.4f",
+                run_seconds(s->r), r.n, r.v[at].n, exp(log_ratio(&r, at)),
+                SURE * error_of(&r.v[at]), r.control.n ? exp(mean(&r.control)) : 1);
     return true;
 }

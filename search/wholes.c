@@ -226,20 +226,34 @@ bool wholes_measure(CommandSearch *s, int n, const int list[]) {
     return true;
 }
 
-bool wholes_again(CommandSearch *s, int n, const int list[], double ratio[]) {
-    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
+/* Another file with the bytes of the original; NULL: the file system has no links. */
+static const char *control_path(CommandSearch *s) {
+    const char *of = s->v[0].path, *name = strrchr(of, '/') + 1,
+               *path = arena_format(s->r->arena, "%s/copy-%s", s->folder->path, name);
+    if (!access(path, F_OK) || !link(of, path) || !symlink(name, path)) return path;
+    return NULL;
+}
+
+static double ratio_of(const CommandSearch *s, const Timing *t, const Timing *original) {
+    if (t->seconds > 0) return t->seconds / original->seconds;
+    run_say(s->r, "a candidate failed: %s", t->reason);
+    return -1;
+}
+
+bool wholes_again(CommandSearch *s, int n, const int list[], double ratio[], double *control) {
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 2);
     TargetProcess *p = s->again.command ? &s->again : &s->whole;
+    const char *copy = control_path(s);
     t[0].path = s->v[0].path;
     for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;
-    if (!time_wholes(s, p, n + 1, t)) return false;
+    t[1 + n].path = copy;
+    if (!time_wholes(s, p, n + (copy ? 2 : 1), t)) return false;
     if (s->base <= 0) {
         s->base = t[0].seconds;
         if (!store_time(s, s->v, false)) return false;
     }
-    for (int k = 0; k < n; k++) {
-        ratio[k] = t[1 + k].seconds > 0 ? t[1 + k].seconds / t[0].seconds : -1;
-        if (ratio[k] <= 0) run_say(s->r, "a candidate failed: %s", t[1 + k].reason);
-    }
+    for (int k = 0; k < n; k++) ratio[k] = ratio_of(s, &t[1 + k], t);
+    *control = copy ? ratio_of(s, &t[1 + n], t) : -1;
     return true;
 }
 

@@ -61,8 +61,9 @@ bool wholes_start(CommandSearch *);
    original. */
 bool wholes_measure(CommandSearch *, int n, const int list[]);
 /* Times all of them anew; by candidate of the list: its ratio to the original in this batch, <= 0
-   where it failed. Nothing of it is kept. */
-bool wholes_again(CommandSearch *, int n, const int list[], double ratio[]);
+   where it failed. *control: that of a copy of the original, the last file of the batch. Nothing of
+   it is kept. */
+bool wholes_again(CommandSearch *, int n, const int list[], double ratio[], double *control);
 /* Keeps a candidate's ratio as its confirmed one, in place of an earlier one; < 0: it has none. */
 bool wholes_keep_again(CommandSearch *, int candidate);
 /* For frozen runs: its ratio becomes the confirmed one, < 0 if that is missing; where nothing was

@@ -51,7 +51,8 @@ def rules(tmp_path_factory):
 @pytest.fixture
 def optimize(costs, rules):
     def call(*arguments, library=True, **options):
-        words = [PROGRAM, *map(str, arguments), "--cost-db", str(costs)] + (
+        """A --cost-db among the arguments takes the place of the session's."""
+        words = [PROGRAM, "--cost-db", str(costs), *map(str, arguments)] + (
             ["--rules", str(rules)] if library else []
         )
         return subprocess.run(words, capture_output=True, text=True, timeout=120, **options)

@@ -209,6 +209,59 @@ def test_the_whole_is_timed_until_it_is_clear(run, pricing, tmp_path, ratio, lea
     assert (tmp_path / "o.onnx").read_bytes() == kept
 
 
+# Files from the {first}-th to the {last}-th that this target is asked about take {factor} times as
+# long; `count` is the number of batch normalizations in the file.
+CHANGING = """
+with open({log!r}, "a") as file:
+    file.write("x")
+count = kinds(graph).count("BatchNormalization")
+slow = {first} <= os.path.getsize({log!r}) <= {last}
+return ({seconds}) * ({factor} if slow else 1)
+"""
+# Parts promise what the whole does not keep (1 % is no gain that counts), and what it does.
+NO_GAIN, GAIN = "2.0 if part and count else 1.0 + 0.01 * bool(count)", "1.0 + count"
+
+
+@pytest.mark.parametrize("factor, lasting", [(1.5, 1000), (1.5, 0), (1.5, 1), (1 / 1.5, 1000)])
+def test_a_target_that_changes_its_speed_promises_nothing(run, pricing, tmp_path, factor, lasting):
+    """It gets slower or faster in the middle, wherever that is: for good, for one file, for two."""
+    model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
+    first, total = 1, 1
+    while first <= total + 1:
+        log.write_text("")
+        for path in tmp_path.glob("costs.sqlite*"):
+            path.unlink()
+        last = first + lasting
+        body = CHANGING.format(first=first, last=last, factor=factor, log=str(log), seconds=NO_GAIN)
+        done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+        assert not said["changed"], (first, done.stdout)
+        total, first = log.stat().st_size, first + 1
+    assert total > 6, "the whole was timed and confirmed"
+
+
+@pytest.mark.parametrize("first", [1, 4, 6, 8])
+def test_what_gains_still_does_where_all_get_slower(run, pricing, tmp_path, first):
+    """The ratio that is claimed is the one of files timed together."""
+    model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
+    body = CHANGING.format(first=first, last=1000, factor=1.5, log=str(log), seconds=GAIN)
+    done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert said["changed"], done.stdout
+    seconds = said["measured_seconds"]
+    assert abs(seconds["after"] / seconds["before"] * 3 - 1) < 0.1, seconds
+
+
+@pytest.mark.parametrize("body", ["k == 0", "k < len(batch) - 1", "k == 0 and not part"])
+def test_a_place_in_the_batch_is_no_gain(run, pricing, tmp_path, body):
+    """The first file of each batch takes longer, as where a machine wakes up; the last one less."""
+    model = net(tmp_path / "m.onnx", blocks=2)
+    body = f"""
+count = kinds(graph).count("BatchNormalization")
+return (2.0 if part and count else 1.0) * (1.3 if {body} else 1)
+"""
+    done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert not said["changed"], done.stdout
+
+
 def test_the_best_of_several_is_found_anew(run, pricing, tmp_path):
     """The first time favours a scaled normalization, all later ones a product and a sum."""
     body = """

@@ -2,6 +2,7 @@
    splitting of forms into cells of their free guards, within which a function sees no such guard
    (apply.h). */
 #include "verifier/explain.h"
+#include "verifier/signs.h"
 #include "verifier/simplify.h"
 #include <math.h>
 #include <string.h>

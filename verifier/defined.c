@@ -6,6 +6,7 @@
    real numbers. A division by a size of 0 (a mean over nothing) is a want, too. */
 #include "verifier/defined.h"
 #include "verifier/reals.h"
+#include "verifier/signs.h"
 #include <string.h>
 
 enum { GIVEN_MAX = 16, CONDITIONS_MAX = 16 };

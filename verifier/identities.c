@@ -5,6 +5,7 @@
    element, else 0; b/(b + c) = 1 - c/(b + c) where b + c is positive and no other term of it is a
    multiple of b. */
 #include "verifier/identities.h"
+#include "verifier/signs.h"
 
 enum { POWER_MOST = 4 };
 

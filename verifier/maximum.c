@@ -4,6 +4,7 @@
    form of relu unique. Hence clip(e, a, b) is a + relu(e - a) - relu(e - b) for numbers a <= b, and
    relu(e) - relu(-e) is e. */
 #include "verifier/apply.h"
+#include "verifier/signs.h"
 #include <string.h>
 
 enum { PARTS_MAX = 24, FLAT_MAX = 12 };

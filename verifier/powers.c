@@ -3,6 +3,7 @@
    made unique by its leading coefficient. All steps are identities of the total power: 0^a = 0, x^a
    = 0 for x < 0 and a that is not an integer. */
 #include "verifier/apply.h"
+#include "verifier/signs.h"
 
 enum { EXPAND_MAX = 4 };
 

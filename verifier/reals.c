@@ -7,232 +7,14 @@
      domain; any other maximum over these parts is at least its value at that point.
    - Powers, total as in normal.h. v = x^-1: x*v = 1 where x != 0, else v = 0. v = x^(1/q): v >= 0
      and v^q = x where x >= 0, else v = 0.
-   - Functions: equal arguments give equal values. Of a function that does not decrease: a <= b
-   gives f(a) <= f(b), with 0 as one more point. Of an odd one: the same for a and -b. Values lie
-   within [low, high].
-   - floor (ceil(x) is -floor(-x)), round, sign and delta are integers, next to their argument or
-   given by its sign.
-   - exp, log, erf and sigmoid increase strictly: the order of values gives that of the arguments.
-   - exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with e = exp(t)
-   and s = sigmoid(t), s*(1 + e) = e. In exact mode (import.h) only maxima and equal arguments are
-   used. */
-#include "verifier/reals.h"
-#include <math.h>
+   - exp(s)*exp(t) = exp(s + t).
+   - Functions: see reals_functions.c.
+   In exact mode (import.h) only maxima and equal arguments are used. */
+#include "verifier/reals_inner.h"
+#include "verifier/signs.h"
 #include <string.h>
-#include <z3.h>
 
-enum {
-    KNOWN_MAX = 120,
-    PARTS_MAX = 24,
-    CHOICES_MAX = 24,
-    VARIABLES_MAX = 8,
-    WHOLE_MAX = 16,
-    POINTS_MAX = 24,
-    ROOT_MAX = 8,
-    POWER_MAX = 16,
-    LIMIT = 400000
-};
-typedef struct Point { /* value = f(at), where `when` holds */
-    Function f;
-    Z3_ast at, value, when;
-} Point;
-/* Part `number` of a maximum, at a point of its own where the greatest is if it is in this part. */
-typedef struct Choice {
-    const AtomInfo *most;
-    int number;
-    Symbol *var;
-    Dom dom;
-    Z3_ast greatest, here;
-} Choice;
-typedef struct Reals {
-    Prover *p;
-    Dom ctx;
-    Z3_context z;
-    Z3_solver s;
-    Z3_sort real;
-    Z3_ast zero, one, yes;
-    Z3_ast under; /* what is looked at is at a point of its domain if this holds */
-    int nknown, npoint, nfresh;
-    const void *key[KNOWN_MAX]; /* of an atom or of the body of a term */
-    Z3_ast value[KNOWN_MAX];
-    Nf stands[KNOWN_MAX]; /* what the value is of */
-    Point point[POINTS_MAX];
-    int nwhole;
-    Z3_ast whole[WHOLE_MAX]; /* integers */
-    int nchoice;
-    Choice choice[CHOICES_MAX];
-    int nsaid, roomsaid;
-    Z3_ast *said;            /* what holds, as it was said, where it is collected */
-    bool related, too_large; /* more than the sign is stated about some atom */
-} Reals;
-
-/* ---- terms of Z3 */
-
-static void ignore_error(Z3_context z, Z3_error_code code) {
-    (void)z;
-    (void)code;
-}
-static Z3_ast fresh_real(Reals *r) {
-    return Z3_mk_const(r->z, Z3_mk_int_symbol(r->z, r->nfresh++), r->real);
-}
-static Z3_ast real_number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->real); }
-static Z3_ast plus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_add(r->z, 2, (Z3_ast[]){a, b}); }
-static Z3_ast minus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_sub(r->z, 2, (Z3_ast[]){a, b}); }
-static Z3_ast times(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_mul(r->z, 2, (Z3_ast[]){a, b}); }
-static Z3_ast product(Reals *r, unsigned n, const Z3_ast *v) {
-    return n == 1 ? v[0] : Z3_mk_mul(r->z, n, v);
-}
-static Z3_ast le(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_le(r->z, a, b); }
-static Z3_ast equal(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_eq(r->z, a, b); }
-static void assert_real(Reals *r, Z3_ast x) {
-    Z3_solver_assert(r->z, r->s, x);
-    if (!trace_collects(r->p->trace)) return;
-    ARENA_GROW(r->p->arena, r->said, r->roomsaid, r->nsaid + 1);
-    r->said[r->nsaid++] = x;
-}
-static void say_if(Reals *r, Z3_ast when, Z3_ast x) {
-    assert_real(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x));
-}
-static Z3_ast rational(Reals *r, Ratio c) {
-    return c.q == 1 ? real_number(r, c.p)
-                    : Z3_mk_div(r->z, real_number(r, c.p), real_number(r, c.q));
-}
-static Z3_ast known_real(const Reals *r, const void *key) {
-    for (int k = 0; k < r->nknown; k++)
-        if (r->key[k] == key) return r->value[k];
-    return NULL;
-}
-static Z3_ast remember_real(Reals *r, const void *key, Nf of, Z3_ast value) {
-    if (r->nknown == KNOWN_MAX) {
-        r->too_large = true;
-        return value;
-    }
-    r->key[r->nknown] = key;
-    r->stands[r->nknown] = of;
-    return r->value[r->nknown++] = value;
-}
-
-/* ---- what is known of functions */
-
-/* Not decreasing: at1 <= at2 gives value1 <= value2; strictly increasing: and the other way
-   round. */
-static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_ast value1,
-                           Z3_ast at2, Z3_ast value2) {
-    Z3_ast up = le(r, at1, at2), down = le(r, at2, at1), more = le(r, value1, value2),
-           less = le(r, value2, value1);
-    say_if(r, when, strictly ? Z3_mk_iff(r->z, up, more) : Z3_mk_implies(r->z, up, more));
-    say_if(r, when, strictly ? Z3_mk_iff(r->z, down, less) : Z3_mk_implies(r->z, down, less));
-}
-/* sigmoid' = s*(1 - s) <= 1/4, and 1 - sigmoid(t) is sigmoid(-t). */
-static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
-    Z3_ast rise = times(r, real_number(r, 4), minus(r, b->value, a->value)),
-           run = minus(r, b->at, a->at);
-    assert_real(r, Z3_mk_implies(r->z, le(r, r->zero, run), le(r, rise, run)));
-    assert_real(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
-    say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at),
-                   minus(r, r->one, b->value));
-}
-/* Strictly, and never reaching its bounds. */
-static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
-static void say_pair(Reals *r, const Point *a, const Point *b) {
-    const FunctionFacts *f = function_facts(a->f);
-    bool strictly = increases(a->f);
-    Z3_ast when = Z3_mk_and(r->z, 2, (Z3_ast[]){a->when, b->when}),
-           turned = minus(r, r->zero, b->at);
-    if (a->when == r->yes && b->when == r->yes) when = r->yes;
-    if (r->p->exact || !f->monotone)
-        assert_real(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
-    else say_increasing(r, when, strictly, a->at, a->value, b->at, b->value);
-    if (r->p->exact) return;
-    Z3_ast other = f->parity < 0 ? minus(r, r->zero, b->value) : b->value;
-    if (f->monotone && f->parity < 0)
-        say_increasing(r, when, strictly, a->at, a->value, turned, other);
-    else if (f->parity)
-        assert_real(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
-    if (a->f == FN_SIGMOID) say_sigmoids(r, a, b);
-}
-static void add_point(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
-    Point x = {f, at, value, when};
-    if (r->npoint == POINTS_MAX) {
-        r->too_large = true;
-        return;
-    }
-    for (int k = 0; k < r->npoint; k++)
-        if (r->point[k].f == f) say_pair(r, &r->point[k], &x);
-    r->point[r->npoint++] = x;
-}
-static bool has_point(const Reals *r, Function f) {
-    for (int k = 0; k < r->npoint; k++)
-        if (r->point[k].f == f) return true;
-    return false;
-}
-/* Of two integers the greater one is greater by at least 1. */
-static void add_whole(Reals *r, Z3_ast v) {
-    for (int k = 0; k < r->nwhole; k++) {
-        Z3_ast u = r->whole[k];
-        assert_real(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, u, v), le(r, plus(r, u, r->one), v)));
-        assert_real(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, v, u), le(r, plus(r, v, r->one), u)));
-    }
-    if (r->nwhole < WHOLE_MAX) r->whole[r->nwhole++] = v;
-}
-/* What the functions with values in the integers are: of ties round is only known to be no further
-   than 1/2. */
-static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
-    Z3_ast next = plus(r, value, r->one), minus_one = real_number(r, -1);
-    Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero),
-           twice = times(r, real_number(r, 2), minus(r, at, value));
-    if (f != FN_FLOOR && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
-    while (r->nwhole < 3) { /* -1, 0 and 1 are integers, too */
-        r->whole[r->nwhole] = real_number(r, r->nwhole - 1);
-        r->nwhole++;
-    }
-    add_whole(r, value);
-    if (f == FN_FLOOR)
-        assert_real(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
-    if (f == FN_ROUND)
-        assert_real(r,
-                    Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
-    if (f == FN_SIGN)
-        assert_real(
-            r, equal(r, value,
-                     Z3_mk_ite(r->z, above, r->one, Z3_mk_ite(r->z, below, minus_one, r->zero))));
-    if (f == FN_DELTA)
-        assert_real(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
-}
-static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
-    const FunctionFacts *facts = function_facts(f);
-    r->related = true;
-    if (!r->p->exact && isfinite(facts->at_zero) && !has_point(r, f))
-        add_point(r, f, r->zero, rational(r, ratio((int64_t)(2 * facts->at_zero), 2)), r->yes);
-    add_point(r, f, at, value, when);
-    if (r->p->exact) return;
-    bool strictly = increases(f);
-    say_whole(r, f, at, value);
-    if (isfinite(facts->low))
-        say_if(r, when,
-               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, real_number(r, (int64_t)facts->low), value));
-    if (isfinite(facts->high))
-        say_if(r, when,
-               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, real_number(r, (int64_t)facts->high)));
-    if (f == FN_EXP) say_if(r, when, le(r, plus(r, r->one, at), value));
-}
-/* log(a) is the t with exp(t) = a, where a is positive. */
-static void add_function(Reals *r, Function f, Z3_ast at, Z3_ast value) {
-    if (f == FN_LOG && !r->p->exact) add_value(r, FN_EXP, value, at, Z3_mk_lt(r->z, r->zero, at));
-    else add_value(r, f, at, value, r->yes);
-}
-/* Where exponentials or logarithms occur together with sigmoids: e = exp(t) for sigmoid(t). */
-static void relate_sigmoids(Reals *r) {
-    int n = r->npoint;
-    if (r->p->exact || !has_point(r, FN_EXP)) return;
-    for (int k = 0; k < n; k++) {
-        const Point x = r->point[k];
-        if (x.f != FN_SIGMOID || x.at == r->zero) continue;
-        Z3_ast e = fresh_real(r);
-        assert_real(r, equal(r, times(r, x.value, plus(r, r->one, e)), e));
-        add_value(r, FN_EXP, x.at, e, r->yes);
-    }
-}
+enum { PARTS_MAX = 24, VARIABLES_MAX = 8, ROOT_MAX = 8, POWER_MAX = 16, LIMIT = 400000 };
 
 /* ---- forms */
 
@@ -265,25 +47,25 @@ static Z3_ast choose_part(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
                   DOM_TRUE, greatest, Z3_mk_fresh_const(r->z, "here", Z3_mk_bool_sort(r->z))};
     for (int j = 0; j < x->nvar; j++) c->var[j] = variable_new(r->p);
     Z3_ast here = c->here, value = at_point(r, here, part_at(r, x, c->var, &c->dom));
-    return Z3_mk_and(r->z, 2, (Z3_ast[]){here, equal(r, greatest, value)});
+    return Z3_mk_and(r->z, 2, (Z3_ast[]){here, real_equal(r, greatest, value)});
 }
 /* It is the value of one of its parts. A maximum of nothing does not come here: it was imported
    under the condition that it is not empty, or, in exact mode, only parts without variables and
    conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a, Nf of) {
-    Z3_ast m = fresh_real(r), is[PARTS_MAX];
+    Z3_ast m = real_fresh(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
-    remember_real(r, a, of, m);
+    real_remember(r, a, of, m);
     for (int k = 0; k < a->npart; k++) {
         if (a->part[k].nvar || a->part[k].dom) {
             is[k] = choose_part(r, a, k, m);
             continue;
         }
         Z3_ast part = translate_form(r, a->part[k].nf);
-        assert_real(r, le(r, part, m));
-        is[k] = equal(r, m, part);
+        real_assert(r, real_le(r, part, m));
+        is[k] = real_equal(r, m, part);
     }
-    say_if(r, r->under, Z3_mk_or(r->z, (unsigned)a->npart, is));
+    real_assert_if(r, r->under, Z3_mk_or(r->z, (unsigned)a->npart, is));
     r->related = true;
     return m;
 }
@@ -295,7 +77,8 @@ static void compare_parts(Reals *r, const Choice *c, const Choice *other) {
     if (other == c || x->nvar != mine->nvar) return;
     Nf nf = part_at(r, x, c->var, &dom);
     if (dom != c->dom && !prover_entails(r->p, dom_and(r->p, r->ctx, c->dom), dom)) return;
-    assert_real(r, Z3_mk_implies(r->z, c->here, le(r, at_point(r, c->here, nf), other->greatest)));
+    real_assert(
+        r, Z3_mk_implies(r->z, c->here, real_le(r, at_point(r, c->here, nf), other->greatest)));
 }
 static void compare_all(Reals *r) {
     for (int k = 0; k < r->nchoice; k++)
@@ -303,38 +86,40 @@ static void compare_all(Reals *r) {
 }
 static Z3_ast atom(Reals *r, Atom x) {
     const AtomInfo *a = atom_info(r->p, x);
-    Z3_ast v = known_real(r, a);
+    Z3_ast v = real_known(r, a);
     if (v) return v;
     if (a->kind == AT_BASE) {
         v = translate_form(r, a->a);
         r->related = true;
-    } else v = a->kind == AT_MAX ? maximum(r, a, nf_atom(r->p, x)) : fresh_real(r);
-    if (!known_real(r, a)) remember_real(r, a, nf_atom(r->p, x), v);
-    if (a->kind == AT_FN) add_function(r, (Function)a->word, translate_form(r, a->a), v);
+    } else v = a->kind == AT_MAX ? maximum(r, a, nf_atom(r->p, x)) : real_fresh(r);
+    if (!real_known(r, a)) real_remember(r, a, nf_atom(r->p, x), v);
+    if (a->kind == AT_FN) real_add_function(r, (Function)a->word, translate_form(r, a->a), v);
     if (r->p->exact) return v;
-    if (atom_positive(r->p, x)) assert_real(r, Z3_mk_lt(r->z, r->zero, v));
-    else if (atom_nonnegative(r->p, x)) assert_real(r, le(r, r->zero, v));
+    if (atom_positive(r->p, x)) real_assert(r, Z3_mk_lt(r->z, r->zero, v));
+    else if (atom_nonnegative(r->p, x)) real_assert(r, real_le(r, r->zero, v));
     return v;
 }
 /* Total: v = x^-1 is 0 where x is. */
 static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
-    Z3_ast v = fresh_real(r), is_zero = equal(r, x, r->zero),
-           product = equal(r, times(r, x, v), r->one);
-    assert_real(r, positive ? product : Z3_mk_ite(r->z, is_zero, equal(r, v, r->zero), product));
+    Z3_ast v = real_fresh(r), is_zero = real_equal(r, x, r->zero),
+           product = real_equal(r, real_times(r, x, v), r->one);
+    real_assert(r,
+                positive ? product : Z3_mk_ite(r->z, is_zero, real_equal(r, v, r->zero), product));
     r->related = true;
     return v;
 }
 static Z3_ast real_power(Reals *r, Z3_ast x, int64_t n) {
     Z3_ast f[POWER_MAX];
     for (int64_t k = 0; k < n; k++) f[k] = x;
-    return product(r, (unsigned)n, f);
+    return real_product(r, (unsigned)n, f);
 }
 /* Total: v = x^(1/q) is 0 where x is negative. */
 static Z3_ast real_root(Reals *r, Z3_ast x, int64_t q, bool positive) {
-    Z3_ast v = fresh_real(r), is_root = equal(r, real_power(r, v, q), x);
-    assert_real(r, le(r, r->zero, v));
-    assert_real(r, positive ? is_root
-                            : Z3_mk_ite(r->z, le(r, r->zero, x), is_root, equal(r, v, r->zero)));
+    Z3_ast v = real_fresh(r), is_root = real_equal(r, real_power(r, v, q), x);
+    real_assert(r, real_le(r, r->zero, v));
+    real_assert(
+        r, positive ? is_root
+                    : Z3_mk_ite(r->z, real_le(r, r->zero, x), is_root, real_equal(r, v, r->zero)));
     r->related = true;
     return v;
 }
@@ -352,9 +137,9 @@ static Z3_ast factor(Reals *r, const Factor *f) {
 }
 /* A term over variables or with a guard is a number of which its sign may be known. */
 static Z3_ast opaque_real(Reals *r, const BodyInfo *b) {
-    Z3_ast v = fresh_real(r);
+    Z3_ast v = real_fresh(r);
     if (!r->p->exact && nf_nonnegative(r->p, nf_of(r->p, b->term)))
-        assert_real(r, le(r, r->zero, v));
+        real_assert(r, real_le(r, r->zero, v));
     return v;
 }
 /* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
@@ -372,7 +157,7 @@ static void relate_exponents(Reals *r, const NfTerm *t, const Z3_ast *value) {
     }
     if (n == POWER_MAX || r->p->exact) return;
     if (n > 1 || (n && !known))
-        add_value(r, FN_EXP, translate_form(r, sum), product(r, n, power), r->yes);
+        real_add_value(r, FN_EXP, translate_form(r, sum), real_product(r, n, power), r->yes);
 }
 static bool inhabited_nf(Prover *, Nf);
 /* No maximum in it is over a domain, which might be empty. */
@@ -407,19 +192,19 @@ static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     unsigned m = 0;
     for (int k = 0; k < part->nfactor; k++) value[m++] = factor(r, &part->factor[k]);
     for (int k = 1; k < n; k++) value[m++] = translate_form(r, nf_of(p, part[k]));
-    Z3_ast v = product(r, m, value);
-    if (nf_nonnegative(p, nf_of(p, b->term))) assert_real(r, le(r, r->zero, v));
+    Z3_ast v = real_product(r, m, value);
+    if (nf_nonnegative(p, nf_of(p, b->term))) real_assert(r, real_le(r, r->zero, v));
     return v;
 }
 static Z3_ast monic_real(Reals *r, const BodyInfo *b) {
     const NfTerm *t = &b->term;
-    Z3_ast v = known_real(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
+    Z3_ast v = real_known(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
     if (v) return v;
-    if (t->nvar || t->dom) return remember_real(r, b, nf_of(r->p, *t), product_of_sums(r, b));
+    if (t->nvar || t->dom) return real_remember(r, b, nf_of(r->p, *t), product_of_sums(r, b));
     for (int k = 0; k < t->nfactor; k++) value[k] = factor(r, &t->factor[k]);
     relate_exponents(r, t, value);
-    return remember_real(r, b, nf_of(r->p, *t),
-                         t->nfactor ? product(r, (unsigned)t->nfactor, value) : r->one);
+    return real_remember(r, b, nf_of(r->p, *t),
+                         t->nfactor ? real_product(r, (unsigned)t->nfactor, value) : r->one);
 }
 static Z3_ast translate_form(Reals *r, Nf nf) {
     Z3_ast sum = r->zero;
@@ -427,7 +212,7 @@ static Z3_ast translate_form(Reals *r, Nf nf) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         const BodyInfo *b = nf_body(r->p, nf, k, &c);
-        sum = plus(r, sum, times(r, rational(r, c), monic_real(r, b)));
+        sum = real_plus(r, sum, real_times(r, real_rational(r, c), monic_real(r, b)));
     }
     return sum;
 }
@@ -447,7 +232,7 @@ static const char *real_text(void *user, const char *name) {
 /* What was stated contradicts itself, so the goal follows. */
 static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
-    relate_sigmoids(r);
+    real_relate_sigmoids(r);
     if (!r->related || r->too_large) return false;
     Z3_params q = Z3_mk_params(r->z);
     Z3_params_inc_ref(r->z, q);
@@ -466,6 +251,10 @@ static bool contradicts(Reals *r, const char *shown, Nf nf) {
         trace_obligation(r->p->trace, "QF_NRA", said.data, t.data, real_text, r);
     }
     return true;
+}
+static void ignore_error(Z3_context z, Z3_error_code code) {
+    (void)z;
+    (void)code;
 }
 static Reals *reals_open(Prover *p, Dom ctx) {
     Z3_config c = Z3_mk_config();
@@ -489,22 +278,22 @@ static void reals_close(Reals *r) {
 }
 static Z3_ast sign_of(Reals *r, RealSign x) {
     Z3_ast v = translate_form(r, x.nf);
-    return x.nonzero ? Z3_mk_not(r->z, equal(r, v, r->zero)) : le(r, r->zero, v);
+    return x.nonzero ? Z3_mk_not(r->z, real_equal(r, v, r->zero)) : real_le(r, r->zero, v);
 }
 /* The form has no free guard; the signs are given. */
 bool reals_zero_given(Prover *p, Dom ctx, Nf nf, int n, const RealSign *given) {
     Reals *r = reals_open(p, ctx);
-    for (int k = 0; k < n; k++) assert_real(r, sign_of(r, given[k]));
+    for (int k = 0; k < n; k++) real_assert(r, sign_of(r, given[k]));
     r->related = n > 0;
-    assert_real(r, Z3_mk_not(r->z, equal(r, translate_form(r, nf), r->zero)));
+    real_assert(r, Z3_mk_not(r->z, real_equal(r, translate_form(r, nf), r->zero)));
     bool zero = contradicts(r, "= 0", nf);
     reals_close(r);
     return zero;
 }
 bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goal) {
     Reals *r = reals_open(p, ctx);
-    for (int k = 0; k < n; k++) assert_real(r, sign_of(r, given[k]));
-    assert_real(r, Z3_mk_not(r->z, sign_of(r, goal)));
+    for (int k = 0; k < n; k++) real_assert(r, sign_of(r, given[k]));
+    real_assert(r, Z3_mk_not(r->z, sign_of(r, goal)));
     r->related = true;
     bool follows = contradicts(r, goal.nonzero ? "is not 0" : ">= 0", goal.nf);
     reals_close(r);

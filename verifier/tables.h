@@ -1,4 +1,5 @@
-/* tables.h -- what a prover interns. Only tables.c and normal.c look inside. */
+/* tables.h -- the tables in which a prover interns conditions, atoms, terms and forms. Only what
+   makes these looks inside: tables.c, conditions.c, atoms.c, normal.c. */
 #ifndef ISOMER_TABLES_H
 #define ISOMER_TABLES_H
 #include "verifier/normal.h"
@@ -36,5 +37,6 @@ Symbol nest_symbol(Prover *, int height, int k);
 void free_add(Prover *, int *n, Symbol **v, int nadd, const Symbol *add, int nexcept,
               const Symbol *except);
 const PolyInfo *poly_info(Prover *, Poly);
+Poly prover_subst(Prover *, Poly, Map); /* fails where a size exceeds 64 bits */
 uint64_t mix(uint64_t, uint64_t);
 #endif

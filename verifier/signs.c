@@ -1,0 +1,153 @@
+/* signs.c -- which atoms and forms are known to be positive, or not negative, whatever the elements
+   of the inputs are. */
+#include "verifier/signs.h"
+#include <string.h>
+
+enum { POWER_MAX = 60 }; /* greater powers of sizes are not multiplied out */
+
+static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
+
+/* ---- atoms */
+
+static bool size_at_least(Prover *p, Symbol s, int64_t low) {
+    for (int k = 0; k < p->nsize; k++)
+        if (p->size[k] == s) return p->low[k] >= low;
+    return false;
+}
+bool atom_positive(Prover *p, Atom a) {
+    const AtomInfo *i = atom_info(p, a);
+    if (i->kind == AT_FN) return i->word == FN_EXP || i->word == FN_SIGMOID;
+    if (i->kind == AT_BASE) return nf_positive(p, i->a);
+    if (i->kind == AT_REAL) return i->real > 0;
+    if (i->kind == AT_SIZE) return size_at_least(p, i->word, 1);
+    for (int k = 0; i->kind == AT_MAX && k < i->npart; k++)
+        if (is_bare(&i->part[k]) && nf_positive(p, i->part[k].nf)) return true;
+    return false;
+}
+bool atom_nonnegative(Prover *p, Atom a) {
+    const AtomInfo *i = atom_info(p, a);
+    if (atom_positive(p, a)) return true;
+    if (i->kind == AT_FN) return function_facts((Function)i->word)->low >= 0;
+    if (i->kind == AT_BASE) return nf_nonnegative(p, i->a);
+    if (i->kind == AT_INPUT) return i->word < 64 && p->natural >> i->word & 1;
+    if (i->kind == AT_SIZE) return size_at_least(p, i->word, 0);
+    for (int k = 0; i->kind == AT_MAX && k < i->npart; k++)
+        if (is_bare(&i->part[k]) && nf_nonnegative(p, i->part[k].nf)) return true;
+    return false;
+}
+
+/* ---- forms */
+
+static bool factor_nonnegative(Prover *p, const Factor *f) {
+    return (f->power.q == 1 && f->power.p % 2 == 0) || f->power.q != 1 ||
+           atom_nonnegative(p, f->atom);
+}
+/* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least
+   `low`. */
+static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
+    int n = nf_size(p, a);
+    int64_t denominator = 1;
+    Poly sum = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        nf_body(p, a, k, &c);
+        if (denominator % c.q && __builtin_mul_overflow(denominator, c.q, &denominator))
+            return false;
+    }
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
+        int64_t count;
+        if (t->nvar || t->dom || __builtin_mul_overflow(c.p, denominator / c.q, &count))
+            return false;
+        Poly product = poly_int(p->w, count);
+        for (int j = 0; j < t->nfactor; j++) {
+            const AtomInfo *i = atom_info(p, t->factor[j].atom);
+            Ratio power = t->factor[j].power;
+            if (i->kind != AT_SIZE || power.q != 1 || power.p < 1 || power.p > POWER_MAX)
+                return false;
+            for (int64_t m = 0; m < power.p; m++)
+                product = poly_mul(p->w, product, poly_symbol(p->w, i->word));
+        }
+        sum = poly_add(p->w, sum, product);
+    }
+    Lit l = {poly_sub(p->w, sum, poly_int(p->w, low)), false};
+    int truth = lit_truth(p, &l);
+    if (truth >= 0) return truth;
+    return !solver_spent(p->solver) && solver_entails(p->solver, (Lits){0}, (Lits){1, &l});
+}
+static bool terms_nonnegative(Prover *p, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
+        if (c.p < 0) return false;
+        for (int j = 0; j < t->nfactor; j++)
+            if (!factor_nonnegative(p, &t->factor[j])) return false;
+    }
+    return true;
+}
+/* c*max{a | b | ..} + d >= c*(a + b)/2 + d for c > 0: |x| = 2*max{0 | x} - x >= 0, for instance. */
+static bool above_middle(Prover *p, Nf nf) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
+        const AtomInfo *m = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
+        if (!m || m->kind != AT_MAX || t->nvar || t->dom || c.p <= 0 ||
+            !ratio_is(t->factor[0].power, 1))
+            continue;
+        Nf rest = nf_add(p, nf, nf_scale(p, nf_atom(p, t->factor[0].atom), ratio(-c.p, c.q)));
+        for (int i = 0; i < m->npart; i++)
+            for (int j = 0; j <= i; j++) {
+                if (!is_bare(&m->part[i]) || !is_bare(&m->part[j])) continue;
+                Nf middle = nf_scale(p, nf_add(p, m->part[i].nf, m->part[j].nf), ratio(1, 2));
+                if (terms_nonnegative(p, nf_add(p, rest, nf_scale(p, middle, c)))) return true;
+            }
+    }
+    return false;
+}
+/* The terms over the variables and the domain of this one, without either; false: another one may
+   be negative. */
+static bool sums_alike(Prover *p, Nf nf, const NfTerm *like, Nf *inner) {
+    int n = nf_size(p, nf), m = 0;
+    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        NfTerm t = nf_body(p, nf, k, &c)->term;
+        bool same = t.nvar == like->nvar && t.dom == like->dom &&
+                    (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
+        if (same) in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        for (int j = 0; j < t.nfactor && !same; j++)
+            if (!factor_nonnegative(p, &t.factor[j])) return false;
+        if (!same && c.p < 0) return false;
+    }
+    *inner = nf_from(p, m, in);
+    return true;
+}
+static bool bodies_nonnegative(Prover *p, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        Nf inner;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
+        if (c.p < 0 && sums_alike(p, a, t, &inner)) return above_middle(p, inner);
+    }
+    return n > 1 && above_middle(p, a);
+}
+bool nf_nonnegative(Prover *p, Nf a) {
+    return terms_nonnegative(p, a) || sizes_at_least(p, a, 0) || bodies_nonnegative(p, a);
+}
+bool nf_positive(Prover *p, Nf a) {
+    int n = nf_size(p, a);
+    if (!terms_nonnegative(p, a)) return sizes_at_least(p, a, 1);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
+        bool positive = !t->nvar && !t->dom;
+        for (int j = 0; positive && j < t->nfactor; j++)
+            positive = atom_positive(p, t->factor[j].atom);
+        if (positive) return true;
+    }
+    return false;
+}

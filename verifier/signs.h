@@ -1,0 +1,11 @@
+/* signs.h -- what is known of the sign of an atom or a form, whatever the elements of inputs are.
+   False: not known. The solver is asked about sizes only. */
+#ifndef ISOMER_SIGNS_H
+#define ISOMER_SIGNS_H
+#include "verifier/normal.h"
+
+bool atom_nonnegative(Prover *, Atom);
+bool atom_positive(Prover *, Atom);
+bool nf_nonnegative(Prover *, Nf);
+bool nf_positive(Prover *, Nf);
+#endif

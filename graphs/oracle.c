@@ -109,8 +109,12 @@ static bool run_loop(Oracle *o, const Node *n, int port, Ex define) {
     LoopProgram p;
     for (int k = 0; k <= n->nin; k++)
         take_view(o, k ? n->in[k - 1] : n->out + (Value)port, k, view, slot);
-    if (!loop_compile(o->w, define, o->sizes, view[0].rank, view[0].dim, 0, NULL, o->arena, &p,
-                      o->error))
+    if (!loop_compile(&(LoopSource){.w = o->w,
+                                    .define = define,
+                                    .sizes = o->sizes,
+                                    .rank = view[0].rank,
+                                    .dim = view[0].dim},
+                      o->arena, &p, o->error))
         return false;
     Loop *l = loop_new(p, n->nin + 1, view, &numbers_real, o->error);
     if (!l) return false;

@@ -82,6 +82,11 @@ static void same(const Case *c, const Number *got) {
     }
 }
 
+static bool program_of(Case *c, Ex e, int rank, const int64_t dim[], LoopProgram *out, Error *why) {
+    const LoopSource source = {c->w, e, {64, c->size}, rank, dim, NULL, 0, NULL};
+    return loop_compile(&source, c->w->arena, out, why);
+}
+
 /* want[] has been filled by plain loops. */
 static void both_agree(Case *c) {
     Error error = {0};
@@ -95,9 +100,7 @@ static void both_agree(Case *c) {
     same(c, c->got);
 
     LoopProgram p;
-    Arena *arena = arena_new(NULL, 0);
-    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, 0, NULL, arena, &p, &error))
-        fail_msg("%s", error.reason);
+    if (!program_of(c, c->e, c->out.rank, c->out.dim, &p, &error)) fail_msg("%s", error.reason);
     View view[1 + INPUTS] = {
         view_dense(0, c->num == &numbers_real ? DT_DOUBLE : 0, c->out.rank, c->out.dim)};
     for (int k = 0; k < INPUTS; k++) {
@@ -123,7 +126,6 @@ static void both_agree(Case *c) {
     }
     same(c, c->got);
     loop_free(loop);
-    arena_free(arena);
 }
 
 static Dims dims(int n, const Poly *v) {
@@ -456,7 +458,6 @@ static void what_cannot_be_said_is_an_error(void **state) {
     (void)state;
     Case *c = case_new(1, &numbers_real);
     Call *l = &c->call;
-    Sizes none = {0, NULL};
     LoopProgram p;
     Number y;
     Dims i = index_of(c, 1);
@@ -475,12 +476,10 @@ static void what_cannot_be_said_is_an_error(void **state) {
     assert_false(eval_element(&eval, unknown, 1, (const int64_t[]){0}, &y, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(
-        loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
+    assert_false(program_of(c, unknown, 1, (const int64_t[]){4}, &p, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, 0, NULL,
-                              c->w->arena, &p, &e));
+    assert_false(program_of(c, ex_param(c->w, "alpha"), 1, (const int64_t[]){4}, &p, &e));
     case_free(c);
 }
 
@@ -493,8 +492,10 @@ static void a_parameter_has_the_value_it_is_given(void **state) {
     Number alpha = c->num->ratio(3, 7), got[5];
     LoopProgram p;
     Error error = {0};
-    assert_true(
-        loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, 1, &word, c->w->arena, &p, &error));
+    assert_true(loop_compile(
+        &(LoopSource){
+            .w = c->w, .define = e, .rank = 1, .dim = c->in[0].dim, .nparam = 1, .param = &word},
+        c->w->arena, &p, &error));
     const View view[] = {view_dense(0, 0, 1, c->in[0].dim), view_dense(1, 0, 1, c->in[0].dim)};
     Loop *loop = loop_new(p, 2, view, c->num, &error);
     loop_run(loop, (void *const[]){got, c->data[0]}, &alpha);
@@ -514,7 +515,7 @@ static void views_of_every_type(void **state) {
     const int64_t dim[] = {3, 2};
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, e, (Sizes){0}, 2, dim, 0, NULL, c->w->arena, &p, &error));
+    assert_true(program_of(c, e, 2, dim, &p, &error));
     float x[16] = {0}, want[] = {2, 5, 3, 6, 4, 7};
     for (int k = 0; k < 6; k++) x[2 + 2 * k] = (float)k + 1;
     View in = {
@@ -532,8 +533,8 @@ static void views_of_every_type(void **state) {
         loop_run(loop, (void *const[]){stored, x}, NULL);
         loop_free(loop);
         LoopProgram read;
-        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1,
-                                 (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
+        Ex same_place = at(&c->call, 0, index_of(c, 1));
+        assert_true(program_of(c, same_place, 1, (const int64_t[]){6}, &read, &error));
         loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
         loop_run(loop, (void *const[]){again, stored}, NULL);
         loop_free(loop);
@@ -553,7 +554,11 @@ static void damaged_programs_are_refused(void **state) {
     conv(c);
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL,
+    assert_true(loop_compile(&(LoopSource){.w = c->w,
+                                           .define = c->e,
+                                           .sizes = (Sizes){64, c->size},
+                                           .rank = c->out.rank,
+                                           .dim = c->out.dim},
                              c->w->arena, &p, &error));
     View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim),
                    view_dense(1, DT_DOUBLE, 3, c->in[0].dim),

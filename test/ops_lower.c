@@ -68,8 +68,12 @@ static void loop_equals_walk(Trial *t, const OpenDevice *gpu, int port) {
     for (int k = 0; k < t->nin; k++)
         view[k + 1] = view_dense(k + 1, DT_FLOAT, t->data[k].rank, t->data[k].dim),
                  slot[k + 1] = t->flat[k];
-    if (!loop_compile(t->w, sig_define(t->w, t->sig, port), (Sizes){SYMBOLS, t->size}, t->want.rank,
-                      t->want.dim, 0, NULL, t->w->arena, &p, &e))
+    if (!loop_compile(&(LoopSource){.w = t->w,
+                                    .define = sig_define(t->w, t->sig, port),
+                                    .sizes = (Sizes){SYMBOLS, t->size},
+                                    .rank = t->want.rank,
+                                    .dim = t->want.dim},
+                      t->w->arena, &p, &e))
         fail_msg("%s: %s", t->op->name, e.reason);
     Loop *loop = loop_new(p, 1 + t->nin, view, &numbers_real, &e);
     if (!loop) fail_msg("%s: %s", t->op->name, e.reason);

@@ -1,6 +1,6 @@
 /* loop.h -- loop programs: a definition once sizes are bound, as plain integers (the parameters of
    an S_LOOP step, specified in isomer_backend.h) that run without a World. loop_compile.c makes
-   them, loop_form.c reads them, loop_run.c runs them. */
+   them (loop_index.c their indices), loop_form.c reads them, loop_run.c runs them. */
 #ifndef ISOMER_LOOP_H
 #define ISOMER_LOOP_H
 #include "ops/core/number.h"
@@ -12,14 +12,19 @@ typedef struct LoopProgram {
     const int64_t *words;
 } LoopProgram;
 
-/* The program for one output of these sizes; the words live in the arena. param: words of EX_PARAM
-   that loop_run is given values for. False: a size without value, .. */
-bool loop_compile(World *, Ex, Sizes, int rank, const int64_t dim[], int nparam,
-                  const uint32_t param[], Arena *, LoopProgram *out, Error *);
-/* The same for a step that lacks some inputs: input[k] is the number that input k gets in the
-   program. */
-bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const int input[],
-                       Arena *, LoopProgram *out, Error *);
+/* One output of these sizes: which expression it is, and what its inputs and parameters are. */
+typedef struct LoopSource {
+    World *w;
+    Ex define;
+    Sizes sizes;
+    int rank;
+    const int64_t *dim; /* rank of them */
+    const int *input;   /* the number that input k gets in the program; NULL: its own */
+    int nparam;         /* words of EX_PARAM that loop_run is given values for */
+    const uint32_t *param;
+} LoopSource;
+/* The words of the program live in the arena. False: a size without a value, .. */
+bool loop_compile(const LoopSource *, Arena *, LoopProgram *out, Error *);
 
 /* A program bound to views: view[0] is the output, view[1 + k] input k. numbers_real: elements of
    the view's dtype, computed as doubles; else arrays of Number whatever the dtype says. NULL: it

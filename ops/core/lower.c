@@ -345,7 +345,13 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
         place[k] = n;
         view[++n] = in[k];
     }
-    if (!loop_compile_some(b->w, e, b->sizes, out->rank, out->dim, place, b->arena, &p, &error)) {
+    if (!loop_compile(&(LoopSource){.w = b->w,
+                                    .define = e,
+                                    .sizes = b->sizes,
+                                    .rank = out->rank,
+                                    .dim = out->dim,
+                                    .input = place},
+                      b->arena, &p, &error)) {
         b->why = arena_string(b->arena, error.reason, strlen(error.reason));
         return false;
     }

@@ -189,8 +189,11 @@ static void by_definition(Drawn *t, char *const data[]) {
     LoopProgram p;
     View view[VIEWS] = {t->view[t->nin]};
     memcpy(view + 1, t->view, (size_t)t->nin * sizeof *view);
-    if (!loop_compile(t->w, sig_define(t->w, t->sig, 0), (Sizes){0}, view[0].rank, view[0].dim, 0,
-                      NULL, t->w->arena, &p, &e))
+    if (!loop_compile(&(LoopSource){.w = t->w,
+                                    .define = sig_define(t->w, t->sig, 0),
+                                    .rank = view[0].rank,
+                                    .dim = view[0].dim},
+                      t->w->arena, &p, &e))
         fail_msg("%s: %s", t->op->name, e.reason);
     Loop *loop = loop_new(p, 1 + t->nin, view, &numbers_real, &e);
     if (!loop) fail_msg("%s: %s", t->op->name, e.reason);

@@ -3,17 +3,8 @@
 #define ISOMER_CHECK_H
 #include "graphs/compare.h"
 #include "graphs/disturb.h"
-#include "graphs/domain.h"
+#include "graphs/samples.h"
 #include "ops/backend/isomer_backend.h"
-
-/* Data of a sample, from a domain with both ends; else sample 0: floats uniform in [0, 1); 1:
-   normal; 2: uniform in [-1, 1); and so on; SAMPLE_EXTREME: zeros, tiny, usual and large numbers of
-   either sign; of integers what domain_drawn says. Depends on nothing but its arguments. */
-enum { SAMPLE_EXTREME = 63 };
-void tensor_draw(uint64_t seed, int input, int sample, DType, Domain, int64_t n, void *out);
-Random sample_random(uint64_t seed, int input, int sample); /* from which it is drawn */
-/* From any domain. */
-void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
 /* Writes what an input is on a sample, of so many elements; false: it is drawn, from what the graph
    allows. */

@@ -1,0 +1,101 @@
+/* assembly_names.c -- the names under which the new file's nodes find values; asking for one makes
+   sure that a node gives it. */
+#include "graphs/onnx/export/assembly.h"
+#include <string.h>
+
+uint32_t *table32_at(Arena *a, Table32 *t, uint32_t key) {
+    ARENA_GROW(a, t->v, t->room, key + 1);
+    return &t->v[key];
+}
+
+void assembly_job(Assembly *p, Job job) {
+    ARENA_GROW(p->a, p->job, p->job_room, p->njob + 1);
+    p->job[p->njob++] = job;
+}
+void assembly_item(Assembly *p, Item item) {
+    ARENA_GROW(p->a, p->item, p->item_room, p->nitem + 1);
+    p->item[p->nitem++] = item;
+}
+
+bool assembly_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
+
+Value assembly_was(const Assembly *p, NameId id) { return id ? p->m->name[id].value : 0; }
+
+NameId assembly_fresh_name(Assembly *p) {
+    for (;;) {
+        const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
+        NameId id = name_id(p->m, (Slice){(const unsigned char *)text, strlen(text)}, p->e);
+        const NameInfo *n = &p->m->name[id];
+        if (n->source == FROM_NOTHING && !n->inner && !*table32_at(p->a, &p->made, id)) return id;
+    }
+}
+
+NameId assembly_new_name(Assembly *p, Value v, int *place) {
+    NameId id = *table32_at(p->a, &p->old, v);
+    bool old = id && !*table32_at(p->a, &p->made, id);
+    if (old) *place = (int)*table32_at(p->a, &p->place, v);
+    else id = assembly_fresh_name(p);
+    *table32_at(p->a, &p->name, v) = id;
+    *table32_at(p->a, &p->made, id) = 1;
+    return id;
+}
+
+static void need_node(Assembly *p, int i) {
+    if (p->queued[i]) return;
+    p->queued[i] = true;
+    assembly_job(p, (Job){.onnx = i, .place = i});
+}
+
+static void need_name(Assembly *p, NameId id) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE)
+        *table32_at(p->a, &p->keep, id) = 1;
+    if (n->source == FROM_NODE && p->copy[n->index]) need_node(p, n->index);
+}
+
+NameId assembly_name(Assembly *p, Value v, int place) {
+    if (!v) return 0;
+    NameId id = *table32_at(p->a, &p->name, v);
+    if (id) return need_name(p, id), id;
+    id = assembly_new_name(p, v, &place);
+    assembly_job(p, (Job){.value = v, .onnx = -1, .place = place});
+    return id;
+}
+
+NameId assembly_name_for_copy(Assembly *p, NameId id, int place) {
+    Source from = p->m->name[id].source;
+    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE)
+        return need_name(p, id), id;
+    return assembly_name(p, p->now[id], place);
+}
+
+void assembly_identity(Assembly *p, NameId from, NameId to, int place) {
+    NameId *names = ARENA_NEW(p->a, NameId, 2);
+    names[0] = from, names[1] = to;
+    Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
+    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
+                             arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    *table32_at(p->a, &p->made, to) = 1;
+    assembly_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
+}
+
+void assembly_need_exact(Assembly *p, NameId id, Value v, int place) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source != FROM_NODE || *table32_at(p->a, &p->made, id)) {
+        need_name(p, id);
+        return;
+    }
+    if (p->now[id] == v && p->copy[n->index]) {
+        need_node(p, n->index);
+        return;
+    }
+    if (p->now[id] == v && p->alias[n->index] && !p->banned[n->index]) {
+        *table32_at(p->a, &p->made, id) = 1;
+        need_node(p, n->index);
+        return;
+    }
+    if (!*table32_at(p->a, &p->name, v))
+        *table32_at(p->a, &p->old, v) = id, *table32_at(p->a, &p->place, v) = (uint32_t)n->index;
+    NameId have = assembly_name(p, v, place);
+    if (have != id) assembly_identity(p, have, id, place);
+}

@@ -1,0 +1,230 @@
+/* assembly_write.c -- writes the nodes of the new file that are still needed: a copy of an old
+   node, its names replaced where they are others now, or a new node that the operator's spelling
+   gives. */
+#include "graphs/onnx/export/assembly.h"
+#include "graphs/constants.h"
+#include <string.h>
+
+static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const NameId out[],
+                        const char *name) {
+    Text t = text_new(p->a);
+    Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
+    int k[NODE_OUTPUT + 1] = {0}; /* inputs and outputs met so far, by field */
+    for (Field f; wire_next(&w, &f);) {
+        bool named = f.number == NODE_INPUT || f.number == NODE_OUTPUT;
+        NameId was = !named                   ? 0
+                     : f.number == NODE_INPUT ? n->in[k[NODE_INPUT]]
+                                              : n->out[k[NODE_OUTPUT]],
+               is = !named                   ? 0
+                    : f.number == NODE_INPUT ? in[k[NODE_INPUT]]
+                                             : out[k[NODE_OUTPUT]];
+        if (f.number == NODE_NAME && name) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+        else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
+        else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
+        if (named) k[f.number]++;
+    }
+    return (Slice){(const unsigned char *)t.data, t.size};
+}
+
+/* A node of the old file, its names replaced where they are others now. */
+static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int place) {
+    OnnxNode *n = &p->m->node[i];
+    bool renamed = p->copied[i];
+    const char *name =
+        /* Names of nodes are unique too. */
+        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial)
+                                    : NULL;
+    p->copied[i] = true;
+    for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
+    for (int k = 0; k < n->x.nout; k++)
+        renamed |= out[k] != n->out[k], *table32_at(p->a, &p->made, out[k]) = 1;
+    for (int k = 0; k < n->ncapture; k++) {
+        in[n->x.nin + k] = n->capture[k];
+        assembly_need_exact(p, n->capture[k], p->now[n->capture[k]], i);
+    }
+    assembly_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole,
+                            n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
+}
+
+static void copy_node(Assembly *p, int i) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = assembly_name_for_copy(p, n->in[k], i);
+    put_copy(p, i, in, n->out, i);
+}
+
+/* A value that an old node makes under another name. */
+static void copy_as(Assembly *p, int i, const Value from[], const Value made[], NodeId node,
+                    int place) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1),
+           *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = assembly_name(p, from[k], place);
+    for (int k = 0; k < n->x.nout; k++) {
+        int at = place;
+        bool mine = made[k] && value_node(p->w, made[k]) == node;
+        out[k] = !n->out[k]                             ? 0
+                 : !mine                                ? assembly_fresh_name(p)
+                 : *table32_at(p->a, &p->name, made[k]) ? *table32_at(p->a, &p->name, made[k])
+                                                        : assembly_new_name(p, made[k], &at);
+        *table32_at(p->a, &p->made, out[k]) = 1;
+    }
+    put_copy(p, i, in, out, place);
+}
+
+static void copy_maker(Assembly *p, Value v, int place) {
+    uint32_t maker = *table32_at(p->a, &p->maker, v) - 1;
+    int i = (int)(maker / 2);
+    OnnxNode *n = &p->m->node[i];
+    Value *in = p->in[i], *out = p->out[i];
+    if (maker & 1)
+        in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+    for (int k = 0; maker & 1 && k < n->x.nin; k++) in[k] = assembly_was(p, n->in[k]);
+    for (int k = 0; maker & 1 && k < n->x.nout; k++) out[k] = assembly_was(p, n->out[k]);
+    copy_as(p, i, in, out, value_node(p->w, v), place);
+}
+
+/* An opaque node on inputs that none of its names carry, because a captured name cannot be
+   replaced: the captured one means the same. */
+static bool copy_opaque(Assembly *p, Node node, int place) {
+    Attr a[ATTRS_MAX], b[ATTRS_MAX];
+    int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
+    if (blob < 0 || node.op != &op_opaque) return false;
+    sig_attr(p->w, node.sig, a);
+    for (int i = 0; i < p->m->nnode; i++) {
+        OnnxNode *n = &p->m->node[i];
+        if (!n->reason || !n->random || node_get(p->w, n->random).op != node.op) continue;
+        sig_attr(p->w, node_get(p->w, n->random).sig, b);
+        if (a[blob].blob != b[blob].blob) continue;
+        Value *out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+        for (int k = 0; k < n->x.nout; k++) out[k] = node.out + (Value)k;
+        return copy_as(p, i, node.in, out, node.out, place), true;
+    }
+    return false;
+}
+
+static void add_constant(Assembly *p, Value v, NameId name) {
+    FilePlan *r = p->r;
+    int room = p->constant_room;
+    ARENA_GROW(p->a, r->constant, room, r->nconstant + 1);
+    ARENA_GROW(p->a, r->content, p->constant_room, r->nconstant + 1);
+    r->constant[r->nconstant] = name, r->content[r->nconstant++] = v;
+}
+
+static bool named_already(void *assembly, Value v) {
+    Assembly *p = assembly;
+    NameId id = *table32_at(p->a, &p->name, v);
+    return id != 0;
+}
+
+static bool live_now(void *assembly, Value v) {
+    const Assembly *p = assembly;
+    return assembly_live(p->live, p->nlive, v);
+}
+
+static const char *tag_of(Assembly *p, Value v) {
+    const char *tag = p->x->tag ? p->x->tag(p->x->user, v) : NULL;
+    uint32_t owner = *table32_at(p->a, &p->owner, v);
+    return tag || !owner ? tag : tag_of(p, owner);
+}
+
+/* What is written in a composite's place is its rule's work too. */
+static void mark_owned(Assembly *p, Value v, const Node *composite) {
+    bool done = !v || v == composite->out || *table32_at(p->a, &p->owner, v) ||
+                constant_get(p->w, v, NULL, NULL);
+    for (int k = 0; k < composite->nin; k++) done |= composite->in[k] == v;
+    if (done) return;
+    *table32_at(p->a, &p->owner, v) = composite->out;
+    Node n = node_get(p->w, value_node(p->w, v));
+    for (int k = 0; k < n.nin; k++) mark_owned(p, n.in[k], composite);
+}
+
+static void note_domain(Assembly *p, const char *domain) {
+    if (model_opset(p->m, (Slice){(const unsigned char *)domain, strlen(domain)})) return;
+    for (int k = 0; k < p->r->nimport; k++)
+        if (!strcmp(p->r->import[k], domain)) return;
+    ARENA_GROW(p->a, p->r->import, p->import_room, p->r->nimport + 1);
+    p->r->import[p->r->nimport++] = domain;
+}
+
+static bool write_emit(Assembly *p, const Emit *e, int place) {
+    note_domain(p, e->domain);
+    NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
+    const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
+               **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);
+    for (int k = 0; k < e->nin; k++)
+        in[k] = assembly_name(p, e->in[k], place), in_text[k] = in[k] ? p->m->name[in[k]].text : "";
+    for (int k = 0; k < e->nout; k++) {
+        Value v = e->out + (Value)k;
+        int at = place;
+        out[k] = *table32_at(p->a, &p->name, v);
+        if (!out[k]) out[k] = assembly_new_name(p, v, &at);
+        out_text[k] = p->m->name[out[k]].text;
+    }
+    const char *tag = tag_of(p, e->out),
+               *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
+    const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
+    assembly_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout,
+                            place, in, out, -1});
+    return true;
+}
+
+/* A composite that the model's opset lacks: its definition takes over the names. */
+static bool write_expanded(Assembly *p, Node n, int place, const char *why) {
+    Value *out = ARENA_NEW(p->a, Value, n.nout);
+    if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
+        return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s",
+                         n.op->name, why);
+    for (int k = 0; k < n.nout; k++) mark_owned(p, out[k], &n);
+    for (int k = 0; k < n.nout; k++) {
+        int at = place;
+        NameId mine = *table32_at(p->a, &p->name, n.out + (Value)k),
+               have = *table32_at(p->a, &p->name, out[k]);
+        if (!mine) mine = assembly_new_name(p, n.out + (Value)k, &at);
+        if (have) {
+            assembly_identity(p, assembly_name(p, out[k], place), mine, place);
+            continue;
+        }
+        *table32_at(p->a, &p->name, out[k]) = mine;
+        assembly_job(p, (Job){.value = out[k], .onnx = -1, .place = place});
+    }
+    return true;
+}
+
+static bool write_value(Assembly *p, Value v, int place) {
+    Node n = node_get(p->w, value_node(p->w, v));
+    Type type;
+    const void *bytes;
+    const char *why;
+    Emit e;
+    if (constant_get(p->w, v, &type, &bytes))
+        return add_constant(p, v, *table32_at(p->a, &p->name, v)), true;
+    uint32_t maker = *table32_at(p->a, &p->maker, v);
+    const bool anew = maker && (p->x->regenerate || p->costly[(maker - 1) / 2]) &&
+                      !p->m->node[(maker - 1) / 2].reason;
+    if (maker && !anew) return copy_maker(p, v, place), true;
+    if (copy_opaque(p, n, place)) return true;
+    if (emit_node(p->m, n.out, &(EmitContext){named_already, live_now, p}, &e, &why))
+        return write_emit(p, &e, place);
+    return maker && !n.op->expand ? copy_maker(p, v, place),
+           true                   : write_expanded(p, n, place, why);
+}
+
+/* A node with several outputs is one job. */
+static bool done_already(Assembly *p, Table32 *done, Value v) {
+    uint32_t *mark = table32_at(p->a, done, value_node(p->w, v));
+    bool was = *mark;
+    *mark = 1;
+    return was;
+}
+
+bool assembly_write(Assembly *p) {
+    Table32 done = {0};
+    while (p->njob) {
+        Job job = p->job[--p->njob];
+        if (job.onnx >= 0) copy_node(p, job.onnx);
+        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
+            return false;
+    }
+    return true;
+}

@@ -55,10 +55,11 @@ MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c generator/discover_rules.c \
     verifier/verify_rules.c
 # A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
-# virtual environment. CUDA=none: without it. Nothing of CUDA is linked.
+# virtual environment or of python3's. CUDA=none: without it. Nothing of CUDA is linked.
 CUDA_HOME ?= /usr/local/cuda
 CUDA_FOLDERS := $(if $(filter none,$(CUDA)),,$(CUDA_HOME)/include \
-    $(wildcard $(dir $(PYTHON))../lib/python3*/site-packages/nvidia/*/include))
+    $(wildcard $(foreach p,$(PYTHON) $(shell command -v python3), \
+    $(dir $p)../lib/python3*/site-packages/nvidia/*/include)))
 CUDA_HEADERS := $(foreach h,cuda nvrtc cublasLt cudnn,$(firstword $(wildcard \
     $(CUDA_FOLDERS:%=%/$h.h))))
 CUDA_FLAGS := $(addprefix -isystem ,$(sort $(patsubst %/,%,$(dir $(CUDA_HEADERS)))))
@@ -94,7 +95,7 @@ SHARED := $(call objects,$(sort $(wildcard test/shared/*.c) $(FUZZED)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
-    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so nvrtc.so dnn.so))
+    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so lt.so nvrtc.so dnn.so))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
@@ -176,17 +177,20 @@ $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The plug-in for GPUs; and the same for tests without one: all on the host; what NVRTC makes, which
-# is not run; cuDNN's plans for a GPU that is described.
+# The plug-in for GPUs; and the same for tests without one: all on the host; with cuBLASLt's part as
+# it is; what NVRTC makes, which is not run; cuDNN's plans for a GPU that is described.
 GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
 OWN := $(filter-out $(addprefix %/ops/cuda/,driver.o compiler.o library.o lt.o dnn.o),$(GPU))
-FAKE := $(addprefix $(BUILD)/test/cuda/,isomer-host.so isomer-nvrtc.so isomer-dnn.so)
+FAKE := $(addprefix $(BUILD)/test/cuda/isomer-,host.so lt.so nvrtc.so dnn.so)
 NVRTC := $(addprefix $(BUILD)/ops/cuda/,compiler.o library.o)
 $(BUILD)/isomer-cuda.so: $(GPU)
 $(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler.o no_dnn.o)
+$(BUILD)/test/cuda/isomer-lt.so: $(BUILD)/ops/cuda/lt.o \
+    $(addprefix $(BUILD)/test/cuda/,host_compiler.o host_cublaslt.o no_dnn.o)
 $(BUILD)/test/cuda/isomer-nvrtc.so: $(NVRTC) $(BUILD)/test/cuda/no_dnn.o
 $(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(BUILD)/ops/cuda/dnn.o
-$(FAKE): $(OWN) $(addprefix $(BUILD)/test/cuda/,host_driver.o host_lt.o)
+$(filter-out %lt.so,$(FAKE)): $(BUILD)/test/cuda/host_lt.o
+$(FAKE): $(OWN) $(BUILD)/test/cuda/host_driver.o
 $(FAKE) $(BUILD)/isomer-cuda.so: $(BUILD)/list
 	@mkdir -p $(@D)
 	$(COMPILE) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl

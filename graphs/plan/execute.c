@@ -35,6 +35,12 @@ static bool no_memory(Error *e, const char *what, double bytes) {
     return error_set(e, E_LIMIT, "", "out of device memory for %s: %.0f bytes", what, bytes);
 }
 
+/* With what the device says of it. */
+static bool device_failed(const Runner *r, const char *what, const char *place, Error *e) {
+    const char *more = r->backend->failure ? r->backend->failure(r->device) : "";
+    return error_set(e, E_ENVIRONMENT, place, "%s%s%s", what, *more ? ": " : "", more);
+}
+
 static bool alloc_slot(Runner *r, int k, Error *e) {
     size_t bytes = (size_t)r->plan->slot[k].bytes;
     r->slot[k] = r->backend->alloc(r->device, bytes ? bytes : 1);
@@ -74,7 +80,7 @@ static bool take_constant(Runner *r, int k, Error *e) {
     }
     if (!alloc_slot(r, k, e)) return false;
     return !r->backend->copy(r->device, r->slot[k], s->data, (size_t)s->bytes, COPY_TO_DEVICE) ||
-           error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+           device_failed(r, "a copy to the device failed", "", e);
 }
 
 static bool take_slots(Runner *r, Error *e) {
@@ -143,7 +149,7 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
 static bool step_failed(const Runner *r, int k, Error *e) {
     char place[64];
     snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
-    return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
+    return device_failed(r, "the kernel failed", place, e);
 }
 
 /* Runs a step that reads constants only; the results are known afterwards, if all that writes them
@@ -259,18 +265,17 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
         const Slot *s = &p->slot[p->in[k].slot];
         if (r->backend->copy(r->device, r->slot[p->in[k].slot], in[k], (size_t)s->bytes,
                              COPY_TO_DEVICE))
-            return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+            return device_failed(r, "a copy to the device failed", "", e);
     }
     double ns;
     if (!run_steps(r, &ns, e)) return false;
-    if (r->backend->wait(r->device, NULL))
-        return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    if (r->backend->wait(r->device, NULL)) return device_failed(r, "the device failed", "", e);
     r->ready = true;
     for (int k = 0; k < p->nout; k++) {
         const Slot *s = &p->slot[p->out[k].slot];
         if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes,
                              COPY_TO_HOST))
-            return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
+            return device_failed(r, "a copy from the device failed", "", e);
         clear_padding(&p->out[k], out[k]);
     }
     return true;
@@ -281,8 +286,7 @@ bool runner_time(Runner *r, double *seconds, Error *e) {
     if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before timing a run");
     r->backend->wait(r->device, NULL);
     if (!run_steps(r, &host, e)) return false;
-    if (r->backend->wait(r->device, &ns))
-        return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    if (r->backend->wait(r->device, &ns)) return device_failed(r, "the device failed", "", e);
     *seconds = (ns + host) * 1e-9;
     return true;
 }

@@ -214,9 +214,11 @@ static bool record_calls(StepRun *s, int calls) {
     if (calls == s->asked) return s->calls == calls;
     forget_calls(s);
     s->asked = calls;
-    if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel[0].host ||
-        s->backend->record(s->device))
-        return false;
+    if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel[0].host) return false;
+    if (s->turn < s->copies &&
+        (!start_calls(s, s->copies - s->turn, &host) || s->backend->wait(s->device, NULL)))
+        return false; /* only what has run before may be recorded */
+    if (s->backend->record(s->device)) return false;
     const bool noted = start_calls(s, calls, &host);
     s->recorded = s->backend->recorded(s->device, why, sizeof why);
     if (!noted) forget_calls(s), s->asked = calls;

@@ -69,7 +69,7 @@
 enum {
     STEP_RANK = 8,       /* axes of a view, at most */
     STEP_SPATIAL = 3,    /* axes of a window, at most */
-    BACKEND_ABI = 5,     /* the version of this interface */
+    BACKEND_ABI = 6,     /* the version of this interface */
     BACKEND_THREADS = 64 /* at most */
 };
 
@@ -334,6 +334,8 @@ typedef struct Backend {
        so far ended. between: after a wait, the nanoseconds that passed between two of them. */
     int (*mark)(Device *, int k);
     int (*between)(Device *, int from, int to, double *ns);
+    /* What the last call that failed without a `why` was and said; "": none did. */
+    const char *(*failure)(const Device *);
 } Backend;
 /* The one symbol that a plug-in exports; it returns NULL for an ABI that it does not have. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);

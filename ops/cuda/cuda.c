@@ -40,8 +40,7 @@ static bool get_image(Device *d, const char *text, int args, Image *image, char 
 }
 static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t n) {
     const Driver *f = &d->driver;
-    CUresult r = f->cuCtxSetCurrent_(d->context);
-    if (!r) r = f->cuModuleLoadData_(&c->module, image->bytes);
+    CUresult r = f->cuModuleLoadData_(&c->module, image->bytes);
     if (r) return c->module = NULL, device_failed(d, "loading a kernel", r, why, n);
     r = f->cuModuleGetFunction_(&c->function, c->module, "k");
     return !r || device_failed(d, "a kernel's function", r, why, n);
@@ -78,16 +77,15 @@ static int run_code(const Kernel *k, void *const view[]) {
     if (!c->grid) return 0;
     for (int j = 0; j < c->args; j++)
         arg[j] = (void *)(uintptr_t)(c->view[j] < 0 ? &k->table : &view[c->view[j]]);
-    return k->device->driver.cuLaunchKernel_(c->function, c->grid, 1, 1, c->block, 1, 1, 0,
-                                             k->device->stream, arg, NULL)
-               ? -1
-               : 0;
+    return device_done(k->device, "cuLaunchKernel",
+                       k->device->driver.cuLaunchKernel_(c->function, c->grid, 1, 1, c->block, 1, 1,
+                                                         0, k->device->stream, arg, NULL));
 }
 
 /* ---- kernels */
 static int cuda_choices(Device *d, const Step *s) {
     int n = source_variants(s), algorithms[LIBRARIES];
-    if (!n) return 0;
+    if (!n || d->lost || !device_enter(d)) return 0;
     memo_algorithms(d, s, algorithms);
     for (int k = 0; k < LIBRARIES; k++) n += algorithms[k];
     return n;
@@ -145,7 +143,7 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
 static void cuda_forget(Kernel *k) {
     if (!k) return;
     Device *d = k->device;
-    d->driver.cuCtxSetCurrent_(d->context);
+    device_enter(d);
     if (k->algorithm) k->library->forget(k->algorithm);
     if (k->table) memory_drop(d, k->table);
     if (k->recorded) record_forget(d, k->recorded);
@@ -160,6 +158,7 @@ static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *co
     (void)weights;
     *workspace = 0;
     if (s->nview > VIEWS_MOST) return snprintf(why, n, "a step of more than 64 views"), NULL;
+    if (d->lost || !device_enter(d)) return snprintf(why, n, "%s", d->failure), NULL;
     Kernel *k = calloc(1, sizeof *k);
     if (!k) return snprintf(why, n, "out of memory for a kernel"), NULL;
     k->device = d, k->nview = s->nview;
@@ -175,10 +174,12 @@ static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *co
 static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
     Device *d = k->device;
     void *view[VIEWS_MOST];
-    if (d->lost || d->driver.cuCtxSetCurrent_(d->context)) return -1;
+    if (d->lost || !device_enter(d)) return -1;
     for (int j = 0; j < k->nview; j++)
         view[j] = k->slot[j] < 0 ? NULL : (char *)slot[k->slot[j]] + k->offset[j];
-    if (!d->recording && !d->started && d->driver.cuEventRecord_(d->start, d->stream)) return -1;
+    if (!d->recording && !d->started &&
+        device_done(d, "cuEventRecord", d->driver.cuEventRecord_(d->start, d->stream)))
+        return -1;
     d->started |= !d->recording;
     if (k->recorded) return record_run(d, k->recorded);
     if (k->algorithm && k->library->run(k->algorithm, view, workspace)) return -1;
@@ -190,14 +191,14 @@ static int cuda_wait(Device *d, double *ns) {
     const Driver *f = &d->driver;
     float ms = 0;
     if (ns) *ns = 0;
-    if (d->lost || d->recording || f->cuCtxSetCurrent_(d->context)) return -1;
+    if (d->lost || d->recording || !device_enter(d)) return -1;
     CUresult r = d->started ? f->cuEventRecord_(d->end, d->stream) : CUDA_SUCCESS;
     if (!r) r = f->cuStreamSynchronize_(d->stream);
     if (!r && d->started && ns) r = f->cuEventElapsedTime_(&ms, d->start, d->end);
     if (ns) *ns = 1e6 * (double)ms;
     d->started = false;
     d->lost = r != CUDA_SUCCESS;
-    return r ? -1 : 0;
+    return device_done(d, "a kernel", r);
 }
 
 static Kernel *cuda_recorded(Device *d, char *why, size_t n) {
@@ -212,6 +213,7 @@ static Kernel *cuda_recorded(Device *d, char *why, size_t n) {
 }
 
 static int cuda_identity(Device *d, char *text, size_t n) { return device_identity(d, text, n); }
+static const char *cuda_failure(const Device *d) { return d->failure; }
 
 static const Backend backend = {.abi = BACKEND_ABI,
                                 .size = sizeof(Backend),
@@ -232,5 +234,6 @@ static const Backend backend = {.abi = BACKEND_ABI,
                                 .record = record_begin,
                                 .recorded = cuda_recorded,
                                 .mark = record_mark,
-                                .between = record_between};
+                                .between = record_between,
+                                .failure = cuda_failure};
 const Backend *isomer_backend(uint32_t abi) { return abi == BACKEND_ABI ? &backend : NULL; }

@@ -39,13 +39,20 @@ struct Device {
     bool lost;                           /* the device failed and cannot be used again */
     int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
     char name[128], cache[OPTION_ROOM];
+    char failure[160]; /* what the last call that failed was and said; "": none did */
     Held *held;
     Library *library[LIBRARIES]; /* cuBLASLt's and cuDNN's; NULL: not there */
     Memo *memo[MEMO_LISTS];
 };
 
+/* ---- failure.c */
 /* Names the failed call in `why`; always false. */
 bool device_failed(Device *, const char *call, CUresult, char *why, size_t n);
+/* 0 for success; else -1, and device->failure names the call. */
+int device_done(Device *, const char *call, CUresult);
+/* Makes the device's context that of this thread, as every call of the driver and of the libraries
+   needs it: a device may be opened by one thread and used by another. */
+bool device_enter(Device *);
 
 /* NULL: `why` says in one sentence what is missing and how to get it. */
 Device *device_begin(const char *options, char *why, size_t n);

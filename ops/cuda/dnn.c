@@ -15,6 +15,7 @@
     X(cudnnDestroy)                  \
     X(cudnnSetStream)                \
     X(cudnnGetVersion)               \
+    X(cudnnGetErrorString)           \
     X(cudnnBackendCreateDescriptor)  \
     X(cudnnBackendDestroyDescriptor) \
     X(cudnnBackendSetAttribute)      \
@@ -46,6 +47,7 @@ typedef struct Epilogue {
 struct Algorithm {
     Dnn *dnn;
     int nkept, nplan, algorithm;
+    bool whole; /* its sums are of whole numbers, exactly (isomer_backend.h) */
     Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack; /* pack: with the memory of the last run */
     int64_t workspace[ALGORITHMS];
     Epilogue epilogue;
@@ -181,24 +183,36 @@ static Desc graph_of(Algorithm *w, const Step *s) {
 }
 
 /* ---- engines */
+/* What may not be done to float32 where that is not asked for, and in some programs not even
+   then: `whole`: sums are of whole numbers, and the program rounds them. */
+static bool allowed(cudnnBackendNumericalNote_t note, Arithmetic arithmetic, bool whole) {
+    switch (note) {
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return arithmetic != ARITHMETIC_FP32;
+    case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return arithmetic == ARITHMETIC_FP16;
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+    case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return false;
+    case CUDNN_NUMERICAL_NOTE_FFT:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return !whole;
+    default: return true;
+    }
+}
 /* It says of itself that it does no more to float32 than the options allow. */
-static bool keeps_arithmetic(const Dnn *l, Desc config) {
-    const Arithmetic allowed = l->device->options.arithmetic;
-    cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+static bool keeps_arithmetic(const Dnn *l, bool whole, Desc config) {
+    enum { NOTES = 4 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT }; /* the library may be a newer one */
+    cudnnBackendNumericalNote_t note[NOTES];
     int64_t n = 0, one = 0;
     Desc engine = NULL;
     if (l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine)) return false;
     bool exact = !l->cudnnBackendGetAttribute_(config, CUDNN_ATTR_ENGINECFG_ENGINE,
                                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine) &&
                  !l->cudnnBackendGetAttribute_(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                               CUDNN_TYPE_NUMERICAL_NOTE,
-                                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note);
-    for (int64_t k = 0; k < n; k++)
-        exact =
-            exact && (note[k] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE || allowed != ARITHMETIC_FP32) &&
-            (note[k] != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS || allowed == ARITHMETIC_FP16) &&
-            note[k] != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
-            note[k] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+                                               CUDNN_TYPE_NUMERICAL_NOTE, NOTES, &n, note) &&
+                 n <= NOTES;
+    for (int64_t k = 0; exact && k < n; k++)
+        exact = allowed(note[k], l->device->options.arithmetic, whole);
     l->cudnnBackendDestroyDescriptor_(engine);
     return exact;
 }
@@ -207,7 +221,7 @@ static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
     int64_t one;
-    if (w->nplan == ALGORITHMS || !keeps_arithmetic(l, config) ||
+    if (w->nplan == ALGORITHMS || !keeps_arithmetic(l, w->whole, config) ||
         l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
         return;
     bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
@@ -288,6 +302,7 @@ static Algorithm *find_plans(Dnn *l, const Step *s, bool fused) {
     Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->dnn = l, w->epilogue = e;
+    w->whole = s->ncode > 1 && s->code[1].op == C_ROUND;
     Desc graph = graph_of(w, s);
     if (graph) take_plans(w, graph, CUDNN_HEUR_MODE_A);
     if (graph && w->nplan == 0) take_plans(w, graph, CUDNN_HEUR_MODE_FALLBACK);
@@ -303,7 +318,7 @@ static int count_algorithms(Dnn *l, const Step *s, bool fused) {
 /* ---- the library: algorithms with the program in them come first */
 static int dnn_algorithms(Library *base, const Step *s) {
     Dnn *l = (Dnn *)base;
-    if (!conv_fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
+    if (!conv_fits(s)) return 0;
     return count_algorithms(l, s, true) + count_algorithms(l, s, false);
 }
 static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *rest,
@@ -352,8 +367,14 @@ static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
 }
 static int dnn_run(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
-    if (!l->handle || !pack_memory(w, view, workspace)) return -1;
-    return l->cudnnBackendExecute_(l->handle, w->plan[w->algorithm], w->pack) ? -1 : 0;
+    Device *d = l->device;
+    cudnnStatus_t r = CUDNN_STATUS_NOT_INITIALIZED;
+    if (l->handle) r = CUDNN_STATUS_BAD_PARAM;
+    if (l->handle && pack_memory(w, view, workspace))
+        r = l->cudnnBackendExecute_(l->handle, w->plan[w->algorithm], w->pack);
+    if (!r) return 0;
+    snprintf(d->failure, sizeof d->failure, "cudnnBackendExecute: %s", l->cudnnGetErrorString_(r));
+    return -1;
 }
 static void dnn_close(Library *base) {
     Dnn *l = (Dnn *)base;
@@ -379,9 +400,12 @@ static bool describe(Dnn *l, const char *path, char *why, size_t n) {
 }
 static bool start(Dnn *l, char *why, size_t n) {
     if (*l->device->options.describe) return describe(l, l->device->options.describe, why, n);
-    if (!l->cudnnCreate_(&l->handle) && !l->cudnnSetStream_(l->handle, l->device->stream))
-        return true;
-    return snprintf(why, n, "cuDNN does not start on this GPU"), false;
+    cudnnStatus_t r = l->cudnnCreate_(&l->handle);
+    if (r) l->handle = NULL;
+    else r = l->cudnnSetStream_(l->handle, l->device->stream);
+    if (!r) return true;
+    return snprintf(why, n, "cuDNN does not start on this GPU: %s", l->cudnnGetErrorString_(r)),
+           false;
 }
 bool dnn_open(Device *d, Library **out, char *why, size_t n) {
     static const char file[] = "libcudnn.so.9";

@@ -4,6 +4,8 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { PATH_ROOM = 1024 };
 
@@ -40,14 +42,31 @@ static void *open_of(const char *variable, const char *more, const char *name) {
     return n > 0 && n < PATH_ROOM ? open_below(path, name) : NULL;
 }
 
+/* The environments whose python3 is on the PATH: bin/python3 and lib/ are in one folder. */
+static void *open_beside_python(const char *name) {
+    void *library = NULL;
+    for (const char *at = getenv("PATH"); at && *at && !library; at += *at == ':') {
+        char folder[PATH_ROOM], python[PATH_ROOM + 16];
+        const size_t size = strcspn(at, ":");
+        const int n = snprintf(folder, sizeof folder, "%.*s/..", (int)size, at);
+        at += size;
+        if (!size || n < 0 || n >= PATH_ROOM) continue;
+        snprintf(python, sizeof python, "%s/bin/python3", folder);
+        if (!access(python, X_OK)) library = open_below(folder, name);
+    }
+    return library;
+}
+
 void *library_open(const char *folder, const char *name, const char *wheel, char *why, size_t n) {
     void *library = NULL;
     if (*folder) library = open_below(folder, name);
     else {
         library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
         if (!library) library = open_below("/usr/local/cuda/lib64", name);
+        if (!library) library = open_of("CUDA_HOME", "/lib64", name);
         if (!library) library = open_of("VIRTUAL_ENV", "", name);
         if (!library) library = open_of("CONDA_PREFIX", "", name);
+        if (!library) library = open_beside_python(name);
         if (!library) library = open_of("HOME", "/.local", name);
         if (!library) library = open_below("/usr/local", name);
     }

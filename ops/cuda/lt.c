@@ -12,7 +12,9 @@
     X(cublasLtCreate)                       \
     X(cublasLtDestroy)                      \
     X(cublasLtGetVersion)                   \
+    X(cublasLtGetStatusString)              \
     X(cublasLtMatmul)                       \
+    X(cublasLtMatmulAlgoCapGetAttribute)    \
     X(cublasLtMatmulAlgoGetHeuristic)       \
     X(cublasLtMatmulDescCreate)             \
     X(cublasLtMatmulDescDestroy)            \
@@ -23,7 +25,15 @@
     X(cublasLtMatrixLayoutCreate)           \
     X(cublasLtMatrixLayoutDestroy)          \
     X(cublasLtMatrixLayoutSetAttribute)
-enum { ALGORITHMS = 4, FLOAT = 1 /* ONNX's number */ };
+enum {
+    ALGORITHMS = 4,
+    FLOAT = 1,          /* ONNX's number */
+    BATCH_MOST = 65535, /* blocks of a grid's last axis, along which algorithms put products */
+    WELL_ALIGNED = 4 * sizeof(float)
+};
+static const uint64_t exact_flags = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
+                                    CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+                                    CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 typedef struct Lt {
     Library base;
     Device *device;
@@ -87,7 +97,7 @@ static bool batch_of(const Step *s, Product *p) {
         inner *= y->dim[a];
         p->batch *= y->dim[a];
     }
-    return p->batch < 1 << 20;
+    return p->batch <= BATCH_MOST;
 }
 static bool product_of(const Step *s, Product *p) {
     *p = (Product){.batch = 1};
@@ -142,26 +152,20 @@ static cublasLtMatrixLayout_t layout_of(Lt *l, const Matrix *m, int64_t batch) {
 static uint32_t alignment(const Step *s) {
     for (int k = 0; k < 3; k++)
         if (s->view[k].offset % 4) return sizeof(float);
-    return 4 * sizeof(float);
+    return WELL_ALIGNED;
 }
 
-/* fp32 in, fp32 sums, fused multiply-adds: neither tensor cores nor TF32, unless that was asked
- * for.
- */
-static bool prefer(Lt *l, Algorithm *w, const Step *s) {
-    const uint64_t exact = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
-                           CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-                           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+/* `flags`: what algorithms may do to numbers. */
+static bool prefer(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
     const size_t room = l->device->options.workspace;
     const uint32_t align = alignment(s);
     static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    bool good = l->device->options.arithmetic != ARITHMETIC_FP32 ||
+    bool good = !l->cublasLtMatmulPreferenceSetAttribute_(
+                    w->preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &flags, sizeof flags) &&
                 !l->cublasLtMatmulPreferenceSetAttribute_(
-                    w->preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &exact, sizeof exact);
-    good = good && !l->cublasLtMatmulPreferenceSetAttribute_(
-                       w->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+                    w->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
     for (int k = 0; k < 4; k++)
         good = good && !l->cublasLtMatmulPreferenceSetAttribute_(w->preference, aligned[k], &align,
                                                                  sizeof align);
@@ -180,13 +184,18 @@ static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpil
     w->left = layout_of(l, &p->left, p->batch);
     w->right = layout_of(l, &p->right, p->batch);
     w->result = layout_of(l, &p->result, p->batch);
+    /* Heuristics read off this pointer how well a bias is aligned; a run sets the real one. */
+    const void *const somewhere = (const void *)(uintptr_t)WELL_ALIGNED;
     return w->left && w->right && w->result &&
            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_TRANSA, &left,
                                                sizeof left) &&
            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_TRANSB, &right,
                                                sizeof right) &&
            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &e,
-                                               sizeof e);
+                                               sizeof e) &&
+           (w->bias < 0 ||
+            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                &somewhere, sizeof somewhere));
 }
 static void lt_forget(Algorithm *w) {
     Lt *l = w->lt;
@@ -197,26 +206,55 @@ static void lt_forget(Algorithm *w) {
     if (w->product) l->cublasLtMatmulDescDestroy_(w->product);
     free(w);
 }
-/* All algorithms that the heuristics know, as descriptors. */
+/* It says of itself that it does no more to float32 than the options allow: fp32 in, fp32 sums,
+   fused multiply-adds, neither tensor cores nor TF32, unless that was asked for. `asked`: the
+   heuristics were told so, and it need not say it again. */
+static bool keeps_arithmetic(const Lt *l, const cublasLtMatmulAlgo_t *algo, bool asked) {
+    uint64_t flags = 0;
+    size_t n = 0;
+    if (l->device->options.arithmetic != ARITHMETIC_FP32) return true;
+    if (l->cublasLtMatmulAlgoCapGetAttribute_(algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                              sizeof flags, &n) ||
+        n != sizeof flags)
+        return asked;
+    return flags && !(flags & ~exact_flags);
+}
+/* Asks the heuristics for algorithms that do what `flags` say, and keeps those that can run. */
+static int ask(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
+    int n = 0, good = 0;
+    if (!prefer(l, w, s, flags) ||
+        l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right, w->result,
+                                           w->result, w->preference, ALGORITHMS, w->found, &n))
+        return 0;
+    for (int k = 0; k < n; k++)
+        if (w->found[k].state == CUBLAS_STATUS_SUCCESS &&
+            w->found[k].workspaceSize <= l->device->options.workspace &&
+            keeps_arithmetic(l, &w->found[k].algo, flags == exact_flags))
+            w->found[good++] = w->found[k];
+    return good;
+}
+/* A bias is not added to all elements, on GPUs older than sm_80, where columns of the result are
+   not adjacent (github.com/dfyz/cublaslt-bias-epilogue). */
+static bool adds_bias(const Lt *l, const Product *p) {
+    return l->device->capability >= 80 || p->result.leading == p->result.rows;
+}
+/* All algorithms that the heuristics know, as descriptors. Where they know none that is exact, they
+   are asked for any, and those that are exact all the same are taken. */
 static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
+    const bool exact = l->device->options.arithmetic == ARITHMETIC_FP32;
     Product p;
     cublasLtEpilogue_t e;
     int bias;
-    if (!product_of(s, &p) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return NULL;
-    *rest = !epilogue_of(s, &e, &bias);
+    if (!product_of(s, &p)) return NULL;
+    *rest = !epilogue_of(s, &e, &bias) || (bias >= 0 && !adds_bias(l, &p));
     if (*rest) e = CUBLASLT_EPILOGUE_DEFAULT, bias = -1;
     Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->lt = l, w->bias = bias;
-    const bool asked = !l->cublasLtMatmulPreferenceCreate_(&w->preference) && prefer(l, w, s) &&
-                       describe_product(l, w, &p, e) &&
-                       !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right,
-                                                           w->result, w->result, w->preference,
-                                                           ALGORITHMS, w->found, &w->count);
-    int good = 0; /* those that can run */
-    for (int k = 0; asked && k < w->count; k++)
-        if (w->found[k].state == CUBLAS_STATUS_SUCCESS) w->found[good++] = w->found[k];
-    w->count = good;
+    if (!l->cublasLtMatmulPreferenceCreate_(&w->preference) && describe_product(l, w, &p, e)) {
+        if (exact) w->count = ask(l, w, s, exact_flags);
+        if (!w->count) w->count = ask(l, w, s, ~(uint64_t)0);
+    }
     return w->count > 0 ? w : (lt_forget(w), NULL);
 }
 
@@ -243,15 +281,18 @@ static int lt_run(Algorithm *w, void *const view[], void *workspace) {
     Lt *l = w->lt;
     const float one = 1, zero = 0;
     const cublasLtMatmulHeuristicResult_t *f = &w->found[w->algorithm];
-    if (w->bias >= 0 &&
-        l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                           &view[w->bias], sizeof view[w->bias]))
-        return -1;
-    return l->cublasLtMatmul_(l->handle, w->product, &one, view[2], w->left, view[1], w->right,
-                              &zero, view[0], w->result, view[0], w->result, &f->algo, workspace,
-                              f->workspaceSize, l->device->stream)
-               ? -1
-               : 0;
+    cublasStatus_t r = CUBLAS_STATUS_SUCCESS;
+    if (w->bias >= 0)
+        r = l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                               &view[w->bias], sizeof view[w->bias]);
+    if (!r)
+        r = l->cublasLtMatmul_(l->handle, w->product, &one, view[2], w->left, view[1], w->right,
+                               &zero, view[0], w->result, view[0], w->result, &f->algo, workspace,
+                               f->workspaceSize, l->device->stream);
+    if (!r) return 0;
+    Device *d = l->device;
+    snprintf(d->failure, sizeof d->failure, "cublasLtMatmul: %s", l->cublasLtGetStatusString_(r));
+    return -1;
 }
 static void lt_close(Library *base) {
     Lt *l = (Lt *)base;
@@ -272,8 +313,12 @@ bool lt_open(Device *d, Library **out, char *why, size_t n) {
     l->device = d;
     l->base = (Library){l->identity, lt_algorithms, lt_make, lt_run, lt_forget, lt_close};
     *out = &l->base;
-    if (l->cublasLtCreate_(&l->handle))
-        return l->handle = NULL, snprintf(why, n, "cuBLASLt does not start on this GPU"), false;
+    const cublasStatus_t r = l->cublasLtCreate_(&l->handle);
+    if (r)
+        return l->handle = NULL,
+               snprintf(why, n, "cuBLASLt does not start on this GPU: %s",
+                        l->cublasLtGetStatusString_(r)),
+               false;
     snprintf(l->identity, sizeof l->identity, ", cuBLASLt %zu", l->cublasLtGetVersion_());
     return true;
 }

@@ -15,11 +15,13 @@ static CUdeviceptr address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
 
 void *memory_take(Device *d, size_t bytes) {
     CUdeviceptr p = 0;
-    if (d->lost || d->driver.cuCtxSetCurrent_(d->context)) return NULL;
-    return d->driver.cuMemAlloc_(&p, bytes ? bytes : 1) ? NULL : (void *)(uintptr_t)p;
+    if (d->lost || !device_enter(d) ||
+        device_done(d, "cuMemAlloc", d->driver.cuMemAlloc_(&p, bytes ? bytes : 1)))
+        return NULL;
+    return (void *)(uintptr_t)p;
 }
 void memory_give(Device *d, void *p) {
-    if (!p || d->driver.cuCtxSetCurrent_(d->context)) return;
+    if (!p || !device_enter(d)) return;
     d->driver.cuStreamSynchronize_(d->stream);
     d->driver.cuMemFree_(address(p));
 }
@@ -28,15 +30,17 @@ void memory_give(Device *d, void *p) {
  */
 int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     const Driver *f = &d->driver;
-    CUresult r = d->lost ? CUDA_ERROR_UNKNOWN : f->cuCtxSetCurrent_(d->context);
-    if (!bytes) return r ? -1 : 0;
-    if (!r && direction == COPY_TO_DEVICE)
-        r = f->cuMemcpyHtoDAsync_(address(to), from, bytes, d->stream);
-    else if (!r && direction == COPY_TO_HOST)
+    if (d->lost || !device_enter(d)) return -1;
+    if (!bytes) return 0;
+    CUresult r = CUDA_SUCCESS;
+    if (direction == COPY_TO_DEVICE) r = f->cuMemcpyHtoDAsync_(address(to), from, bytes, d->stream);
+    else if (direction == COPY_TO_HOST)
         r = f->cuMemcpyDtoHAsync_(to, address(from), bytes, d->stream);
-    else if (!r) r = f->cuMemcpyDtoDAsync_(address(to), address(from), bytes, d->stream);
-    if (!r) r = f->cuStreamSynchronize_(d->stream);
-    return r ? -1 : 0;
+    else r = f->cuMemcpyDtoDAsync_(address(to), address(from), bytes, d->stream);
+    if (r) return device_done(d, "a copy", r);
+    r = f->cuStreamSynchronize_(d->stream);
+    d->lost = r != CUDA_SUCCESS; /* a kernel failed before it, or the copy */
+    return device_done(d, "a kernel or a copy", r);
 }
 
 void *memory_hold(Device *d, const void *bytes, size_t n) {

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 int record_begin(Device *d) {
-    if (d->lost || d->recording || d->driver.cuCtxSetCurrent_(d->context)) return -1;
-    d->recording = !d->driver.cuStreamBeginCapture_(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    return d->recording ? 0 : -1;
+    if (d->lost || d->recording || !device_enter(d)) return -1;
+    const CUresult r =
+        d->driver.cuStreamBeginCapture_(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    d->recording = !r;
+    return device_done(d, "cuStreamBeginCapture", r);
 }
 
 CUgraphExec record_end(Device *d, char *why, size_t n) {
@@ -26,11 +28,12 @@ CUgraphExec record_end(Device *d, char *why, size_t n) {
 }
 
 int record_run(Device *d, CUgraphExec recorded) {
-    return d->recording || d->driver.cuGraphLaunch_(recorded, d->stream) ? -1 : 0;
+    if (d->recording) return -1;
+    return device_done(d, "cuGraphLaunch", d->driver.cuGraphLaunch_(recorded, d->stream));
 }
 /* It may still be running. */
 void record_forget(Device *d, CUgraphExec recorded) {
-    d->driver.cuCtxSetCurrent_(d->context);
+    device_enter(d);
     d->driver.cuStreamSynchronize_(d->stream);
     d->driver.cuGraphExecDestroy_(recorded);
 }
@@ -46,15 +49,17 @@ static bool take_marks(Device *d, int k) {
     return k < d->marks;
 }
 int record_mark(Device *d, int k) {
-    if (d->lost || k < 0 || d->driver.cuCtxSetCurrent_(d->context) || !take_marks(d, k)) return -1;
+    if (d->lost || k < 0 || !device_enter(d) || !take_marks(d, k)) return -1;
     const unsigned how = d->recording ? CU_EVENT_RECORD_EXTERNAL : CU_EVENT_RECORD_DEFAULT;
-    return d->driver.cuEventRecordWithFlags_(d->mark[k], d->stream, how) ? -1 : 0;
+    return device_done(d, "cuEventRecordWithFlags",
+                       d->driver.cuEventRecordWithFlags_(d->mark[k], d->stream, how));
 }
 int record_between(Device *d, int from, int to, double *ns) {
     float ms = 0;
     if (d->lost || d->recording || from < 0 || to < 0 || from >= d->marks || to >= d->marks ||
-        d->driver.cuCtxSetCurrent_(d->context) ||
-        d->driver.cuEventElapsedTime_(&ms, d->mark[from], d->mark[to]))
+        !device_enter(d) ||
+        device_done(d, "cuEventElapsedTime",
+                    d->driver.cuEventElapsedTime_(&ms, d->mark[from], d->mark[to])))
         return -1;
     return *ns = 1e6 * (double)ms, 0;
 }

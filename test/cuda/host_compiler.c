@@ -16,7 +16,7 @@ Compiler *compiler_open(const char *folder, int capability, char *why, size_t n)
     Compiler *c = calloc(1, sizeof *c);
     (void)folder, (void)capability;
     if (!c) return snprintf(why, n, "out of memory"), NULL;
-    snprintf(c->identity, sizeof c->identity, "the host's compiler, 2%s%s",
+    snprintf(c->identity, sizeof c->identity, "the host's compiler, 3%s%s",
              plant ? ", spoilt: " : "", plant ? plant : "");
     return c;
 }
@@ -74,7 +74,7 @@ bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *w
     snprintf(
         command, sizeof command,
         "gcc -std=c11 -D_GNU_SOURCE -O0 -w -fno-strict-aliasing -fwrapv -ffp-contract=off -shared "
-        "-fPIC -I. -o %s %s -lm 2>%s/log",
+        "-fsanitize=alignment -fsanitize-undefined-trap-on-error -fPIC -I. -o %s %s -lm 2>%s/log",
         object, unit, folder);
     const bool done = write_unit(unit, text, args) && !system(command) && read_all(object, image);
     if (!done) snprintf(why, n, "the host's compiler failed: see %s", folder);

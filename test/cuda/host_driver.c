@@ -3,12 +3,16 @@
    block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault",
    "no-capture", "capture-breaks", "no-graph" make it fail so; "loses" makes a graph miss what was
    noted last; "sm_80" and the like: what it says it
-   is. While the stream is captured, launches, events and the calls of host_work.h are noted, and
-   whatever else works on memory breaks the capture. An image of another machine's code is
-   taken, and not run. */
+   is. It refuses what a driver refuses: calls of a thread that has no context, launches beyond the
+   limits of a GPU, times of events that were not recorded, everything after a fault until the
+   context is gone. While the stream is captured, launches, events and the calls of host_work.h are
+   noted, and whatever else works on memory breaks the capture; so does a kernel that has not run
+   before, which may be loaded only then. An image of another machine's code is taken, and not run.
+ */
 #include "ops/cuda/driver.h"
 #include "test/cuda/host_work.h"
 #include <dlfcn.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +47,27 @@ static CUresult host_attribute(int *v, CUdevice_attribute a, CUdevice d) {
                                                              : 1;
     return CUDA_SUCCESS;
 }
+/* ---- the context, of which every thread has its own idea */
+static int retained;
+static bool faulty; /* since a fault, until nobody retains the context */
+static _Thread_local CUcontext current;
+
 static CUresult host_retain(CUcontext *c, CUdevice d) {
-    return (void)d, *c = (CUcontext)(uintptr_t)1, CUDA_SUCCESS;
+    return (void)d, retained++, *c = (CUcontext)(uintptr_t)1, CUDA_SUCCESS;
 }
-static CUresult host_release_context(CUdevice d) { return (void)d, CUDA_SUCCESS; }
-static CUresult host_current(CUcontext c) { return (void)c, CUDA_SUCCESS; }
+static CUresult host_release_context(CUdevice d) {
+    if (--retained == 0) faulty = false;
+    return (void)d, CUDA_SUCCESS;
+}
+static CUresult host_current(CUcontext c) { return current = c, CUDA_SUCCESS; }
+/* What every call of this thread gets instead of being done; 0: nothing is against it. */
+static CUresult refusal(void) {
+    return !retained || !current ? CUDA_ERROR_INVALID_CONTEXT
+           : faulty              ? CUDA_ERROR_ILLEGAL_ADDRESS
+                                 : CUDA_SUCCESS;
+}
+int host_context(void) { return refusal() == CUDA_SUCCESS; }
+static CUresult fault(void) { return faulty = true, CUDA_ERROR_ILLEGAL_ADDRESS; }
 
 /* ---- capture: a list of what was to be done */
 typedef struct Work {
@@ -72,6 +92,7 @@ static void graph_drop(Graph *g) {
     free(g);
 }
 int host_work(HostWork *does, void *data, size_t n) {
+    if (refusal()) return -1;
     if (!captured) return does(data);
     Work *w = malloc(sizeof *w + n);
     if (!w) return -1;
@@ -82,6 +103,7 @@ int host_work(HostWork *does, void *data, size_t n) {
 }
 static CUresult host_begin_capture(CUstream s, CUstreamCaptureMode mode) {
     (void)s, (void)mode;
+    if (refusal()) return refusal();
     if (behaves("no-capture")) return CUDA_ERROR_NOT_SUPPORTED;
     if (breaks()) return CUDA_ERROR_ILLEGAL_STATE;
     captured = malloc(sizeof *captured);
@@ -111,6 +133,7 @@ static CUresult host_instantiate(CUgraphExec *out, CUgraph graph, unsigned long 
 }
 static CUresult host_launch_graph(CUgraphExec graph, CUstream s) {
     (void)s;
+    if (refusal() || breaks()) return CUDA_ERROR_INVALID_CONTEXT;
     if (behaves("no-launch")) return CUDA_ERROR_LAUNCH_FAILED;
     for (Work *w = ((Graph *)graph)->first; w; w = w->next)
         if (w->does(w->data)) return CUDA_ERROR_LAUNCH_FAILED;
@@ -121,6 +144,7 @@ static CUresult host_end_exec(CUgraphExec g) { return graph_drop((Graph *)g), CU
 
 /* Memory that is freed twice or not at all is an error that AddressSanitizer sees. */
 static CUresult host_alloc(CUdeviceptr *p, size_t n) {
+    if (refusal()) return refusal();
     void *memory = breaks() || behaves("no-memory") || n > (size_t)1 << 40
                        ? NULL
                        : aligned_alloc(256, (n + 255) / 256 * 256);
@@ -128,18 +152,28 @@ static CUresult host_alloc(CUdeviceptr *p, size_t n) {
     if (memory) memset(memory, 0xEE, n);
     return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-static CUresult host_free(CUdeviceptr p) { return free((void *)(uintptr_t)p), CUDA_SUCCESS; }
+static CUresult host_free(CUdeviceptr p) {
+    const CUresult r = breaks() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : refusal();
+    return free((void *)(uintptr_t)p), r; /* even so: the test's memory is not to be lost */
+}
+/* Of copies on the stream. */
+static CUresult copy_refusal(void) {
+    return breaks() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : refusal();
+}
 static CUresult host_to_device(CUdeviceptr to, const void *from, size_t n, CUstream s) {
-    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return (void)s, memcpy((void *)(uintptr_t)to, from, n), CUDA_SUCCESS;
+    const CUresult r = copy_refusal();
+    if (!r) memcpy((void *)(uintptr_t)to, from, n);
+    return (void)s, r;
 }
 static CUresult host_to_host(void *to, CUdeviceptr from, size_t n, CUstream s) {
-    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return (void)s, memcpy(to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
+    const CUresult r = copy_refusal();
+    if (!r) memcpy(to, (void *)(uintptr_t)from, n);
+    return (void)s, r;
 }
 static CUresult host_on_device(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
-    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
+    const CUresult r = copy_refusal();
+    if (!r) memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
+    return (void)s, r;
 }
 
 static CUresult host_stream(CUstream *s, unsigned flags) {
@@ -149,12 +183,15 @@ static CUresult host_end_stream(CUstream s) { return (void)s, CUDA_SUCCESS; }
 static CUresult host_synchronize(CUstream s) {
     (void)s;
     if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return behaves("fault") ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+    return behaves("fault") ? fault() : refusal();
 }
 static CUresult host_event(CUevent *e, unsigned flags) {
     (void)flags;
-    *e = malloc(sizeof(double));
-    return *e ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    const double never = NAN;
+    if (refusal()) return refusal();
+    *e = malloc(sizeof never);
+    if (!*e) return CUDA_ERROR_OUT_OF_MEMORY;
+    return memcpy(*e, &never, sizeof never), CUDA_SUCCESS;
 }
 static CUresult host_end_event(CUevent e) { return free(e), CUDA_SUCCESS; }
 static int note_time(void *data) {
@@ -168,22 +205,27 @@ static int note_time(void *data) {
 static CUresult host_record(CUevent e, CUstream s) {
     (void)s;
     if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* it would be of no use */
+    if (refusal()) return refusal();
     return note_time(&e), CUDA_SUCCESS;
 }
 static CUresult host_record_with(CUevent e, CUstream s, unsigned flags) {
     (void)s;
     if (captured && flags != CU_EVENT_RECORD_EXTERNAL) return host_record(e, s);
+    if (!captured && flags == CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     return host_work(note_time, &e, sizeof e) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 static CUresult host_elapsed(float *ms, CUevent from, CUevent to) {
     double a, b;
     memcpy(&a, from, sizeof a), memcpy(&b, to, sizeof b);
+    if (refusal()) return refusal();
+    if (isnan(a) || isnan(b)) return CUDA_ERROR_INVALID_HANDLE;
     return *ms = (float)(b - a), CUDA_SUCCESS;
 }
 
 /* ---- modules: images are shared objects, or code for GPUs */
 typedef struct Module {
     void *library; /* NULL: not of this machine */
+    bool ran;
 } Module;
 typedef struct Elf { /* the words of an ELF file's head that tell its machine and its size */
     uint16_t machine, size, count;
@@ -210,7 +252,8 @@ static void *open_image(const char *image, size_t bytes) {
 static CUresult host_load(CUmodule *out, const void *image) {
     enum { X86_64 = 62 };
     const Elf e = read_elf(image);
-    Module *m = malloc(sizeof *m);
+    if (refusal() || breaks()) return CUDA_ERROR_INVALID_CONTEXT;
+    Module *m = calloc(1, sizeof *m);
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
     m->library =
         e.machine == X86_64 ? open_image(image, e.sections + (size_t)e.size * e.count) : NULL;
@@ -227,6 +270,14 @@ static CUresult host_function(CUfunction *f, CUmodule module, const char *name) 
     Module *m = (Module *)module;
     *f = (CUfunction)m;
     return strcmp(name, "k") ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+/* What is possible on all GPUs from sm_75 on, with kernels bounded to 256 threads. */
+static bool within_limits(const unsigned grid[3], const unsigned block[3], unsigned shared) {
+    enum { BOUND = 256, SHARED = 48 << 10, ACROSS = 65535, WHOLE = 0x7fffffff };
+    for (int a = 0; a < 3; a++)
+        if (!grid[a] || !block[a] || grid[a] > (a ? (unsigned)ACROSS : (unsigned)WHOLE))
+            return false;
+    return (unsigned long)block[0] * block[1] * block[2] <= BOUND && shared <= SHARED;
 }
 typedef struct Launched { /* the arguments are pointers */
     const Module *module;
@@ -245,10 +296,16 @@ static int run_launched(void *data) {
 static CUresult host_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                    unsigned by, unsigned bz, unsigned shared, CUstream s,
                                    void **args, void **more) {
-    Launched l = {.module = (const Module *)f, .grid = gx, .block = bx};
+    Module *const module = (Module *)f;
+    Launched l = {.module = module, .grid = gx, .block = bx};
     (void)s, (void)more;
+    if (refusal()) return refusal();
+    if (!within_limits((const unsigned[]){gx, gy, gz}, (const unsigned[]){bx, by, bz}, shared))
+        return CUDA_ERROR_INVALID_VALUE;
     if (behaves("no-launch") || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared)
         return CUDA_ERROR_LAUNCH_FAILED;
+    if (!module->ran && breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    module->ran = true;
     if (!l.module->library) return CUDA_SUCCESS;
     l.args = *(const int *)dlsym(l.module->library, "host_count");
     for (int k = 0; k < l.args; k++) memcpy(&l.arg[k], args[k], sizeof l.arg[k]);

@@ -1,4 +1,5 @@
-/* host_launch.h -- runs the kernel that stands before it; call() passes it host_args. */
+/* host_launch.h -- runs the kernel that stands before it; call() passes it host_args. A vector that
+   is read or written where it is not aligned ends the launch, as on a GPU. */
 static void host_body(void) { /* a thread: one call for each block that host_block starts */
     for (;;) {
         host_wait(HOST_DONE);
@@ -46,14 +47,12 @@ static int host_block(int descending) {
         if (!moved) return -1; /* they wait for each other */
     }
 }
-__attribute__((visibility("default"))) int host_launch(unsigned grid, unsigned block, void **args,
-                                                       int descending);
-int host_launch(unsigned grid, unsigned block, void **args, int descending) {
-    static int created;
-    if (block > HOST_THREADS || block % HOST_WARP) return -1;
-    gridDim.x = grid, blockDim.x = block, host_args = args;
-    if (HOST_BARRIERS && !created) host_create();
-    created = 1;
+static jmp_buf host_misaligned;
+static void host_trap(int signal) {
+    (void)signal;
+    longjmp(host_misaligned, 1);
+}
+static int host_blocks(unsigned grid, unsigned block, int descending) {
     for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++) {
         if (HOST_BARRIERS && host_block(descending)) return -1;
         for (unsigned k = 0; !HOST_BARRIERS && k < block; k++) {
@@ -62,4 +61,18 @@ int host_launch(unsigned grid, unsigned block, void **args, int descending) {
         }
     }
     return 0;
+}
+__attribute__((visibility("default"))) int host_launch(unsigned grid, unsigned block, void **args,
+                                                       int descending);
+int host_launch(unsigned grid, unsigned block, void **args, int descending) {
+    static int created;
+    struct sigaction before, trap = {.sa_handler = host_trap, .sa_flags = SA_NODEFER};
+    if (block > HOST_THREADS || block % HOST_WARP) return -1;
+    gridDim.x = grid, blockDim.x = block, host_args = args;
+    if (HOST_BARRIERS && !created) host_create();
+    created = 1;
+    sigaction(SIGILL, &trap, &before);
+    const int failed = setjmp(host_misaligned) ? -1 : host_blocks(grid, block, descending);
+    sigaction(SIGILL, &before, NULL);
+    return failed;
 }

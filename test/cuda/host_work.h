@@ -6,4 +6,6 @@
 typedef int HostWork(void *data); /* 0: done */
 /* Does it, or notes it with a copy of these n bytes, if the stream is being captured. */
 int host_work(HostWork *, void *data, size_t n);
+/* Not 0: this thread has a context that works. */
+int host_context(void);
 #endif

@@ -162,16 +162,16 @@ static void take_slots(Case *c, const Backend *b, Device *d, char *memory[], voi
     }
 }
 static void run_twice(Case *c, const Backend *b, Device *d, Kernel *k, size_t room) {
-    char *memory[SLOTS], end[END], pattern[END];
+    char *memory[SLOTS], end[END], pattern[END], *work = b->alloc(d, room + END);
     void *slot[SLOTS];
-    char *work = b->alloc(d, room + END);
     assert_non_null(work);
     memset(pattern, PATTERN, END);
     memset(c->buffer[0], PATTERN, c->bytes[0] + 2 * GUARD);
     take_slots(c, b, d, memory, slot);
     assert_int_equal(b->copy(d, work + room, pattern, END, COPY_TO_DEVICE), 0);
-    for (int twice = 0; twice < 2; twice++) assert_int_equal(b->run(k, slot, work), 0);
-    assert_int_equal(b->wait(d, NULL), 0);
+    for (int twice = 0; twice < 2; twice++)
+        if (b->run(k, slot, work) || b->wait(d, NULL))
+            fail_msg("it failed: %s", b->failure ? b->failure(d) : "");
     assert_int_equal(b->copy(d, end, work + room, END, COPY_TO_HOST), 0);
     assert_memory_equal(end, pattern, END);
     assert_int_equal(b->copy(d, c->buffer[0], memory[0], c->bytes[0] + 2 * GUARD, COPY_TO_HOST), 0);

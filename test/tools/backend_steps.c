@@ -1,6 +1,7 @@
 /* backend_steps.c -- drawn steps through every choice of a back end, against the reference.
    Usage: backend_steps BACKEND OPTIONS COUNT [KIND]: so many of each kind, or of one. Prints what
-   is wrong and one line a kind; exits 1 if anything is wrong, 5 if the back end does not open. */
+   is wrong and one line a kind; exits 1 if anything is wrong or an algorithm is refused, 5 if the
+   back end does not open. */
 #include "test/shared/step_cases.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,15 @@ typedef struct Tally {
     int algorithms, wrong, refused;
 } Tally;
 
+static void refused(const OpenDevice *d, const Case *c, int algorithm) {
+    const void *weights[SLOTS] = {NULL};
+    char why[300] = "the second time it is not";
+    size_t room;
+    Kernel *k =
+        d->backend->compile(d->device, &c->step, algorithm, weights, &room, why, sizeof why);
+    if (k) d->backend->forget(k);
+    printf("algorithm %d is refused: %s\n", algorithm, why);
+}
 static void run_case(const OpenDevice *d, uint64_t seed, StepKind kind, Tally *t) {
     Case c;
     int64_t count;
@@ -27,7 +37,8 @@ static void run_case(const OpenDevice *d, uint64_t seed, StepKind kind, Tally *t
     for (int algorithm = 0; algorithm < algorithms; algorithm++) {
         char text[200] = "", what[1500];
         t->algorithms++;
-        if (!case_run(&c, d->backend, d->device, algorithm, 0)) t->refused++;
+        if (!case_run(&c, d->backend, d->device, algorithm, 0))
+            t->refused++, refused(d, &c, algorithm);
         else if (case_compare(&c, want, count, text, sizeof text)) {
             t->wrong++;
             case_describe(&c, what, sizeof what);
@@ -53,7 +64,7 @@ int main(int argc, char **argv) {
         printf("%s: %d steps, %d algorithms, %d refused, %d wrong\n", kinds[k].name, count,
                t.algorithms, t.refused, t.wrong);
         fflush(stdout);
-        wrong += t.wrong;
+        wrong += t.wrong + t.refused;
     }
     device_close(&d);
     return wrong > 0;

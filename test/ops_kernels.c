@@ -446,6 +446,25 @@ static void draw_conv(Drawn *t) {
     reals(t, DT_FLOAT, 4, (int64_t[]){out, in / group, kernel[0], kernel[1]}, -1, 1);
 }
 
+/* Few channels a group, and three axes. */
+static void draw_volumes(Drawn *t) {
+    const int64_t group = draw(t, 1, 5), in = group * draw(t, 1, 2), out = group * draw(t, 1, 2);
+    int64_t size[3], kernel[3], pad[6], stride[3], dilation[3];
+    for (int a = 0; a < 3; a++) {
+        kernel[a] = draw(t, 1, 3), dilation[a] = draw(t, 1, 2), stride[a] = draw(t, 1, 3);
+        pad[a] = draw(t, 0, 2), pad[a + 3] = draw(t, 0, 2);
+        size[a] = (kernel[a] - 1) * dilation[a] + draw(t, 1, 5);
+    }
+    attribute(t, "group", "%d", (int)group);
+    attribute(t, "strides", "[%d, %d, %d]", (int)stride[0], (int)stride[1], (int)stride[2]);
+    attribute(t, "pads", "[%d, %d, %d, %d, %d, %d]", (int)pad[0], (int)pad[1], (int)pad[2],
+              (int)pad[3], (int)pad[4], (int)pad[5]);
+    attribute(t, "dilations", "[%d, %d, %d]", (int)dilation[0], (int)dilation[1], (int)dilation[2]);
+    t->tolerance = 1e-5;
+    reals(t, DT_FLOAT, 5, (int64_t[]){draw(t, 1, 2), in, size[0], size[1], size[2]}, -1, 1);
+    reals(t, DT_FLOAT, 5, (int64_t[]){out, in / group, kernel[0], kernel[1], kernel[2]}, -1, 1);
+}
+
 /* Transposed: kernels some strides long, with and without a bias, of few channels, whose phases are
    joined, and of more; cut by pads to any place of a stride. */
 static void draw_transposed(Drawn *t) {
@@ -505,6 +524,7 @@ static const Family families[] = {
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
     {"conv", draw_conv, true},
+    {"conv", draw_volumes, true},
     {"convtranspose", draw_transposed, false},
     {"resize", draw_resize, false},
     {"padmirror", draw_mirror, false},

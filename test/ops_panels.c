@@ -1,6 +1,7 @@
-/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), in every
-   instruction set that the machine has: drawn sizes, windows, layouts and epilogues against sums in
-   double; with three threads the same bytes; and a sweep that computes wrongly is caught. */
+/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), and depthwise
+   convolutions by vectors of channels (depthwise.c), in every instruction set that the machine has:
+   drawn sizes, windows, layouts and epilogues against sums in double; with three threads the same
+   bytes; and inner loops that compute wrongly are caught. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -26,7 +27,7 @@ typedef struct Drawn {
     Random random;
     Step step;
     View view[VIEWS];
-    int64_t param[9];
+    int64_t param[1 + 4 * STEP_SPATIAL];
     Scalar code[CODE];
     Epilogue epilogue;
     float *slot[VIEWS];
@@ -51,11 +52,12 @@ static void fill(Drawn *t, int k) {
     if (k == Y) t->bytes = sizeof(float) * (size_t)(high + GAP);
 }
 /* An image whose channels lie beside each other, maybe among those of others; or plain. */
-static View image(Drawn *t, const int64_t dim[4], bool last) {
-    View v = view_dense(0, DT_FLOAT, 4, dim);
+static View image(Drawn *t, int n, const int64_t dim[], bool last) {
+    View v = view_dense(0, DT_FLOAT, 2 + n, dim);
     const int64_t pixel = dim[1] + (draw(t, 0, 2) ? 0 : draw(t, 1, 9));
     if (!last) return v;
-    v.stride[1] = 1, v.stride[3] = pixel, v.stride[2] = dim[3] * pixel,
+    v.stride[1] = 1, v.stride[1 + n] = pixel;
+    for (int a = n; a > 1; a--) v.stride[a] = dim[a + 1] * v.stride[a + 1];
     v.stride[0] = dim[2] * v.stride[2];
     v.offset = draw(t, 0, pixel - dim[1]);
     return v;
@@ -134,43 +136,58 @@ static bool next(const View *v, int64_t index[]) {
     return false;
 }
 
-static double window_sum(const Drawn *t, const int64_t y[4]) {
+static double window_sum(const Drawn *t, const int64_t y[]) {
     const View *x = &t->view[INPUT], *w = &t->view[WEIGHTS];
+    const int n = x->rank - 2;
     const int64_t *p = t->param + 1;
     const int64_t first = y[1] / (w->dim[0] / t->param[0]) * w->dim[1]; /* channel of its group */
-    int64_t k[4] = {y[1]};
+    int64_t k[STEP_RANK] = {y[1]}, place[STEP_RANK] = {y[0]};
+    View cells = *w;
     double sum = 0;
+    cells.dim[0] = 1;
     do {
-        const int64_t h = y[2] * p[0] - p[2] + k[2] * p[6], c = y[3] * p[1] - p[3] + k[3] * p[7];
-        if (h >= 0 && h < x->dim[2] && c >= 0 && c < x->dim[3])
-            sum += at(t, INPUT, (const int64_t[]){y[0], first + k[1], h, c}) * at(t, WEIGHTS, k);
+        bool within = true;
+        k[0] = y[1], place[1] = first + k[1];
+        for (int a = 0; a < n; a++) {
+            place[2 + a] = y[2 + a] * p[a] - p[n + a] + k[2 + a] * p[3 * n + a];
+            within = within && place[2 + a] >= 0 && place[2 + a] < x->dim[2 + a];
+        }
+        if (within) sum += at(t, INPUT, place) * at(t, WEIGHTS, k);
         k[0] = 0;
-        if (!next(&(View){.rank = 4, .dim = {1, w->dim[1], w->dim[2], w->dim[3]}}, k)) break;
-        k[0] = y[1];
-    } while (true);
+    } while (next(&cells, k));
     return sum;
+}
+/* n axes; the channels of a group, and how many of y each group has, are given. */
+static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t outs) {
+    const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2 ? 6 : 11;
+    int64_t x[5] = {draw(t, 1, 2), groups * ins}, y[5] = {x[0], groups * outs}, w[5] = {y[1], ins},
+            *p = t->param + 1;
+    t->param[0] = groups;
+    for (int a = 0; a < n; a++) {
+        x[2 + a] = draw(t, 1, most), w[2 + a] = pick(t, 5, kernels);
+        p[a] = draw(t, 1, 3), p[3 * n + a] = draw(t, 1, 2);
+        p[n + a] = draw(t, 0, 2), p[2 * n + a] = draw(t, 0, 2);
+        const int64_t reach = (w[2 + a] - 1) * p[3 * n + a] + 1;
+        if (reach > x[2 + a] + p[n + a] + p[2 * n + a]) p[n + a] = reach; /* enough padding */
+        y[2 + a] = (x[2 + a] + p[n + a] + p[2 * n + a] - reach) / p[a] + 1;
+    }
+    t->view[Y] = image(t, n, y, true);
+    t->view[INPUT] = image(t, n, x, ins == 1 || draw(t, 0, 3) > 0);
+    t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 2 + n, w);
+    t->step.kind = S_CONV, t->step.nparam = 1 + 4 * n;
+    finish_views(t, 1);
+    int64_t index[STEP_RANK] = {0}, place = 0;
+    do t->want[place++] = ended(t, index, window_sum(t, index));
+    while (next(&t->view[Y], index));
 }
 static void draw_conv(Drawn *t) {
     const int64_t ins[] = {1, 3, 8, 16, 17, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130},
-                  kernels[] = {1, 1, 2, 3, 5};
-    int64_t x[4] = {draw(t, 1, 2), pick(t, 6, ins), draw(t, 1, 11), draw(t, 1, 11)}, y[4], w[4];
-    int64_t *p = t->param;
-    p[0] = draw(t, 0, 2) ? 1 : draw(t, 2, 4);
-    y[0] = x[0], w[1] = x[1], x[1] *= p[0], w[0] = y[1] = p[0] * pick(t, 7, outs);
-    for (int a = 0; a < 2; a++) {
-        w[2 + a] = pick(t, 5, kernels), p[1 + a] = draw(t, 1, 3), p[7 + a] = draw(t, 1, 2);
-        p[3 + a] = draw(t, 0, 2), p[5 + a] = draw(t, 0, 2);
-        const int64_t reach = (w[2 + a] - 1) * p[7 + a] + 1;
-        if (reach > x[2 + a] + p[3 + a] + p[5 + a]) p[3 + a] = reach; /* enough padding */
-        y[2 + a] = (x[2 + a] + p[3 + a] + p[5 + a] - reach) / p[1 + a] + 1;
-    }
-    t->view[Y] = image(t, y, true), t->view[INPUT] = image(t, x, draw(t, 0, 3) > 0);
-    t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 4, w);
-    t->step.kind = S_CONV, t->step.nparam = 9;
-    finish_views(t, 1);
-    int64_t index[4] = {0}, n = 0;
-    do t->want[n++] = ended(t, index, window_sum(t, index));
-    while (next(&t->view[Y], index));
+                  groups = draw(t, 0, 2) ? 1 : draw(t, 2, 4);
+    draw_windows(t, 2, groups, pick(t, 6, ins), pick(t, 7, outs));
+}
+static void draw_depthwise(Drawn *t) {
+    const int64_t channels[] = {2, 5, 8, 16, 17, 40, 100, 130};
+    draw_windows(t, (int)draw(t, 1, 3), pick(t, 8, channels), 1, 1);
 }
 static void draw_gemm(Drawn *t) {
     const int64_t rows[] = {1, 1, 2, 7, 29, 64}, terms[] = {1, 5, 33, 200},
@@ -196,15 +213,19 @@ static void draw_gemm(Drawn *t) {
 }
 static void draw_case(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {.seed = seed}};
-    if (draw(t, 0, 2)) draw_conv(t);
-    else draw_gemm(t);
+    switch (draw(t, 0, 3)) {
+    case 0: draw_gemm(t); break;
+    case 1: draw_depthwise(t); break;
+    default: draw_conv(t);
+    }
 }
 static void free_case(Drawn *t) {
     for (int k = 0; k < VIEWS; k++) test_free(t->slot[k]);
     test_free(t->want);
 }
 
-/* By panels, which alone pack the weights on a device without oneDNN. */
+/* By the first algorithm that packs the weights: on a device without oneDNN panels or vectors of
+   channels. */
 static void run(const Drawn *t, Device *d) {
     extern const Backend cpu_backend;
     const void *known[VIEWS] = {NULL, NULL, t->slot[WEIGHTS], t->slot[BIAS], NULL, t->slot[FACTOR]};
@@ -274,6 +295,12 @@ static const float *bare_sweep(const Sweep *s, int vectors, int64_t rows) {
     wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
     return table[0]->sweep(&wrong, vectors, rows);
 }
+/* Windows without their first cell. */
+static void short_windows(const ChannelWindows *s) {
+    ChannelWindows wrong = *s;
+    if (s->taps > 0) wrong.taps--, wrong.tap++, wrong.cell++;
+    table[0]->windows(&wrong);
+}
 static bool notices(uint64_t seed) {
     Drawn t;
     draw_case(&t, seed);
@@ -289,8 +316,11 @@ static void wrong_sweeps_are_caught(void **state) {
     for (int i = 0; i < 2; i++) {
         Simd simd = *table[0];
         simd.sweep = wrong[i];
-        assert_true(cases_noticed(&simd, 60, notices) > 10);
+        assert_true(cases_noticed(&simd, 120, notices) > 10);
     }
+    Simd simd = *table[0];
+    simd.windows = short_windows;
+    assert_true(cases_noticed(&simd, 120, notices) > 10);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* conv.c -- the algorithms of a convolution, the one expected to be fastest first: oneDNN's, packed
-   panels (panels.c), taps (taps.c), plain loops (direct.c). Each gets the step without kernel cells
-   that always lie in the padding and without spatial axes of one place, and is cut into parts for
-   threads. */
+   panels (panels.c), vectors of channels (depthwise.c), taps (taps.c), plain loops (direct.c). Each
+   gets the step without kernel cells that always lie in the padding and without spatial axes of one
+   place, and is cut into parts for threads. */
 #include "ops/cpu/cpu.h"
 
 bool conv_fits(const Step *s) {
@@ -20,6 +20,7 @@ typedef enum ConvAlgorithm {
     CONV_ANY = DNN_ANY,
     CONV_WINOGRAD = DNN_WINOGRAD,
     CONV_PANELS,
+    CONV_DEPTHWISE,
     CONV_TAPS,
     CONV_DIRECT,
     CONV_ALGORITHMS
@@ -34,6 +35,8 @@ static int conv_algorithms(const Device *d, const Step *s,
     const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                first = pointwise || last;
     if (small && !last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+    const bool deep = s->view[1].rank == 5; /* of which oneDNN has plain loops only */
+    if (deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
                       view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
     if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
@@ -42,6 +45,7 @@ static int conv_algorithms(const Device *d, const Step *s,
     if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
     if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if (!deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     if ((!small || last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
     return n;
@@ -106,6 +110,7 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
     case CONV_DIRECT: return direct_conv_build(b, k);
     case CONV_TAPS: return taps_build(b, k);
     case CONV_PANELS: return panels_conv_build(b, k);
+    case CONV_DEPTHWISE: return depthwise_build(b, k);
     default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
     }
 }

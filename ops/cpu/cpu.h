@@ -305,6 +305,10 @@ bool panels_conv_build(Build *, Kernel *);
 bool panels_gemm_possible(const Device *, const Step *);
 bool panels_gemm_build(Build *, int choice, Kernel *);
 
+/* ---- depthwise.c */
+bool depthwise_possible(const Step *);
+bool depthwise_build(Build *, Kernel *);
+
 /* ---- direct.c */
 bool direct_conv_build(Build *, Kernel *);
 

@@ -81,6 +81,16 @@ typedef struct Sweep {
     const int64_t *run;
     Squash squash;
 } Sweep;
+/* Windows over single channels: y[p * ys + c] = squash((sum over t of w[cell[t] + c] * x[p * xs +
+   tap[t] + c]) * scale[c] + shift[c] + add[p * adds + c]) for p < places, c < channels. y overlaps
+   none of the others. */
+typedef struct ChannelWindows {
+    const float *x, *w, *scale, *shift, *add; /* add: may be NULL */
+    float *y;
+    int64_t xs, ys, adds, taps, channels, places;
+    const int64_t *tap, *cell;
+    Squash squash;
+} ChannelWindows;
 /* One pass over complex numbers (simd_fft.h), real parts and, `im` further, imaginary ones; s
    numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
 typedef struct FftPass {
@@ -135,6 +145,7 @@ typedef struct Simd {
                   int64_t rows, const float *p, int64_t n);
     int vectors; /* registers in a row of a Sweep's panel, at most */
     const float *(*sweep)(const Sweep *, int vectors, int64_t rows); /* how far it got ahead */
+    void (*windows)(const ChannelWindows *);
     /* One step of n states from the sums of their gates (simd_recurrent.h). */
     void (*lstm)(float *h, float *cell, const float *x, const float *g, const float *peephole,
                  bool coupled, int64_t n);

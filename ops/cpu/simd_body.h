@@ -437,6 +437,7 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
+#include "ops/cpu/simd_windows.h"
 #include "ops/cpu/simd_softmax.h"
 #include "ops/cpu/simd_weave.h"
 #include "ops/cpu/simd_fft.h"
@@ -524,6 +525,7 @@ const Simd SIMD_TABLE = {
     .panel = panel,
     .vectors = SWEEP_VECTORS,
     .sweep = sweep,
+    .windows = windows,
     .lstm = lstm,
     .gru_reset = gru_reset,
     .gru = gru,

@@ -1,8 +1,7 @@
-/* simd_sweep.h -- rows by a panel of weights, and windows of single channels (Sweep, Strip:
-   simd.h); included by simd_body.h. A block of rows by all of a panel's columns is accumulated in
-   registers: with each column vector that is read, as many products as there are rows. The terms of
-   a sum are added in their order, whatever the block, so no result depends on which rows are
-   together. */
+/* simd_sweep.h -- rows by a panel of weights (Sweep: simd.h); included by simd_body.h. A block of
+   rows by all of a panel's columns is accumulated in registers: with each column vector that is
+   read, as many products as there are rows. The terms of a sum are added in their order, whatever
+   the block, so no result depends on which rows are together. */
 #ifndef MAXIMUM /* simd_x86_64.h has them */
 typedef int32_t Masks __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
 static inline Floats select_floats(Masks where, Floats a, Floats b) {

@@ -3,19 +3,25 @@
    remainders of row and column modulo the strides. There the cell (kh, kw) of channel c is a
    constant offset from any output, whatever the strides and dilations, so a whole output plane (its
    rows as long as the padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i],
-   with the accumulators in registers. */
+   with the accumulators in registers. With three axes a channel has as many planes as the windows
+   reach, and each output plane is such a run from the first plane of its windows on. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 enum { MAX_TAPS_INPUTS = 16 };
+typedef struct Deep { /* the first of three axes */
+    int64_t in, out, stride, pad, dilation, cells, planes;
+} Deep;
 typedef struct Taps {
     Operand x, w;
     Tail tail;
+    Deep deep;
     int64_t in[2], out[2], stride[2], pad[2],
         phase[2]; /* phase: rows and columns of one remainder's plane */
     int64_t batch, outs, ins, group, ntap, run;
     int64_t *offset;
-    size_t planes, result, nplanes; /* in the scratch; nplanes floats a channel */
+    size_t planes, result, nplane, nplanes; /* in the scratch; nplanes floats a channel, nplane one
+                                               of its planes */
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);
 } Taps;
@@ -48,23 +54,35 @@ static void scatter_channel(const Taps *t, float *restrict plane, const float *r
     }
 }
 
+static void gather_plane(const Taps *t, float *y, const float *result) {
+    const View *yv = &t->tail.into;
+    const int r = yv->rank - 2, c = yv->rank - 1;
+    for (int64_t i = 0; i < t->out[0]; i++) {
+        float *to = y + i * (r > 1 ? yv->stride[r] : 0);
+        const float *from = result + i * t->phase[1];
+        if (yv->stride[c] == 1) memcpy(to, from, (size_t)t->out[1] * sizeof *to);
+        else
+            for (int64_t j = 0; j < t->out[1]; j++) to[j * yv->stride[c]] = from[j];
+    }
+}
 static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x,
                       const float *w) {
-    const View *yv = &t->tail.into;
-    const int r = t->x.view.rank - 2, c = t->x.view.rank - 1;
+    const View *yv = &t->tail.into, *xv = &t->x.view;
+    const Deep *d = &t->deep;
+    const int r = xv->rank - 2, c = xv->rank - 1;
     for (int64_t i = 0; i < t->ins; i++)
-        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.view.stride[1],
-                        r > 1 ? t->x.view.stride[r] : 0, t->x.view.stride[c]);
-    for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1]) {
-        t->taps(result, planes, t->offset, w + o * t->ntap, t->ntap, t->run);
-        for (int64_t i = 0; i < t->out[0]; i++) {
-            float *to = y + i * (r > 1 ? yv->stride[r] : 0);
-            const float *from = result + i * t->phase[1];
-            if (yv->stride[c] == 1) memcpy(to, from, (size_t)t->out[1] * sizeof *to);
-            else
-                for (int64_t j = 0; j < t->out[1]; j++) to[j * yv->stride[c]] = from[j];
+        for (int64_t z = 0; z < d->in && z + d->pad < d->planes; z++)
+            if (z + d->pad >= 0)
+                scatter_channel(t,
+                                planes + (size_t)i * t->nplanes + (size_t)(z + d->pad) * t->nplane,
+                                x + i * xv->stride[1] + (r > 2 ? z * xv->stride[2] : 0),
+                                r > 1 ? xv->stride[r] : 0, xv->stride[c]);
+    for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1])
+        for (int64_t z = 0; z < d->out; z++) {
+            t->taps(result, planes + (size_t)(z * d->stride) * t->nplane, t->offset,
+                    w + o * t->ntap, t->ntap, t->run);
+            gather_plane(t, y + (r > 2 ? z * yv->stride[2] : 0), result);
         }
-    }
 }
 
 static int taps_run(const Kernel *k, void *const slot[], void *work) {
@@ -88,7 +106,7 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
 bool taps_possible(const Step *s) {
     const View *v = s->view;
     const int64_t ins = v[2].dim[1];
-    if (v[1].rank > 4 || ins < 1 || ins > MAX_TAPS_INPUTS) return false;
+    if (ins < 1 || ins > MAX_TAPS_INPUTS) return false;
     return view_class(v, 3) == CLASS_FLOAT;
 }
 
@@ -104,20 +122,28 @@ static void take_axis(Taps *t, const Step *s, int a, int i) {
     t->phase[a] = t->out[a] + reach / t->stride[a];
 }
 
+/* The same of the first of three axes. */
+static void take_deep(Taps *t, const Step *s) {
+    const View *v = s->view;
+    const int64_t *p = s->param + 1;
+    t->deep = v[1].rank < 5 ? (Deep){1, 1, 1, 0, 1, 1, 0}
+                            : (Deep){v[1].dim[2], v[0].dim[2], p[0], p[3], p[9], v[2].dim[2], 0};
+    t->deep.planes =
+        (t->deep.out - 1) * t->deep.stride + (t->deep.cells - 1) * t->deep.dilation + 1;
+}
 /* The offset of every tap, in the order of the packed weights. */
 static void place_taps(Taps *t, const Step *s) {
     const int n = s->view[1].rank - 2;
-    const int64_t kh = n > 1 ? s->view[2].dim[2] : 1, kw = s->view[2].dim[n + 1];
-    const int64_t dh = n > 1 ? s->param[1 + 3 * n] : 1, dw = s->param[4 * n],
-                  plane = t->phase[0] * t->phase[1];
-    for (int64_t c = 0, at = 0; c < t->ins; c++)
-        for (int64_t h = 0; h < kh; h++)
-            for (int64_t w = 0; w < kw; w++) {
-                const int64_t rows = h * dh, columns = w * dw;
-                const int64_t which = (rows % t->stride[0]) * t->stride[1] + columns % t->stride[1];
-                t->offset[at++] = c * (int64_t)t->nplanes + which * plane +
-                                  rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
-            }
+    const int64_t kh = n > 1 ? s->view[2].dim[n] : 1, kw = s->view[2].dim[n + 1];
+    const int64_t dh = n > 1 ? s->param[4 * n - 1] : 1, dw = s->param[4 * n],
+                  plane = t->phase[0] * t->phase[1], cells = t->deep.cells * kh * kw;
+    for (int64_t k = 0; k < t->ins * cells; k++) {
+        const int64_t c = k / cells, z = k / (kh * kw) % t->deep.cells, rows = k / kw % kh * dh,
+                      columns = k % kw * dw,
+                      which = (rows % t->stride[0]) * t->stride[1] + columns % t->stride[1];
+        t->offset[k] = c * (int64_t)t->nplanes + z * t->deep.dilation * (int64_t)t->nplane +
+                       which * plane + rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
+    }
 }
 
 bool taps_build(Build *b, Kernel *k) {
@@ -131,7 +157,9 @@ bool taps_build(Build *b, Kernel *k) {
     take_axis(t, s, 0, n - 2);
     take_axis(t, s, 1, n - 1);
     t->run = (t->out[0] - 1) * t->phase[1] + t->out[1];
-    t->nplanes = (size_t)(t->stride[0] * t->stride[1] * t->phase[0] * t->phase[1]);
+    take_deep(t, s);
+    t->nplane = (size_t)(t->stride[0] * t->stride[1] * t->phase[0] * t->phase[1]);
+    t->nplanes = (size_t)t->deep.planes * t->nplane;
     t->offset = ARENA_NEW(b->arena, int64_t, t->ntap);
     place_taps(t, s);
     t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
@@ -140,5 +168,6 @@ bool taps_build(Build *b, Kernel *k) {
     if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2]))
         t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
+    if (t->w.constant) b->kernel->packed = 1 << 2;
     return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, TAIL_ANY, &t->tail);
 }

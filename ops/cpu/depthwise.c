@@ -1,0 +1,152 @@
+/* depthwise.c -- convolutions with one channel a group between images that lie channels last, of
+   any number of axes, strides and dilations: the channels of a window's cells are vectors, which
+   are multiplied by vectors of weights (Simd.windows). Nothing is padded: the cells that lie in the
+   padding are left out of the list of each place, and places of one row that have the same list are
+   computed together. */
+#include "ops/cpu/cpu.h"
+
+typedef struct Axis {
+    int64_t in, out, cells, stride, begin, dilation, xs, ys, adds;
+} Axis;
+typedef struct Depthwise {
+    Ending e;
+    Operand x, w; /* w: [cells.., channels] */
+    View add;
+    Axis axis[STEP_SPATIAL]; /* the last one is the row */
+    int64_t batch, channels, cells;
+    const float *scale, *shift;
+    size_t tap; /* in the scratch: two lists of `cells` numbers */
+} Depthwise;
+typedef struct Row { /* one row of y */
+    const float *x, *w, *add;
+    float *y;
+    int64_t at[STEP_SPATIAL]; /* the place, but for the last axis */
+} Row;
+
+/* The cells first..end-1 along an axis lie within the image for place i. */
+static int64_t first_cell(const Axis *a, int64_t i) {
+    const int64_t before = a->begin - i * a->stride;
+    return before > 0 ? (before + a->dilation - 1) / a->dilation : 0;
+}
+static int64_t end_cell(const Axis *a, int64_t i) {
+    const int64_t room = a->in - 1 - (i * a->stride - a->begin),
+                  n = room < 0 ? 0 : room / a->dilation + 1;
+    return n < a->cells ? n : a->cells;
+}
+/* The cells that count for place i of the row: where x lies, from the place's first cell on, and
+   where the weights. */
+static int64_t list_cells(const Depthwise *d, const Row *r, int64_t i, int64_t *tap,
+                          int64_t *cell) {
+    const Axis *a = d->axis;
+    const int64_t last = end_cell(&a[2], i), first = first_cell(&a[2], i);
+    int64_t n = 0;
+    for (int64_t z = first_cell(&a[0], r->at[0]); z < end_cell(&a[0], r->at[0]); z++)
+        for (int64_t h = first_cell(&a[1], r->at[1]); h < end_cell(&a[1], r->at[1]); h++)
+            for (int64_t c = first; c < last; c++) {
+                tap[n] = z * a[0].dilation * a[0].xs + h * a[1].dilation * a[1].xs +
+                         c * a[2].dilation * a[2].xs;
+                cell[n++] = ((z * a[1].cells + h) * a[2].cells + c) * d->channels;
+            }
+    return n;
+}
+static void run_row(const Depthwise *d, const Simd *simd, const Row *r, int64_t *tap) {
+    const Axis *a = &d->axis[2];
+    ChannelWindows s = {.w = r->w,
+                        .scale = d->scale,
+                        .shift = d->shift,
+                        .xs = a->stride * a->xs,
+                        .ys = a->ys,
+                        .adds = a->adds,
+                        .channels = d->channels,
+                        .tap = tap,
+                        .cell = tap + d->cells,
+                        .squash = d->e.squash};
+    for (int64_t i = 0, end; i < a->out; i = end) {
+        const int64_t first = first_cell(a, i), last = end_cell(a, i);
+        for (end = i + 1; end < a->out; end++)
+            if (first_cell(a, end) != first || end_cell(a, end) != last) break;
+        s.taps = list_cells(d, r, i, tap, tap + d->cells), s.places = end - i;
+        s.x = r->x + (i * a->stride - a->begin) * a->xs;
+        s.y = r->y + i * a->ys, s.add = r->add ? r->add + i * a->adds : NULL;
+        simd->windows(&s);
+    }
+    for (int64_t i = 0; i < a->out && d->e.pass; i++)
+        d->e.pass(r->y + i * a->ys, r->y + i * a->ys, d->e.k, d->channels);
+}
+static int depthwise_run(const Kernel *k, void *const slot[], void *work) {
+    const Depthwise *d = k->self;
+    const View *yv = &d->e.tail.into;
+    const Axis *a = d->axis;
+    const float *x = operand_at(&d->x, slot, work), *w = operand_at(&d->w, slot, work),
+                *add = d->e.add ? view_at(&d->add, slot, work) : NULL;
+    float *y = view_at(yv, slot, work);
+    int64_t *tap = (int64_t *)(void *)((char *)work + d->tap);
+    for (int64_t n = 0; n < d->batch; n++)
+        for (int64_t z = 0; z < a[0].out; z++)
+            for (int64_t h = 0; h < a[1].out; h++) {
+                const Row r = {
+                    .x = x + n * d->x.view.stride[0] + (z * a[0].stride - a[0].begin) * a[0].xs +
+                         (h * a[1].stride - a[1].begin) * a[1].xs,
+                    .w = w,
+                    .y = y + n * yv->stride[0] + z * a[0].ys + h * a[1].ys,
+                    .add = add ? add + n * d->add.stride[0] + z * a[0].adds + h * a[1].adds : NULL,
+                    .at = {z, h}};
+                run_row(d, k->device->simd, &r, tap);
+            }
+    tail_run(&d->e.tail, slot, work);
+    return 0;
+}
+
+/* ---- making */
+bool depthwise_possible(const Step *s) {
+    const View *v = s->view;
+    return v[2].dim[1] == 1 && v[2].dim[0] == s->param[0] && v[2].dim[0] > 1 && !step_has_zero(s) &&
+           view_class(v, 3) == CLASS_FLOAT && v[0].dtype == DT_FLOAT && v[1].dtype == DT_FLOAT &&
+           v[0].stride[1] == 1 && v[1].stride[1] == 1 && view_count(&v[0]) > 0 &&
+           view_count(&v[1]) > 0 && view_count(&v[2]) > 0;
+}
+static void take_axes(Depthwise *d, const Step *s) {
+    const View *y = &d->e.tail.into, *x = &d->x.view, *w = &s->view[2];
+    const int n = s->view[1].rank - 2, more = STEP_SPATIAL - n;
+    const int64_t *p = s->param + 1;
+    for (int a = 0; a < STEP_SPATIAL; a++) {
+        const int i = a - more;
+        d->axis[a] = i < 0 ? (Axis){.in = 1, .out = 1, .cells = 1, .stride = 1, .dilation = 1}
+                           : (Axis){.in = x->dim[2 + i],
+                                    .out = y->dim[2 + i],
+                                    .cells = w->dim[2 + i],
+                                    .stride = p[i],
+                                    .begin = p[n + i],
+                                    .dilation = p[3 * n + i],
+                                    .xs = x->stride[2 + i],
+                                    .ys = y->stride[2 + i],
+                                    .adds = d->e.add ? d->add.stride[2 + i] : 0};
+    }
+}
+/* The list, or as many of this number where there is none. */
+static const float *listed(Build *b, const float *list, float otherwise, int64_t n) {
+    float *own = ARENA_NEW(b->arena, float, n);
+    for (int64_t i = 0; i < n; i++) own[i] = list ? list[i] : otherwise;
+    return own;
+}
+bool depthwise_build(Build *b, Kernel *k) {
+    const Step *s = b->step;
+    Depthwise *d = ARENA_NEW(b->arena, Depthwise, 1);
+    View w = s->view[2];
+    int order[STEP_RANK], n = 0;
+    for (int a = 2; a < w.rank; a++) order[n++] = a;
+    order[n++] = 0;
+    w = view_axes(&w, n, order);
+    if (!ending_new(b, 1, &d->e) || !operand_pack_as(b, 2, &w, DT_FLOAT, &d->w)) return false;
+    if (d->w.constant) b->kernel->packed = 1 << 2;
+    d->x = operand_as_is(b, 1);
+    if (d->e.add) d->add = s->view[d->e.add];
+    d->batch = s->view[0].dim[0], d->channels = s->view[0].dim[1];
+    d->cells = view_count(&w) / d->channels;
+    d->tap = build_bytes(b, (size_t)(2 * d->cells) * sizeof(int64_t));
+    d->scale = listed(b, d->e.scale, 1, d->channels);
+    d->shift = listed(b, d->e.shift, 0, d->channels);
+    take_axes(d, s);
+    k->self = d, k->run = depthwise_run;
+    return true;
+}

@@ -8,10 +8,11 @@ opset imports must be equal, but ONNX Runtime's own domain may come; on several 
 output must have the same shape and type and agree: max|difference| <= tolerance * max|original|,
 1e-4, or 1e-2 for models of float16; integers, booleans and strings are equal, NaN and infinities
 are at the same places. An element that fails this agrees all the same where it is no more than 8
-times as far off as roundings of inputs and constants move the original: what cancels, or lies at a
-step, is not determined better. In a quantized model ONNX Runtime's own fusions change roundings: an
-element also agrees where it is no more than twice as far off as the original's results with and
-without them are from each other.
+times as far off as roundings of inputs and constants move this element of the original, or no
+farther than they move the element that moves most: what cancels, or lies at a step, is not
+determined better. In a quantized model ONNX Runtime's own fusions change roundings: an element also
+agrees where it is no more than twice as far off as the original's results with and without them are
+from each other.
 """
 
 import argparse, sys
@@ -129,13 +130,27 @@ def nearby(values, random):
     }
 
 
+# Inputs that are floats and decide sizes: a scale of 1.9999999 makes an axis one shorter.
+DECIDE_SIZES = {"Resize": slice(1, 3), "Upsample": slice(1, 2), "Range": slice(0, 3)}
+
+
 def constants(graph):
-    """All tensors of a graph that are floats, but for large weights."""
-    held = list(graph.initializer)
+    """All tensors of a graph that are floats, but for large weights and what decides sizes."""
+    held = [(tensor.name, tensor) for tensor in graph.initializer]
     for node in graph.node:
-        held += [a.t for a in node.attribute if node.op_type == "Constant" and a.HasField("t")]
+        if node.op_type == "Constant":
+            held += [(node.output[0], a.t) for a in node.attribute if a.HasField("t")]
+    sizes = {
+        name
+        for node in graph.node
+        for name in node.input[DECIDE_SIZES.get(node.op_type, slice(0, 0))]
+    }
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-    return [t for t in held if t.data_type in floats and numpy.prod(t.dims) <= WEIGHTS]
+    return [
+        t
+        for name, t in held
+        if t.data_type in floats and numpy.prod(t.dims) <= WEIGHTS and name not in sizes
+    ]
 
 
 def model_nearby(path, random):
@@ -194,7 +209,8 @@ def judge(a, b, tolerance, moved):
     wrong = apart > (tolerance * size if a.dtype.kind == "f" else 0)
     if wrong.any():
         by = moved()
-        wrong = wrong & (apart > MARGIN * by) if by is not None else wrong & False
+        most = numpy.maximum(MARGIN * by, by.max(initial=0)) if by is not None else numpy.inf
+        wrong = wrong & (apart > most)
     greatest = float(apart[numpy.isfinite(apart)].max(initial=0.0))
     if not wrong.any():
         return greatest, size, ""

@@ -1,7 +1,7 @@
 """Models that leave sizes open: the numbers chosen for timing and checking are ones that the model
 allows."""
 
-import json, os, subprocess
+import json, os, subprocess, sys
 import onnx, onnx.parser, pytest
 from onnx import helper
 from written import real_models
@@ -148,3 +148,49 @@ def test_a_table_of_positions_has_as_many_as_are_needed(rows, opaque, tmp_path):
             for name in ("m.onnx", "out.onnx")
         ]
         assert numbers[0] == numbers[1] and "y: F [2, 3, 4]" in numbers[0], numbers
+
+
+# Rows of 6 or of what the size of x says; a rule makes a multiplication of the square.
+OPEN = """m (float[n, k] x) => (float[a, b] y)
+    <float two = {2}, int64[1] minus = {-1}, int64[1] first = {0}>
+    { s = Shape(x)  n = Gather(s, first)  t = Concat<axis = 0>(n, minus)
+      p = Pow(x, two)  f = Reshape(p, t)  y = Relu(f) }"""
+# What would be right for the sizes of the feed only.
+CLOSED = OPEN.replace(
+    "t = Concat<axis = 0>(n, minus)", "t = Concat<axis = 0>(five, minus)"
+).replace("int64[1] first", "int64[1] five = {5}, int64[1] first")
+
+
+def check_sizes(folder, build):
+    """scripts/check-sizes on OPEN, with the programs of a build folder."""
+    save_text(OPEN, folder / "open.onnx")
+    (folder / "table.tsv").write_text("open\topen.onnx\t--dim n=5 --input-shape x:5,4\n")
+    words = [os.path.join(ROOT, "scripts", "check-sizes"), "--table", folder / "table.tsv"]
+    env = dict(os.environ, BUILD=str(build), ISOMER_VENV=sys.prefix)
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, env=env)
+
+
+def save_text(text, path):
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 13]>\n' + text)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, path)
+
+
+def test_a_result_is_right_at_sizes_that_it_was_not_made_for(tmp_path):
+    done = check_sizes(tmp_path, BUILD)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "equal at 3 other sizes" in done.stdout and ": 0 app" not in done.stdout, done.stdout
+
+
+def test_a_result_for_one_size_only_is_seen(tmp_path):
+    """Planted: a program that makes CLOSED of OPEN."""
+    save_text(CLOSED, tmp_path / "closed.onnx")
+    program = tmp_path / "optimize-model"
+    program.write_text(
+        f'#!/bin/sh\ncp {tmp_path}/closed.onnx "$2"\ntouch {tmp_path}/log\n'
+        'while [ "$1" ]; do [ "$1" = --proof-log ] && touch "$2"; shift; done\n'
+    )
+    program.chmod(0o755)
+    done = check_sizes(tmp_path, tmp_path)
+    assert done.returncode == 1 and "FAIL open" in done.stdout, done.stdout + done.stderr
+    assert "equal at 0 other sizes" in done.stdout

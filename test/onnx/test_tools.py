@@ -98,6 +98,39 @@ def test_compare_knows_what_roundings_do(tmp_path, operators, same):
     assert done.returncode == 1 and "FAIL" in done.stdout
 
 
+def resized(path, operators):
+    """What `through` makes, with each of its elements twice."""
+    model = onnx.load(through(path, operators))
+    model.graph.node[-1].output[0] = "z"
+    model.graph.node.append(helper.make_node("Resize", ["z", "", "scales"], ["y"], mode="nearest"))
+    scales = numpy_helper.from_array(numpy.float32([1, 2]), "scales")
+    model.graph.initializer.append(scales)
+    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 16
+    onnx.save(model, path)
+    return str(path)
+
+
+def test_compare_disturbs_no_sizes(tmp_path):
+    """A scale a rounding below 2 makes another shape, which says nothing about the elements."""
+    original = resized(tmp_path / "a.onnx", [("Add", 3e4), ("Sub", 3e4)])
+    done = tool("compare-onnx", original, resized(tmp_path / "b.onnx", []))
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = tool("compare-onnx", original, resized(tmp_path / "b.onnx", [("Mul", 3.0)]))
+    assert done.returncode == 1 and "FAIL" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("by, wrong", [(7e-3, False), (9e-3, False), (11e-3, True)])
+def test_compare_knows_the_element_that_moves_most(monkeypatch, by, wrong):
+    """Steps are seen where the few disturbances happen to meet them."""
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
+    judge = importlib.import_module("compare_onnx").judge
+    a, moved = numpy.float32([0, 1, 2, 3]), numpy.array([1e-3, 0, 0, 1e-2])
+    for k in range(2):
+        b = a.copy()
+        b[k] += by
+        assert bool(judge(a, b, 1e-4, lambda: moved)[2]) == wrong
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

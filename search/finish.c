@@ -24,11 +24,16 @@ static void mark_needed(Finish *f, Value v) {
     if (constants_hold(&f->constants, v)) f->needed[v - f->constants.least] = true;
 }
 
-static bool too_large(const Finish *f, Value v) {
-    int64_t n, limit = f->limits->constant;
-    const Type *t = value_type(f->w, v);
-    return limit >= 0 && poly_constant(f->w, type_count(f->w, t), &n) &&
-           (int64_t)element_bytes(t->dtype, n) > limit;
+/* In bytes; < 0: its size is not a number. */
+static double constant_bytes(World *w, Value v) {
+    int64_t n;
+    const Type *t = value_type(w, v);
+    return poly_constant(w, type_count(w, t), &n) ? (double)n * dtype_bits(t->dtype) / 8 : -1;
+}
+
+/* It is not computed beforehand. */
+static bool too_large(World *w, const FinishLimits *limits, Value v) {
+    return limits->constant >= 0 && constant_bytes(w, v) > (double)limits->constant;
 }
 
 /* What is computed for a constant that is needed: for a broadcast, its input; nothing if no rule
@@ -36,7 +41,7 @@ static bool too_large(const Finish *f, Value v) {
 static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
-    else if (too_large(f, v))
+    else if (too_large(f->w, f->limits, v))
         for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
 }
@@ -89,10 +94,8 @@ static bool computable(Finish *f, const Graph *part, Error *e) {
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(f->w, live.v[k]);
         for (int port = 0; port < node.nout; port++) {
-            int64_t n;
-            const Type *t = value_type(f->w, node.out + (Value)port);
-            if (!poly_constant(f->w, type_count(f->w, t), &n)) continue;
-            sum += (double)n * (double)element_bytes(t->dtype, 8) / 8;
+            const double bytes = constant_bytes(f->w, node.out + (Value)port);
+            sum += bytes > 0 ? bytes : 0;
         }
     }
     return sum <= f->limits->all ||
@@ -147,6 +150,45 @@ int64_t graph_constant_bytes(World *w, const Graph *g) {
             continue;
         sum += (int64_t)element_bytes(t.dtype, n);
     }
+    return sum;
+}
+
+/* Adds what is written for a constant that some node reads, and marks what is written in its
+   place. */
+static void add_written(World *w, const Constants *c, Value v, const FinishLimits *limits,
+                        bool needed[], double *sum) {
+    const Node n = node_get(w, value_node(w, v));
+    const bool made = !constant_get(w, v, NULL, NULL) && !input_name(w, v);
+    if (made && n.op == &op_fill) return;
+    if (made && (n.op == &op_broadcast || too_large(w, limits, v))) {
+        for (int k = 0; k < n.nin; k++)
+            if (constants_hold(c, n.in[k])) needed[n.in[k] - c->least] = true;
+        return;
+    }
+    const double bytes = constant_bytes(w, v);
+    *sum += bytes > 0 ? bytes : 0;
+}
+
+double graph_finished_bytes(World *w, const Graph *g, const bool given[],
+                            const FinishLimits *limits) {
+    Arena *a = w->scratch;
+    const ArenaMark mark = arena_mark(a);
+    const Constants c = constants_find(w, a, g, given, NULL);
+    bool *needed = ARENA_NEW(a, bool, c.past - c.least);
+    double sum = 0;
+    for (int k = 0; k < g->nout; k++)
+        if (constants_hold(&c, g->out[k])) needed[g->out[k] - c.least] = true;
+    for (int k = c.live.n; k-- > 0;) {
+        const Node n = node_get(w, c.live.v[k]);
+        for (int j = 0; j < n.nin && !constants_hold(&c, n.out); j++)
+            if (constants_hold(&c, n.in[j])) needed[n.in[j] - c.least] = true;
+        for (int port = 0; port < n.nout; port++) {
+            const Value v = n.out + (Value)port;
+            if (needed[v - c.least] && constants_hold(&c, v))
+                add_written(w, &c, v, limits, needed, &sum);
+        }
+    }
+    arena_reset(a, mark);
     return sum;
 }
 

@@ -19,4 +19,7 @@ bool run_finish(const Run *, Derivation *, Error *); /* with the run's source an
 bool run_pieces(Run *, const Derivation *, Arena *, Pieces *, Error *);
 bool run_fits(Run *, const Derivation *, Error *);    /* the same check; the bytes are not kept */
 int64_t graph_constant_bytes(World *, const Graph *); /* of its live constants, in memory */
+/* Bytes of the constants that a graph would have after derivation_finish, those of the file among
+   them. given: by input, whether it counts as a constant; NULL: none does. */
+double graph_finished_bytes(World *, const Graph *, const bool given[], const FinishLimits *);
 #endif

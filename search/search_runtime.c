@@ -8,8 +8,10 @@
 #include "search/finish.h"
 #include "search/backtrack.h"
 #include "search/cost.h"
+#include "search/repeat.h"
 #include "search/saturate.h"
 #include "search/trial.h"
+#include <math.h>
 #include <string.h>
 
 #define ALPHA 1.05 /* of Backtrack */
@@ -28,13 +30,18 @@ typedef struct RuntimeSearch {
     Run *r;
     Cost *cost;
     CostPart part; /* the region that is being solved */
+    double bytes;  /* of its constants: a graph may have as many */
+    bool grown;    /* some graph had more */
+    FinishLimits limits;
     int nregion, nsolved;
     Region *region;
     int *at;           /* by region: its number among the solved ones */
     const char **hash; /* digest of what is solved, and how */
     Graph *start;
+    const bool **constant; /* by input of the start: whether it is one */
     RegionSolution *solution;
-    double *gain; /* predicted, over all occurrences */
+    double *gain;   /* predicted, over all occurrences */
+    double *growth; /* bytes of constants, likewise */
 } RuntimeSearch;
 
 typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
@@ -45,9 +52,15 @@ typedef struct RegionCandidate {
 
 static bool counts_nodes(const IsomerOptions *o) { return o->cost && !strcmp(o->cost, "nodes"); }
 
+static double region_bytes(const RuntimeSearch *o, const Graph *g) {
+    return graph_finished_bytes(o->r->w, g, o->part.constant, &o->limits);
+}
+
+/* A graph whose constants alone would make the file too large is worth nothing. */
 static Price region_price(void *user, const Graph *g) {
     RuntimeSearch *o = user;
-    Price p = {0};
+    Price p = {.seconds = HUGE_VAL};
+    if (region_bytes(o, g) > o->bytes) return o->grown = true, p;
     p.seconds = cost_graph(o->cost, g, &o->part, &p.nodes);
     if (counts_nodes(o->r->o)) p.seconds = p.nodes;
     return p;
@@ -99,6 +112,13 @@ static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
+/* How often the region occurs. */
+static int count_equal(const RuntimeSearch *o, const Region *region) {
+    int n = 0;
+    for (int k = 0; k < o->nregion; k++) n += !strcmp(o->region[k].hash, region->hash);
+    return n;
+}
+
 static bool solve_region(RuntimeSearch *o, const Region *region) {
     Run *r = o->r;
     int k = o->nsolved++;
@@ -107,7 +127,10 @@ static bool solve_region(RuntimeSearch *o, const Region *region) {
     for (int j = 0; j < region->nin; j++)
         loose[j] = !region->constant[j] && !input_name(r->w, region->in[j]);
     o->part = (CostPart){region->constant, loose};
+    o->constant[k] = region->constant;
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
+    o->grown = false;
+    o->bytes = region_bytes(o, &o->start[k]) + (double)r->growth / count_equal(o, region);
     const Backtrack b = {.w = r->w,
                          .arena = r->arena,
                          .facts = r->source.facts,
@@ -122,109 +145,14 @@ static bool solve_region(RuntimeSearch *o, const Region *region) {
     run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode,
             o->solution[k].before.seconds * 1e3, o->solution[k].after.seconds * 1e3,
             o->solution[k].graphs);
+    if (o->grown)
+        run_say(r, "some graphs of this region were not used: their constants are larger than the "
+                   "file may grow by (--max-growth)");
     if (o->solution[k].cut)
         run_say(r,
                 "rules match this region in more than %d places at once: the others were not tried",
                 BACKTRACK_MATCHES);
     return !run_cancelled(r);
-}
-
-/* ---- repeated in the whole graph */
-
-/* Matches of one round in regions of the whole graph, and the values there that correspond to those
-   of a region's graph; map.to is 0 except for the current region. */
-typedef struct Repeated {
-    Run *r;
-    Derivation *d;
-    Arena *arena;
-    ValueMap map;
-    int n, room;
-    Match *match;
-} Repeated;
-
-static void make_room(Repeated *x) {
-    const uint32_t n = node_count(x->r->w) + 1;
-    if (n <= x->map.n) return;
-    x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
-}
-
-/* base[k] corresponds to the graph's input k. */
-static bool add_image(Repeated *x, const Graph *g, NodeList live, const Value base[]) {
-    for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
-    return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
-}
-
-static void forget_image(Repeated *x, const Graph *g, NodeList live) {
-    for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = 0;
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(x->r->w, live.v[k]);
-        for (int port = 0; port < n.nout; port++) x->map.to[n.out + (Value)port] = 0;
-    }
-}
-
-static void translate_match(Repeated *x, const Match *m) {
-    const Instance *i = m->instance;
-    ARENA_GROW(x->arena, x->match, x->room, x->n + 1);
-    Match *out = &x->match[x->n++];
-    Value *in = ARENA_NEW(x->arena, Value, i->ninput),
-          *root = ARENA_NEW(x->arena, Value, i->from.nout);
-    for (int k = 0; k < i->ninput; k++) in[k] = map_value(&x->map, m->input[k]);
-    for (int k = 0; k < i->from.nout; k++) root[k] = map_value(&x->map, m->root[k]);
-    *out = *m;
-    out->input = in;
-    out->root = root;
-}
-
-/* Appends the matches of a region's round. */
-static bool gather_matches(Repeated *x, const Region *region, const RegionRound *round) {
-    Run *r = x->r;
-    ArenaMark mark = arena_mark(r->w->scratch);
-    Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
-    NodeList live = graph_live(r->w, r->w->scratch, &round->graph);
-    make_room(x);
-    for (int j = 0; j < region->nin; j++) base[j] = map_value(&x->d->map, region->in[j]);
-    bool good = add_image(x, &round->graph, live, base);
-    for (int k = 0; good && k < round->n; k++) translate_match(x, &round->match[k]);
-    forget_image(x, &round->graph, live);
-    arena_reset(r->w->scratch, mark);
-    return good;
-}
-
-/* Round k of all regions at once, since they share no node; a match that needs a round of its own
-   gets one after them. *more: there was a round k. */
-static bool repeat_round(RuntimeSearch *o, Derivation *d, const Take take[], int k, Arena *a,
-                         bool *more) {
-    Repeated x = {.r = o->r, .d = d, .arena = a};
-    bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
-    *more = false;
-    for (int j = 0; good && j < o->nregion; j++) {
-        const RegionSolution *s = solution_of(o, o->at[j], take[o->at[j]]);
-        if (!s || k >= s->n) continue;
-        const int before = x.n;
-        *more = true;
-        good = gather_matches(&x, &o->region[j], &s->round[k]);
-        alone[j] = good && x.n == before + 1 && !match_ordered(o->r->w, &x.match[before]);
-        if (alone[j]) x.n = before;
-    }
-    good = good && (!x.n || derive_round(d, x.n, x.match, false, NULL, o->r->error));
-    for (int j = 0; good && j < o->nregion; j++) {
-        if (!alone[j]) continue;
-        x.n = 0;
-        good = gather_matches(&x, &o->region[j],
-                              &solution_of(o, o->at[j], take[o->at[j]])->round[k]) &&
-               derive_round(d, 1, x.match, false, NULL, o->r->error);
-    }
-    return good;
-}
-
-static bool repeat_regions(RuntimeSearch *o, Derivation *d, const Take take[]) {
-    bool good = true, more = true;
-    for (int k = 0; good && more; k++) {
-        Arena *a = arena_new(o->r->escape, 0);
-        good = repeat_round(o, d, take, k, a, &more);
-        arena_free(a);
-    }
-    return good;
 }
 
 /* ---- the whole */
@@ -233,6 +161,7 @@ static bool solve_all(RuntimeSearch *o) {
     Run *r = o->r;
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
+    o->constant = ARENA_NEW(r->arena, const bool *, o->nregion);
     o->solution = ARENA_NEW(r->arena, RegionSolution, o->nregion);
     o->at = ARENA_NEW(r->arena, int, o->nregion);
     for (int k = 0; k < o->nregion; k++) {
@@ -257,7 +186,9 @@ static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
     *usable = false;
     Derivation from_start =
         derivation_new(r->w, r->arena, r->source.facts, &r->library, &r->source.start);
-    if (!repeat_regions(o, &from_start, take)) return false;
+    const RegionSolution **taken = ARENA_NEW(r->arena, const RegionSolution *, o->nregion);
+    for (int k = 0; k < o->nregion; k++) taken[k] = solution_of(o, o->at[k], take[o->at[k]]);
+    if (!repeat_solutions(r, o->nregion, o->region, taken, &from_start)) return false;
     if (!from_start.applied) return true;
     *made = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!derive_replay(made, &from_start.log, r->error)) return false;
@@ -299,9 +230,27 @@ static Take preferred_take(const RuntimeSearch *o, int k) {
                                                                                    : TAKE_BEST;
 }
 
+/* What gains most for the bytes that it adds, as long as the file may grow by them. */
+static void take_fitting(const RuntimeSearch *o, Take take[]) {
+    double left = (double)o->r->growth;
+    bool *seen = ARENA_NEW(o->r->arena, bool, o->nsolved);
+    for (int k = 0; k < o->nsolved; k++) take[k] = TAKE_NOTHING;
+    for (int done = 0; done < o->nsolved; done++) {
+        int next = -1;
+        for (int k = 0; k < o->nsolved; k++)
+            if (!seen[k] && (next < 0 || o->gain[k] * fmax(o->growth[next], 1) >
+                                             o->gain[next] * fmax(o->growth[k], 1)))
+                next = k;
+        seen[next] = true;
+        if (o->growth[next] > left) continue;
+        take[next] = TAKE_CHEAPEST;
+        left -= o->growth[next];
+    }
+}
+
 /* The candidates: what prices alone prefer (the only one if just one is tried); everything that
-   backtracking found; the cheapest solution everywhere; then everything except one region, and that
-   region alone. */
+   backtracking found; the cheapest solution everywhere; what the file may grow by of that; then
+   everything except one region, and that region alone. */
 static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
@@ -313,6 +262,8 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
         for (int k = 0; k < o->nsolved; k++) take[n][k] = all;
         propose(o, take, &n);
     }
+    take_fitting(o, take[n]);
+    propose(o, take, &n);
     for (int at; n < CANDIDATES && (at = most_gain(o, named)) >= 0; named[at] = true) {
         for (int k = 0; k < o->nsolved; k++) take[n][k] = k == at ? TAKE_NOTHING : TAKE_CHEAPEST;
         propose(o, take, &n);
@@ -322,11 +273,20 @@ static int proposals(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     return n;
 }
 
+/* Bytes by which a solution makes the constants of its region larger. */
+static double growth_of(const RuntimeSearch *o, int k, const RegionSolution *s) {
+    return graph_finished_bytes(o->r->w, &s->graph, o->constant[k], &o->limits) -
+           graph_finished_bytes(o->r->w, &o->start[k], o->constant[k], &o->limits);
+}
+
 static void predict_gains(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
+    o->growth = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        const RegionSolution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
-        o->gain[o->at[k]] += s->before.seconds - s->after.seconds;
+        const int at = o->at[k];
+        const RegionSolution *s = solution_of(o, at, TAKE_CHEAPEST);
+        o->gain[at] += s->before.seconds - s->after.seconds;
+        o->growth[at] += growth_of(o, at, s);
     }
 }
 
@@ -443,6 +403,7 @@ bool search_runtime(Run *r, Derivation *d) {
                      .seed = r->seed,
                      .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
     RuntimeSearch search = {.r = r,
+                            .limits = run_limits(r),
                             .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!search.cost) return false;
     bool good = search_regions(&search, d);

@@ -346,3 +346,46 @@ def test_a_convolution_moves_before_the_resize(optimize, tmp_path):
     kinds = [node.op_type for node in onnx.load(out).graph.node]
     assert kinds.count("Conv") == 3, done.stdout
     assert kinds.count("Resize") == 2, "the last map has its size"
+
+
+def composable(path, middle, apart):
+    """By number of channels between them: a convolution of 3 x 3 and one of 1 x 1, which can be
+    one. Few channels between them make that one larger than both. apart: with a sorting between
+    them, about which there are no rules."""
+    rng, nodes, last = numpy.random.default_rng(5), [], "x"
+    weights = {"eight": numpy.int64([8])}
+    for k, channels in enumerate(middle):
+        weights[f"u{k}"] = rng.normal(size=(channels, 8, 3, 3)).astype("f")
+        weights[f"w{k}"] = rng.normal(size=(8, channels, 1, 1)).astype("f")
+        nodes += [
+            helper.make_node("Conv", [last, f"u{k}"], [f"a{k}"], pads=[1, 1, 1, 1]),
+            helper.make_node("Conv", [f"a{k}", f"w{k}"], [f"b{k}"]),
+            helper.make_node("Relu", [f"b{k}"], [f"r{k}"]),
+        ]
+        last = f"r{k}"
+        if apart:
+            nodes.append(helper.make_node("TopK", [last, "eight"], [f"t{k}", f"i{k}"], axis=1))
+            last = f"t{k}"
+    shape = [1, 8, 12, 12]
+    return save(path, nodes, [tensor("x", shape)], [tensor(last, shape)], weights)
+
+
+@pytest.mark.parametrize(
+    "middle, apart, allowed, left",
+    [
+        ([8, 2], False, 1000, 3),
+        ([2, 2, 2], False, 3500, 4),
+        ([2, 2, 2], False, 100000, 3),
+        ([4, 3, 2], True, 2700, 4),
+    ],
+)
+def test_what_may_still_grow_is_found(optimize, tmp_path, middle, apart, allowed, left):
+    """Where all that rules make is too large for the file, the part of it that is not."""
+    model, out = composable(tmp_path / "m.onnx", middle, apart), tmp_path / "o.onnx"
+    words = ["--cost", "nodes", "--enable", "conv-conv-1x1", "--max-growth", allowed, "-v"]
+    done = optimize(model, out, *words)
+    kinds = [node.op_type for node in onnx.load(out).graph.node]
+    assert done.returncode == 0 and kinds.count("Conv") == left, done.stdout + done.stderr
+    assert ("(--max-growth)" in done.stderr) == (left > len(middle)), done.stderr
+    assert os.path.getsize(out) - os.path.getsize(model) <= allowed
+    agree(model, out, numpy.random.default_rng(1).random((1, 8, 12, 12), dtype="f"))

@@ -7,6 +7,7 @@
 #include "search/finish.h"
 #include "graphs/fold.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct Finish {
@@ -104,13 +105,38 @@ static bool computable(Finish *f, const Graph *part, Error *e) {
                      f->limits->all);
 }
 
+static bool is_finite(World *w, Value v) {
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!constant_get(w, v, &t, &bytes) || dtype_class(t.dtype) != 'F' ||
+        !element_readable(t.dtype) || !poly_constant(w, type_count(w, &t), &n))
+        return true;
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(element_real(t.dtype, bytes, k))) return false;
+    return true;
+}
+
+/* What is computed from finite constants must be finite: the product of two scalars may be too
+   large for a float, whereas the original multiplies by one after the other. */
+static bool nothing_overflows(Finish *f, const Graph *part, const Graph *folded, Error *e) {
+    const NodeList live = graph_live(f->w, f->w->scratch, part);
+    bool finite = true;
+    for (int k = 0; k < folded->nout && finite; k++) finite = is_finite(f->w, folded->out[k]);
+    for (int k = 0; k < live.n && !finite; k++) finite = !is_finite(f->w, live.v[k]);
+    return finite || error_set(e, E_LIMIT, f->limits->file,
+                               "a constant that would have to be computed overflows");
+}
+
 static bool compute_wanted(Finish *f, Error *e) {
     World *w = f->w;
     Graph part = {0, f->n, NULL, f->from}, folded;
     ValueMap map;
     if (!f->n) return true;
     if (!computable(f, &part, e)) return false;
-    if (!graph_fold(w, f->d->arena, &part, INT64_MAX / 4, &folded, &map, e)) return false;
+    if (!graph_fold(w, f->d->arena, &part, INT64_MAX / 4, &folded, &map, e) ||
+        !nothing_overflows(f, &part, &folded, e))
+        return false;
     for (int k = 0; k < f->n; k++) {
         Value fill = as_fill(w, folded.out[k]);
         f->to[k] = fill ? fill : folded.out[k];

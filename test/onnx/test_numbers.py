@@ -349,6 +349,23 @@ def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
     assert done.returncode == 0 and out.read_bytes() != model.read_bytes()
 
 
+@pytest.mark.parametrize("scale, kept", [(3e38, True), (3e18, False), (numpy.inf, False)])
+def test_what_overflows_when_it_is_computed_is_not_used(optimize, tmp_path, scale, kept):
+    """The product of two finite constants is too large for a float: the file stays as it is. What
+    was infinite before may be."""
+    nodes = [
+        helper.make_node("Mul", ["x", "k"], ["a"]),
+        helper.make_node("Mul", ["a", "k"], ["b"]),
+        helper.make_node("MatMul", ["b", "w"], ["y"]),
+    ]
+    weights = {"k": numpy.full(4, scale, "f"), "w": numpy.full((4, 4), 2, "f")}
+    model, out = chain(tmp_path, nodes, ([64, 4], [64, 4]), weights), tmp_path / "o.onnx"
+    done = optimize(model, out, "--cost", "nodes", "-v")
+    assert done.returncode == 0, done.stderr
+    assert (out.read_bytes() == model.read_bytes()) == kept, done.stdout
+    assert ("overflows" in done.stderr) == kept, done.stderr
+
+
 def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, costly, tmp_path):
     done = optimize(
         net(tmp_path / "m.onnx", blocks=1),

@@ -8,6 +8,7 @@
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make discover        asks the models and keeps in rules/discovered what pays
+#   make rediscover      what discovered rules alone regain of the library's gain
 #   make atlas           rules/discovered/ATLAS.md: single operators on a target
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
@@ -100,7 +101,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh check-compilers check-deb bench roundtrip prove rules check-mutants
-.PHONY: check-classes fuzz discover atlas fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: check-classes fuzz discover rediscover atlas fuzzers mutate-models gpu-offline check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -400,6 +401,10 @@ rules: all
 # not repeated.
 discover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
+# Both gains of each model of scripts/models.tsv, by the library and by the answers to its own
+# questions alone, into rules/discovered/README.md (scripts/rediscover.py); 25 idle minutes.
+rediscover: all
+	BUILD=$(BUILD) $(PYTHON) scripts/rediscover.py $(DISCOVER)
 # What a node of one operator could be instead on TARGET: rules/discovered/ATLAS.md
 # (scripts/atlas.py). Steps whose results are in build/atlas are not repeated.
 atlas: all

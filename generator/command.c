@@ -109,17 +109,6 @@ static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList 
     return !o->help || options_document(help, &program, table, o->help, &m->error);
 }
 
-static bool parse_memory(const char *text, size_t *bytes) {
-    double v;
-    char unit = 0, more;
-    int n = sscanf(text, "%lf%c%c", &v, &unit, &more);
-    const char *at = unit ? strchr("KMG", unit) : NULL;
-    if (n < 1 || n > 2 || (n == 2 && !at) || !(v > 0) || v > 1e15) return false;
-    for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
-    *bytes = (size_t)v;
-    return v < 1e15;
-}
-
 static bool settle_options(GenerateProgram *m, const StringList *rest) {
     GenerateProgramOptions *o = &m->o;
     GenerateOptions *g = &m->g;
@@ -139,9 +128,7 @@ static bool settle_options(GenerateProgram *m, const StringList *rest) {
                            .folder = o->resume,
                            .exhaustive = o->exhaustive,
                            .all = o->all};
-    if (!parse_memory(o->memory, &g->memory))
-        return error_set(&m->error, E_USAGE, "--memory-limit",
-                         "expected a size such as 500M or 8G");
+    if (!option_bytes("--memory-limit", o->memory, &g->memory, &m->error)) return false;
     if (m->link) {
         if (o->shard)
             return error_set(&m->error, E_USAGE, "--shard",

@@ -12,7 +12,7 @@
 typedef struct DiscoverProgram {
     Arena *arena;
     DiscoverOptions d;
-    const char *out, *json, *help;
+    const char *out, *json, *memory, *help;
     int64_t operators, depth, steps, jobs, most, seed;
     bool list, quiet, version, terminal;
     Error error;
@@ -119,6 +119,14 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .help = "Starts no question after this time. Default: no limit.",
          .least = 0,
          .most = 1e9},
+        {.name = "memory-limit",
+         .kind = OPT_TEXT,
+         .into = &m->memory,
+         .value = "SIZE",
+         .help =
+             "Memory for the terms of all questions in hand, such as 500M or 8G, in equal parts "
+             "for the threads; a question that takes more is given up, and counted. Default: "
+             "no limit."},
         {.name = "resume",
          .kind = OPT_TEXT,
          .into = &m->d.folder,
@@ -175,6 +183,7 @@ static bool list_questions(DiscoverProgram *m, const Questions *q) {
 static void print_table(const DiscoverReport *r) {
     printf("questions %d, asked %d, resumed %d, answered %d\n", r->questions, r->asked, r->resumed,
            r->answered);
+    if (r->large) printf("given up for their memory %d\n", r->large);
     printf("terms typed %llu, evaluated %llu, holes solved %llu\n", (unsigned long long)r->typed,
            (unsigned long long)r->evaluated, (unsigned long long)r->solved);
     printf("equations %llu, untrue at other sizes %llu, rules %llu\n",
@@ -188,11 +197,17 @@ static bool write_json(DiscoverProgram *m, const DiscoverReport *r) {
     const struct {
         const char *name;
         double v;
-    } totals[] = {{"questions", r->questions},   {"asked", r->asked},
-                  {"resumed", r->resumed},       {"answered", r->answered},
-                  {"typed", (double)r->typed},   {"evaluated", (double)r->evaluated},
-                  {"solved", (double)r->solved}, {"equations", (double)r->equations},
-                  {"untrue", (double)r->untrue}, {"rules", (double)r->rules},
+    } totals[] = {{"questions", r->questions},
+                  {"asked", r->asked},
+                  {"resumed", r->resumed},
+                  {"large", r->large},
+                  {"answered", r->answered},
+                  {"typed", (double)r->typed},
+                  {"evaluated", (double)r->evaluated},
+                  {"solved", (double)r->solved},
+                  {"equations", (double)r->equations},
+                  {"untrue", (double)r->untrue},
+                  {"rules", (double)r->rules},
                   {"seconds", r->seconds}};
     for (size_t c = 0; c < sizeof totals / sizeof *totals; c++)
         cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
@@ -239,6 +254,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     m->d.steps = (int)m->steps;
     m->d.jobs = (int)m->jobs;
     m->d.seed = (uint64_t)m->seed;
+    if (!option_bytes("--memory-limit", m->memory, &m->d.memory, &m->error)) return;
     m->d.progress = progress;
     m->d.user = m;
     command_run(m);

@@ -5,10 +5,11 @@ by itself against the part that asked, optimize-model times those that are faste
 no other rules, and what pays at a place and does not follow from the library is kept in
 rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
 comment. Questions of one operator are asked first, then those of two, and so on, each for the same
-time; of one size, where the target gives a profile, what loses most time. A step whose results are
-in BUILD/discover is not done again; an interrupted one continues. For some models alone, or models
-of one's own (a file's path), the result goes to BUILD/discover; with --beyond only what does not
-follow from the library is timed.
+time,
+first what loses most of its model's time, where the target gives a profile. A step whose
+results are in BUILD/discover is not done again; an interrupted one continues. For some models
+alone, or models of one's own (a file's path), the result goes to BUILD/discover; with --beyond only
+what does not follow from the library is timed.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
@@ -106,27 +107,11 @@ def answers(files, options, stem, seconds):
     """Candidate rules; their statistics. Questions are begun for so many seconds; those that were
     answered before count as well."""
     run(
-        "discover-rules",
-        *files,
-        "--depth",
-        str(options.depth),
-        "--steps",
-        str(options.steps),
-        "--worse",
-        str(options.worse),
-        "--time",
-        str(seconds),
-        "--jobs",
-        str(options.jobs),
-        "--resume",
-        os.path.join(WORK, "answers"),
-        "--models",
-        PLACES,
-        "--json",
-        stem + ".json",
-        "-q",
-        "-o",
-        stem + ".candidates",
+        *("discover-rules", *files, "--depth", str(options.depth)),
+        *("--steps", str(options.steps), "--worse", str(options.worse)),
+        *("--time", str(seconds), "--jobs", str(options.jobs)),
+        *("--resume", os.path.join(WORK, "answers"), "--models", PLACES),
+        *("--json", stem + ".json", "-q", "-o", stem + ".candidates"),
     )
     return load(stem + ".json")
 
@@ -336,15 +321,19 @@ def keep(found, known, stem, path):
     return best, kept
 
 
-def write_table(lines):
-    """Puts the table after the mark in rules/discovered/README.md, which is written by hand."""
+def write_table(lines, mark=HEAD):
+    """Puts lines between the mark and the next one in rules/discovered/README.md, which is written
+    by hand otherwise; a mark that is not there stands at the end."""
     path = os.path.join(KEPT, "README.md")
-    text = "# Rules that models asked for\n\n"
+    text = "# Rules that models asked for\n"
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            text = file.read().split(HEAD)[0]
+            text = file.read()
+    before, _, after = text.partition(mark)
+    rest = after.partition("\n<!-- ")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text + HEAD + "\n" + "\n".join(lines) + "\n")
+        file.write(before.rstrip("\n") + f"\n\n{mark}\n" + "\n".join(lines) + "\n")
+        file.write("".join(rest[1:]))
 
 
 def parse():

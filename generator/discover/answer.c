@@ -86,8 +86,8 @@ static void search_run(Search *s) {
 
 bool question_answer(Arena *keep, const Question *q, const AnswerOptions *o, Answers *answers,
                      AnswerStats *stats, Error *e) {
-    World *w = graph_world_new(arena_escape(keep), 0);
-    Arena *a = arena_new(arena_escape(keep), 0);
+    World *w = graph_world_new(arena_escape(keep), o->memory / 2);
+    Arena *a = arena_new(arena_escape(keep), o->memory / 2);
     Search *s = ARENA_NEW(a, Search, 1);
     *s = (Search){.w = w,
                   .a = a,

@@ -7,6 +7,7 @@ typedef struct AnswerOptions {
     int depth;     /* operators on data since the last landmark, at most */
     int steps;     /* evaluations, at most, of each depth */
     uint64_t seed; /* of the points */
+    size_t memory; /* bytes of terms and their values; 0: no limit */
     double worse;  /* an answer may be estimated to cost so many times what the question does */
     const char *models; /* a folder, where the question and each answer become models at the sizes
                            of the place that asked; NULL: they do not */
@@ -30,7 +31,8 @@ typedef struct Answers {
 } Answers;
 /* The answers live in the arena, in the order in which they were found; if they are too many, those
    that stay and the last ones. E_INVALID: the question's graph cannot be read, or has no values at
-   any small sizes. Memory comes from the arena's Escape and is freed. */
+   any small sizes. Memory comes from the arena's Escape and is freed; beyond the limit it raises
+   E_LIMIT. */
 bool question_answer(Arena *, const Question *, const AnswerOptions *, Answers *, AnswerStats *,
                      Error *);
 #endif

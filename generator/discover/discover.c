@@ -87,9 +87,11 @@ bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
                       ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
     for (int k = 0; k < o->files.n; k++) {
         const char *path = o->files.v[k];
-        if (ends_with(path, ".questions") ? !questions_read(q, path, e)
-                                          : !ask_model(o, path, q, &used, e))
+        Questions own = questions_new(q->arena);
+        if (ends_with(path, ".questions") ? !questions_read(&own, path, e)
+                                          : !ask_model(o, path, &own, &used, e))
             return false;
+        questions_join(q, &own);
     }
     questions_sort(q);
     return sizes_used(o, &used, e);
@@ -98,7 +100,7 @@ bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
 /* ---- answers */
 
 typedef struct Done { /* of a question */
-    bool asked, resumed;
+    bool asked, resumed, large;
     char *rules; /* allocated by mem_realloc */
     AnswerStats stats;
     int n;
@@ -181,7 +183,12 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
     if (o->folder && read_kept(o, a, q, d)) return d->asked = d->resumed = true;
     if (late) return true;
     d->asked = true;
-    const AnswerOptions options = {o->depth, o->steps, o->seed, o->worse, o->models};
+    const AnswerOptions options = {.depth = o->depth,
+                                   .steps = o->steps,
+                                   .seed = o->seed,
+                                   .memory = o->memory / (size_t)o->jobs,
+                                   .worse = o->worse,
+                                   .models = o->models};
     Answers all = {0};
     if (!question_answer(a, q, &options, &all, &d->stats, &d->error)) return false;
     Text out = text_new(a);
@@ -197,8 +204,9 @@ static void *answer_some(void *user) {
     for (int k; (k = atomic_fetch_add(&x->next, 1)) < x->q->n;) {
         Done *d = &x->done[k];
         Escape escape = {.error = {.kind = E_NONE}};
-        if (setjmp(escape.here)) d->error = escape.error;
-        else answer_one(x, arena_new(&escape, 0), &x->q->v[k], d);
+        if (!setjmp(escape.here)) answer_one(x, arena_new(&escape, 0), &x->q->v[k], d);
+        else if (x->o->memory && escape.error.kind == E_LIMIT) d->large = true;
+        else d->error = escape.error;
         escape_free(&escape);
         int finished = atomic_fetch_add(&x->finished, 1) + 1;
         if (!x->o->progress) continue;
@@ -230,6 +238,7 @@ static bool collect(const Discovery *x, Text *rules, DiscoverReport *r, Error *e
         mem_realloc(d->rules, 0);
         r->asked += d->asked;
         r->resumed += d->resumed;
+        r->large += d->large;
         r->answered += d->n > 0;
         r->rules += (uint64_t)d->n;
         r->typed += d->stats.typed;

@@ -15,6 +15,7 @@ typedef struct DiscoverOptions {
     double seconds;      /* afterwards no question is begun; 0: no limit */
     uint64_t seed;
     const char *folder; /* finished questions are kept there; NULL: nowhere */
+    size_t memory;      /* bytes of all questions in hand; 0: no limit */
     double worse;       /* of answers (answer.h) */
     const char *models; /* a folder (answer.h) */
     void (*progress)(void *user, int done, int total, double seconds);
@@ -23,6 +24,7 @@ typedef struct DiscoverOptions {
 typedef struct DiscoverReport {
     int questions, asked, answered; /* asked: until the time was over */
     int resumed;                    /* of these, answers that were kept */
+    int large;                      /* given up, as they took more than their part of the memory */
     uint64_t typed, evaluated, solved, equations, untrue, rules;
     double seconds;
 } DiscoverReport;

@@ -1,6 +1,7 @@
 /* question.c -- questions as text, and equal ones as one. */
 #include "generator/discover/question.h"
 #include "ops/base/intern.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +43,28 @@ void questions_add(Questions *q, const Question *x) {
     Question *y = &q->v[id - 1];
     y->count += x->count;
     y->seconds += x->seconds;
+    y->share = fmax(y->share, x->share);
     y->from = names_joined(a, y->from, x->from);
     if (x->most > y->most) y->most = x->most, y->at = arena_string(a, x->at, strlen(x->at));
+}
+
+void questions_join(Questions *q, const Questions *of_source) {
+    double most = 0;
+    for (int k = 0; k < of_source->n; k++) most = fmax(most, of_source->v[k].seconds);
+    for (int k = 0; k < of_source->n; k++) {
+        Question x = of_source->v[k];
+        x.share = most > 0 ? x.seconds / most : 0;
+        questions_add(q, &x);
+    }
 }
 
 static int slower_first(const void *x, const void *y) {
     const Question *a = x, *b = y;
     size_t n = strlen(a->graph), m = strlen(b->graph);
-    return a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds)
-           : n != m                 ? (n > m) - (n < m)
-                                    : strcmp(a->id, b->id);
+    return a->share != b->share       ? (a->share < b->share) - (a->share > b->share)
+           : a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds)
+           : n != m                   ? (n > m) - (n < m)
+                                      : strcmp(a->id, b->id);
 }
 void questions_sort(Questions *q) {
     qsort(q->v, (size_t)q->n, sizeof *q->v, slower_first);

@@ -21,6 +21,8 @@ typedef struct Question {
     int64_t count;    /* how many places ask it */
     double seconds;   /* of all places: estimated, or what a profile says they lose */
     double most;      /* seconds of the place that `at` is from: the most expensive one */
+    double share;     /* seconds by those of the most expensive question of a model that asks it,
+                         where this is greatest */
     const char *from; /* the models, joined by commas */
     const char *at;   /* "a=1 b=64" */
     const char *graph;
@@ -34,7 +36,10 @@ typedef struct Questions {
 Questions questions_new(Arena *);
 /* Strings are copied. An equal question becomes one with it. */
 void questions_add(Questions *, const Question *);
-/* Decreasing seconds, then increasing length, then by identifier. */
+/* Adds those of one source and sets their shares in it. */
+void questions_join(Questions *, const Questions *of_source);
+/* Decreasing share, so that what loses most time in a model comes early, however fast the model is;
+   then decreasing seconds, increasing length, by identifier. */
 void questions_sort(Questions *);
 /* Adds what a file holds. E_ENVIRONMENT, E_INVALID with the line. */
 bool questions_read(Questions *, const char *path, Error *);

@@ -6,6 +6,7 @@
    without a value may be joined (-vvq). Texts point into argv. */
 #include "ops/base/options.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { HELP_WIDTH = 100, HELP_COLUMN = 30 };
@@ -231,6 +232,20 @@ static void add_option(Text *t, const OptionDef *o) {
     if (has_value(o)) text_add(t, o->when_bare ? "[=%s]" : " %s", value_name(o));
     add_wrapped(t, t->size - start, o->help ? o->help : "");
     text_bytes(t, "\n", 1);
+}
+
+bool option_bytes(const char *name, const char *text, size_t *bytes, Error *e) {
+    double v = 0;
+    char unit = 0, more;
+    *bytes = 0;
+    if (!text) return true;
+    const int n = sscanf(text, "%lf%c%c", &v, &unit, &more);
+    const char *at = unit ? strchr("KMG", unit) : NULL;
+    bool good = n >= 1 && n <= 2 && (n == 1 || at) && v > 0;
+    for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
+    good = good && v < 1e15;
+    if (good) *bytes = (size_t)v;
+    return good || error_set(e, E_USAGE, name, "expected a size such as 500M or 8G");
 }
 
 void options_help(Text *t, const char *usage, const char *summary, const OptionDef *table) {

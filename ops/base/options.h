@@ -45,6 +45,8 @@ bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], Str
 /* Whether an integer is within its range, or a text one of the option's words (NULL: the default).
    E_USAGE as from options_parse; for structs that a caller filled. */
 bool option_valid(Arena *, const OptionDef *, Error *);
+/* Bytes, as 500M or 8G says them; NULL: 0. E_USAGE with the option's name. */
+bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
 /* What a program says about itself, in addition to its table. */

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""What discovered rules regain of the library's gain: the models of scripts/models.tsv (or those
+named) ask, discover-rules answers, verify-rules proves, each answer is timed by itself, and
+optimize-model runs each model twice: with the rules of rules/library and rules/generated alone, and
+with no rules but the answers to its own questions, at most --rules of them, those first that save
+most time where they were asked. The share is that of the sums of the logarithms of both gains. A
+table says for each library rule that pays whether it follows from the discovered rules of the model
+where it pays (compare-rules derive).
+
+A step whose results are in BUILD/discover is not done again; an interrupted one continues. For all
+models the result goes to rules/discovered/README.md.
+
+usage: rediscover.py [MODEL..] [--operators N] [--depth N] [--steps N] [--worse RATIO]
+                     [--time SECONDS] [--rules N] [--effort quick|default|thorough] [--jobs N]
+                     [--alone RATIO]"""
+
+import argparse
+import collections
+import glob
+import math
+import os
+import re
+import subprocess
+import sys
+
+import discover
+from markdown_page import table
+from onnx_tools import ROOT, model_table
+
+MARK = "<!-- rediscovery -->"
+TARGET = "onnxruntime"
+GAIN = 1.03  # what counts as a gain of a model
+PAYS = 1.05  # of a library rule at a place
+
+
+def places_of(path):
+    """By question in a file of questions: how often the model has it, and for how many seconds."""
+    with open(path, encoding="utf-8") as file:
+        found = re.findall(r"^question (\S+) count=(\d+) seconds=(\S+)", file.read(), re.M)
+    return {name: (int(count), float(seconds)) for name, count, seconds in found}
+
+
+def question_of(rule):
+    """The question that a rule answers: found-QUESTION-N."""
+    return rule.split("-")[1]
+
+
+def chosen(asked, fast, ratios, times, most):
+    """The names of the rules that one model gets, those first that save most time there: answers
+    to its own questions that are faster by themselves, each as often as it is asked. asked: what
+    places_of says; times: by question, seconds of the part by itself. What cannot be timed by
+    itself counts as what it was asked for."""
+    saved = {}
+    for rule in fast:
+        count, seconds = asked.get(question_of(rule), (0, 0.0))
+        own = times.get(question_of(rule) + ".onnx")
+        took = own * count if own else seconds
+        if count:
+            saved[rule] = took * (1 - 1 / ratios[rule]) if ratios.get(rule) else 0.0
+    return sorted(saved, key=lambda rule: (-saved[rule], rule))[:most]
+
+
+def write_rules(path, names, texts):
+    """A file of rules; the report of another one is removed. False: it has none."""
+    text = "\n\n".join(texts[name][1] for name in names) + "\n"
+    old = None
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            old = file.read()
+    if old != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if os.path.exists(path[: -len(".rules")] + ".json"):
+            os.remove(path[: -len(".rules")] + ".json")
+    return bool(names)
+
+
+def optimized(row, out, words, options):
+    """The report of optimize-model with these words about rules; None: it failed."""
+    if not os.path.exists(out):
+        done = subprocess.run(
+            [os.path.join(discover.BUILD, "optimize-model"), discover.file_of(row), "--dry-run"]
+            + ["-q", *words, "--effort", options.effort, "--report", out]
+            + ["--cost-db", os.path.join(discover.WORK, "costs.sqlite"), "--measure-with", TARGET]
+            + discover.shape_options(row),
+            cwd=ROOT,
+            env=os.environ | {"XDG_DATA_HOME": discover.WORK},  # no rules of the user's own
+            check=False,
+        )
+        if done.returncode:
+            print(f"{row['name']}: optimize-model ended with {done.returncode}")
+            return None
+    return discover.load(out)
+
+
+def rules_used(report):
+    """By rule of a report's result: the largest ratio at a place that was timed, where the rule
+    stood alone or among others (True: alone)."""
+    used = {rule["name"]: (1.0, False) for rule in report["rules"]}
+    for place in report["gains"]:
+        before, after = place["seconds"]["before"], place["seconds"]["after"]
+        names = set(place["rules"].split())
+        if not (place["timed"] and before and after):
+            continue
+        for name in names & set(used):
+            entry = (before / after, len(names) == 1)
+            # A place where it stands alone says more than one where others help.
+            if (entry[1], entry[0]) > (used[name][1], used[name][0]):
+                used[name] = entry
+    return used
+
+
+def derived(library, found):
+    """By rule of the text `library`: the discovered rules of the file that it follows from."""
+    path = os.path.join(discover.WORK, "paying.library")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(library)
+    done = subprocess.run(
+        [os.path.join(discover.BUILD, "compare-rules"), "derive", path, found],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return dict(re.findall(r"^derived +(\S+): (.*)$", done.stdout, re.M))
+
+
+def share(pairs):
+    """Of (library, alone): what the second regains of the logarithms of the first's gains; models
+    that gain with neither count as 1."""
+    logs = [tuple(math.log(ratio) if ratio >= GAIN else 0.0 for ratio in pair) for pair in pairs]
+    whole = sum(library for library, _ in logs)
+    return sum(alone for _, alone in logs) / whole if whole else 1.0
+
+
+def models_table(results):
+    """Lines: each model's two gains."""
+    pairs = [(library, alone) for _, library, alone, _ in results]
+    lines = [
+        f"With the rules of the library (and the generated ones) {mean(0, pairs):.3f} in the"
+        f" geometric mean of {len(pairs)} models, with discovered rules alone"
+        f" {mean(1, pairs):.3f}: **{100 * share(pairs):.0f} % of the gain** (logarithm).",
+        "",
+    ]
+    return lines + table(
+        ["model", "library", "discovered alone", "rules given"],
+        [
+            [name, said(library), said(alone), str(count)]
+            for name, library, alone, count in sorted(results, key=lambda row: -row[1])
+        ],
+    )
+
+
+def said(ratio):
+    """A gain in words: = below what counts as one."""
+    return f"{ratio:.2f}" if ratio >= GAIN else "="
+
+
+def mean(column, pairs):
+    """The geometric mean of one column."""
+    return math.exp(sum(math.log(pair[column]) for pair in pairs) / len(pairs))
+
+
+def library_table(uses, follows):
+    """Lines: each library rule that pays somewhere, and what it follows from. uses: by rule,
+    (model, ratio, alone)."""
+    rows = []
+    for rule in sorted(uses, key=lambda name: -max(ratio for _, ratio, _ in uses[name])):
+        best = max(uses[rule], key=lambda use: use[1])
+        if best[1] < PAYS:
+            continue
+        where = f"{best[0]}, {best[1]:.2f}" + ("" if best[2] else " with others")
+        more = len({model for model, _, _ in uses[rule]}) - 1
+        found = follows.get(rule)
+        form = "no" if found is None else "as it is" if len(found.split()) == 1 else "from several"
+        rows.append([f"`{rule}`", where + (f" and {more} more" if more else ""), form])
+    return table(["library's rule", "pays at", "found"], rows)
+
+
+def arguments():
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--operators", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--worse", type=float, default=2)
+    parser.add_argument("--time", type=float, default=600, help="of answering, in seconds")
+    parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
+    parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--alone", type=float, default=1.02)
+    options = parser.parse_args()
+    options.target = TARGET
+    return options
+
+
+def answered(rows, options, stem):
+    """Questions asked and answered, small ones first; proved; timed by themselves. Ratios by
+    rule."""
+    for size in range(1, options.operators + 1):
+        files = discover.questions(rows, size, TARGET)
+        discover.answers(files, options, stem, options.time / options.operators)
+    discover.prove(stem, options.jobs)
+    return discover.alone(stem, options)
+
+
+def library_rules():
+    """Name -> text of the rules of rules/library and rules/generated; the words that give
+    optimize-model these alone."""
+    texts = {}
+    for folder in ("library", "generated"):
+        for path in sorted(glob.glob(os.path.join(ROOT, "rules", folder, "*.rules"))):
+            texts |= {name: text for name, (_, text) in discover.rule_texts(path).items()}
+    kept = os.path.join(discover.KEPT, TARGET + ".rules")
+    return texts, [word for name in discover.rule_texts(kept) for word in ("--disable", name)]
+
+
+def chain(rows, options, stem):
+    """The lines of both tables."""
+    ratios = answered(rows, options, stem)
+    texts, fast = discover.rule_texts(stem + ".true"), discover.rule_texts(stem + ".fast")
+    times = discover.times_read(stem + ".times")
+    library, library_alone = library_rules()
+    results, uses = [], collections.defaultdict(list)
+    for row in rows:
+        name = row["name"][: -len(".onnx")]
+        begin = os.path.join(discover.WORK, name)
+        asked = places_of(f"{begin}.onnx.{options.operators}.questions")
+        names = chosen(asked, fast, ratios, times, options.rules)
+        any_rule = write_rules(begin + ".alone.rules", names, texts)
+        known = optimized(row, begin + ".library.json", library_alone, options)
+        words = ["--rules", begin + ".alone.rules" if any_rule else "none"]
+        found = optimized(row, begin + ".alone.json", words, options)
+        if not known or not found:
+            continue
+        gains = discover.whole(known), discover.whole(found)
+        results.append((name, *gains, len(names)))
+        print(f"{name}: library {gains[0]:.2f}, discovered alone {gains[1]:.2f}", flush=True)
+        for rule, (ratio, alone) in rules_used(known).items():
+            if gains[0] >= GAIN and rule in library:
+                uses[rule].append((name, ratio, alone))
+    follows = derived("\n\n".join(library[rule] for rule in uses) + "\n", stem + ".true")
+    return models_table(results) + [""] + library_table(uses, follows)
+
+
+def main():
+    """All models; those named."""
+    options = arguments()
+    rows = [
+        row
+        for row in model_table()
+        if not options.models or any(row["name"].startswith(name) for name in options.models)
+    ]
+    os.makedirs(discover.WORK, exist_ok=True)
+    lines = chain(rows, options, os.path.join(discover.WORK, "rediscovered"))
+    print("\n".join(lines))
+    if not options.models:
+        discover.write_table(lines, MARK)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -101,7 +101,8 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh check-compilers check-deb bench roundtrip prove rules check-mutants
-.PHONY: check-classes fuzz discover rediscover atlas fuzzers mutate-models gpu-offline check-obligations edges
+.PHONY: check-classes fuzz discover rediscover atlas fuzzers mutate-models gpu-offline
+.PHONY: check-obligations edges
 .SECONDARY:
 .DELETE_ON_ERROR:
 

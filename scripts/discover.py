@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Rules that models ask for, in one go: discover-rules takes questions from the models of
-scripts/models.tsv (or those named) and answers them, verify-rules proves the answers, each is timed
-by itself against the part that asked, optimize-model times those that are faster on the target with
-no other rules, and what pays at a place and does not follow from the library is kept in
+scripts/models.tsv (or those named) and answers them, each answer is timed by itself against the
+part that asked, verify-rules proves those that are faster, optimize-model times these on the target
+with no other rules, and what pays at a place and does not follow from the library is kept in
 rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
 comment. Questions of one operator are asked first, then those of two, and so on, each for the same
-time,
-first what loses most of its model's time, where the target gives a profile. A step whose
+time, first what loses most of its model's time, where the target gives a profile. A step whose
 results are in BUILD/discover is not done again; an interrupted one continues. For some models
 alone, or models of one's own (a file's path), the result goes to BUILD/discover; with --beyond only
 what does not follow from the library is timed.
@@ -117,14 +116,15 @@ def answers(files, options, stem, seconds):
 
 
 def prove(stem, jobs):
-    """The candidates that are true. Counts of verdicts."""
+    """Of the candidates that are fast enough by themselves those that are true. Counts of
+    verdicts."""
     run(
         "verify-rules",
         "-q",
         "-j",
         str(jobs),
         "--resume",
-        stem + ".candidates",
+        stem + ".quick",
         "-o",
         stem + ".verdicts",
         allowed=(0, 1),
@@ -194,35 +194,45 @@ class Timer:
 
 
 def alone(stem, options):
-    """Writes the proved rules that are fast enough by themselves at the place that asked, and those
-    that cannot be timed so (`select` has no operator in a file); of the answers to one question the
-    fastest. Then a basis of them: what an e-graph does not derive from the rest. By rule: the
-    ratio."""
-    asked, proved = rule_texts(stem + ".candidates"), rule_texts(stem + ".true")
-    model = {}
-    for name in proved:
-        said = re.search(r"^# model (\S+)$", "\n".join(asked[name][0]), re.M)
+    """Times each candidate by itself at the place that asked; writes those that are fast enough,
+    and those that cannot be timed so (`select` has no operator in a file). By rule: the ratio; 0:
+    the target refuses one side."""
+    asked, model = rule_texts(stem + ".candidates"), {}
+    for name, (comments, _) in asked.items():
+        said = re.search(r"^# model (\S+)$", "\n".join(comments), re.M)
         if said and options.target == "onnxruntime":
             model[name] = said[1]
-    timer, ratios, slower = Timer(stem + ".times"), {}, set()
-    for question in sorted({name.rsplit("-", 1)[0] for name in model.values()}):
-        answers_of = [name for name in model if model[name].rsplit("-", 1)[0] == question]
-        timer.batch([question + ".onnx"] + [model[name] for name in answers_of])
+    timer, ratios, answers_of = Timer(stem + ".times"), {}, {}
+    for name in model:
+        answers_of.setdefault(model[name].rsplit("-", 1)[0], []).append(name)
+    for question, names in sorted(answers_of.items()):
+        timer.batch([question + ".onnx"] + [model[name] for name in names])
         before = timer.times.get(question + ".onnx")
-        for name in answers_of:
+        for name in names:
             after = timer.times.get(model[name])
             ratios[name] = before / after if before and after else 0
-        best = max(ratios[name] for name in answers_of)
-        slower |= {name for name in answers_of if ratios[name] < ALIKE * best}
+    with open(stem + ".quick", "w", encoding="utf-8") as file:
+        for name, (comments, text) in asked.items():
+            if ratios.get(name, options.alone) >= options.alone:
+                file.write("\n".join(comments + [text]) + "\n\n")
+    return ratios
+
+
+def fastest(stem, ratios):
+    """Writes the proved rules that are about as fast as the fastest answer to their question, then
+    a basis of them: what an e-graph does not derive from the rest."""
+    proved, best = rule_texts(stem + ".true"), {}
+    for name in proved:
+        question = name.rsplit("-", 1)[0]
+        best[question] = max(best.get(question, 0), ratios.get(name, 0))
     fast = [
         name
         for name in proved
-        if name not in slower and ratios.get(name, options.alone) >= options.alone
+        if name not in ratios or ratios[name] >= ALIKE * best[name.rsplit("-", 1)[0]]
     ]
     with open(stem + ".fast", "w", encoding="utf-8") as file:
         file.write("\n\n".join(proved[name][1] for name in fast) + "\n")
     run("compare-rules", "part", stem + ".fast", "-q", "--basis", stem + ".proved")
-    return ratios
 
 
 def timed(row, rules, options, name):
@@ -372,8 +382,9 @@ def main():
     for size in range(1, options.operators + 1):  # small questions first: they are the most useful
         files = questions(rows, size, options.target)
         made = answers(files, options, stem, options.time / options.operators)
-    counts = prove(stem, options.jobs)
     ratios_alone = alone(stem, options)
+    counts = prove(stem, options.jobs)
+    fastest(stem, ratios_alone)
     known = regained(stem)
     tried = beyond(stem, known, stem + ".beyond") if options.beyond else stem + ".proved"
     found, ratios = {}, []
@@ -389,13 +400,13 @@ def main():
     best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
-        "| questions | asked | answered | terms evaluated | equations | candidate rules | proved |"
-        " refuted | unknown | faster by themselves | paying | of them new |",
+        "| questions | asked | answered | terms evaluated | equations | candidate rules | faster by"
+        " themselves | proved | refuted | unknown | paying | of them new |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
         f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
-        f" {made['evaluated']:,} | {made['equations']:,} | {counts['rules']} |"
-        f" {counts['proved']} | {counts['refuted']} | {counts['unknown']} |"
-        f" {sum(ratio >= options.alone for ratio in ratios_alone.values())} | {len(best)} |"
+        f" {made['evaluated']:,} | {made['equations']:,} | {made['rules']:,} |"
+        f" {counts['rules']} | {counts['proved']} | {counts['refuted']} | {counts['unknown']} |"
+        f" {len(best)} |"
         f" {len(kept)} |",
         "",
         "| rule that pays | follows from the library's | where |",

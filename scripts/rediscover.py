@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What discovered rules regain of the library's gain: the models of scripts/models.tsv (or those
-named) ask, discover-rules answers, verify-rules proves, each answer is timed by itself, and
-optimize-model runs each model twice: with the rules of rules/library and rules/generated alone, and
-with no rules but the answers to its own questions, at most --rules of them, those first that save
-most time where they were asked. The share is that of the sums of the logarithms of both gains. A
-table says for each library rule that pays whether it follows from the discovered rules of the model
-where it pays (compare-rules derive).
+named) ask, discover-rules answers, each answer is timed by itself, verify-rules proves the faster
+ones, and optimize-model runs each model twice: with the rules of rules/library and rules/generated
+alone, and with no rules but the answers to its own questions, at most --rules of them, those first
+that save most time where they were asked. The share is that of the sums of the logarithms of both
+gains. A table says for each library rule that pays whether it follows from discovered rules
+(compare-rules derive).
 
 A step whose results are in BUILD/discover is not done again; an interrupted one continues. For all
 models the result goes to rules/discovered/README.md.
@@ -195,13 +195,15 @@ def arguments():
 
 
 def answered(rows, options, stem):
-    """Questions asked and answered, small ones first; proved; timed by themselves. Ratios by
-    rule."""
+    """Questions asked and answered, small ones first; the answers timed by themselves, and proved
+    if they are faster. Ratios by rule."""
     for size in range(1, options.operators + 1):
         files = discover.questions(rows, size, TARGET)
         discover.answers(files, options, stem, options.time / options.operators)
+    ratios = discover.alone(stem, options)
     discover.prove(stem, options.jobs)
-    return discover.alone(stem, options)
+    discover.fastest(stem, ratios)
+    return ratios
 
 
 def library_rules():

@@ -7,6 +7,8 @@
    tf_crop what lies outside x is `extrapolation`. */
 #include "ops/operator/op.h"
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
 enum { X, ROI, SCALES, WANTED };
 enum { NEAREST, LINEAR, CUBIC };
@@ -119,6 +121,10 @@ static double weight(const Line *l, double c, int64_t j) {
     return l->exclude && (j < 0 || j >= l->n) ? 0 : kernel_of(l, ((double)j - c) * l->shrink);
 }
 
+static bool same_places(const Line *l) {
+    return l->scale == 1 && l->n == l->m && l->coordinate != CROP;
+}
+
 typedef struct Sampler {
     const View *x;
     void *const *slot;
@@ -131,8 +137,7 @@ static double sample(const Sampler *s, int axis, int64_t j[]) {
     const Line *l = &s->line[axis];
     double c = s->at[axis], sum = 0, all = 0;
     int64_t first, n = reach(l, c, &first);
-    if (l->scale == 1 && l->n == l->m && l->coordinate != CROP)
-        return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
+    if (same_places(l)) return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
     for (int64_t k = first; k < first + n; k++) {
         double w = weight(l, c, k);
         if (w == 0) continue;
@@ -211,6 +216,69 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
+/* ---- where the lists are known: the places of x that each place of an axis takes, and their
+   weights, as an S_SAMPLE step */
+static int64_t count_taps(const Line *l) {
+    int64_t most = 1, first;
+    if (same_places(l)) return 0;
+    for (int64_t i = 0; i < l->m && l->mode != NEAREST; i++) {
+        const int64_t n = reach(l, coordinate(l, i), &first);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+/* `taps` pairs of a place and its weight, 0 beyond those that count; false: it takes none. */
+static bool take_taps(const Line *l, int64_t i, int64_t taps, int64_t pair[]) {
+    const double c = coordinate(l, i);
+    int64_t first = 0, n = 1;
+    double all = 0;
+    if (l->coordinate == CROP && (c < 0 || c > (double)(l->n - 1))) return false;
+    if (l->mode == NEAREST) first = nearest(l, c), all = 1;
+    else n = reach(l, c, &first);
+    for (int64_t k = 0; k < n && l->mode != NEAREST; k++) all += weight(l, c, first + k);
+    for (int64_t k = 0; k < taps; k++) {
+        const double w = k >= n ? 0 : l->mode == NEAREST ? 1 : weight(l, c, first + k) / all;
+        pair[2 * k] = clamped(first + k, l->n);
+        memcpy(&pair[2 * k + 1], &w, sizeof w);
+    }
+    return all != 0;
+}
+static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, Line line[]) {
+    enum { ROOM = P_AXES + RANK_MAX, VIEWS = 2 + WANTED };
+    int64_t param[ROOM];
+    View v[VIEWS] = {*y};
+    void *slot[VIEWS] = {NULL};
+    if (params(c, param + 1, ROOM - 1) < 0) return false;
+    for (int k = 0; k < c->nin; k++) {
+        v[1 + k] = in[k], v[1 + k].slot = 1 + k;
+        if (k == X || in[k].rank < 0) continue;
+        const void *data = b->target ? b->target->known(b->target->user, in[k].slot) : NULL;
+        if (!data) return false;
+        slot[1 + k] = (void *)(uintptr_t)data;
+    }
+    return set_lines(&(Step){.nview = 1 + c->nin, .view = v, .param = param}, slot, line);
+}
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *y = &out[0];
+    const bool moves = word(c, MODE) == NEAREST;
+    const int bits = dtype_bits(y->dtype);
+    Line line[STEP_RANK];
+    int64_t *list[STEP_RANK], n[STEP_RANK];
+    if (y->rank < 1 || bits < (moves ? 8 : 16) || bits > 64 || view_count(y) == 0) return 0;
+    if (!known_lines(c, in, y, b, line)) return 0;
+    for (int a = 0; a < y->rank; a++) {
+        const int64_t taps = count_taps(&line[a]), places = taps ? y->dim[a] : 0;
+        list[a] = ARENA_NEW(b->arena, int64_t, n[a] = 1 + 2 * taps * places);
+        list[a][0] = taps;
+        for (int64_t i = 0; i < places; i++)
+            if (!take_taps(&line[a], i, taps, list[a] + 1 + 2 * taps * i)) return 0;
+    }
+    Step *s = step_add(
+        b, S_SAMPLE, 2, (const View[]) { *y, in[X] });
+    for (int a = 0; a < y->rank; a++) step_param(b, s, (int)n[a], list[a]);
+    return 1;
+}
+
 #define SAMPLING                                                                            \
     "mode coordinate=coordinate_transformation_mode rounding=nearest_mode a=cubic_coeff_a " \
     "exclude=exclude_outside "                                                              \
@@ -220,5 +288,6 @@ static const OnnxMap onnx[] = {
     {"", "Resize", 11, 17, SAMPLING " antialias=no! policy=stretch! axes=[]!"},
     {0},
 };
-const Op op_resample = {"resample",       "x roi? scales? wanted?", "y",         attrs, shape,
-                        .kernel = kernel, .params = params,         .onnx = onnx};
+const Op op_resample = {
+    "resample",       "x roi? scales? wanted?", "y",         attrs, shape, .steps = write_steps,
+    .kernel = kernel, .params = params,         .onnx = onnx};

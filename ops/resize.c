@@ -169,7 +169,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
     const int taps = word(c, MODE) == NEAREST ? 1 : 2, bits = dtype_bits(c->in[0]->dtype);
     if (steps_factors(c, in, out, b)) return 1;
-    if (y->rank < 1 || bits < 8 || (taps > 1 && (!is_float(c->in[0]) || bits < 16))) return 0;
+    if (y->rank < 1 || bits < 8 || (taps > 1 && is_float(c->in[0]) && bits < 16)) return 0;
+    if (taps > 1 && !is_float(c->in[0]) && !b->target) return 0;
     for (int a = 0; a < y->rank; a++)
         if (x->dim[a] == 0) return 0;
     Step *s = step_add(b, S_SAMPLE, 2, (const View[]){*y, *x});
@@ -180,7 +181,9 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         for (int64_t i = 0; i < m; i++) take_taps(c, i, x->dim[a], m, pair + 1 + 2 * taps * i);
         step_param(b, s, (int)(1 + 2 * taps * m), pair);
     }
-    return 1;
+    if (taps == 1 || is_float(c->in[0]) || b->target->runs(b->target->user, s)) return 1;
+    b->n--; /* integers are not interpolated by every back end */
+    return 0;
 }
 
 /* The interpolation at coordinates at[axis..], given indices j[0..axis-1]. */

@@ -321,10 +321,33 @@ static void draw_resize(Drawn *t) {
     attribute(t, "mode", linear ? "linear" : "nearest");
     attribute(t, "coordinate", "%s", coordinates[draw(t, 0, 3)]);
     attribute(t, "rounding", "%s", roundings[draw(t, 0, 3)]);
-    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
-    const DType type = linear ? floats[draw(t, 0, 2)] : moved[draw(t, 0, 5)];
+    static const DType mixed[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_UINT8, DT_INT8, DT_INT32};
+    const DType type = linear ? mixed[draw(t, 0, 5)] : moved[draw(t, 0, 5)];
     t->tolerance = !linear ? 0 : type == DT_FLOAT16 ? 1e-3 : 1e-6;
     fill(t, input(t, type, rank, x), linear ? real : whole, 0, 9);
+}
+static void draw_resample(Drawn *t) {
+    static const char *const modes[] = {"nearest", "linear", "cubic"},
+                             *const coordinates[] = {"half_pixel", "asymmetric", "align_corners",
+                                                     "pytorch_half_pixel", "half_pixel_symmetric"},
+                             *const roundings[] = {"round_prefer_floor", "round_prefer_ceil",
+                                                   "floor", "ceil"};
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), mode = (int)draw(t, 0, 2);
+    char list[100] = "[";
+    for (int a = 0; a < rank; a++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
+                 (int)(draw(t, 0, 2) ? draw(t, 1, 12) : x[a]));
+    attribute(t, "sizes", "%s]", list);
+    attribute(t, "mode", "%s", modes[mode]);
+    attribute(t, "coordinate", "%s", coordinates[draw(t, 0, 4)]);
+    attribute(t, "rounding", "%s", roundings[draw(t, 0, 3)]);
+    attribute(t, "antialias", draw(t, 0, 1) ? "yes" : "no");
+    attribute(t, "exclude", draw(t, 0, 1) ? "yes" : "no");
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
+    const DType type = mode ? floats[draw(t, 0, 2)] : moved[draw(t, 0, 5)];
+    t->tolerance = !mode ? 0 : type == DT_FLOAT16 ? 2e-3 : 2e-6;
+    fill(t, input(t, type, rank, x), mode ? real : whole, 0, 9);
 }
 static void draw_mirror(Drawn *t) {
     static const char *const modes[] = {"edge", "reflect", "wrap"};
@@ -527,6 +550,7 @@ static const Family families[] = {
     {"conv", draw_volumes, true},
     {"convtranspose", draw_transposed, false},
     {"resize", draw_resize, false},
+    {"resample", draw_resample, false},
     {"padmirror", draw_mirror, false},
     {"onehot", draw_one_hot, false},
     {"trilu", draw_trilu, true},

@@ -30,7 +30,8 @@
                                                   the bits of a weight (double): y is the sum over
                                                   the taps of all axes of the product of weights
                                                   times x there. No taps: the same place. Weights
-                                                  other than 1, and more taps, of floats only
+                                                  other than 1, and more taps, of floats; of
+                                                  integers only where the back end says so
    S_LOOP     y x1 x2 ..                          a loop program (below), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`

@@ -1,7 +1,8 @@
 /* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
-   it. Where every place is one place of x, elements are moved as bytes, neighbours that stay
-   neighbours together. Rows go to threads. */
+   it. Short rows (channels last) are joined with the axis around them. Where every place is one
+   place of x, elements are moved as bytes, neighbours that stay neighbours together. Rows go to
+   threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -163,7 +164,7 @@ static int sample_choices(const Device *d, const Step *s) {
         return 0;
     const int size = dtype_size(y->dtype);
     return moves ? size == 1 || size == 2 || size == 4 || size == 8
-                 : dtype_numeric(y->dtype) && dtype_class((DType)y->dtype) == 'F';
+                 : dtype_numeric(y->dtype) && (dtype_class((DType)y->dtype) == 'F' || size < 8);
 }
 /* Places and weights of the row's axis, tap by tap. */
 static void lay_out_taps(Build *b, Sample *s) {
@@ -196,6 +197,28 @@ static void lay_out_moves(Build *b, Sample *s) {
     }
     if (s->stretches * SHORT > n) s->stretches = 0;
 }
+/* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
+   are short (channels last): the two are made one axis, which has the other's taps. */
+static void join_row(Build *b, Sample *s) {
+    const int own = s->along;
+    const int64_t n = s->y.dim[own];
+    for (int a = 0; a < s->y.rank; a++) {
+        if (a == own || s->axis[own].taps || s->y.stride[a] != n * s->y.stride[own] ||
+            s->x.stride[a] != n * s->x.stride[own] || s->y.dim[a] < 2)
+            continue;
+        const Axis *with = &s->axis[a];
+        int64_t *pair = ARENA_NEW(b->arena, int64_t, 2 * with->taps * n * s->y.dim[a]), *at = pair;
+        for (int64_t i = 0; i < s->y.dim[a] * n; i++)
+            for (int64_t t = 0; t < with->taps; t++) {
+                const int64_t *from = with->pair + 2 * (i / n * with->taps + t);
+                *at++ = from[0] * n + i % n, *at++ = from[1];
+            }
+        s->axis[own] = (Axis){with->taps, pair}, s->axis[a] = (Axis){0, NULL};
+        s->y.dim[own] *= s->y.dim[a], s->x.dim[own] *= s->x.dim[a];
+        s->y.dim[a] = s->x.dim[a] = 1;
+        return;
+    }
+}
 static bool sample_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *step = b->step;
@@ -204,13 +227,14 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
     own.param = arena_copy(b->arena, step->param, sizeof *step->param * (size_t)step->nparam);
     s->y = step->view[0];
     take_axes(&own, s->axis, &s->moves);
-    s->class = view_class(&s->y, 1);
+    s->class = view_class(&s->y, 1) == CLASS_FLOAT ? CLASS_FLOAT : CLASS_DOUBLE;
     s->from = operand_as_is(b, 1);
     if (!s->moves && !operand_typed(b, 1, class_dtype(s->class), &s->from)) return false;
     s->x = s->from.view, s->size = dtype_size(s->x.dtype), s->rows = 1;
     for (int a = 0; a < s->y.rank; a++)
         if (s->y.dim[a] > 1 && (s->y.dim[s->along] == 1 || s->y.stride[a] < s->y.stride[s->along]))
             s->along = a;
+    join_row(b, s);
     for (int a = 0; a < s->y.rank; a++) s->rows *= a == s->along ? 1 : s->y.dim[a];
     if (s->moves) lay_out_moves(b, s);
     else {

@@ -204,6 +204,9 @@ static bool sample_moves(const Step *s) {
     }
     return true;
 }
+int sample_variants(const Step *s) {
+    return class_real(class_with('i', s->view[1].dtype)) || sample_moves(s);
+}
 void sample_write(Gen *g) {
     const Step *s = g->step;
     const View *y = &s->view[0], *x = &s->view[1];

@@ -68,6 +68,7 @@ const char *team_fold(Gen *, ReduceKind, char class, const char *a, const char *
 
 /* ---- one file for each family of steps; `variant` from 0 */
 int flat_variants(const Step *);
+int sample_variants(const Step *);
 void flat_write(Gen *, int variant); /* ewise, copy, fill */
 void sample_write(Gen *);
 int product_variants(const Step *);

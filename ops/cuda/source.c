@@ -21,8 +21,8 @@ int source_variants(const Step *s) {
     case S_CONV: return product_variants(s);
     case S_REDUCE:
     case S_SOFTMAX: return rows_variants(s);
-    case S_POOL:
-    case S_SAMPLE: return 1;
+    case S_SAMPLE: return sample_variants(s);
+    case S_POOL: return 1;
     case S_ROWS: return chain_variants(s);
     case S_LOOP: return loop_fits(s) ? 1 : 0;
     default: return 0;

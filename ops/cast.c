@@ -31,14 +31,9 @@ static bool value(Call *c, const PolyList in[], Poly *out) {
 static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
 /* Whether a type holds every number of a whole type, or every truth value. */
 static bool holds_all(DType to, DType whole) {
-    static const struct {
-        DType type;
-        int bits;
-    } floats[] = {{DT_BFLOAT16, 8}, {DT_FLOAT16, 11}, {DT_FLOAT, 24}, {DT_DOUBLE, 53}};
     const bool is_signed = dtype_class(whole) == 'I';
     const int bits = dtype_class(whole) == 'B' ? 1 : dtype_bits(whole) - is_signed;
-    for (int k = 0; k < 4; k++)
-        if (floats[k].type == to) return bits <= floats[k].bits;
+    if (dtype_class(to) == 'F') return dtype_bits(to) >= 16 && bits <= dtype_digits(to);
     if (dtype_class(to) == 'U') return !is_signed && bits <= dtype_bits(to);
     return dtype_class(to) == 'I' && bits <= dtype_bits(to) - 1;
 }

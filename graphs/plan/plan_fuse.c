@@ -104,20 +104,6 @@ static Arithmetic views_arithmetic(const View *v, int n) {
 static bool fits_16_bits(int dtype) {
     return type_arithmetic(dtype) == INT64 && dtype_bits((DType)dtype) <= 16;
 }
-static bool gives_bool(const Scalar *c) {
-    switch (c->op) {
-    case C_EQ:
-    case C_LT:
-    case C_LE:
-    case C_AND:
-    case C_OR:
-    case C_XOR:
-    case C_NOT:
-    case C_ISNAN:
-    case C_ISINF: return true;
-    default: return false;
-    }
-}
 /* An instruction that chooses among whole numbers of at most 16 bits, or compares them, gives in
    floats what it gives in integers. */
 static bool same_in_floats(const Scalar *c) {
@@ -130,7 +116,7 @@ static bool same_in_floats(const Scalar *c) {
     case C_SIGN:
     case C_WHERE: return true;
     case C_AS: return fits_16_bits(c->b);
-    default: return gives_bool(c);
+    default: return scalar_gives_truth(c->op);
     }
 }
 static bool step_same_in_floats(const Step *s) {
@@ -152,7 +138,7 @@ static bool storing_converts(const Step *made, const Step *reader, Arithmetic a)
     const int type = made->view[0].dtype;
     if (plain_sums(made)) return false;
     const Scalar *last = made->ncode ? &made->code[made->ncode - 1] : NULL;
-    if (type == whole[a] || (last && gives_bool(last))) return false;
+    if (type == whole[a] || (last && scalar_gives_truth(last->op))) return false;
     if (last && last->op == C_VIEW && made->view[last->a].dtype == type) return false;
     return type_arithmetic(type) != FLOAT32 || reader->view[0].dtype != type;
 }

@@ -170,6 +170,21 @@ static inline int scalar_values(int op) {
     const char o = operands[op];
     return o == 't' ? 1 : o >= '1' && o <= '3' ? o - '0' : 0;
 }
+/* Whether an instruction gives a truth value, 0 or 1, whatever it reads. */
+static inline int scalar_gives_truth(int op) {
+    switch (op) {
+    case C_EQ:
+    case C_LT:
+    case C_LE:
+    case C_AND:
+    case C_OR:
+    case C_XOR:
+    case C_NOT:
+    case C_ISNAN:
+    case C_ISINF: return 1;
+    default: return 0;
+    }
+}
 /* Renumbers the values that it reads: k becomes number[k]; operands that it does not read become
    0. */
 static inline void scalar_renumber(Scalar *s, const int number[]) {

@@ -21,15 +21,16 @@ const char *dtype_name(DType d) { return valid(d) ? rows[d].name : "?"; }
 int dtype_bits(DType d) { return valid(d) ? rows[d].bits : 0; }
 char dtype_class(DType d) { return valid(d) ? rows[d].class : '-'; }
 
-double dtype_roundoff(DType d) {
-    static const int8_t precision[DT_COUNT] = {
+int dtype_digits(DType d) {
+    static const int8_t digits[DT_COUNT] = {
         [DT_FLOAT] = 24,     [DT_DOUBLE] = 53,        [DT_FLOAT16] = 11,
         [DT_BFLOAT16] = 8,   [DT_FLOAT8E4M3FN] = 4,   [DT_FLOAT8E4M3FNUZ] = 4,
         [DT_FLOAT8E5M2] = 3, [DT_FLOAT8E5M2FNUZ] = 3, [DT_FLOAT4E2M1] = 2,
         [DT_FLOAT8E8M0] = 1,
     };
-    return valid(d) ? ldexp(1, -precision[d]) : 0;
+    return valid(d) ? digits[d] : 0;
 }
+double dtype_roundoff(DType d) { return valid(d) ? ldexp(1, -dtype_digits(d)) : 0; }
 
 DType dtype_parse(const char *name) {
     for (int d = DT_NONE + 1; d < DT_COUNT; d++)

@@ -42,6 +42,8 @@ const char *dtype_name(DType);
 DType dtype_parse(const char *name); /* DT_NONE: unknown */
 int dtype_bits(DType);
 char dtype_class(DType);
+/* How many binary digits a float has, with the one that is not stored: 24 of F. 0: not a float. */
+int dtype_digits(DType);
 /* The greatest relative error of rounding to nearest: 2^-24 of F. Floats only. */
 double dtype_roundoff(DType);
 

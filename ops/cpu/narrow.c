@@ -56,14 +56,8 @@ static bool modular_span(const Scalar *c, const Span of[], Span type, Span *y) {
 static bool exact_span(const Scalar *c, const Span of[], Span *y) {
     const Span a = of[c->a], b = of[op_values(c->op) > 1 ? c->b : c->a];
     const int64_t most = greatest_of(a), divisor = greatest_of(b);
+    if (scalar_gives_truth(c->op)) return *y = (Span){0, 1}, true;
     switch ((int)c->op) {
-    case C_EQ:
-    case C_LT:
-    case C_LE:
-    case C_AND:
-    case C_OR:
-    case C_XOR:
-    case C_NOT: *y = (Span){0, 1}; return true;
     case C_MIN:
     case C_MAX: *y = joined_span(a, b); return true;
     case C_ABS: *y = (Span){0, most}; return true;

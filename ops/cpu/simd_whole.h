@@ -93,6 +93,8 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     X(C_FLOOR, 1, x)                                            \
     X(C_CEIL, 1, x)                                             \
     X(C_ROUND, 1, x)                                            \
+    X(C_ISNAN, 1, 0)                                            \
+    X(C_ISINF, 1, 0)                                            \
     X(C_SIGN, 1, (x > 0) - (x < 0))                             \
     X(F_BITS_NOT, 1, ~x)                                        \
     X(F_BITS_AND, 2, x &z)                                      \

@@ -200,7 +200,7 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
                 if (!equate_sizes(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
             if (!bind_real(s, p[k].real, v[k].real, is_float)) return false;
-        } else if (!attr_equal(&def[0], &p[k], &v[k])) return false;
+        } else if (!attr_equal(def, &p[k], &v[k])) return false;
     }
     return true;
 }
@@ -375,34 +375,44 @@ static void try_root(MatchState *s, Value pattern, Value value) {
     state_restore(s, before);
 }
 
+/* The nodes among which the rule's node p is searched for: all of its operator, or the users of an
+   input that is bound, if these are fewer. */
+static const NodeId *root_candidates(const MatchState *s, const Node *p, int *n) {
+    const Matcher *m = s->m;
+    const NodeId *list = m->nodes + m->first[p->op_index];
+    *n = m->count[p->op_index];
+    for (int k = 0; k < p->nin; k++) {
+        Value in = p->in[k] ? bound_value(s, p->in[k]) : 0;
+        if (!in || in >= m->uses.n || m->uses.count[in] >= *n) continue;
+        *n = m->uses.count[in];
+        list = m->uses.user + m->uses.first[in];
+    }
+    return list;
+}
+
+/* All goals are met: on to the first root that is not bound yet, or, if all are, a match. */
 static void next_root(MatchState *s) {
     World *w = s->m->w;
-    int root = s->root;
-    while (s->root < s->i->from.nout && bound_value(s, s->i->from.out[s->root])) s->root++;
-    if (s->root == s->i->from.nout) report_match(s);
+    const Graph *from = &s->i->from;
+    const int before = s->root;
+    while (s->root < from->nout && bound_value(s, from->out[s->root])) s->root++;
+    if (s->root == from->nout) report_match(s);
     else {
-        Value pattern = s->i->from.out[s->root];
-        Node p = node_get(w, value_node(w, pattern));
-        int o = p.op_index, n = s->m->count[o];
-        const NodeId *list = s->m->nodes + s->m->first[o];
+        const Value pattern = from->out[s->root];
+        const Node p = node_get(w, value_node(w, pattern));
         const NodeId only = s->at ? value_node(w, s->at[s->root]) : 0;
-        if (only) n = 1, list = &only;
-        for (int k = 0; k < p.nin && !only;
-             k++) { /* the users of an input that is bound are fewer */
-            Value in = p.in[k] ? bound_value(s, p.in[k]) : 0;
-            if (!in || in >= s->m->uses.n || s->m->uses.count[in] >= n) continue;
-            n = s->m->uses.count[in];
-            list = s->m->uses.user + s->m->uses.first[in];
-        }
+        int n = 1;
+        const NodeId *list = only ? &only : root_candidates(s, &p, &n);
         for (int k = 0; k < n && !s->stop; k++) {
             Node v = node_get(w, list[k]);
             if (v.op == p.op && v.nout == p.nout && (k == 0 || list[k] != list[k - 1]))
                 try_root(s, pattern, v.out + (pattern - p.out));
         }
     }
-    s->root = root;
+    s->root = before;
 }
 
+/* Takes one goal, tries every way to meet it together with all that are left, and puts it back. */
 static void solve_goals(MatchState *s) {
     if (s->stop) return;
     if (!s->ngoal) {

@@ -89,8 +89,8 @@ typedef struct Instance {
     int nreal;
     const char *const *real; /* real variables (EX_PARAM) */
 } Instance;
-/* Builds the graphs. E_INVALID if they do not type-check at these lengths; the reason names the
- * node. */
+/* Builds the graphs. E_INVALID if they do not type-check at these lengths; the reason names
+   the node. */
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
 /* The same with variables of names that no model uses: for matching in a model's World. */
 bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);

@@ -12,8 +12,8 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-/* The original is kept where the result takes more than this share of its time: a gain below 3 %
- * does not count. */
+/* The original is kept where the result takes more than this share of its time: a gain below 3
+   % does not count. */
 #define RUN_GAIN 0.97
 
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */

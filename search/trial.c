@@ -55,8 +55,8 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
     return true;
 }
 
-/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves it
- * open. */
+/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves
+   it open. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
     const Trial *c = user;
     const Graph *g = &c->sized.graph;

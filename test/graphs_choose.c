@@ -159,8 +159,8 @@ static void nothing_is_measured_when_frozen(void **state) {
     assert_int_equal(f->device.runs[0], 0);
 }
 
-/* 2 % less is no reason to leave the usual algorithm; and where that cannot be run the model
- * speaks. */
+/* 2 % less is no reason to leave the usual algorithm; and where that cannot be run the
+   model speaks. */
 static int other_identity(Device *d, char *text, size_t n) {
     return (void)d, snprintf(text, n, "slow, other kernels") < (int)n ? 0 : -1;
 }

@@ -31,8 +31,8 @@ static Device *open_good(void) {
     return d;
 }
 
-/* Every algorithm for one drawn step in both orders; text: what is wrong. Returns how many were
- * run. */
+/* Every algorithm for one drawn step in both orders; text: what is wrong. Returns how many
+   were run. */
 static int check_case(Case *c, Device *d, char *text, size_t n) {
     int64_t count;
     const int algorithms = host->choices(d, &c->step);

@@ -82,8 +82,8 @@ int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
    (OpenValues.domain). */
 bool model_allows(const Model *, const char *domain);
 const char *node_place(Model *, const OnnxNode *); /* for an error: file, number, name, type */
-/* import/values.c: the type that a ValueInfoProto gives; not known where it says nothing. False:
- * E_INVALID. */
+/* import/values.c: the type that a ValueInfoProto gives; not known where it says nothing.
+   False: E_INVALID. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
 bool size_is_unnamed(Slice name);

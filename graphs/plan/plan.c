@@ -1,5 +1,6 @@
-/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their
-   definitions), lower (each node gives views or steps, in order), fuse, place.
+/* plan.c -- from a graph to steps: schedule (composites are replaced by their expansions), lower
+   (each node gives views or steps, in order), then the passes over the steps (plan_all lists them,
+   plan_inner.h says what each does), and at last a place in memory for each slot.
 
    Every value has a view of some slot. A node that only looks at its input differently (transpose,
    slice, reshape of what is dense, broadcast) gives a view and no step. Any other node writes each

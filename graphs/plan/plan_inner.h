@@ -14,9 +14,31 @@ typedef struct PlanBuild {
     const OpenDevice *device; /* what it is planned for; NULL: any */
 } PlanBuild;
 
-/* Products of dequantized numbers become products of 8-bit integers where the device has an
-   algorithm for them. Before plan_fuse. */
+/* ---- Passes over the steps, in the order in which they run. */
+
+/* plan_int8.c: products of dequantized numbers become products of 8-bit integers where the device
+   has an algorithm for them. */
 void plan_int8(PlanBuild *);
+/* plan_repeat.c: element-wise steps compute one place of the axes along which all their
+   operands repeat. */
+void plan_collapse(PlanBuild *);
+/* plan_fuse.c: element-wise steps go into the step that makes their operand, or into the next
+   element-wise step. Steps that became part of another are removed. */
+void plan_fuse(PlanBuild *);
+/* plan_rows.c: reductions and the element-wise steps around them become steps over rows, where the
+   device has an algorithm for these. */
+void plan_rows(PlanBuild *);
+/* plan_memory.c: marks the steps that read constants only. */
+void plan_once(PlanBuild *);
+/* plan_repeat.c: parts of element-wise programs that read constants alone and are the same along
+   some axis become steps of their own, which are done once. */
+void plan_split_constants(PlanBuild *);
+/* plan_memory.c: gives every slot that is not an input, output or constant its place in the work
+   memory; slots that are never in use at the same time may share it. */
+void plan_place(PlanBuild *);
+
+/* ---- What the passes share. */
+
 /* Whether all elements of the view are one known number that a double holds; *k: that number. */
 bool plan_number(const Plan *, const View *, double *k);
 /* A new slot; returns its number. */
@@ -30,23 +52,6 @@ typedef struct SlotUses {
 SlotUses slot_uses_new(const Plan *, Arena *, int more);
 /* Adds `by` (1 or -1) to what step k writes and reads: before and after a change of the step. */
 void slot_uses_add(SlotUses *, const Plan *, int k, int by);
-/* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
-   Steps that became part of another are removed. */
-void plan_fuse(PlanBuild *);
-/* Reductions and the element-wise steps around them become steps over rows, where the device has an
-   algorithm for these. After plan_fuse. */
-void plan_rows(PlanBuild *);
-/* Element-wise steps compute one place of the axes along which all their operands repeat. Before
-   plan_fuse. */
-void plan_collapse(PlanBuild *);
-/* Parts of element-wise programs that read constants alone, the same along some axis, become steps
-   of their own, that are done once. After plan_once. */
-void plan_split_constants(PlanBuild *);
-/* Marks the steps that read constants only. */
-void plan_once(PlanBuild *);
-/* Gives every slot that is not an input, output or constant its place in the work memory; slots
-   never live at the same time may share it. */
-void plan_place(PlanBuild *);
 
 /* The same elements in the same order; strides of axes of size 1 do not matter. */
 bool view_same(const View *, const View *);

@@ -1,7 +1,7 @@
 /* conv.c -- the algorithms of a convolution, the one expected to be fastest first: oneDNN's, packed
    panels (panels.c), vectors of channels (depthwise.c), taps (taps.c), plain loops (direct.c). Each
-   gets the step without kernel cells that always lie in the padding and without spatial axes of one
-   place, and is cut into parts for threads. */
+   gets the step without taps (places of the kernel) that always lie in the padding and without
+   spatial axes of one place, and is cut into parts for threads. */
 #include "ops/cpu/cpu.h"
 
 bool conv_fits(const Step *s) {
@@ -14,7 +14,6 @@ bool conv_fits(const Step *s) {
            dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            dtype_numeric(s->view[2].dtype);
 }
-/* For a convolution, the one expected to be fastest first. */
 typedef enum ConvAlgorithm {
     CONV_PLAIN = DNN_PLAIN,
     CONV_ANY = DNN_ANY,
@@ -25,28 +24,30 @@ typedef enum ConvAlgorithm {
     CONV_DIRECT,
     CONV_ALGORITHMS
 } ConvAlgorithm;
+/* Those that can run the step, the one expected to be fastest first; returns how many. */
 static int conv_algorithms(const Device *d, const Step *s,
                            ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
     int n = 0;
     const int64_t ins = s->view[2].dim[1],
-                  cells = view_count(&s->view[2]) /
-                          (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
-    const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
-    const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
-               first = pointwise || last;
-    if (small && !last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+                  taps = view_count(&s->view[2]) /
+                         (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
+    const bool small = s->param[0] > 1 && ins <= 2, pointwise = taps == 1 && s->param[0] == 1;
+    const bool channels_last =
+                   view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
+               plain_first = pointwise || channels_last;
+    if (small && !channels_last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     const bool deep = s->view[1].rank == 5; /* of which oneDNN has plain loops only */
     if (deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
                       view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
     if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
     if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
-    if (first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
+    if (plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
-    if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
+    if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
     if (!deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
-    if ((!small || last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+    if ((!small || channels_last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
     return n;
 }

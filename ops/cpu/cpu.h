@@ -40,7 +40,7 @@ struct Kernel {
     int (*run)(const Kernel *, void *const slot[], void *work);
     void (*forget)(Kernel *); /* what is not in the arena; may be NULL */
     void *self;
-    uint64_t packed; /* by view: it does not read it */
+    uint64_t packed; /* by view: it has a packed copy and does not read the view */
     Share *shares;
 };
 
@@ -48,7 +48,8 @@ typedef struct Build {
     Device *device;
     Arena *arena, *scratch; /* scratch: freed when it is made */
     Kernel *kernel;
-    bool passing;     /* what is packed now is packed once more, and goes into the scratch */
+    bool passing;     /* known operands are packed here for another library, which packs them anew:
+                         the copy is not kept */
     const Step *step; /* the caller's, gone afterwards */
     const void *const *weights;
     size_t workspace;
@@ -72,7 +73,7 @@ void pages_drop(Device *, void *bytes);
 void *shared_find(Device *, const char key[33]);
 void *shared_new(Device *, const char key[33], size_t bytes); /* to be filled at once */
 void shared_drop(Device *, void *);
-void *cpu_hold(Device *, const void *bytes, size_t n);
+void *cpu_hold(Device *, const void *bytes, size_t n); /* Backend.hold */
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
 void kernel_drop(Kernel *);   /* all of them */
@@ -325,7 +326,7 @@ static inline bool elements_move(int dtype) {
 void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
                    int64_t os, int64_t n);
 
-/* y[k * ys] = y[k * ys] joined with u[k * us] by a reduction of scatter operators (scatter.c);
+/* y[k * ys] = y[k * ys] combined with u[k * us] by a reduction of scatter operators (scatter.c);
    NULL: not for this type. */
 typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
 Join *scatter_join(int dtype, int64_t how);

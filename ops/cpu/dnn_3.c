@@ -48,8 +48,8 @@ size_t layout_reach(Layout md) {
     const bool bytes = layout_type(md) == dnnl_u8 || layout_type(md) == dnnl_s8;
     return (size_t)(last + 1) * (bytes ? 1 : sizeof(float));
 }
-/* Versions before 3.4 cannot serialize a descriptor: a blocked layout is what these queries say;
- * others are oneDNN's secret. */
+/* Versions before 3.4 cannot serialize a descriptor: a blocked layout is what these queries
+   say; others are oneDNN's secret. */
 bool layout_digest(Layout md, char key[33]) {
     static const dnnl_query_t line[] = {dnnl_query_dims, dnnl_query_padded_dims,
                                         dnnl_query_padded_offsets, dnnl_query_strides},

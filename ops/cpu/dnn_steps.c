@@ -20,8 +20,8 @@ static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, I
 }
 
 /* ---- convolution */
-/* A single window moves nowhere: version 3.7 computes others than 1 wrongly there (one input
- * channel). */
+/* A single window moves nowhere: version 3.7 computes others than 1 wrongly there (one
+   input channel). */
 Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
                       const int64_t *param) {
     Windows at;

@@ -1,5 +1,5 @@
-/* loops.c -- steps that other parts of the library interpret: loop programs, and operators with a
-   reference kernel of their own. */
+/* loops.c -- steps that are run by other parts of the library: loop programs, which are interpreted
+   (core/loop.h), and operators by their reference kernels, unless a kernel here is faster. */
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
@@ -62,7 +62,7 @@ static bool loop_build(Build *b, int choice, Kernel *k) {
 }
 const Maker loop_maker = {.choices = loop_choices, .build = loop_build};
 
-/* ---- operators without a definition */
+/* ---- operators: reference kernels, and what is faster */
 typedef struct Reference {
     Step step;
     OpKernel kernel;

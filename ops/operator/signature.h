@@ -62,14 +62,13 @@ typedef enum SigShape {
     SIG_OTHER,
     SIG_VIEW,        /* one element of an input at affine indices, no guard */
     SIG_RESHAPE,     /* all elements of input 0 in row-major order, and no view */
-    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at output indices as they are
-                      */
+    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at the output's indices */
     SIG_REDUCTION    /* a sum or maximum of one input, without guard, perhaps scaled */
 } SigShape;
 SigShape sig_shape(World *, Sig, int port);
 
-/* What the operator's own functions take; needs collects what they require, NULL: they are not
- * wanted. */
+/* What the operator's own functions take. needs collects what they require; NULL: it is not
+   wanted. */
 Call sig_call(World *, Sig, Needs *);
 
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
@@ -79,6 +78,6 @@ bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *
    false: why is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 
-/* Columns of this module; called by world_new's callers through graph_world_new. */
+/* What a World needs for signatures; graph_world_new (graphs/world.h) calls it. */
 void world_init_ops(World *);
 #endif

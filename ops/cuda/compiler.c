@@ -26,7 +26,7 @@ struct Compiler {
 #define X(f) __typeof__(f) *f##_;
     NVRTC_FUNCTIONS(X)
 #undef X
-    char target[40], identity[80];
+    char target[40], identity[80], limit[40];
     bool ptx;
 };
 static const char *const name[] = {
@@ -47,7 +47,7 @@ static int newest_known(const Compiler *c, int capability) {
     return best;
 }
 
-Compiler *compiler_open(const char *folder, int capability, char *why, size_t n) {
+Compiler *compiler_open(const char *folder, int capability, int blocks, char *why, size_t n) {
     void *library = library_open(folder, "libnvrtc.so.13", "nvidia-cuda-nvrtc", why, n);
     Compiler *c = library ? calloc(1, sizeof *c) : NULL;
     if (!c) return NULL;
@@ -69,6 +69,10 @@ Compiler *compiler_open(const char *folder, int capability, char *why, size_t n)
     const char *form = c->ptx ? "compute" : "sm";
     snprintf(c->target, sizeof c->target, "--gpu-architecture=%s_%d", form, known);
     snprintf(c->identity, sizeof c->identity, "NVRTC %d.%d %s_%d", major, minor, form, known);
+    if (!blocks) return c;
+    snprintf(c->limit, sizeof c->limit, "--define-macro=BLOCKS=,%d", blocks);
+    snprintf(c->identity, sizeof c->identity, "NVRTC %d.%d %s_%d, %d blocks", major, minor, form,
+             known, blocks);
     return c;
 }
 
@@ -112,11 +116,14 @@ static bool take_image(Compiler *c, nvrtcProgram p, Image *image) {
 
 bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
     nvrtcProgram p = NULL;
-    const char *const option[] = {c->target, "--diag-suppress=177", "--ptxas-options=-v"};
+    const char *option[4] = {c->target, "--diag-suppress=177"};
+    int options = 2;
+    if (!c->ptx) option[options++] = "--ptxas-options=-v";
+    if (*c->limit) option[options++] = c->limit;
     (void)args;
     *image = (Image){0};
     nvrtcResult r = c->nvrtcCreateProgram_(&p, text, "kernel.cu", 0, NULL, NULL);
-    if (!r) r = c->nvrtcCompileProgram_(p, c->ptx ? 2 : 3, option);
+    if (!r) r = c->nvrtcCompileProgram_(p, options, option);
     const bool done = !r && take_image(c, p, image);
     if (done) image->spilled = spilled(c, p);
     if (r) compile_failed(c, p, r, why, n);

@@ -11,8 +11,9 @@ typedef struct Image {
 } Image;
 typedef struct Compiler Compiler;
 
-/* For devices of this compute capability (90: sm_90). NULL: `why` says which library is missing. */
-Compiler *compiler_open(const char *folder, int capability, char *why, size_t n);
+/* For devices of this compute capability (90: sm_90). registers: of a thread, at most; 0: as many
+   as a kernel takes. NULL: `why` says which library is missing. */
+Compiler *compiler_open(const char *folder, int capability, int blocks, char *why, size_t n);
 void compiler_close(Compiler *);
 /* What determines the image besides the text: compiler, version, target. It lives as long as the
    compiler. */

@@ -137,6 +137,8 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
         k->algorithm = k->library->make(k->library, s, choice, &rest, workspace, why, n);
         return k->algorithm && (!rest || make_rest(k, s, why, n));
     }
+    if (d->options.require && s->kind == S_CONV && s->view[0].dtype == F32 && !algorithms[1])
+        return snprintf(why, n, "cuDNN has no exact plan for a convolution"), false;
     return make_generated(k, s, choice, why, n);
 }
 

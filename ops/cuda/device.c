@@ -66,7 +66,7 @@ static bool device_start(Device *d, const char *options, char *why, size_t n) {
     if (!options_parse(options, &d->options, why, n) || !driver_open(&d->driver, why, n) ||
         !find_gpu(d, why, n))
         return false;
-    d->compiler = compiler_open(d->options.lib, d->capability, why, n);
+    d->compiler = compiler_open(d->options.lib, d->capability, d->options.blocks, why, n);
     d->kept = cache_folder(d->options.cache, d->cache, sizeof d->cache);
     return d->compiler && take_gpu(d, why, n) && lt_open(d, &d->library[0], why, n) &&
            dnn_open(d, &d->library[1], why, n);

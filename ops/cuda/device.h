@@ -16,6 +16,8 @@ typedef struct CudaOptions {
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
     bool refuse_spills;         /* kernels that the compiler had no registers for, for tests */
+    bool require;               /* convolutions of float32 without cuDNN are errors, for tests */
+    int blocks;                 /* at a time on a processor, at least; 0: any, for tests */
     size_t workspace;           /* bytes that a library's algorithm may take */
 } CudaOptions;
 /* False: `why` names the word that is not understood. */

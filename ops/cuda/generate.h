@@ -79,6 +79,8 @@ int rows_variants(const Step *);
 void rows_write(Gen *, int variant); /* reduce, softmax */
 int chain_variants(const Step *);
 void chain_write(Gen *, int variant); /* rows */
+int attention_variants(const Step *);
+void attention_write(Gen *, int variant); /* the operator attention */
 bool loop_fits(const Step *);
 void loop_write(Gen *);
 #endif

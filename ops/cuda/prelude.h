@@ -3,7 +3,10 @@
    SHUFFLE. No header is included, so that a machine that runs kernels needs none: 16-bit floats are
    converted by their bits. Suffixes are classes: f float, d double, i int64, u uint64. */
 #ifdef __CUDACC_RTC__
-#define KERNEL extern "C" __global__ __launch_bounds__(256)
+#ifndef BLOCKS
+#define BLOCKS /* ", N": so many at a time on a processor, at least; a kernel may say how many */
+#endif
+#define KERNEL extern "C" __global__ __launch_bounds__(256 BLOCKS)
 #define INLINE static __device__ __forceinline__
 #define SHARED __shared__
 #define ALIGN(n) __align__(n)
@@ -68,6 +71,14 @@ INLINE u16 f2b(float f) {
     INLINE int isinf_##S(T a) { return a == INFINITY || a == -INFINITY; }
 REAL(float, f, f)
 REAL(double, d, )
+/* tanh without branches, to about 2 ulp (the polynomial is Cephes', Moshier 1989): the compiler's
+   own, many times in a kernel, spills registers. */
+INLINE float tanh_s(float x) {
+    const float z = x * x, a = x < 0 ? -x : x, far = 1 - 2 / (expf(2 * a) + 1);
+    const float p = ((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z;
+    const float near = ((p + 1.33314422036e-1f) * z - 3.33332819422e-1f) * z * x + x;
+    return a < 0.625f ? near : x < 0 ? -far : far;
+}
 INLINE i64 min_i(i64 a, i64 b) { return a < b ? a : b; }
 INLINE i64 max_i(i64 a, i64 b) { return a > b ? a : b; }
 INLINE u64 min_u(u64 a, u64 b) { return a < b ? a : b; }

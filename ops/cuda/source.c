@@ -25,6 +25,7 @@ int source_variants(const Step *s) {
     case S_POOL: return 1;
     case S_ROWS: return chain_variants(s);
     case S_LOOP: return loop_fits(s) ? 1 : 0;
+    case S_OP: return attention_variants(s);
     default: return 0;
     }
 }
@@ -60,13 +61,16 @@ static void head(Gen *g) {
     const bool small = is_small(s);
     bool alone = true; /* no other view is in the output's slot */
     for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
+    const int written = s->kind == S_OP ? (int)s->param[0] : 1;
     const char *own = alone ? " RESTRICT" : "", *views = "";
     for (int k = 0; k < s->nview; k++)
-        views = say(g, "%s%s%s%s *%s v%d", views, k ? ", " : "", k ? "const " : "",
+        views = say(g, "%s%s%s%s *%s v%d", views, k ? ", " : "", k < written ? "" : "const ",
                     s->view[k].rank < 0 ? "void" : type_name(s->view[k].dtype), own, k);
     if (s->kind == S_SAMPLE) views = say(g, "%s, const i64 *RESTRICT table", views);
     line(g, "typedef %s place_t;", small ? "int" : "i64");
     line(g, "typedef %s count_t;", small ? "u32" : "u64");
+    /* Left to itself the compiler spills registers to have more blocks at a time. */
+    if (s->kind == S_OP) line(g, "#undef BLOCKS"), line(g, "#define BLOCKS , 2");
     line(g, "KERNEL void k(%s)", views);
     line(g, "{");
 }
@@ -81,6 +85,7 @@ static void body(Gen *g, int variant) {
     case S_SAMPLE: sample_write(g); break;
     case S_ROWS: chain_write(g, variant); break;
     case S_LOOP: loop_write(g); break;
+    case S_OP: attention_write(g, variant); break;
     default: flat_write(g, variant);
     }
 }

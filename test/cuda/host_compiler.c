@@ -11,10 +11,10 @@ struct Compiler {
     char identity[300];
 };
 
-Compiler *compiler_open(const char *folder, int capability, char *why, size_t n) {
+Compiler *compiler_open(const char *folder, int capability, int blocks, char *why, size_t n) {
     const char *plant = getenv("ISOMER_PLANT");
     Compiler *c = calloc(1, sizeof *c);
-    (void)folder, (void)capability;
+    (void)folder, (void)capability, (void)blocks;
     if (!c) return snprintf(why, n, "out of memory"), NULL;
     snprintf(c->identity, sizeof c->identity, "the host's compiler, 3%s%s",
              plant ? ", spoilt: " : "", plant ? plant : "");

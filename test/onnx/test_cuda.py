@@ -78,6 +78,71 @@ def test_replays_are_compared_with_single_steps(behaviour):
     assert ("a replay gives other bytes" in done.stderr) == bool(behaviour)
 
 
+# Kernels of whole models for GPUs that are not here: what NVRTC makes and cuDNN plans, not run.
+GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
+HEAVY = "ISOMER_HEAVY" in os.environ
+ZOO = os.path.join(os.path.dirname(MODELS[0]), "zoo") if MODELS else ""
+
+
+def described_models():
+    """(name, path, words for run-model): a small one; with ISOMER_HEAVY all, and the zoo."""
+    rows = [(os.path.basename(p), p, options(TABLE[os.path.basename(p)])) for p in real_models()]
+    rows = rows if HEAVY else [row for row in rows if row[0] == NAMES[0]]
+    table = os.path.join(ZOO, "zoo.tsv")
+    if HEAVY and os.path.exists(table):
+        with open(table, encoding="utf-8") as lines:
+            for name, file, feed in (line.rstrip("\n").split("\t") for line in lines):
+                if os.path.exists(os.path.join(ZOO, file)):
+                    rows.append((name, os.path.join(ZOO, file), feed.split()))
+    return rows
+
+
+def described_run(plugin, gpu, path, words, more):
+    backend = os.path.join(BUILD, "test", "cuda", f"isomer-{plugin}.so")
+    done = subprocess.run(
+        [PROGRAM, path, *words, "--backend", backend, "--backend-options", more],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=600,
+        env={**os.environ, "ISOMER_HOST": gpu},
+    )
+    if done.returncode == 5 and "pip install" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    return done
+
+
+@needs_plugin
+@pytest.mark.parametrize("gpu", GPUS if HEAVY else GPUS[1:2])
+@pytest.mark.parametrize("model", described_models(), ids=lambda row: row[0])
+def test_no_kernel_of_a_model_spills_registers(model, gpu):
+    _, path, words = model
+    kernels = f"spills=refuse,cache={os.path.join(BUILD, 'test', 'cuda', 'unspilt')}"
+    done = described_run("nvrtc", gpu, path, words, kernels)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_plugin
+@pytest.mark.parametrize("model", described_models()[:1], ids=lambda row: row[0])
+def test_a_spill_is_noticed(model):
+    _, path, words = model
+    done = described_run("nvrtc", "sm_90", path, words, "spills=refuse,cache=none,blocks=8")
+    assert done.returncode == 5
+    assert "bytes of registers" in done.stderr
+
+
+@needs_plugin
+@pytest.mark.parametrize("model", described_models(), ids=lambda row: row[0])
+def test_cudnn_plans_every_convolution_of_a_model(model):
+    _, path, words = model
+    kernels = f"cache={os.path.join(BUILD, 'test', 'cuda', 'unspilt')}"
+    gpu = f"libraries=require,describe=test/cuda/h100.json,{kernels}"
+    done = described_run("dnn", "sm_90", path, words, gpu)
+    if done.returncode == 5 and "refuses the description" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+
+
 def has_driver():
     try:
         return bool(ctypes.CDLL("libcuda.so.1"))

@@ -1,0 +1,320 @@
+/* attention.c -- the operator attention (ops/attention.c says what it is) of float32 as one kernel.
+   A block takes up to BLOCK queries of one head and goes over the keys BLOCK at a time:
+   their scores, in tiles of registers; the softmax of what has been seen so far, whose greatest
+   score and sum are corrected as it grows (Milakov and Gimelshein, Online normalizer calculation
+   for softmax, 2018); and the values that they weigh, added up in registers (Dao and others,
+   FlashAttention, 2022). Scores are stored as well, because the step has them for a result. */
+#include "ops/cuda/generate.h"
+#include <math.h>
+#include <string.h>
+
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
+enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS };
+enum { SHOW_SCORES, SHOW_CAPPED, SHOW_BIASED, SHOW_WEIGHTS };
+enum { SIDE = 16, BLOCK = 64, TILE = BLOCK / SIDE };
+/* What threads have registers for: values of a query; of TILE queries in one thread. */
+enum { VALUES_MOST = 256, TILE_VALUES = 128 };
+typedef struct Attention {
+    const Step *step;
+    int64_t batch, heads, groups, queries, total, before, d, e;
+    int rows; /* of scores that one thread computes, SIDE apart */
+    int shown;
+} Attention;
+
+static bool given(const Step *s, int view) { return view < s->nview && s->view[view].rank >= 0; }
+static double real_param(const Step *s, int k) {
+    double x;
+    return memcpy(&x, &s->param[k], sizeof x), x;
+}
+
+/* ---- what fits */
+static bool is_empty(const View *v) {
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] < 1) return true;
+    return false;
+}
+static bool types_fit(const Step *s) {
+    for (int k = 0; k < s->nview; k++) {
+        if (!given(s, k)) continue;
+        const View *v = &s->view[k];
+        if (is_empty(v) && k != PAST_KEY && k != PAST_VALUE) return false;
+        if (k == LENGTHS ? v->dtype != I32 && v->dtype != I64
+                         : v->dtype != F32 && (k != MASK || !source_element_bytes(v->dtype)))
+            return false;
+    }
+    return s->view[PRESENT_VALUE].dim[3] <= VALUES_MOST;
+}
+int attention_variants(const Step *s) {
+    if (!s->op || strcmp(s->op, "attention") != 0 || s->nparam != PARAMS || s->param[0] != Q ||
+        s->nview <= V)
+        return 0;
+    for (int k = Y; k <= V; k++)
+        if (!given(s, k)) return 0;
+    if (!types_fit(s) || s->view[SCORES].dim[1] % s->view[PRESENT_KEY].dim[1]) return 0;
+    return s->view[SCORES].dim[2] > SIDE ? 2 : 1;
+}
+
+/* ---- places: views have the axes batch, head, place, number, the heads maybe beside the numbers
+ */
+static const char *spot(Gen *g, int view, int64_t each, const char *const index[4]) {
+    const View *v = &g->step->view[view];
+    const int64_t apart[] = {v->stride[0], each * v->stride[2], v->stride[1], v->stride[2]},
+                  *stride = v->rank == 4 ? v->stride : apart;
+    const char *at = "";
+    for (int a = 0; a < 4; a++)
+        at = say(g, "%s%s(place_t)%lld*(%s)", at, a ? " + " : "", (long long)stride[a], index[a]);
+    return at;
+}
+/* Number n of key or value j of group `of`: one of the past, or a new one. */
+static const char *now_or_past(Gen *g, const Attention *a, int now, int past, const char *of) {
+    const int64_t each = now == K ? a->d : a->e;
+    const char *const here[] = {"b", of, say(g, "j - %lld", (long long)a->before), "n"},
+                      *const there[] = {"b", of, "j", "n"};
+    const char *new = say(g, "v%d[%s]", now, spot(g, now, each, here));
+    if (!a->before) return new;
+    return say(g, "(j < %lld ? v%d[%s] : %s)", (long long)a->before, past,
+               spot(g, past, each, there), new);
+}
+
+/* ---- keys and values with what was before them, by all blocks together */
+static void present_lines(Gen *g, const Attention *a, int present, int now, int past) {
+    const int64_t each = now == K ? a->d : a->e;
+    const char *const index[] = {"b", "of", "j", "n"};
+    line(g, "for (count_t item = (count_t)blockIdx.x * %du + threadIdx.x; item < %lluu;", THREADS,
+         (unsigned long long)(a->batch * a->groups * a->total * each));
+    line(g, "     item += (count_t)gridDim.x * %du) {", THREADS);
+    line(g, "count_t r = item;");
+    line(g, "const place_t n = (place_t)(r %% %lluu); r /= %lluu;", (unsigned long long)each,
+         (unsigned long long)each);
+    line(g, "const place_t j = (place_t)(r %% %lluu); r /= %lluu;", (unsigned long long)a->total,
+         (unsigned long long)a->total);
+    line(g, "const place_t of = (place_t)(r %% %lluu), b = (place_t)(r / %lluu);",
+         (unsigned long long)a->groups, (unsigned long long)a->groups);
+    line(g, "v%d[%s] = %s;", present, spot(g, present, each, index),
+         now_or_past(g, a, now, past, "of"));
+    line(g, "}");
+}
+
+/* ---- scores */
+static void score_lines(Gen *g, const Attention *a) {
+    const char *const query[] = {"b", "h", "i", "n"};
+    line(g, "float s[%d][%d];", a->rows, TILE);
+    line(g, "for (int u = 0; u < %d; u++)", a->rows);
+    line(g, "    for (int v = 0; v < %d; v++) s[u][v] = 0;", TILE);
+    line(g, "for (place_t d0 = 0; d0 < %lld; d0 += %d) {", (long long)a->d, SIDE);
+    line(g, "for (int k = (int)threadIdx.x; k < %d; k += %d) {", SIDE * BLOCK, THREADS);
+    line(g, "const int t = k %% %d, r = k / %d;", SIDE, SIDE);
+    line(g, "const place_t i = row0 + r, j = first + r, n = d0 + t;");
+    line(g, "if (r < %d) qs[t][r] = i < %lld && n < %lld ? v%d[%s] : 0;", SIDE * a->rows,
+         (long long)a->queries, (long long)a->d, Q, spot(g, Q, a->d, query));
+    line(g, "ks[t][r] = j < %lld && n < %lld ? %s : 0;", (long long)a->total, (long long)a->d,
+         now_or_past(g, a, K, PAST_KEY, "of"));
+    line(g, "}");
+    line(g, "SYNC();");
+    line(g, "UNROLL");
+    line(g, "for (int t = 0; t < %d; t++) {", SIDE);
+    line(g, "UNROLL");
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "UNROLL");
+    line(g, "for (int v = 0; v < %d; v++) s[u][v] += qs[t][ty + %d * u] * ks[t][tx + %d * v];",
+         TILE, SIDE, SIDE);
+    line(g, "}");
+    line(g, "}");
+    line(g, "SYNC();");
+    line(g, "}");
+}
+static void show(Gen *g, const Attention *a, int what, const char *x) {
+    const char *const index[] = {"b", "h", "i", "j"};
+    if (a->shown == what)
+        line(g, "if (inside) v%d[%s] = %s;", SCORES, spot(g, SCORES, 0, index), x);
+}
+/* What the mask makes of the score x at (b, h, i, j); after its end nothing is seen. */
+static void mask_lines(Gen *g) {
+    const View *m = &g->step->view[MASK];
+    static const char *const index[] = {"b", "h", "i", "j"};
+    const char *at = "0";
+    for (int k = 0; k < m->rank; k++)
+        if (m->dim[k] > 1)
+            at = say(g, "%s + (place_t)%lld*%s", at, (long long)m->stride[k],
+                     index[4 - m->rank + k]);
+    line(g, "if (inside && j < %lld) {", (long long)m->dim[m->rank - 1]);
+    const char class = class_with('i', m->dtype);
+    if (class_real(class)) line(g, "x += %s;", element(g, MASK, at, 'f'));
+    else line(g, "if (!(%s)) x = -INFINITY;", element(g, MASK, at, class));
+    line(g, "}");
+    line(g, "else x = -INFINITY;");
+}
+/* What a query's own place hides, beside what lies beyond the keys that count. */
+static void place_lines(Gen *g, const Attention *a) {
+    const int64_t *p = a->step->param;
+    const char *hidden = "!inside";
+    if (given(a->step, LENGTHS)) hidden = say(g, "%s || j >= length", hidden);
+    if (p[P_CAUSAL]) hidden = say(g, "%s || j > here", hidden);
+    if (p[P_LEFT] >= 0) hidden = say(g, "%s || j < here - %lldLL", hidden, (long long)p[P_LEFT]);
+    if (p[P_RIGHT] >= 0) hidden = say(g, "%s || j > here + %lldLL", hidden, (long long)p[P_RIGHT]);
+    line(g, "const i64 here = i + offset;");
+    line(g, "if (%s) x = -INFINITY;", hidden);
+}
+static void bias_lines(Gen *g, const Attention *a) {
+    const double scale = real_param(a->step, P_SCALE), cap = real_param(a->step, P_CAP);
+    line(g, "UNROLL");
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "UNROLL");
+    line(g, "for (int v = 0; v < %d; v++) {", TILE);
+    line(g, "const place_t i = row0 + ty + %d * u, j = first + tx + %d * v;", SIDE, SIDE);
+    line(g, "const int inside = i < %lld && j < %lld;", (long long)a->queries, (long long)a->total);
+    line(g, "float x = s[u][v] * %s;",
+         class_constant(g, scale != 0 ? scale : 1 / sqrt((double)a->d), 'f'));
+    show(g, a, SHOW_SCORES, "x");
+    if (cap != 0) {
+        const char *most = class_constant(g, cap, 'f');
+        line(g, "x = %s * tanh_s(x / %s);", most, most);
+    }
+    show(g, a, SHOW_CAPPED, "x");
+    if (given(a->step, MASK)) mask_lines(g);
+    place_lines(g, a);
+    show(g, a, SHOW_BIASED, "x");
+    line(g, "s[u][v] = x;");
+    line(g, "}");
+    line(g, "}");
+}
+
+/* ---- the softmax so far */
+static void half_warp(Gen *g, ReduceKind kind, const char *value) {
+    for (int d = SIDE / 2; d; d /= 2)
+        line(g, "%s = %s;", value,
+             team_fold(g, kind, 'f', value, say(g, "SHUFFLE(%s, %d)", value, d)));
+}
+static void softmax_lines(Gen *g, const Attention *a, int columns) {
+    line(g, "UNROLL");
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "float most = %s, sum = 0;", "s[u][0]");
+    for (int v = 1; v < TILE; v++) line(g, "most = max_f(most, s[u][%d]);", v);
+    half_warp(g, REDUCE_MAX, "most");
+    line(g, "most = max_f(top[u], most);");
+    line(g, "const float less = most == -INFINITY ? 1 : expf(top[u] - most);");
+    line(g, "UNROLL");
+    line(g, "for (int v = 0; v < %d; v++) {", TILE);
+    line(g, "const float p = most == -INFINITY ? 0 : expf(s[u][v] - most);");
+    line(g, "ps[ty + %d * u][tx + %d * v] = p;", SIDE, SIDE);
+    line(g, "sum += p;");
+    line(g, "}");
+    half_warp(g, REDUCE_SUM, "sum");
+    line(g, "all[u] = all[u] * less + sum;");
+    line(g, "top[u] = most;");
+    line(g, "UNROLL");
+    line(g, "for (int w = 0; w < %d; w++) acc[u][w] *= less;", columns);
+    line(g, "}");
+}
+static void value_lines(Gen *g, const Attention *a, int columns) {
+    line(g, "for (int k0 = 0; k0 < %d; k0 += %d) {", BLOCK, SIDE);
+    line(g, "for (int k = (int)threadIdx.x; k < %lld; k += %d) {", (long long)(SIDE * a->e),
+         THREADS);
+    line(g, "const int t = k / %lld;", (long long)a->e);
+    line(g, "const place_t n = k %% %lld, j = first + k0 + t;", (long long)a->e);
+    line(g, "vs[t][n] = j < %lld ? %s : 0;", (long long)a->total,
+         now_or_past(g, a, V, PAST_VALUE, "of"));
+    line(g, "}");
+    line(g, "SYNC();");
+    line(g, "UNROLL");
+    line(g, "for (int t = 0; t < %d; t++) {", SIDE);
+    line(g, "UNROLL");
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "const float p = ps[ty + %d * u][k0 + t];", SIDE);
+    line(g, "UNROLL");
+    line(g, "for (int w = 0; w < %d; w++) acc[u][w] += p * vs[t][tx + %d * w];", columns, SIDE);
+    line(g, "}");
+    line(g, "}");
+    line(g, "SYNC();");
+    line(g, "}");
+}
+
+/* ---- the kernel */
+static Attention attention_of(const Step *s, int variant) {
+    const View *scores = &s->view[SCORES];
+    const bool few = scores->dim[2] <= SIDE, wide = s->view[PRESENT_VALUE].dim[3] > TILE_VALUES;
+    return (Attention){.step = s,
+                       .batch = scores->dim[0],
+                       .heads = scores->dim[1],
+                       .groups = s->view[PRESENT_KEY].dim[1],
+                       .queries = scores->dim[2],
+                       .total = scores->dim[3],
+                       .before = given(s, PAST_KEY) ? s->view[PAST_KEY].dim[2] : 0,
+                       .d = s->view[PRESENT_KEY].dim[3],
+                       .e = s->view[PRESENT_VALUE].dim[3],
+                       .rows = few || variant ? 1
+                               : wide         ? TILE / 2
+                                              : TILE,
+                       .shown = (int)s->param[P_SHOWN]};
+}
+static void start_lines(Gen *g, const Attention *a, int columns) {
+    const View *n = &g->step->view[LENGTHS];
+    const int size = SIDE * a->rows;
+    const int64_t blocks = (a->queries + size - 1) / size;
+    const bool past = given(a->step, PAST_KEY), some = !past && given(a->step, LENGTHS);
+    g->out->block = THREADS;
+    g->out->grid = (unsigned)(blocks * a->heads * a->batch);
+    line(g, "SHARED float qs[%d][%d], ks[%d][%d];", SIDE, size + 1, SIDE, BLOCK + 1);
+    line(g, "SHARED float ps[%d][%d], vs[%d][%d];", size, BLOCK + 1, SIDE, SIDE * columns + 1);
+    line(g, "const place_t tx = threadIdx.x %% %d, ty = threadIdx.x / %d;", SIDE, SIDE);
+    present_lines(g, a, PRESENT_KEY, K, PAST_KEY);
+    present_lines(g, a, PRESENT_VALUE, V, PAST_VALUE);
+    line(g, "count_t q = blockIdx.x;");
+    line(g, "const place_t row0 = (place_t)(q %% %lluu) * %d; q /= %lluu;",
+         (unsigned long long)blocks, size, (unsigned long long)blocks);
+    line(g, "const place_t h = (place_t)(q %% %lluu), b = (place_t)(q / %lluu);",
+         (unsigned long long)a->heads, (unsigned long long)a->heads);
+    line(g, "const place_t of = h / %lld;", (long long)(a->heads / a->groups));
+    if (given(a->step, LENGTHS))
+        line(g, "const i64 length = min_i(max_i(%s, 0), %lldLL);",
+             element(g, LENGTHS, say(g, "(place_t)%lld*b", (long long)n->stride[0]), 'i'),
+             (long long)a->total);
+    line(g, "const i64 offset = %s;",
+         past   ? say(g, "%lldLL", (long long)a->before)
+         : some ? say(g, "length - %lldLL", (long long)a->queries)
+                : "0");
+    line(g, "float top[%d], all[%d], acc[%d][%d];", a->rows, a->rows, a->rows, columns);
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "top[u] = -INFINITY, all[u] = 0;");
+    line(g, "for (int w = 0; w < %d; w++) acc[u][w] = 0;", columns);
+    line(g, "}");
+}
+static void block_open(Gen *g, const Attention *a) {
+    line(g, "for (place_t first = 0; first < %lld; first += %d) {", (long long)a->total, BLOCK);
+    score_lines(g, a);
+    bias_lines(g, a);
+}
+static void weight_lines(Gen *g, const Attention *a) {
+    block_open(g, a);
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "for (int v = 0; v < %d; v++) {", TILE);
+    line(g, "const place_t i = row0 + ty + %d * u, j = first + tx + %d * v;", SIDE, SIDE);
+    line(g, "const int inside = i < %lld && j < %lld;", (long long)a->queries, (long long)a->total);
+    show(g, a, SHOW_WEIGHTS, "top[u] == -INFINITY ? 0 : expf(s[u][v] - top[u]) / all[u]");
+    line(g, "}");
+    line(g, "}");
+    line(g, "}");
+}
+static void result_lines(Gen *g, const Attention *a, int columns) {
+    const char *const index[] = {"b", "h", "i", "n"};
+    line(g, "UNROLL");
+    line(g, "for (int u = 0; u < %d; u++) {", a->rows);
+    line(g, "UNROLL");
+    line(g, "for (int w = 0; w < %d; w++) {", columns);
+    line(g, "const place_t i = row0 + ty + %d * u, n = tx + %d * w;", SIDE, SIDE);
+    line(g, "if (i < %lld && n < %lld) v%d[%s] = all[u] == 0 ? 0 : acc[u][w] / all[u];",
+         (long long)a->queries, (long long)a->e, Y, spot(g, Y, a->e, index));
+    line(g, "}");
+    line(g, "}");
+}
+void attention_write(Gen *g, int variant) {
+    const Attention a = attention_of(g->step, variant);
+    const int columns = (int)((a.e + SIDE - 1) / SIDE);
+    start_lines(g, &a, columns);
+    block_open(g, &a);
+    softmax_lines(g, &a, columns);
+    value_lines(g, &a, columns);
+    line(g, "}");
+    if (a.shown == SHOW_WEIGHTS) weight_lines(g, &a);
+    result_lines(g, &a, columns);
+}

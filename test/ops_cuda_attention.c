@@ -1,0 +1,297 @@
+/* ops_cuda_attention.c -- attention as one kernel of the back end for GPUs, without a GPU: the text
+   that a GPU gets, compiled for the host (test/cuda), against the operator's reference kernel over
+   drawn sizes, layouts, masks, lengths, pasts and attributes, by every algorithm, the threads of a
+   block in both orders; and what is wrong on purpose in the text must be noticed. NVRTC compiles
+   it for four kinds of GPU, without spills. Skipped where CUDA's headers are missing.
+   $ISOMER_GPU: a back end, with options $OPTIONS, that runs the first of these instead. */
+#include "ops/backend/backend.h"
+#include "ops/backend/view.h"
+#include "ops/base/random.h"
+#include "ops/core/element.h"
+#include "ops/operator/op_kernel.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
+enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS, OUTPUTS = 4 };
+typedef struct Drawn {
+    Random random;
+    Step step;
+    View view[VIEWS];
+    int64_t param[PARAMS];
+    char *data[VIEWS], *want[OUTPUTS];
+    void *slot[VIEWS]; /* of the reference's run */
+    size_t bytes[VIEWS];
+} Drawn;
+static const Backend *host, *nvrtc;
+static char options[330];
+
+static int64_t draw(Drawn *t, int64_t low, int64_t high) {
+    return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
+}
+
+/* ---- cases */
+/* Dense, or with its second axis and its last but one turned over in memory. */
+static void add(Drawn *t, int k, DType type, int rank, const int64_t dim[]) {
+    View v = view_dense(k, type, rank, dim);
+    if (rank == 4 && draw(t, 0, 2) == 0) v.stride[1] = dim[3], v.stride[2] = dim[1] * dim[3];
+    t->view[k] = v;
+    t->bytes[k] = (size_t)(view_count(&v) * dtype_bits(type) / 8);
+    t->data[k] = malloc(t->bytes[k] + 1);
+    element_fill(type, t->data[k], view_count(&v), (uint64_t)draw(t, 0, 1 << 20));
+}
+static void add_heads(Drawn *t, int k, bool beside, int64_t b, int64_t h, int64_t s, int64_t n) {
+    if (beside) add(t, k, DT_FLOAT, 3, (const int64_t[]){b, s, h * n});
+    else add(t, k, DT_FLOAT, 4, (const int64_t[]){b, h, s, n});
+}
+static void add_mask(Drawn *t, const int64_t size[4]) {
+    const int rank = (int)draw(t, 1, 4);
+    int64_t dim[4];
+    for (int k = 0; k < rank; k++) {
+        dim[k] = size[4 - rank + k];
+        if (k < rank - 1 && draw(t, 0, 2) == 0) dim[k] = 1;
+    }
+    if (draw(t, 0, 3) == 0 && dim[rank - 1] > 1) dim[rank - 1]--;
+    const bool seen = draw(t, 0, 1);
+    add(t, MASK, seen ? DT_BOOL : DT_FLOAT, rank, dim);
+    for (size_t k = 0; seen && k < t->bytes[MASK]; k++) t->data[MASK][k] = draw(t, 0, 2) > 0;
+}
+static void put_real(int64_t *word, double x) { memcpy(word, &x, sizeof x); }
+static void draw_attributes(Drawn *t) {
+    t->param[P_OUTPUTS] = OUTPUTS;
+    put_real(&t->param[P_SCALE], draw(t, 0, 1) ? 0 : 1.0 / 3);
+    put_real(&t->param[P_CAP], draw(t, 0, 2) ? 0 : 2);
+    t->param[P_CAUSAL] = draw(t, 0, 1);
+    t->param[P_LEFT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
+    t->param[P_RIGHT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
+    t->param[P_SHOWN] = draw(t, 0, 3);
+}
+static void draw_inputs(Drawn *t, int64_t b, int64_t g, int64_t h, int64_t s, int64_t n) {
+    const int64_t d = draw(t, 1, 40), e = draw(t, 0, 5) ? draw(t, 1, 40) : 200,
+                  before = draw(t, 0, 2) ? 0 : draw(t, 1, 70), all = n + before;
+    const bool beside = draw(t, 0, 1);
+    for (int k = 0; k < VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
+    add_heads(t, Y, beside, b, h, s, e);
+    add(t, PRESENT_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, all, d});
+    add(t, PRESENT_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, all, e});
+    add(t, SCORES, DT_FLOAT, 4, (const int64_t[]){b, h, s, all});
+    add_heads(t, Q, beside, b, h, s, d);
+    add_heads(t, K, beside, b, g, n, d);
+    add_heads(t, V, beside, b, g, n, e);
+    if (draw(t, 0, 1)) add_mask(t, (const int64_t[]){b, h, s, all});
+    if (before) {
+        add(t, PAST_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, before, d});
+        add(t, PAST_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, before, e});
+    } else if (draw(t, 0, 2) == 0) {
+        add(t, LENGTHS, DT_INT64, 1, &b);
+        for (int64_t k = 0; k < b; k++)
+            memcpy(t->data[LENGTHS] + 8 * k, (const int64_t[]){draw(t, 0, n)}, 8);
+    }
+}
+static void drawn_start(Drawn *t, uint64_t seed) {
+    *t = (Drawn){.random = {seed, 0}};
+    const int64_t b = draw(t, 1, 2), g = draw(t, 1, 2), h = g * draw(t, 1, 3),
+                  s = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 1, 70) : 150;
+    draw_attributes(t);
+    draw_inputs(t, b, g, h, s, n);
+    t->step = (Step){.kind = S_OP,
+                     .nview = VIEWS,
+                     .nparam = PARAMS,
+                     .view = t->view,
+                     .param = t->param,
+                     .op = "attention"};
+    for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
+    for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
+    op_kernel("attention")(&t->step, t->slot);
+}
+static void drawn_end(Drawn *t) {
+    for (int k = 0; k < VIEWS; k++) free(t->data[k]);
+    for (int k = 0; k < OUTPUTS; k++) free(t->want[k]);
+}
+
+/* ---- comparison */
+static bool near(float want, float got) {
+    if (isnan(want) || isinf(want)) return isnan(want) ? isnan(got) : want == got;
+    return fabsf(got - want) <= 2e-5f * fmaxf(1, fabsf(want));
+}
+/* The name of a result that is wrong; NULL: all are right. */
+static const char *wrong_result(Drawn *t, Device *d, void *const slot[]) {
+    static const char *const name[OUTPUTS] = {"y", "present key", "present value", "scores"};
+    const char *wrong = NULL;
+    for (int k = 0; k < OUTPUTS && !wrong; k++) {
+        float *got = malloc(t->bytes[k] + 1);
+        const float *want = (const float *)(const void *)t->want[k];
+        if (host->copy(d, got, slot[k], t->bytes[k], COPY_TO_HOST)) wrong = "a copy";
+        for (size_t i = 0; i < t->bytes[k] / sizeof *got && !wrong; i++)
+            if (!near(want[i], got[i])) wrong = name[k];
+        free(got);
+    }
+    return wrong;
+}
+static const char *run_algorithm(Drawn *t, Device *d, int algorithm) {
+    char why[300];
+    size_t room;
+    void *slot[VIEWS] = {NULL};
+    const char *wrong = "it is refused";
+    Kernel *k = host->compile(d, &t->step, algorithm, NULL, &room, why, sizeof why);
+    for (int j = 0; j < VIEWS; j++) {
+        if (t->view[j].rank < 0) continue;
+        slot[j] = host->alloc(d, t->bytes[j] + 1);
+        host->copy(d, slot[j], t->data[j], t->bytes[j], COPY_TO_DEVICE);
+    }
+    if (k) wrong = host->run(k, slot, NULL) || host->wait(d, NULL) ? "it fails" : NULL;
+    if (!wrong) wrong = wrong_result(t, d, slot);
+    for (int j = 0; j < VIEWS; j++) host->release(d, slot[j]);
+    if (k) host->forget(k);
+    return wrong;
+}
+static Device *open_host(void) {
+    char why[300] = "";
+    setenv("ISOMER_HOST", "", 1);
+    Device *d = host->open(options, why, sizeof why);
+    if (!d) fail_msg("%s", why);
+    return d;
+}
+/* The first thing that is wrong with case `seed`, NULL: nothing; *algorithms: how many were run. */
+static const char *check(Device *d, uint64_t seed, int *algorithms) {
+    Drawn t;
+    const char *wrong = NULL;
+    drawn_start(&t, seed);
+    *algorithms = host->choices(d, &t.step);
+    for (int k = 0; k < 2 * *algorithms && !wrong; k++) {
+        setenv("ISOMER_HOST", k % 2 ? "descending" : "", 1);
+        wrong = run_algorithm(&t, d, k / 2);
+    }
+    drawn_end(&t);
+    return wrong;
+}
+static void attention_agrees(void **state) {
+    const uint64_t count = getenv("ISOMER_HEAVY") ? 300 : 25;
+    int two = 0;
+    (void)state;
+    Device *d = open_host();
+    for (uint64_t seed = 0; seed < count; seed++) {
+        int algorithms;
+        const char *wrong = check(d, seed, &algorithms);
+        if (wrong) fail_msg("case %d: %s", (int)seed, wrong);
+        assert_true(algorithms >= 1);
+        two += algorithms > 1;
+    }
+    assert_true(two > 0);
+    host->close(d);
+}
+static void planted_faults_are_noticed(void **state) {
+    static const char *const faults[] = {
+        "SYNC();=>;",                /* a barrier */
+        "* less + sum=>+ sum",       /* the sum so far is not corrected */
+        "acc[u][w] *= less=>;",      /* nor are the values */
+        "j > here=>j > here + 1",    /* what a query sees */
+        "max_f(top[u], most)=>most", /* the greatest so far */
+        "SHUFFLE(most, 8)=>most",    /* half of the keys of a block */
+        "const place_t of = h / =>const place_t of = 0 * h / ", /* shared keys */
+        ", b = (place_t)(q / =>, b = (place_t)(0 * q / ",
+    };
+    (void)state;
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        bool noticed = false;
+        setenv("ISOMER_PLANT", faults[f], 1);
+        Device *d = open_host();
+        for (uint64_t seed = 0; seed < 40 && !noticed; seed++) {
+            int algorithms;
+            noticed = check(d, seed, &algorithms) != NULL;
+        }
+        host->close(d);
+        unsetenv("ISOMER_PLANT");
+        if (!noticed) fail_msg("nothing notices %s", faults[f]);
+    }
+}
+/* What it does not compute is left to others. */
+static void others_are_refused(void **state) {
+    Drawn t;
+    (void)state;
+    Device *d = open_host();
+    drawn_start(&t, 0);
+    t.step.op = "gather";
+    assert_int_equal(host->choices(d, &t.step), 0);
+    t.step.op = "attention";
+    t.view[Q].dtype = DT_DOUBLE;
+    assert_int_equal(host->choices(d, &t.step), 0);
+    t.view[Q].dtype = DT_FLOAT;
+    t.view[PRESENT_VALUE].dim[3] = 257;
+    assert_int_equal(host->choices(d, &t.step), 0);
+    drawn_end(&t);
+    host->close(d);
+}
+/* The widest values that it takes, too. */
+static void nvrtc_takes_it_without_spills(void **state) {
+    static const char *const gpu[] = {"sm_90", "sm_80", "sm_100", "sm_120"};
+    char words[400], why[1000] = "";
+    (void)state;
+    snprintf(words, sizeof words, "%s,spills=refuse", options);
+    for (size_t k = 0; k < sizeof gpu / sizeof *gpu; k++) {
+        setenv("ISOMER_HOST", gpu[k], 1);
+        Device *d = nvrtc->open(words, why, sizeof why);
+        if (!d) {
+            print_message("NVRTC is missing: %s\n", why);
+            skip();
+        }
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            Drawn t;
+            size_t room;
+            drawn_start(&t, seed);
+            if (seed % 2) t.view[PRESENT_VALUE].dim[3] = 256; /* nothing is run */
+            const int n = nvrtc->choices(d, &t.step);
+            assert_true(n > 0);
+            for (int j = 0; j < n; j++) {
+                Kernel *kernel = nvrtc->compile(d, &t.step, j, NULL, &room, why, sizeof why);
+                if (!kernel) fail_msg("%s, case %d, algorithm %d: %s", gpu[k], (int)seed, j, why);
+                nvrtc->forget(kernel);
+            }
+            drawn_end(&t);
+        }
+        nvrtc->close(d);
+    }
+}
+
+static const Backend *open_plugin(const char *name, char path[], size_t n) {
+    const char *build = getenv("BUILD");
+    Error e = {0};
+    snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
+    return access(path, F_OK) || !strstr(name, ".so") ? NULL : backend_open(path, &e);
+}
+static void nothing_to_test(void **state) {
+    (void)state;
+    print_message("CUDA's headers are missing: the back end for GPUs is not built\n");
+    skip();
+}
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_agrees),
+        cmocka_unit_test(planted_faults_are_noticed),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(nvrtc_takes_it_without_spills),
+    };
+    const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
+    const struct CMUnitTest device[] = {cmocka_unit_test(attention_agrees)};
+    const char *gpu = getenv("ISOMER_GPU");
+    char path[300];
+    if (gpu && *gpu) { /* a back end: its devices instead of the host */
+        Error e = {0};
+        snprintf(options, sizeof options, "%s", getenv("OPTIONS") ? getenv("OPTIONS") : "");
+        host = backend_open(gpu, &e);
+        if (!host) return fprintf(stderr, "%s\n", e.reason), 5;
+        return cmocka_run_group_tests(device, NULL, NULL);
+    }
+    nvrtc = open_plugin("isomer-nvrtc.so", path, sizeof path);
+    host = open_plugin("isomer-host.so", path, sizeof path);
+    if (!host || !nvrtc) return cmocka_run_group_tests(none, NULL, NULL);
+    open_plugin("kernels", path, sizeof path);
+    snprintf(options, sizeof options, "cache=%s", path);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

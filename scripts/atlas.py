@@ -10,9 +10,9 @@ was one. A step whose results are in BUILD/atlas is not done again, so an interr
 operators take turns, so that one that ends early (--time) has timed something of each.
 
 usage: atlas.py [WORD..] [--target onnxruntime] [--jobs N] [--steps N] [--effort quick]
-                [--time SECONDS]
+                [--time SECONDS] [--update]
 With words only cases whose family, name or operator contains one of them are asked, and the table
-is printed, not kept."""
+is printed; with --update their rows replace those of the page."""
 
 import argparse
 import hashlib
@@ -115,7 +115,7 @@ def answer(entries, options):
         *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "--output", stem + ".proved"),
         *("--rest", stem + ".unproved"),
     )
-    return stem + ".proved", load(stem + ".json")
+    return stem + ".proved"
 
 
 def own_rules(entry, texts):
@@ -204,11 +204,37 @@ def in_turn(entries):
     return [entry for turn in turns for entry in turn if entry]
 
 
-def lines_of(rows, made, own):
-    """The page."""
-    good = [row for row in rows if row[4] >= ALTERNATIVE]
-    operators = sorted({row[0] for row in good})
-    asked = sorted({row[0] for row in rows})
+def cells_of(rows, own):
+    """The rows of the table, as text."""
+    return [
+        [
+            *(op, name, shapes, f"{took * 1e3:.4f}" if took else "-"),
+            f"{share * 100:.0f} %" if share is not None else "-",
+            f"{ratio:.2f}",
+            sources(rules, own) or "-",
+        ]
+        for op, name, shapes, (took, share), ratio, rules in rows
+    ]
+
+
+def kept_before(text, cells, refused):
+    """The rows of an earlier page, and the lines of cases that were not run, without those that
+    stand in cells and refused now."""
+    known = {tuple(row[:3]) for row in cells}
+    old = [re.split(r" \| ", line[2:-2]) for line in re.findall(r"^\| .* \|$", text, re.M)][1:]
+    named = {f"- Not run: {row[0]}, {row[1]}:" for row in cells}
+    named |= {line.partition(": ")[0] + ": " + line.split(": ")[1] + ":" for line in refused}
+    lines = re.findall(r"^- Not run: .*(?:\n  .*)*", text, re.M)
+    joined = [re.sub(r"\n +", " ", line) for line in lines]
+    return (
+        [row for row in old if tuple(row[:3]) not in known],
+        [line for line in joined if not any(line.startswith(name) for name in named)],
+    )
+
+
+def lines_of(cells, several):
+    """The page. several: its rows are of several runs."""
+    good = sorted({row[0] for row in cells if float(row[5]) >= ALTERNATIVE})
     lines = [
         "# Atlas: what a node of one operator could be instead, in ONNX Runtime",
         "",
@@ -216,32 +242,36 @@ def lines_of(rows, made, own):
         " one node, timed on one thread in ONNX Runtime as it is and as the fastest equal graph"
         " that the rules give: those of the library, those that were discovered before, and those"
         " that answer the node's own question (asked here). Brackets: constants. The roofline is"
-        " the"
-        " least time"
-        " of the operator's arithmetic and data on this machine. A ratio of 1 means that nothing"
-        " gained 3 %. Rules that are off unless `--allow drops` is given, because they read what is"
-        " then multiplied by 0, count here.",
+        " the least time of the operator's arithmetic and data on this machine. A ratio of 1 means"
+        " that nothing gained 3 %. Rules that are off unless `--allow drops` is given, because they"
+        " read what is then multiplied by 0, count here.",
         "",
-        f"{len(operators)} of {len(asked)} operators have an alternative of {ALTERNATIVE} or more"
-        f" somewhere: {', '.join(operators)}. {made['questions']} questions,"
-        f" {made['answered']} answered.",
+        f"{len(good)} of {len({row[0] for row in cells})} operators have an alternative of"
+        f" {ALTERNATIVE} or more somewhere: {', '.join(good)}.",
         "",
     ]
-    lines += table(
+    if several:
+        lines += [
+            "The rows are of several runs, of different days, on busy machines (`--update`): both"
+            " sides of a ratio were measured in turn by one process, the milliseconds of different"
+            " rows do not compare.",
+            "",
+        ]
+    return lines + table(
         ["operator", "case", "sizes", "ms", "share of roofline", "ratio", "by the rules"],
-        [
-            [
-                *(op, name, shapes, f"{took * 1e3:.4f}" if took else "-"),
-                f"{share * 100:.0f} %" if share is not None else "-",
-                f"{ratio:.2f}",
-                sources(rules, own) or "-",
-            ]
-            for op, name, shapes, (took, share), ratio, rules in sorted(
-                rows, key=lambda row: (-row[4], row[0], row[1])
-            )
-        ],
+        sorted(cells, key=lambda row: (-float(row[5]), row[0], row[1])),
     )
-    return lines
+
+
+def write_page(cells, refused, update):
+    """ATLAS.md; update: rows of other cases stay."""
+    path, several = os.path.join(KEPT, "ATLAS.md"), False
+    if update and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            old, missing = kept_before(file.read(), cells, refused)
+        several, cells, refused = bool(old), cells + old, missing + refused
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page(lines_of(cells, several) + ([""] + refused if refused else [])))
 
 
 def main():
@@ -253,6 +283,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "thorough"))
+    parser.add_argument("--update", action="store_true", help="other rows of the page stay")
     options = parser.parse_args()
     entries = [
         Entry(case)
@@ -263,7 +294,7 @@ def main():
     for entry in entries:
         entry.make()
     start = time.monotonic()
-    rules, made = answer(entries, options)
+    rules = answer(entries, options)
     own, rows, refused = rule_texts(rules), [], []
     for entry in in_turn(entries):
         late = time.monotonic() - start > options.time
@@ -278,12 +309,11 @@ def main():
             [case.op, case.name, shapes_of(case), seconds_of(entry, options.target), ratio, names]
         )
         print(f"{ratio:6.2f}  {case.op}: {case.name}  {names}", flush=True)
-    text = page(lines_of(rows, made, own) + ([""] + refused if refused else []))
-    if options.words:
-        print(text)
-        return
-    with open(os.path.join(KEPT, "ATLAS.md"), "w", encoding="utf-8") as file:
-        file.write(text)
+    cells = cells_of(rows, own)
+    if options.words and not options.update:
+        print(page(lines_of(cells, False) + [""] + refused))
+    else:
+        write_page(cells, refused, options.update)
 
 
 if __name__ == "__main__":

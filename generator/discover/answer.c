@@ -58,22 +58,23 @@ static void grow_two(Search *s, Found a, Found b, bool first) {
 /* All terms of the depth: those of the question's operators and of views before those of others. */
 static void grow(Search *s, int depth) {
     for (int first = 1; first >= 0; first--)
-        for (int k = 0; k < s->nterm && s->nterm < TERMS_MOST && s->left > 0; k++) {
-            if (s->term[k].depth >= depth) continue;
-            grow_one(s, s->term[k], first);
-            if (first) grow_like(s, s->term[k]);
+        for (int k = 0; k < s->bank.nterm && s->bank.nterm < TERMS_MOST && s->left > 0; k++) {
+            if (s->bank.term[k].depth >= depth) continue;
+            grow_one(s, s->bank.term[k], first);
+            if (first) grow_like(s, s->bank.term[k]);
             for (int j = 0; j <= k && s->left > 0; j++)
-                if (s->term[j].depth + (j == k ? 0 : s->term[k].depth) < depth)
-                    grow_two(s, s->term[k], s->term[j], first);
-            for (int j = 0; j < s->nconstant && j < CONSTANTS_USED && s->left > 0; j++)
-                if (s->constant[j].size <= 1) grow_two(s, s->term[k], s->constant[j], first);
+                if (s->bank.term[j].depth + (j == k ? 0 : s->bank.term[k].depth) < depth)
+                    grow_two(s, s->bank.term[k], s->bank.term[j], first);
+            for (int j = 0; j < s->bank.nconstant && j < CONSTANTS_USED && s->left > 0; j++)
+                if (s->bank.constant[j].size <= 1)
+                    grow_two(s, s->bank.term[k], s->bank.constant[j], first);
         }
 }
 
 static void search_run(Search *s) {
     goals_open(s);
     terms_written_out(s);
-    if (!s->ngoal) return;
+    if (!s->goals.n) return;
     constants_grow(s);
     for (int depth = 0; depth <= s->o->depth; depth++) {
         s->left = s->o->steps;
@@ -97,17 +98,17 @@ bool question_answer(Arena *keep, const Question *q, const AnswerOptions *o, Ans
                   .keep = keep,
                   .answers = answers,
                   .left = o->steps,
-                  .constants_most = SEARCH_CONSTANTS};
-    s->run = program_runner(true);
-    s->keys[0] = intern_new(a);
-    s->keys[1] = intern_new(a);
-    s->marks = intern_new(a);
-    s->move_keys = intern_new(a);
-    s->constant = ARENA_NEW(a, Found, SEARCH_CONSTANTS);
+                  .bank.constants_most = SEARCH_CONSTANTS};
+    s->values.run = program_runner(true);
+    s->bank.keys[0] = intern_new(a);
+    s->bank.keys[1] = intern_new(a);
+    s->bank.marks = intern_new(a);
+    s->moves.keys = intern_new(a);
+    s->bank.constant = ARENA_NEW(a, Found, SEARCH_CONSTANTS);
     s->l = lift_over(w, o->seed);
     if (search_open(s, e)) search_run(s);
     lift_free(s->l);
-    Intern *const all[] = {s->keys[0], s->keys[1], s->marks, s->move_keys};
+    Intern *const all[] = {s->bank.keys[0], s->bank.keys[1], s->bank.marks, s->moves.keys};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) intern_free(all[k]);
     arena_free(a);
     world_free(w);

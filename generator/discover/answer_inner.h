@@ -7,7 +7,6 @@
 #define ISOMER_ANSWER_INNER_H
 #include "generator/discover/answer.h"
 #include "generator/lift_inner.h"
-#include "graphs/constants.h"
 #include "ops/core/facts.h"
 
 #define SEARCH_WORK 20000.0 /* operations of one node at the small sizes */
@@ -45,48 +44,71 @@ typedef struct SigFacts {                       /* of a signature, found by eval
     signed char linear[2 * PROGRAM_INPUTS + 1]; /* 1: yes, -1: no, 0: not known yet */
     const int *source;
 } SigFacts;
+/* The parts of a search, each kept by one file; the others look. */
+typedef struct ValueTable { /* bank.c */
+    const Lanes **value;    /* by value; NULL: not computed yet */
+    Program **program;      /* by signature and port */
+    double *cost;           /* by node: seconds; 0: not known yet */
+    uint32_t value_room, program_room, cost_room;
+    ProgramRunner run;
+} ValueTable;
+typedef struct Bank { /* bank.c: terms by the key of their values */
+    int nterm, term_room, nconstant, constants_most;
+    Found *term;     /* data */
+    Found *constant; /* constants */
+    Intern *keys[2]; /* of data terms, of constants: keys in the order of term and constant */
+    Intern *marks;   /* goals.c: keys of landmarks */
+} Bank;
+typedef struct MoveTable { /* moves.c */
+    Intern *keys;
+    Moves *v; /* in the order of keys */
+    int room;
+    uint32_t sig_room;
+    SigFacts *sig; /* by signature */
+} MoveTable;
+typedef struct Goals { /* goals.c */
+    int n;
+    Goal v[SEARCH_GOALS];
+} Goals;
+typedef struct Types { /* of terms on data */
+    int n;
+    TypeId v[SEARCH_TYPES];
+} Types;
+typedef struct Kept {            /* found.c */
+    int n, nmodel;               /* nmodel: of answers that were written as models */
+    NodeList nodes[SEARCH_KEPT]; /* of answers, what they need, and what they cost */
+    double cost[SEARCH_KEPT];
+} Kept;
 typedef struct Search {
+    /* What is asked: set by answer.c and open.c, not changed afterwards. */
     World *w;
     Arena *a;
     Lift *l;
     Facts *facts;
     const Question *q;
     const AnswerOptions *o;
-    AnswerStats *stats;
-    Arena *keep; /* of the answers */
-    Answers *answers;
     Graph g;
     NodeList live;
-    Constants constants;
     Sizes small, real;
-    ProgramRunner run;
-    bool positive;       /* constants are */
-    bool moves_data;     /* the question has views of data: only then answers get more of them */
-    const Lanes **value; /* by value; NULL: not computed yet */
-    uint32_t value_room, program_room, facts_room, cost_room;
-    Program **program; /* by signature and port */
-    SigFacts *sig;     /* by signature */
-    double *cost;      /* by node: seconds; 0: not known yet */
-    int ntype, nterm, term_room, nconstant, constants_most, ngoal;
-    TypeId type[SEARCH_TYPES];
-    Found *term;     /* data */
-    Found *constant; /* constants */
-    Intern *keys[2]; /* of data terms, of constants: keys in the order of term and constant */
-    Intern *marks;
-    Intern *move_keys;
-    Moves *moves;
-    int move_room;
-    Goal goal[SEARCH_GOALS];
-    int rank, completed; /* the most axes of a constant of the question; terms that were completed
-                            by constants already */
-    int64_t left;        /* evaluations */
-    int nsize;           /* of the question */
+    int nsize; /* of the question */
     Symbol size[LIFT_SYMBOLS];
-    int nmodel; /* of answers that were written as models */
-    int nkept;  /* answers, by the nodes that they need, and what they cost */
-    NodeList kept[SEARCH_KEPT];
-    double kept_cost[SEARCH_KEPT];
+    int rank;        /* the most axes of a constant of the question */
+    bool positive;   /* constants are */
+    bool moves_data; /* the question has views of data: only then answers get more of them */
+    /* What is known. */
+    ValueTable values;
+    Bank bank;
+    MoveTable moves;
+    Types types;
+    Goals goals;
+    int completed; /* terms that were completed by constants already */
+    int64_t left;  /* evaluations */
+    /* What is found. */
     double price, best; /* of the question; what an answer must cost less than */
+    Arena *keep;        /* of the answers */
+    Answers *answers;
+    Kept kept;
+    AnswerStats *stats;
 } Search;
 
 /* ---- open.c: draws sizes and inputs, and takes the question's nodes as the first terms. False: no

@@ -20,15 +20,15 @@ Program *program_of_sig(Search *s, Sig sig, int port) {
     enum { PORTS = 4 };
     uint32_t at = PORTS * sig + (uint32_t)port;
     if (port >= PORTS) return NULL;
-    ARENA_GROW(s->a, s->program, s->program_room, at + 1);
+    ARENA_GROW(s->a, s->values.program, s->values.program_room, at + 1);
     static const Program none;
-    if (!s->program[at]) {
+    if (!s->values.program[at]) {
         double work = sig_flops(s->w, sig, s->small);
         Program *p =
             work < 0 || work > SEARCH_WORK ? NULL : program_new(s->w, s->a, sig, port, s->small);
-        s->program[at] = p ? p : (Program *)(uintptr_t)&none;
+        s->values.program[at] = p ? p : (Program *)(uintptr_t)&none;
     }
-    return s->program[at] == &none ? NULL : s->program[at];
+    return s->values.program[at] == &none ? NULL : s->values.program[at];
 }
 
 /* The same at all points. */
@@ -76,14 +76,15 @@ static const Lanes *node_at(Search *s, const Node *n, Value v, int count) {
     s->left--;
     ArenaMark mark = arena_mark(s->w->scratch);
     Lanes *x = arena_alloc_raw(s->a, (size_t)count * sizeof *x);
-    s->run.run(p, in, arena_alloc_raw(s->w->scratch, (size_t)p->ntemp * sizeof *x), x);
+    s->values.run.run(p, in, arena_alloc_raw(s->w->scratch, (size_t)p->ntemp * sizeof *x), x);
     arena_reset(s->w->scratch, mark);
     return lanes_known(x, count) ? x : NULL;
 }
 
 const Lanes *value_at(Search *s, Value v) {
     static const Lanes none;
-    if (v < s->value_room && s->value[v]) return s->value[v] == &none ? NULL : s->value[v];
+    if (v < s->values.value_room && s->values.value[v])
+        return s->values.value[v] == &none ? NULL : s->values.value[v];
     Node n = node_get(s->w, value_node(s->w, v));
     int count = count_of(s, value_type_id(s->w, v));
     const char *name = input_name(s->w, v);
@@ -91,8 +92,8 @@ const Lanes *value_at(Search *s, Value v) {
                      : name         ? input_at(s, v, name, count)
                      : n.op->expand ? composite_at(s, &n, v)
                                     : node_at(s, &n, v, count);
-    ARENA_GROW(s->a, s->value, s->value_room, v + 1);
-    s->value[v] = x ? x : &none;
+    ARENA_GROW(s->a, s->values.value, s->values.value_room, v + 1);
+    s->values.value[v] = x ? x : &none;
     return x;
 }
 
@@ -122,13 +123,13 @@ bool value_is_constant(Search *s, Value v) {
 }
 
 static double node_cost(Search *s, NodeId id) {
-    ARENA_GROW(s->a, s->cost, s->cost_room, id + 1);
-    if (s->cost[id] == 0) {
+    ARENA_GROW(s->a, s->values.cost, s->values.cost_room, id + 1);
+    if (s->values.cost[id] == 0) {
         double c =
             input_name(s->w, id) || value_is_constant(s, id) ? 0 : node_seconds(s->w, id, s->real);
-        s->cost[id] = c < 0 ? COST_NONE : c + COST_LEAST;
+        s->values.cost[id] = c < 0 ? COST_NONE : c + COST_LEAST;
     }
-    return s->cost[id];
+    return s->values.cost[id];
 }
 
 /* Nodes, each once; what needs this many is not an answer worth having. */
@@ -167,14 +168,14 @@ Value sig_node(Search *s, Sig sig, const Value in[]) {
 }
 
 int term_find(const Search *s, bool constant, uint64_t key) {
-    return (int)intern_find(s->keys[constant], &key, sizeof key) - 1;
+    return (int)intern_find(s->bank.keys[constant], &key, sizeof key) - 1;
 }
 
 int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     bool constant = value_is_constant(s, v);
     double cost = constant ? 0 : graph_cost(s, 1, &v);
     *fresh = false;
-    if (constant && s->nconstant >= s->constants_most) return -1;
+    if (constant && s->bank.nconstant >= s->bank.constants_most) return -1;
     if (!constant && depth && cost >= s->price * s->o->worse) return -1;
     const Lanes *x = value_at(s, v);
     if (!x) return -1;
@@ -182,21 +183,21 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     uint64_t key = value_key(type, x, count_of(s, type));
     int old = term_find(s, constant, key);
     if (old >= 0) {
-        Found *t = constant ? &s->constant[old] : &s->term[old];
+        Found *t = constant ? &s->bank.constant[old] : &s->bank.term[old];
         if (constant || t->v == v || cost >= graph_cost(s, 1, &t->v) * (1 - 1e-9)) return old;
         t->v = v;
         t->cost = cost;
         return old;
     }
     *fresh = true;
-    intern_put(s->keys[constant], &key, sizeof key);
-    if (intern_find(s->marks, &key, sizeof key)) depth = 0;
+    intern_put(s->bank.keys[constant], &key, sizeof key);
+    if (intern_find(s->bank.marks, &key, sizeof key)) depth = 0;
     Found t = {v, key, cost, depth, size, constant};
     if (constant) {
-        s->constant[s->nconstant] = t;
-        return s->nconstant++;
+        s->bank.constant[s->bank.nconstant] = t;
+        return s->bank.nconstant++;
     }
-    ARENA_GROW(s->a, s->term, s->term_room, s->nterm + 1);
-    s->term[s->nterm] = t;
-    return s->nterm++;
+    ARENA_GROW(s->a, s->bank.term, s->bank.term_room, s->bank.nterm + 1);
+    s->bank.term[s->bank.nterm] = t;
+    return s->bank.nterm++;
 }

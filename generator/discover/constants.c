@@ -137,38 +137,38 @@ static void put_probes(Search *s) {
 static void grow_pairs(Search *s, int from, int to, int other) {
     for (int k = from; k < to && s->left > 0; k++)
         for (int j = 0; j < other && j <= k && s->left > 0; j++) {
-            grow_two(s, s->constant[k], s->constant[j]);
-            if (k != j) grow_two(s, s->constant[j], s->constant[k]);
+            grow_two(s, s->bank.constant[k], s->bank.constant[j]);
+            if (k != j) grow_two(s, s->bank.constant[j], s->bank.constant[k]);
         }
 }
 
 static void grow_views(Search *s, int from, int to) {
-    for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->constant[k]);
+    for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->bank.constant[k]);
 }
 
 /* Each of four stages has a part of the room and of the evaluations. */
 static void stage(Search *s, int n) {
     s->left = EVALUATIONS;
-    s->constants_most = SEARCH_CONSTANTS / 4 * n;
+    s->bank.constants_most = SEARCH_CONSTANTS / 4 * n;
 }
 
 void constants_grow(Search *s) {
     stage(s, 1);
     put_numbers(s);
-    int given = s->nconstant;
+    int given = s->bank.nconstant;
     put_probes(s);
-    int probes = s->nconstant;
+    int probes = s->bank.nconstant;
     grow_pairs(s, 0, given, given);
-    int one = s->nconstant;
+    int one = s->bank.nconstant;
     stage(s, 2);
     grow_pairs(s, probes, one, given);
     stage(s, 3);
-    int joined = s->nconstant;
+    int joined = s->bank.nconstant;
     grow_views(s, 0, probes);
-    grow_views(s, joined, s->nconstant);
+    grow_views(s, joined, s->bank.nconstant);
     grow_views(s, probes, joined);
     stage(s, 4);
-    grow_pairs(s, one, s->nconstant, given);
+    grow_pairs(s, one, s->bank.nconstant, given);
 }
 
 /* c = x + known, x - known, known - x, or known * x. */
@@ -176,19 +176,19 @@ static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth);
 
 static Value look_up(Search *s, TypeId type, const Lanes *c, int n, int depth) {
     int k = term_find(s, true, value_key(type, c, n));
-    if (k >= 0) return s->constant[k].v;
+    if (k >= 0) return s->bank.constant[k].v;
     return depth ? with_one(s, type, c, n, depth) : 0;
 }
 
 static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth) {
     const uint64_t p = RESIDUE_P;
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *y);
-    for (int k = 0; k < s->nconstant; k++) {
-        Value v = s->constant[k].v;
+    for (int k = 0; k < s->bank.nconstant; k++) {
+        Value v = s->bank.constant[k].v;
         TypeId t = value_type_id(s->w, v);
         int m = count_of(s, t);
         const Lanes *x = value_at(s, v);
-        if (s->constant[k].size > (depth > 1 ? 1 : 2) || (t != type && m != 1) || !x) continue;
+        if (s->bank.constant[k].size > (depth > 1 ? 1 : 2) || (t != type && m != 1) || !x) continue;
         if (type_get(s->w, t)->dim.n && t != type) continue;
         for (int by = 0; by < 4; by++) {
             bool zero = false;

@@ -18,7 +18,7 @@ enum {
 
 /* The values of the results; false: they cannot be made. */
 static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
-    for (; g->parent >= 0; g = &s->goal[g->parent])
+    for (; g->parent >= 0; g = &s->goals.v[g->parent])
         if (!(v = sig_node(s, g->sig, &v))) return false;
     out[0] = v;
     if (g->axis < 0) return true;
@@ -71,7 +71,7 @@ static const char *write_models(Search *s, const Graph *both) {
     if (!graph_resize(s->w, s->l->arena, both, s->nsize, s->size, to, &y, &ignored)) return NULL;
     const Graph question = {y.nin, y.nout / 2, y.in, y.out},
                 answer = {y.nin, y.nout / 2, y.in, y.out + y.nout / 2};
-    const char *name = arena_format(s->keep, "%s-%d.onnx", s->q->id, ++s->nmodel),
+    const char *name = arena_format(s->keep, "%s-%d.onnx", s->q->id, ++s->kept.nmodel),
                *first = arena_format(s->l->arena, "%s/%s.onnx", s->o->models, s->q->id),
                *path = arena_format(s->l->arena, "%s/%s", s->o->models, name);
     return write_side(s, &question, first) && write_side(s, &answer, path) ? name : NULL;
@@ -121,16 +121,16 @@ static bool adds_only(Search *s, const Value out[], double cost) {
     const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
     const NodeList live = graph_live(s->w, s->a, &y);
     if (cost >= s->price * GAIN && includes(s, live, s->live)) return true;
-    for (int k = 0; k < s->nkept; k++)
-        if (cost >= s->kept_cost[k] * GAIN && includes(s, live, s->kept[k])) return true;
+    for (int k = 0; k < s->kept.n; k++)
+        if (cost >= s->kept.cost[k] * GAIN && includes(s, live, s->kept.nodes[k])) return true;
     return false;
 }
 
 static void remember(Search *s, const Value out[], double cost) {
     const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
-    if (s->nkept == SEARCH_KEPT) return;
-    s->kept[s->nkept] = graph_live(s->w, s->a, &y);
-    s->kept_cost[s->nkept++] = cost;
+    if (s->kept.n == SEARCH_KEPT) return;
+    s->kept.nodes[s->kept.n] = graph_live(s->w, s->a, &y);
+    s->kept.cost[s->kept.n++] = cost;
 }
 
 /* ---- what smaller questions answer */
@@ -199,8 +199,8 @@ void question_met(Search *s, const Value results[], const char *how, int depth) 
     const double cost = graph_cost(s, s->g.nout, results);
     s->stats->equations++;
     if (cost > s->price * WRITTEN_WORSE) return;
-    for (int k = 0; k < s->nkept; k++)
-        if (s->kept_cost[k] == cost) return; /* most likely the same one */
+    for (int k = 0; k < s->kept.n; k++)
+        if (s->kept.cost[k] == cost) return; /* most likely the same one */
     const ArenaMark mark = arena_mark(s->l->arena);
     const Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {

@@ -9,9 +9,9 @@ enum { GOAL_DEPTH = 2 }; /* views between a goal and the question's result, at m
 
 static void put_goal(Search *s, Goal g) {
     g.key = value_key(g.type, g.x, g.n);
-    for (int k = 0; k < s->ngoal; k++)
-        if (s->goal[k].key == g.key) return;
-    if (s->ngoal < SEARCH_GOALS) s->goal[s->ngoal++] = g;
+    for (int k = 0; k < s->goals.n; k++)
+        if (s->goals.v[k].key == g.key) return;
+    if (s->goals.n < SEARCH_GOALS) s->goals.v[s->goals.n++] = g;
 }
 
 static bool same_lanes(const Lanes *a, const Lanes *b) { return !memcmp(a->p, b->p, sizeof a->p); }
@@ -36,19 +36,19 @@ static const Lanes *before_view(Search *s, const Goal *g, Sig sig) {
 }
 
 static void put_goals_before(Search *s, int at) {
-    for (int k = 0; k < s->ntype; k++) {
-        const Moves *m = moves_of(s, 1, &s->type[k]);
+    for (int k = 0; k < s->types.n; k++) {
+        const Moves *m = moves_of(s, 1, &s->types.v[k]);
         for (int j = 0; j < m->n; j++) {
             const SigInfo *i = sig_info(s->w, m->v[j]);
-            if (i->out[0] != s->goal[at].type) continue;
-            const Lanes *x = before_view(s, &s->goal[at], m->v[j]);
+            if (i->out[0] != s->goals.v[at].type) continue;
+            const Lanes *x = before_view(s, &s->goals.v[at], m->v[j]);
             if (x)
                 put_goal(s, (Goal){.parent = at,
                                    .sig = m->v[j],
-                                   .type = s->type[k],
+                                   .type = s->types.v[k],
                                    .x = x,
-                                   .n = count_of(s, s->type[k]),
-                                   .axis = s->goal[at].axis});
+                                   .n = count_of(s, s->types.v[k]),
+                                   .axis = s->goals.v[at].axis});
         }
     }
 }
@@ -68,9 +68,9 @@ static void put_joined(Search *s, int axis) {
 }
 
 static void put_type(Search *s, TypeId type) {
-    for (int k = 0; k < s->ntype; k++)
-        if (s->type[k] == type) return;
-    if (s->ntype < SEARCH_TYPES) s->type[s->ntype++] = type;
+    for (int k = 0; k < s->types.n; k++)
+        if (s->types.v[k] == type) return;
+    if (s->types.n < SEARCH_TYPES) s->types.v[s->types.n++] = type;
 }
 
 static void put_views(Search *s, Found t) {
@@ -83,7 +83,7 @@ static void put_views(Search *s, Found t) {
         if (!x) continue;
         TypeId y = value_type_id(s->w, v);
         uint64_t key = value_key(y, x, count_of(s, y));
-        intern_put(s->marks, &key, sizeof key);
+        intern_put(s->bank.marks, &key, sizeof key);
         put_type(s, y);
     }
 }
@@ -160,7 +160,7 @@ void goals_open(Search *s) {
     s->moves_data = one || has_views(s);
     if (one && s->g.nout == 1) put_types_behind(s, value_type_id(s->w, s->g.out[0]));
     for (int k = 0; k < s->g.nout; k++) put_types_before(s, value_type_id(s->w, s->g.out[k]));
-    for (int k = 0, n = s->nterm; k < n && s->moves_data; k++) put_views(s, s->term[k]);
+    for (int k = 0, n = s->bank.nterm; k < n && s->moves_data; k++) put_views(s, s->bank.term[k]);
     if (s->g.nout == 1) {
         TypeId type = value_type_id(s->w, s->g.out[0]);
         put_goal(s, (Goal){.parent = -1,
@@ -173,7 +173,7 @@ void goals_open(Search *s) {
         for (int axis = 0; axis < rank; axis++) put_joined(s, axis);
     }
     for (int depth = 0, from = 0; depth < GOAL_DEPTH && s->moves_data; depth++) {
-        int to = s->ngoal;
+        int to = s->goals.n;
         for (int k = from; k < to; k++) put_goals_before(s, k);
         from = to;
     }
@@ -213,26 +213,26 @@ static void meet(Search *s, const Goal *g, const Found *t, int depth) {
         for (int constant = 0; constant < 2; constant++) {
             int k = term_find(s, constant, key);
             if (k < 0) continue;
-            Value v = joined(s, t->v, constant ? s->constant[k].v : s->term[k].v, by);
+            Value v = joined(s, t->v, constant ? s->bank.constant[k].v : s->bank.term[k].v, by);
             if (v) goal_met(s, g, v, "meet", depth);
         }
     }
 }
 
 void goals_look(Search *s, int depth) {
-    for (int k = 0; k < s->ngoal; k++) {
-        const Goal *g = &s->goal[k];
+    for (int k = 0; k < s->goals.n; k++) {
+        const Goal *g = &s->goals.v[k];
         int at = term_find(s, false, g->key), c = term_find(s, true, g->key);
-        if (at >= 0) goal_met(s, g, s->term[at].v, "equal", depth);
-        if (c >= 0) goal_met(s, g, s->constant[c].v, "constant", depth);
+        if (at >= 0) goal_met(s, g, s->bank.term[at].v, "equal", depth);
+        if (c >= 0) goal_met(s, g, s->bank.constant[c].v, "constant", depth);
     }
-    for (int k = 0; k < s->ngoal; k++)
-        for (int j = 0; j < s->nterm; j++) {
-            const Goal *g = &s->goal[k];
-            if (value_type_id(s->w, s->term[j].v) != g->type) continue;
-            if (s->term[j].cost > s->best) continue;
+    for (int k = 0; k < s->goals.n; k++)
+        for (int j = 0; j < s->bank.nterm; j++) {
+            const Goal *g = &s->goals.v[k];
+            if (value_type_id(s->w, s->bank.term[j].v) != g->type) continue;
+            if (s->bank.term[j].cost > s->best) continue;
             ArenaMark mark = arena_mark(s->l->arena);
-            meet(s, g, &s->term[j], depth);
+            meet(s, g, &s->bank.term[j], depth);
             arena_reset(s->l->arena, mark);
         }
 }

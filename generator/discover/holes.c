@@ -332,22 +332,22 @@ static const Layers *cached_layers(Search *s, LayerCache *c, TypeId a, TypeId go
 
 void holes_look(Search *s, int depth) {
     LayerCache c = {.keys = intern_new(s->a)};
-    for (int k = 0; k < s->ngoal && s->nconstant; k++) {
+    for (int k = 0; k < s->goals.n && s->bank.nconstant; k++) {
         int pairs = 0;
-        for (int j = 0; j < s->nterm && s->left > 0; j++) {
-            const Goal *g = &s->goal[k];
-            Found t = s->term[j];
+        for (int j = 0; j < s->bank.nterm && s->left > 0; j++) {
+            const Goal *g = &s->goals.v[k];
+            Found t = s->bank.term[j];
             if (j < s->completed || t.cost >= s->best) continue;
             const Layers *p = cached_layers(s, &c, value_type_id(s->w, t.v), g->type);
             try_terms(s, g, p, &t, depth);
             for (int i = 0; i < j && pairs < PAIRS && p->n && s->left > 0; i++) {
-                Found u = s->term[i];
+                Found u = s->bank.term[i];
                 if (u.depth || t.depth || u.cost >= s->best) continue;
                 const Layers *q = cached_layers(s, &c, value_type_id(s->w, u.v), g->type);
                 if (q->n) pairs++, try_pair(s, g, p, q, &t, &u, depth);
             }
         }
     }
-    s->completed = s->nterm;
+    s->completed = s->bank.nterm;
     intern_free(c.keys);
 }

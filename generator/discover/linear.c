@@ -37,7 +37,7 @@ static const Lanes *run_over(System *y, Value v, int n, const Value leaf[],
         if (node.in[k] && !(in[k] = run_over(y, node.in[k], n, leaf, value))) return NULL;
     Lanes *out = arena_alloc_raw(y->a, (size_t)count * sizeof *out),
           *temp = arena_alloc_raw(y->a, (size_t)p->ntemp * sizeof *out);
-    s->run.run(p, in, temp, out);
+    s->values.run.run(p, in, temp, out);
     return out;
 }
 

@@ -62,14 +62,14 @@ static void choose_permutations(Search *s, Choices *c, int rank, int n, int p[])
 
 /* The sizes of the types that occur; what one of them lacks of x on one axis. */
 static void choose_sizes(Search *s, Choices *c) {
-    for (int k = 0; k < s->ntype; k++) {
-        const Type *t = type_get(s->w, s->type[k]);
+    for (int k = 0; k < s->types.n; k++) {
+        const Type *t = type_get(s->w, s->types.v[k]);
         choose_list(c, t->dim.n, t->dim.v);
     }
 }
 static void choose_offsets(Search *s, Choices *c, const Type *x) {
-    for (int k = 0; k < s->ntype; k++) {
-        const Type *t = type_get(s->w, s->type[k]);
+    for (int k = 0; k < s->types.n; k++) {
+        const Type *t = type_get(s->w, s->types.v[k]);
         int axis = -1, differ = 0;
         for (int d = 0; d < x->dim.n && t->dim.n == x->dim.n; d++)
             if (t->dim.v[d] != x->dim.v[d]) axis = d, differ++;
@@ -152,8 +152,8 @@ static void try_sizes(Tuples *t, const Attr attr[]) {
         const AttrDef *def = &t->op->attrs[k];
         if (def->kind != A_INTS || def->init || def->axes || t->nin != 1) continue;
         memcpy(other, attr, sizeof other);
-        for (int j = 0; j < s->ntype; j++) {
-            const Type *y = type_get(s->w, s->type[j]);
+        for (int j = 0; j < s->types.n; j++) {
+            const Type *y = type_get(s->w, s->types.v[j]);
             other[k].ints = (PolyList){y->dim.n, y->dim.v};
             if (y->dim.n == attr[k].ints.n) try_tuple(t, other);
         }
@@ -212,7 +212,7 @@ static const Lanes *run_sig(Search *s, Sig sig, const Lanes *const in[]) {
     memcpy(all, in, (size_t)i->nin * sizeof *in);
     Lanes *x = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *x),
           *temp = arena_alloc_raw(s->l->arena, (size_t)p->ntemp * sizeof *x);
-    s->run.run(p, all, temp, x);
+    s->values.run.run(p, all, temp, x);
     return x;
 }
 
@@ -283,22 +283,22 @@ static bool selects(Search *s, Ex e) {
 }
 
 const int *sig_source(Search *s, Sig sig) {
-    ARENA_GROW(s->a, s->sig, s->facts_room, sig + 1);
+    ARENA_GROW(s->a, s->moves.sig, s->moves.sig_room, sig + 1);
     const SigInfo *i = sig_info(s->w, sig);
-    if (!s->sig[sig].looked) {
+    if (!s->moves.sig[sig].looked) {
         Ex define = i->nin == 1 && i->op->define ? sig_define(s->w, sig, 0) : 0;
-        s->sig[sig].looked = true;
+        s->moves.sig[sig].looked = true;
         ArenaMark mark = arena_mark(s->l->arena);
-        s->sig[sig].source = define && selects(s, define) ? find_source(s, sig) : NULL;
+        s->moves.sig[sig].source = define && selects(s, define) ? find_source(s, sig) : NULL;
         arena_reset(s->l->arena, mark);
     }
-    return s->sig[sig].source;
+    return s->moves.sig[sig].source;
 }
 
 bool sig_linear(Search *s, Sig sig, int which) {
-    ARENA_GROW(s->a, s->sig, s->facts_room, sig + 1);
+    ARENA_GROW(s->a, s->moves.sig, s->moves.sig_room, sig + 1);
     const SigInfo *i = sig_info(s->w, sig);
-    signed char *known = &s->sig[sig].linear[which];
+    signed char *known = &s->moves.sig[sig].linear[which];
     if (!*known) {
         int input = which > LINEAR_ALL ? which - LINEAR_BUT : which;
         bool may =
@@ -361,15 +361,15 @@ static void order_moves(Search *s, Moves *m) {
 }
 
 const Moves *moves_of(Search *s, int nin, const TypeId in[]) {
-    uint32_t old = intern_count(s->move_keys),
-             id = intern_put(s->move_keys, in, (size_t)nin * sizeof *in);
-    ARENA_GROW(s->a, s->moves, s->move_room, (int)id);
-    if (id <= old) return &s->moves[id - 1];
+    uint32_t old = intern_count(s->moves.keys),
+             id = intern_put(s->moves.keys, in, (size_t)nin * sizeof *in);
+    ARENA_GROW(s->a, s->moves.v, s->moves.room, (int)id);
+    if (id <= old) return &s->moves.v[id - 1];
     Moves m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
         if (may_answer(s, op_number(k), nin)) each_signature(s, op_number(k), nin, in, collect, &c);
     order_moves(s, &m);
-    s->moves[id - 1] = m;
-    return &s->moves[id - 1];
+    s->moves.v[id - 1] = m;
+    return &s->moves.v[id - 1];
 }

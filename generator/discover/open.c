@@ -139,16 +139,16 @@ static Sizes no_sizes(Search *s) {
 }
 
 static void put_type(Search *s, TypeId t) {
-    for (int k = 0; k < s->ntype; k++)
-        if (s->type[k] == t) return;
-    if (s->ntype < SEARCH_TYPES) s->type[s->ntype++] = t;
+    for (int k = 0; k < s->types.n; k++)
+        if (s->types.v[k] == t) return;
+    if (s->types.n < SEARCH_TYPES) s->types.v[s->types.n++] = t;
 }
 
 /* Sizes of 1 around a constant of few axes, as a broadcast wants them. */
 static void put_padded_types(Search *s) {
     int most = 0;
-    for (int k = 0; k < s->ntype; k++) {
-        int rank = type_get(s->w, s->type[k])->dim.n;
+    for (int k = 0; k < s->types.n; k++) {
+        int rank = type_get(s->w, s->types.v[k])->dim.n;
         most = rank > most ? rank : most;
     }
     for (int k = 0; k < s->g.nin; k++) {
@@ -182,7 +182,7 @@ static int known_elements(Search *s) {
 
 static int drawn_again(Search *s, bool positive) {
     s->positive = positive;
-    s->value_room = 0;
+    s->values.value_room = 0;
     return known_elements(s);
 }
 

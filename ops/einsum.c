@@ -251,7 +251,7 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     return 1;
 }
 
-static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation"}, {0}};
+static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation letters:ordered"}, {0}};
 const Op op_einsum = {
     "einsum",     "xs..",        "y", attrs, shape, .define = define, .steps = write_steps,
     .onnx = onnx, .items = items};

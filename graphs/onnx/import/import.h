@@ -39,8 +39,8 @@ typedef struct Import {
     bool given[ATTRS_MAX];
     uint64_t taken; /* ONNX inputs that became attributes */
     uint64_t named; /* ONNX attributes that an item mentions */
-    bool fold, stretch, stretch_pair, stretch_c, keepdims,
-        flatten; /* what is done around the node */
+    bool fold, stretch, stretch_pair, stretch_c, keepdims, flatten,
+        ordered; /* what is done around the node */
     bool same;   /* the result is input 0 itself, whatever that is */
     int64_t flatten_at;
     Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
@@ -82,6 +82,10 @@ bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan wher
 /* items.c: an item X:SPECIAL of the operator's table. */
 bool item_import(Import *, const char *ours, const char *special);
 bool item_known(const Op *, const char *ours, const char *special); /* there is such an item */
+
+/* letters.c: the product of n inputs that einsum's attribute `letters` describes, two at a time,
+   with axes put in order and joined. 0: it cannot be, or (why) something failed. */
+Value product_ordered(Import *, PolyList letters, int n, const Value in[]);
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims); /* 0: it cannot be */

@@ -170,6 +170,13 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     return reshape_to(s, y, d);
 }
 
+/* As the letters say, where they can be put in order. */
+static Value make_ordered(Import *s, int n, Value in[]) {
+    const int letters = op_attr_index(s->op, "letters");
+    Value y = letters < 0 ? 0 : product_ordered(s, s->attr[letters].ints, n, in);
+    return y || s->why ? y : make_nodes(s, n, in, 1);
+}
+
 static Value build_entry(Import *s, int n, Value in[], int nout) {
     for (int k = 0; k < n; k++)
         if (in[k] && !(s->op->flags & OP_ANY_TYPE) && !import_type(s, in[k])) return 0;
@@ -178,6 +185,7 @@ static Value build_entry(Import *s, int n, Value in[], int nout) {
     if (second > 0 && second < n && in[0] && in[second])
         return s->stretch ? make_matmul(s, n, in, second) : make_pair(s, n, in, second);
     if (s->stretch_c) return make_gemm(s, n, in);
+    if (s->ordered && n > 1) return make_ordered(s, n, in);
     if (s->flatten && n == 1) return make_flat(s, in[0]);
     if (s->keepdims) return make_kept(s, n, in);
     if ((s->op->flags & OP_BROADCASTS) && !stretch_all(s, n, in, 0)) return 0;

@@ -154,6 +154,7 @@ bool import_never(Import *s, int attr) {
 }
 bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
 bool import_stretch_pair(Import *s, int attr) { return (void)attr, s->stretch_pair = true; }
+bool import_letters(Import *s, int attr) { return (void)attr, s->ordered = true; }
 bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
 /* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0

@@ -1,0 +1,206 @@
+/* letters.c -- a product that letters describe (Einsum), two inputs after the other, in one of few
+   forms: the axes of an input are put in order by a transpose, those of one role are joined by a
+   reshape, and the result goes back the same way, so that rules need to know these forms only. A
+   letter of both inputs and of y is of the batch, one of both alone is summed; of the others, the
+   input whose letter ends y has the columns, the other one the rows. m k, k n -> m n      ..b m k,
+   ..b k n -> ..b m n      m k, ..b k n -> ..b m n In the third form the batch are letters of the
+   second factor alone, which y has first. A node with a letter that stands twice in a term, or in
+   one input and nowhere else, stays as it is. */
+#include "graphs/onnx/import/import.h"
+
+enum { Y = 2, BATCH_MAX = 3, LETTERS = 64 };
+typedef struct Term {
+    int n, letter[RANK_MAX];
+} Term;
+typedef struct Product {
+    Term term[3]; /* the first factor, the second, y */
+    Value factor[2];
+    bool in[3][LETTERS];
+    Poly size[LETTERS];
+    Term batch, rows, columns, summed;
+    bool shared; /* the batch is of both factors */
+} Product;
+
+static void append(Term *t, int letter) { t->letter[t->n++] = letter; }
+static void extend(Term *t, const Term *more) {
+    for (int j = 0; j < more->n; j++) append(t, more->letter[j]);
+}
+
+/* From the list of the operator einsum: n inputs, then the result. */
+static Term *read_terms(Import *s, PolyList list, int n) {
+    Term *t = ARENA_NEW(s->w->arena, Term, n + 1);
+    int at = 0;
+    for (int k = 0; k <= n; k++) {
+        int64_t axes, letter;
+        if (at >= list.n || !number_at(s, list, at++, &axes) || axes > RANK_MAX ||
+            at + axes > list.n)
+            return NULL;
+        for (t[k].n = 0; t[k].n < axes;) {
+            if (!number_at(s, list, at++, &letter) || letter >= LETTERS) return NULL;
+            append(&t[k], (int)letter);
+        }
+    }
+    return at == list.n ? t : NULL;
+}
+
+static bool set_terms(Product *p, const Term *a, const Term *b, const Term *y) {
+    const Term *term[] = {a, b, y};
+    for (int k = 0; k < 3; k++) {
+        p->term[k] = *term[k];
+        for (int j = 0; j < term[k]->n; j++) {
+            bool *in = &p->in[k][term[k]->letter[j]];
+            if (*in) return false; /* a diagonal */
+            *in = true;
+        }
+    }
+    return true;
+}
+
+static bool read_sizes(Import *s, Product *p) {
+    for (int k = 0; k < 2; k++) {
+        const Dims *d = &value_type(s->w, p->factor[k])->dim;
+        if (d->n != p->term[k].n) return false;
+        for (int j = 0; j < d->n; j++) p->size[p->term[k].letter[j]] = d->v[j];
+    }
+    return true;
+}
+
+/* The factor that has the letter that ends y becomes the second one. */
+static void order_factors(Product *p) {
+    const Product old = *p;
+    const Term *y = &p->term[Y];
+    if (!y->n || p->in[1][y->letter[y->n - 1]]) return;
+    for (int k = 0; k < 2; k++) {
+        p->term[k] = old.term[1 - k], p->factor[k] = old.factor[1 - k];
+        for (int l = 0; l < LETTERS; l++) p->in[k][l] = old.in[1 - k][l];
+    }
+}
+
+/* y is some letters of the second factor, all rows, other letters of the second factor. */
+static bool has_own_batch(const Product *p) {
+    const Term *y = &p->term[Y];
+    int turns = 0;
+    for (int j = 0; j < y->n; j++) {
+        if (p->in[0][y->letter[j]] && p->in[1][y->letter[j]]) return false;
+        turns += j > 0 && p->in[1][y->letter[j]] != p->in[1][y->letter[j - 1]];
+    }
+    return turns == 2 && p->in[1][y->letter[0]];
+}
+
+static bool find_roles(Product *p) {
+    const Term *y = &p->term[Y];
+    const bool own = has_own_batch(p);
+    for (int j = 0; j < y->n; j++) {
+        const int l = y->letter[j];
+        if (p->in[0][l] && p->in[1][l]) append(&p->batch, l);
+        else if (p->in[0][l]) append(&p->rows, l);
+        else append(own && !p->rows.n ? &p->batch : &p->columns, l);
+    }
+    p->shared = !own;
+    for (int k = 1; k >= 0; k--)
+        for (int j = 0; j < p->term[k].n; j++) {
+            const int l = p->term[k].letter[j];
+            if (!p->in[1 - k][l] && !p->in[Y][l]) return false;
+            if (k == 1 && p->in[0][l] && !p->in[Y][l]) append(&p->summed, l);
+        }
+    return p->batch.n <= BATCH_MAX;
+}
+
+/* The axes of x, named by the letters of `from`, in the order of `to`. */
+static Value reordered(Import *s, Value x, const Term *from, const Term *to) {
+    Poly *perm = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
+    bool same = true;
+    for (int j = 0; j < to->n; j++)
+        for (int k = 0; k < from->n; k++)
+            if (from->letter[k] == to->letter[j]) perm[j] = poly_int(s->w, k), same &= k == j;
+    if (same) return x;
+    Attr attr = {.ints = {to->n, perm}};
+    const char *why = NULL;
+    Value y = node_make(s->w, &op_transpose, &attr, 1, &x, 1, &why);
+    if (!y) import_fail(s, "%s", why);
+    return y;
+}
+
+static Poly joined(Import *s, const Product *p, const Term *t) {
+    Poly size = poly_int(s->w, 1);
+    for (int j = 0; j < t->n; j++) size = poly_mul(s->w, size, p->size[t->letter[j]]);
+    return size;
+}
+
+/* A factor as a batch of matrices. */
+static Value as_matrices(Import *s, const Product *p, int k) {
+    const Term none = {.n = 0}, *batch = k || p->shared ? &p->batch : &none;
+    const Term *first = k ? &p->summed : &p->rows, *last = k ? &p->columns : &p->summed;
+    Term order = *batch;
+    extend(&order, first), extend(&order, last);
+    Value x = reordered(s, p->factor[k], &p->term[k], &order);
+    Dims d = {.n = batch->n + 2};
+    for (int j = 0; j < batch->n; j++) d.v[j] = p->size[batch->letter[j]];
+    d.v[d.n - 2] = joined(s, p, first), d.v[d.n - 1] = joined(s, p, last);
+    return x ? reshape_to(s, x, d) : 0;
+}
+
+/* The letters of the form: those of the batch, then m, k, n. */
+static PolyList form(Import *s, const Product *p) {
+    Poly *list = ARENA_NEW(s->w->arena, Poly, 3 * (RANK_MAX + 1));
+    const int b = p->batch.n, ends[3][2] = {{b, b + 1}, {b + 1, b + 2}, {b, b + 2}};
+    int n = 0;
+    for (int k = 0; k < 3; k++) {
+        const int batch = k || p->shared ? b : 0;
+        list[n++] = poly_int(s->w, batch + 2);
+        for (int j = 0; j < batch; j++) list[n++] = poly_int(s->w, j);
+        for (int j = 0; j < 2; j++) list[n++] = poly_int(s->w, ends[k][j]);
+    }
+    return (PolyList){n, list};
+}
+
+static Value pair_ordered(Import *s, Product *p) {
+    order_factors(p);
+    if (!read_sizes(s, p) || !find_roles(p)) return 0;
+    Value factor[2] = {as_matrices(s, p, 0), as_matrices(s, p, 1)};
+    Attr attr = {.ints = form(s, p)};
+    const char *why = NULL;
+    Value y = factor[0] && factor[1] ? node_make(s->w, s->op, &attr, 2, factor, 1, &why) : 0;
+    if (!y) return 0;
+    Term made = p->batch;
+    extend(&made, &p->rows), extend(&made, &p->columns);
+    Dims d = {.n = made.n};
+    for (int j = 0; j < made.n; j++) d.v[j] = p->size[made.letter[j]];
+    return (y = reshape_to(s, y, d)) ? reordered(s, y, &made, &p->term[Y]) : 0;
+}
+
+static bool has(const Term *t, int letter) {
+    for (int j = 0; j < t->n; j++)
+        if (t->letter[j] == letter) return true;
+    return false;
+}
+
+/* The letters of a and b, each once, that one of the n terms has, too; false: they are too many. */
+static bool needed_later(const Term *a, const Term *b, const Term later[], int n, Term *out) {
+    const Term *term[] = {a, b};
+    out->n = 0;
+    for (int k = 0; k < 2; k++)
+        for (int j = 0; j < term[k]->n; j++) {
+            const int letter = term[k]->letter[j];
+            bool needed = false;
+            for (int i = 0; i < n; i++) needed |= has(&later[i], letter);
+            if (!needed || has(out, letter)) continue;
+            if (out->n == RANK_MAX) return false;
+            append(out, letter);
+        }
+    return true;
+}
+
+Value product_ordered(Import *s, PolyList letters, int n, const Value in[]) {
+    const Term *t = read_terms(s, letters, n);
+    if (!t || n < 2) return 0;
+    Term so_far = t[0], y;
+    Value x = in[0];
+    for (int k = 1; k < n && x; k++, so_far = y) {
+        Product p = {.factor = {x, in[k]}};
+        y = t[n];
+        if (k < n - 1 && !needed_later(&so_far, &t[k], t + k + 1, n - k, &y)) return 0;
+        x = set_terms(&p, &so_far, &t[k], &y) ? pair_ordered(s, &p) : 0;
+    }
+    return x;
+}

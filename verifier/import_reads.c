@@ -105,7 +105,13 @@ static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom
             add_part(p, out, condition.v[k]);
     }
 }
-/* What stands at the place is looked at, and that the index lies on the axis is checked. */
+/* A place of an axis of this size wherever d holds. */
+static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
+    const Poly end = poly_add(p->w, place, poly_int(p->w, 1));
+    const Lit l[] = {lit_ge(p, place, poly_int(p->w, 0)), lit_ge(p, size, end)};
+    return prover_entails(p, d, dom_make(p, 2, l));
+}
+/* What stands at the place is looked at, and, unless it is sure, that the index lies on the axis. */
 static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
@@ -116,9 +122,11 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
     for (int k = 0; k < m; k++) {
         Poly e = import_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
-        Nf check = nf_atom(
-            p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e), nf_polynomial(p, size)));
-        add_part(p, out, (Part){n, var, here, check});
+        if (!is_place(p, here, e, size)) {
+            Nf check = nf_atom(p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e),
+                                              nf_polynomial(p, size)));
+            add_part(p, out, (Part){n, var, here, check});
+        }
         read_tree(s, x->b, n, var, here, out);
     }
 }

@@ -205,24 +205,34 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     return true;
 }
 
+/* The number that all elements of a constant are: floats or long integers. */
+static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
+    const size_t size = t->dtype == DT_FLOAT ? sizeof(float) : sizeof(int64_t);
+    const int64_t EXACT = INT64_C(1) << 53; /* as a double */
+    float x;
+    int64_t i;
+    if (count < 1 || (t->dtype != DT_FLOAT && t->dtype != DT_INT64)) return false;
+    for (int64_t k = 1; k < count; k++)
+        if (memcmp(bytes, (const char *)bytes + k * (int64_t)size, size)) return false;
+    memcpy(t->dtype == DT_FLOAT ? (void *)&x : (void *)&i, bytes, size);
+    *out = t->dtype == DT_FLOAT ? (double)x : (double)i;
+    return t->dtype == DT_FLOAT ? isfinite(*out) : i >= -EXACT && i <= EXACT;
+}
 /* A constant of the graph, all elements equal, where the rule has `fill`. */
 static bool match_fill(MatchState *s, const Node *fill, Value value) {
     Type t;
     const void *bytes;
     int64_t count;
-    if (!constant_get(s->m->w, value, &t, &bytes) || t.dtype != DT_FLOAT) return false;
-    if (!poly_constant(s->m->w, type_count(s->m->w, &t), &count) || count < 1) return false;
-    const char *at = bytes;
-    for (int64_t k = 1; k < count; k++)
-        if (memcmp(at, at + k * (int64_t)sizeof(float), sizeof(float))) return false;
-    float x;
-    memcpy(&x, at, sizeof x);
-    if (!isfinite(x)) return false;
+    double x;
+    if (!constant_get(s->m->w, value, &t, &bytes) ||
+        !poly_constant(s->m->w, type_count(s->m->w, &t), &count) ||
+        !fill_number(&t, bytes, count, &x))
+        return false;
     Attr p[ATTRS_MAX];
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
-           bind_real(s, p[a].real, ex_real(s->m->w, (double)x), true);
+           bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype == DT_FLOAT);
 }
 
 static void bind_value(MatchState *s, Value pattern, Value value) {

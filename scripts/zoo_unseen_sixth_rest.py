@@ -249,7 +249,8 @@ class VqVae(nn.Module):
         self.codes = nn.Embedding(codes, c)
         self.back = nn.Sequential(
             nn.Conv2d(c, c, 3, 1, 1), self.Res(c), nn.ReLU(),
-            nn.ConvTranspose2d(c, c // 2, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(c // 2, 3, 4, 2, 1),
+            nn.ConvTranspose2d(c, c // 2, 4, 2, 1), nn.ReLU(),
+            nn.ConvTranspose2d(c // 2, 3, 4, 2, 1),
         )  # fmt: skip
 
     class Res(nn.Module):

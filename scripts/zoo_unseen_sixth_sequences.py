@@ -1,4 +1,4 @@
-"""The sixth set of models of test/bench/UNSEEN.md: text, other kinds of attention, series, sound."""
+"""The sixth set of models of test/bench/UNSEEN.md: text, forms of attention, series, sound."""
 
 from zoo import SOURCES, Step, model, nn, tokens, torch, transformer
 

@@ -174,7 +174,7 @@ UseSet set_followed(const Library *l, Arena *a, const UseSet *set, int rule) {
     return (UseSet){.use = use, .seed = set->seed};
 }
 
-bool places_find(Run *r, const Origins *o, Arena *a, Places *p) {
+bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     const Library *l = &r->library;
     int at;
     *p = (Places){0};
@@ -186,7 +186,7 @@ bool places_find(Run *r, const Origins *o, Arena *a, Places *p) {
             return false;
         if (!p->nset) return true; /* nothing fires */
     }
-    for (int k = 0; k < l->n; k++) {
+    for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
         uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
         use[k] = USE_SEED;
         if (usable(l, k) && !places_add(r, o, a, p, &(UseSet){.use = use, .seed = k}, &at))

@@ -44,9 +44,9 @@ Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
 /* By rule: whether the choice, or the set of uses, uses it anywhere. */
 void uses_add(const Library *, const uint8_t use[], bool on[]);
 
-/* Finds the places of all rules at once and of each alone, in the arena. False: the run's error is
-   set. */
-bool places_find(Run *, const Origins *, Arena *, Places *);
+/* Finds the places of all rules at once and of each alone, of the latter as many as it can `until`
+   (run_seconds), in the arena. False: the run's error is set. */
+bool places_find(Run *, const Origins *, Arena *, double until, Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
    set; -1: no rule applies. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const UseSet *, int *at);

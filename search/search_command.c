@@ -13,6 +13,7 @@
 
 #define NOISE 0.015  /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
 #define SHARE 1e-3   /* a place that can gain at most this share of the whole is skipped */
+#define FIND 0.3     /* of the time: to find where rules apply */
 #define PARTS 0.6    /* of the time that is left: to time parts */
 #define EXTEND 0.03  /* of the time: to extend each rule by all that it enables */
 #define PATIENCE 0.1 /* of the time: if little is promised by then, the search ends */
@@ -149,7 +150,8 @@ static bool price_sets(CommandSearch *s) {
     if (!extend_seeds(s)) return false;
     s->prices.ended = little_rewritable(s);
     if (!price_places(&s->prices)) return false;
-    for (int from = 0, to = seeds, round = 0; from < to && round < GENERATIONS && !s->prices.ended;
+    for (int from = 0, to = seeds, round = 0;
+         from < to && round < GENERATIONS && !s->prices.ended && !run_time_over(r, s->limit);
          from = to, to = s->places.nset, round++) {
         if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
@@ -344,7 +346,7 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->limit = s->until = seconds_given(r->o);
-    if (!places_find(r, &s->origins, r->arena, &s->places)) return false;
+    if (!places_find(r, &s->origins, r->arena, FIND * s->limit, &s->places)) return false;
     if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
     if (!s->places.n) return keep_reason(s), true;
     s->limit -= fmin(6 * CALLS * s->base, CONFIRM * s->limit);
@@ -378,7 +380,7 @@ bool search_headroom(Run *r, const char **text) {
     CommandSearch *s = start_search(r);
     bool good = s->folder && name_target(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
-    good = good && places_find(r, &s->origins, r->arena, &s->places) && wholes_write(s) &&
+    good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) && wholes_write(s) &&
            see_profile(s);
     end_search(s);
     if (good && !s->profile.known)

@@ -66,7 +66,7 @@ def kept_report(folder, name, search):
 
 
 def ask(folder, name, search, seconds):
-    """The report of one search of so many seconds, and what it took: the wall's, the processor's."""
+    """The report of a search of so many seconds, and what it took by wall and processor."""
     kept = kept_path(folder, name, search)
     if not os.path.exists(kept):
         runtime = search.startswith("ONNX")

@@ -77,7 +77,7 @@ typedef struct RunStats {
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
-/* The model that rules are applied to: of a run the whole one, or a part of it (price.c). */
+/* The model that rules are applied to: of a run the whole one, or a part of it (part.c). */
 typedef struct RunSource {
     /* What is read: the file, or one in memory in which functions and Ifs were inlined or sizes
        were fixed. */

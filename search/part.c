@@ -1,0 +1,230 @@
+/* part.c -- cutting a place out of the model, rewriting it, printing both over placeholders. */
+#include "search/part.h"
+#include "graphs/constants.h"
+#include "graphs/fold.h"
+#include "graphs/graph_text.h"
+#include "graphs/needs.h"
+#include "search/cost.h"
+#include "search/finish.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BORDER 4   /* times a place's own time: a neighbour that takes more is left out */
+#define NEAR 20e-6 /* seconds that a neighbour may take whatever the place takes */
+#define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
+enum { VISIBLE = 64 };
+
+/* A place as a model of its own, and its rewriting, in the World of the run. */
+typedef struct CutPart {
+    RunSource source;
+    World *w;
+    Arena *arena;
+    Error error;
+    WorldMark mark;
+    Pieces file;
+    Derivation d;
+} CutPart;
+
+/* ---- cutting */
+
+/* The part around the nodes `core` of the whole. */
+static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorder border,
+                      int *nnode, int **node, const char **why) {
+    RunSource *s = &p->source;
+    s->sizes = whole->source.sizes;
+    *nnode = model_part(whole->source.model, p->arena, s->sizes, core, border, &p->file, node, why);
+    if (!*nnode) return false;
+    const OpenValues open = {.bytes = pieces_join(&p->file, p->arena),
+                             .nbytes = p->file.size,
+                             .base_path = whole->in,
+                             .ndomain = whole->domain.n,
+                             .domain = whole->domain.v};
+    s->model = model_open_values(p->w, "part", &open, &p->error);
+    if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
+    s->original = *model_graph(s->model);
+    if (!graph_fold(p->w, p->arena, &s->original, VISIBLE, &s->start, &s->prefold, &p->error))
+        return *why = "its constants cannot be computed", false;
+    s->model_nodes = node_count(p->w);
+    s->facts = graph_facts(p->w, p->arena, &s->original);
+    return true;
+}
+
+static bool rewrite_part(CutPart *p, const Library *l, int nnode, const int node[],
+                         const bool core[], const UseSet *set) {
+    const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, nnode);
+    bool *on = ARENA_NEW(p->arena, bool, l->n);
+    for (int k = 0; k < nnode; k++)
+        if (core[node[k]]) at[k] = set->use;
+    uses_add(l, set->use, on);
+    const Origins o = origins_find(&p->source, p->w, p->arena);
+    const Choice choice = origins_choice(&o, p->arena, at);
+    p->d = run_derivation(&p->source, l, p->w, p->arena);
+    return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, &p->error);
+}
+
+static PartBorder border_of(const Pricing *x, const Place *at) {
+    double own = 0;
+    for (int k = 0; k < at->n && x->profile->known; k++) own += x->profile->seconds[at->node[k]];
+    return (PartBorder){x->profile->known ? x->profile->seconds : NULL, fmax(NEAR, BORDER * own)};
+}
+
+/* False: *why, in the arena of the part. close_part in any case. */
+static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
+    const Run *whole = x->r;
+    const Place *at = &x->places->place[place];
+    int nnode, *node;
+    *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w)};
+    p->arena = arena_new(whole->escape, 0);
+    bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
+    for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
+    *why = NULL;
+    if (!read_part(p, whole, core, border_of(x, at), &nnode, &node, why)) return false;
+    return rewrite_part(p, &whole->library, nnode, node, core, &x->places->set[at->set]) ||
+           (*why = p->error.reason, false);
+}
+
+static void close_part(CutPart *p) {
+    model_close(p->source.model);
+    arena_free(p->arena);
+    world_reset(p->w, p->mark);
+}
+
+/* ---- what is alike */
+
+/* Inputs, and constants whose values do not matter, are replaced by numbered inputs, the same in
+   both graphs. */
+static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
+    World *w = p->w;
+    Error ignored = {0};
+    NodeList live = graph_live(w, p->arena, g), rest = {0, ARENA_NEW(p->arena, NodeId, live.n)};
+    Value *out = ARENA_NEW(p->arena, Value, g->nout);
+    for (int k = 0; k < live.n; k++) {
+        const NodeId v = live.v[k];
+        const bool constant = constant_get(w, v, NULL, NULL) && !constant_plain(w, v);
+        if (v < map->n && map->to[v]) continue;
+        if (input_name(w, v) || constant)
+            map->to[v] =
+                graph_input(w, arena_format(p->arena, "%c%d", constant ? 'k' : 'r', ++*serial),
+                            value_type(w, v));
+        else rest.v[rest.n++] = v;
+    }
+    if (!nodes_substitute(w, p->arena, rest, map, &ignored)) text_add(t, "%s", ignored.reason);
+    for (int k = 0; k < g->nout; k++) out[k] = map_value(map, g->out[k]);
+    graph_print(w, "part", &(Graph){0, g->nout, NULL, out}, t);
+}
+
+typedef struct Spelling {
+    int n;
+    const char **type; /* of each node of the file */
+} Spelling;
+
+static Spelling spelling_of(const CutPart *p) {
+    const NodeList live = graph_live(p->w, p->arena, &p->source.original);
+    Spelling s = {0, ARENA_NEW(p->arena, const char *, live.n)};
+    for (int k = 0, last = -1; k < live.n; k++) {
+        const int at = model_node_index(p->source.model, live.v[k]);
+        model_node_name(p->source.model, live.v[k], &s.type[s.n]);
+        s.n += at != last && s.type[s.n];
+        last = at;
+    }
+    return s;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void digest_kind(CutPart *p, Spelling s, char out[33]) {
+    Text t = text_new(p->arena);
+    qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
+    for (int k = 0; k < s.n; k++)
+        if (!k || strcmp(s.type[k], s.type[k - 1])) text_add(&t, "%s ", s.type[k]);
+    hash_hex(t.data ? t.data : "", t.size, out);
+}
+
+/* The spelling in the file counts, too: it affects what a runtime does with it. */
+static void digest_part(CutPart *p, PartPrice *out) {
+    Arena *a = p->arena;
+    Text before = text_new(a), after = text_new(a);
+    ValueMap map = value_map_new(p->w, a);
+    int serial = 0;
+    const Spelling s = spelling_of(p);
+    for (int k = 0; k < s.n; k++) text_add(&before, "%s ", s.type[k]);
+    digest_kind(p, s, out->kind);
+    print_alike(p, &p->source.start, &map, &serial, &before);
+    print_alike(p, &p->d.graph, &map, &serial, &after);
+    hash_hex(before.data, before.size, out->before);
+    hash_hex(after.data, after.size, out->after);
+}
+
+static double estimate_part(CutPart *p) {
+    return cost_model(p->w, &p->source.start, p->source.sizes, NULL) +
+           CALL * model_stats(p->source.model).nodes;
+}
+
+static int add_price(Pricing *x, const PartPrice *price) {
+    for (int k = 0; k < x->n; k++)
+        if (!strcmp(x->v[k].before, price->before) && !strcmp(x->v[k].after, price->after)) {
+            /* Two sets that do the same at one place count it once. */
+            const Places *p = x->places;
+            x->v[k].count += p->place[x->v[k].place].set == p->place[price->place].set;
+            return k;
+        }
+    ARENA_GROW(x->r->arena, x->v, x->room, x->n + 1);
+    x->v[x->n] = *price;
+    return x->n++;
+}
+
+/* Without a profile nothing is known, and any place may gain all. */
+static double most_gained(const Pricing *x, int place) {
+    const Place *at = &x->places->place[place];
+    return x->profile->known ? profile_nodes(x->profile, at->n, at->node) : HUGE_VAL;
+}
+
+bool part_compare(Pricing *x, int place) {
+    CutPart p;
+    const char *why;
+    PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
+    x->of[place] = -1;
+    if (run_cancelled(x->r)) return false;
+    const bool good = open_part(&p, x, place, &why);
+    if (good && p.d.applied) {
+        digest_part(&p, &price);
+        hash_pieces(&p.file, price.file);
+        price.estimate = estimate_part(&p);
+        price.most = most_gained(x, place);
+        x->of[place] = add_price(x, &price);
+    }
+    if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
+    close_part(&p);
+    return true;
+}
+
+/* ---- writing */
+
+bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
+    CutPart p;
+    Error *e = x->r->error;
+    const FinishLimits limits = run_limits(x->r);
+    const char *why;
+    bool good = open_part(&p, x, price->place, &why);
+    const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),
+               *before = arena_format(x->r->arena, "%s-before.onnx", name);
+    path[1] = NULL;
+    if (good && !path[0]) {
+        path[0] = before;
+        if (!file_write_pieces(before, p.file.n, p.file.v, e)) return close_part(&p), false;
+    }
+    if (good && derivation_finish(&p.d, &p.source, &limits, &p.error)) {
+        const ModelWrite w = {
+            .graph = &p.d.graph, .map = &p.d.map, .tag = derivation_tag, .user = &p.d};
+        const char *after = arena_format(x->r->arena, "%s.onnx", name);
+        if (model_writable(p.source.model, &w, &why)) {
+            path[1] = after;
+            if (!model_write(p.source.model, &w, after, e)) return close_part(&p), false;
+        }
+    }
+    close_part(&p);
+    return true;
+}

@@ -1,0 +1,84 @@
+/* part_time.c -- times of parts as the target says them, kept in the cost file. */
+#include "search/part_time.h"
+#include "search/part.h"
+#include <math.h>
+#include <unistd.h>
+
+#define MARGIN 0.93 /* a smaller gain is timed twice: the best of many noisy times deceives */
+
+static const char *price_key(const Pricing *x, const PartPrice *p, const char *what) {
+    return arena_format(x->r->arena, "part %s %s %s", p->before, p->after, what);
+}
+
+static const char *const times[] = {"before", "after"};
+
+bool part_time_find(const Pricing *x, PartPrice *p) {
+    double any;
+    p->failed = x->r->o->frozen &&
+                costdb_get(x->r->db, "target", x->device, price_key(x, p, "fails"), &any);
+    for (int k = 0; k < 2 && !p->failed; k++)
+        if (!costdb_get(x->r->db, "target", x->device, price_key(x, p, times[k]), &p->seconds[k]))
+            return p->seconds[0] = p->seconds[1] = -1, false;
+    p->expected = false;
+    return true;
+}
+
+static bool store_price(const Pricing *x, const PartPrice *p) {
+    CostDb *db = x->r->db;
+    if (p->failed)
+        return costdb_put(db, "target", x->device, price_key(x, p, "fails"), 1, x->r->error);
+    for (int k = 0; k < 2; k++)
+        if (!costdb_put(db, "target", x->device, price_key(x, p, times[k]), p->seconds[k],
+                        x->r->error))
+            return false;
+    return true;
+}
+
+/* As the target says; a small gain is timed again, and the smaller of both counts. */
+static bool time_files(Pricing *x, int n, const char *const path[], double seconds[]) {
+    const char *some[PART_BATCH + 1] = {path[0]};
+    double again[PART_BATCH + 1];
+    int which[PART_BATCH + 1], m = 1;
+    if (!x->timer(x->user, n, path, seconds)) return false;
+    for (int k = 1; k < n && seconds[0] > 0; k++)
+        if (seconds[k] > MARGIN * seconds[0] && seconds[k] < PART_TIE * seconds[0])
+            which[m] = k, some[m++] = path[k];
+    if (m == 1) return true;
+    if (!x->timer(x->user, m, some, again)) return false;
+    for (int k = 1; k < m && again[0] > 0; k++)
+        seconds[which[k]] = fmax(seconds[which[k]], seconds[0] * again[k] / again[0]);
+    return true;
+}
+
+static const char *set_name(const Pricing *x, const PartPrice *p) {
+    const int seed = x->places->set[x->places->place[p->place].set].seed;
+    return seed < 0 ? "all rules" : x->r->library.rule[seed].rule->name;
+}
+
+static bool keep_times(Pricing *x, PartPrice *p, double before, double after) {
+    p->expected = false;
+    p->failed = before <= 0 || after <= 0;
+    if (p->failed) return store_price(x, p);
+    p->seconds[0] = before, p->seconds[1] = after;
+    run_say(x->r, "%.1f s: a part of %d places: %.4f -> %.4f ms, %s", run_seconds(x->r), p->count,
+            before * 1e3, after * 1e3, set_name(x, p));
+    return store_price(x, p);
+}
+
+bool part_time_batch(Pricing *x, int n, const int list[]) {
+    const char *path[PART_BATCH + 1] = {NULL}, *pair[2] = {NULL};
+    int which[PART_BATCH], m = 0;
+    double seconds[PART_BATCH + 1];
+    for (int k = 0; k < n; k++) {
+        if (!part_write(x, &x->v[list[k]], pair)) return false;
+        path[0] = pair[0];
+        if (pair[1]) which[m++] = list[k], path[m] = pair[1];
+    }
+    bool good = !m || time_files(x, m + 1, path, seconds);
+    x->batches += m > 0;
+    for (int k = 0; k <= m; k++)
+        if (path[k]) unlink(path[k]);
+    for (int k = 0; k < m && good; k++)
+        good = keep_times(x, &x->v[which[k]], seconds[0], seconds[1 + k]);
+    return good;
+}

@@ -38,10 +38,10 @@ typedef struct Feed {
     FeedInput *input;
     int attempt; /* 0: integers as drawn; else some are zeros or ones instead (feed_next) */
 } Feed;
-/* domain: of each input (graph_domains). False: an option names no input, or gives it another
-   element type. The names and options are not copied. */
-bool feed_new(Arena *, const FeedOptions *, int n, const char *const name[], const DType dtype[],
-              const Domain domain[], const bool known[], uint64_t seed, Feed *, Error *);
+/* input: n of them in the arena, their domains by graph_domains, their options still NULL; the feed
+   keeps the array. False: an option names no input, or gives it another element type. The names and
+   options are not copied. */
+bool feed_new(const FeedOptions *, int n, FeedInput *input, uint64_t seed, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* -1: no such input */
 /* The elements of an input on a sample, from 0. What files give is the first sample; on others
    floats are drawn, integers stay. usual: what the model says it is, or NULL. False: a file holds
@@ -51,8 +51,7 @@ bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n
 /* Where the model did not run: other integers to be tried in place of those that are drawn, one
    input at a time, then all at once. False: all were tried; the feed is as it was at first. */
 bool feed_next(Feed *);
-/* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there
-   are none. */
+/* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there are none. */
 const char *feed_print(Arena *, const Feed *);
 /* Adds to the error of a run for which no other inputs helped: what was tried, and how to
    give others. */

@@ -167,22 +167,19 @@ static bool tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], i
 
 static Feed *feed_of(ModelRun *r, World *w, const Model *m, Sizes sizes) {
     const Graph *g = model_graph(m);
-    const char **name = ARENA_NEW(r->arena, const char *, g->nin);
-    DType *dtype = ARENA_NEW(r->arena, DType, g->nin);
-    bool *known = ARENA_NEW(r->arena, bool, g->nin);
+    FeedInput *input = ARENA_NEW(r->arena, FeedInput, g->nin);
+    const Domain *domain = graph_domains(w, r->arena, g, sizes);
     int64_t dim[RANK_MAX], n;
     for (int k = 0; k < g->nin; k++) {
         const Type *t = value_type(w, g->in[k]);
-        name[k] = arena_format(r->arena, "%s", model_input_name(m, k));
-        dtype[k] = t->dtype;
-        known[k] =
+        const bool known =
             oracle_dims(w, t, sizes, dim, &n) && model_input_default(m, k, t->dtype, n) != NULL;
+        const char *name = arena_format(r->arena, "%s", model_input_name(m, k));
+        input[k] = (FeedInput){name, t->dtype, domain[k], known, NULL};
     }
     r->feed = ARENA_NEW(r->arena, Feed, 1);
-    return feed_new(r->arena, &r->given, g->nin, name, dtype, graph_domains(w, r->arena, g, sizes),
-                    known, (uint64_t)r->o.seed, r->feed, r->error)
-               ? r->feed
-               : NULL;
+    return feed_new(&r->given, g->nin, input, (uint64_t)r->o.seed, r->feed, r->error) ? r->feed
+                                                                                      : NULL;
 }
 
 /* While the model is read, the ranges that its graph allows come from a second copy, read without

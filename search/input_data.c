@@ -37,16 +37,14 @@ static const void *usual_data(const RunInputs *in, int k) {
 bool inputs_feed(RunInputs *in, uint64_t seed, Error *e) {
     const RunSource *s = in->source;
     const Graph *g = &s->original;
-    const char **name = ARENA_NEW(in->arena, const char *, g->nin);
-    DType *dtype = ARENA_NEW(in->arena, DType, g->nin);
-    bool *known = ARENA_NEW(in->arena, bool, g->nin);
-    for (int k = 0; k < g->nin; k++) {
-        name[k] = model_input_name(s->model, k);
-        dtype[k] = value_type(in->w, g->in[k])->dtype;
-        known[k] = usual_data(in, k) != NULL;
-    }
-    const Domain *domains = graph_domains(in->w, in->arena, g, s->sizes);
-    return feed_new(in->arena, &in->given, g->nin, name, dtype, domains, known, seed, &in->feed, e);
+    FeedInput *input = ARENA_NEW(in->arena, FeedInput, g->nin);
+    const Domain *domain = graph_domains(in->w, in->arena, g, s->sizes);
+    for (int k = 0; k < g->nin; k++)
+        input[k] = (FeedInput){.name = model_input_name(s->model, k),
+                               .dtype = value_type(in->w, g->in[k])->dtype,
+                               .domain = domain[k],
+                               .known = usual_data(in, k) != NULL};
+    return feed_new(&in->given, g->nin, input, seed, &in->feed, e);
 }
 
 bool inputs_data(const void *inputs, const char *name, int sample, DType t, int64_t n, void *out) {

@@ -17,9 +17,11 @@ static const bool known[INPUTS] = {false, false, false, true};
 static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
     static FeedOptions o;
     const Domain any = domain_any(), domain[INPUTS] = {{0, 29}, any, any, any};
+    FeedInput *input = ARENA_NEW(a, FeedInput, INPUTS);
+    for (int k = 0; k < INPUTS; k++)
+        input[k] = (FeedInput){name[k], dtype[k], domain[k], known[k], NULL};
     *e = (Error){0};
-    return feed_options(a, (StringList){n, option}, &o, e) &&
-           feed_new(a, &o, INPUTS, name, dtype, domain, known, 7, f, e);
+    return feed_options(a, (StringList){n, option}, &o, e) && feed_new(&o, INPUTS, input, 7, f, e);
 }
 
 /* The same number everywhere, or -1. */

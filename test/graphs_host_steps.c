@@ -88,8 +88,13 @@ static void a_step_on_the_host_has_a_time(void **state) {
     for (int k = 0; k < p->nstep; k++) {
         Error e = {0};
         if (p->step[k].step.kind == S_FILL || p->step[k].once) continue;
-        const double seconds =
-            profile_step(d.backend, d.device, &p->step[k].step, 0, known, 1, (double)INFINITY, &e);
+        const double seconds = profile_step(&(StepTiming){.backend = d.backend,
+                                                          .device = d.device,
+                                                          .step = &p->step[k].step,
+                                                          .known = known,
+                                                          .seed = 1,
+                                                          .beat = (double)INFINITY},
+                                            &e);
         if (seconds <= 0) fail_msg("step %d: %s", k, e.reason);
     }
     device_close(&d);

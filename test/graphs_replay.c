@@ -180,9 +180,12 @@ static void steps_alone_are_timed_by_recordings(void **state) {
         for (int k = 0; k < bed.plan->nstep; k++) {
             Error e = {0};
             if (bed.plan->step[k].once) continue;
-            const double seconds =
-                profile_step(bed.device.backend, bed.device.device, &bed.plan->step[k].step, 0,
-                             NULL, 1, (double)INFINITY, &e);
+            const double seconds = profile_step(&(StepTiming){.backend = bed.device.backend,
+                                                              .device = bed.device.device,
+                                                              .step = &bed.plan->step[k].step,
+                                                              .seed = 1,
+                                                              .beat = (double)INFINITY},
+                                                &e);
             if (seconds <= 0) fail_msg("step %d: %s", k, e.reason);
         }
         bed_free(&bed);

@@ -240,7 +240,14 @@ static void profiles_record_what_has_run(void **state) {
     const bool known[2] = {false, true};
     Error e = {0};
     recordings = 0;
-    assert_true(profile_step_cold(&counting, d, &s, 0, known, 8, 1, 1e9, &e) > 0);
+    assert_true(profile_step(&(StepTiming){.backend = &counting,
+                                           .device = d,
+                                           .step = &s,
+                                           .known = known,
+                                           .copies = 8,
+                                           .seed = 1,
+                                           .beat = 1e9},
+                             &e) > 0);
     assert_true(recordings > 0);
     host->close(d);
 }

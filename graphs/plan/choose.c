@@ -70,8 +70,15 @@ static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choic
     bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     c->found += found;
     if (!found && !c->options.frozen) {
-        seconds = profile_step_cold(c->backend, c->device, &s->step, choice, known, copies,
-                                    c->options.seed, beat, &ignored);
+        seconds = profile_step(&(StepTiming){.backend = c->backend,
+                                             .device = c->device,
+                                             .step = &s->step,
+                                             .choice = choice,
+                                             .known = known,
+                                             .copies = copies,
+                                             .seed = c->options.seed,
+                                             .beat = beat},
+                               &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
         if (c->db && c->again) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);

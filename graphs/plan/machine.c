@@ -31,7 +31,14 @@ static double measure_flops(const Backend *b, Device *d, Error *e) {
         const View v[] = {tensor(0, 2, n), tensor(1, 2, n), tensor(2, 2, n)};
         const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
         for (int choice = 0; choice < b->choices(d, &s); choice++) {
-            const double seconds = profile_step(b, d, &s, choice, known, 1, INFINITY, e);
+            const double seconds = profile_step(&(StepTiming){.backend = b,
+                                                              .device = d,
+                                                              .step = &s,
+                                                              .choice = choice,
+                                                              .known = known,
+                                                              .seed = 1,
+                                                              .beat = INFINITY},
+                                                e);
             if (seconds > 0) most = fmax(most, 2.0 * (double)(n * n * n) / seconds);
         }
     }
@@ -45,7 +52,8 @@ static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error
     const int64_t n = (int64_t)(bytes / (FLOATS * SUM_VIEWS));
     const View v[] = {tensor(0, 1, n), tensor(1, 1, n), tensor(2, 1, n)};
     const Step s = {.kind = S_EWISE, .nview = 3, .ncode = 3, .view = v, .code = code};
-    const double seconds = profile_step(b, d, &s, 0, NULL, 1, INFINITY, e);
+    const double seconds = profile_step(
+        &(StepTiming){.backend = b, .device = d, .step = &s, .seed = 1, .beat = INFINITY}, e);
     return seconds > 0 ? FLOATS * SUM_VIEWS * (double)n / seconds : -1;
 }
 

@@ -325,20 +325,20 @@ static bool copy_weights(StepRun *s, int nview, const void *const weight[], int 
     return true;
 }
 
-static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], int copies,
-                    uint64_t seed, Arena *a, Error *e) {
+static bool prepare(StepRun *s, const Step *own, const StepTiming *x, Arena *a, Error *e) {
+    const int copies = x->copies < 1 ? 1 : x->copies < COPIES ? x->copies : (int)COPIES;
     const void *weights[STEP_VIEWS] = {NULL};
     char why[256] = "";
     size_t workspace = 0;
     for (int j = 0; j < own->nview; j++)
-        if (!take_slot(s, own->nview, j, seed, a, known && known[j], &weights[j]))
+        if (!take_slot(s, own->nview, j, x->seed, a, x->known && x->known[j], &weights[j]))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
     if (!take_outputs(s, own->nview))
         return error_set(e, E_LIMIT, "timing", "out of device memory");
     for (; s->copies < copies; s->copies++) {
         if (!copy_weights(s, own->nview, weights, s->copies))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
-        if (!step_kernel_make(&s->kernel[s->copies], s->backend, s->device, &s->cpu, own, choice,
+        if (!step_kernel_make(&s->kernel[s->copies], s->backend, s->device, &s->cpu, own, x->choice,
                               weights, &workspace, why, sizeof why))
             return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
     }
@@ -346,14 +346,12 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     return s->workspace || error_set(e, E_LIMIT, "timing", "out of device memory");
 }
 
-static double time_step(StepRun *s, const Step *step, int choice, const bool known[], int copies,
-                        uint64_t seed, double beat, Arena *a, Error *e) {
-    Step own = own_slots(step, s);
+static double time_step(StepRun *s, const StepTiming *x, Arena *a, Error *e) {
+    Step own = own_slots(x->step, s);
     const clockid_t clock = clock_of(s->backend, s->device);
     Timed t = {run_kernel, s, 1, false, {INFINITY, INFINITY}};
     pin(clock, &s->before);
-    bool good = prepare(s, &own, choice, known, copies, seed, a, e) &&
-                time_all(1, &t, beat, STEP_PATIENCE, seed);
+    bool good = prepare(s, &own, x, a, e) && time_all(1, &t, x->beat, STEP_PATIENCE, x->seed);
     return good ? least(&t) : -1;
 }
 
@@ -374,12 +372,11 @@ static void step_free(StepRun *s) {
 }
 
 /* Running out of memory is an error like any other: kernel and device memory are freed. */
-double profile_step_cold(const Backend *backend, Device *device, const Step *step, int choice,
-                         const bool known[], int copies, uint64_t seed, double beat, Error *e) {
+double profile_step(const StepTiming *x, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     StepRun *volatile s = NULL;
     Arena *volatile a = NULL;
-    if (step->nview > STEP_VIEWS) return -1;
+    if (x->step->nview > STEP_VIEWS) return -1;
     if (setjmp(escape.here)) {
         error_set(e, E_MEMORY, "timing", "%s", escape.error.reason);
         step_free(s);
@@ -388,17 +385,11 @@ double profile_step_cold(const Backend *backend, Device *device, const Step *ste
     }
     a = arena_new(&escape, 0);
     s = ARENA_NEW(a, StepRun, 1);
-    *s = (StepRun){.backend = backend, .device = device};
-    double seconds =
-        time_step(s, step, choice, known, copies < COPIES ? copies : (int)COPIES, seed, beat, a, e);
+    *s = (StepRun){.backend = x->backend, .device = x->device};
+    double seconds = time_step(s, x, a, e);
     step_free(s);
     arena_free(a);
     return seconds;
-}
-
-double profile_step(const Backend *b, Device *d, const Step *step, int choice, const bool known[],
-                    uint64_t seed, double beat, Error *e) {
-    return profile_step_cold(b, d, step, choice, known, 1, seed, beat, e);
 }
 
 /* ---- whole plans */

@@ -33,7 +33,14 @@ static double seconds_a_byte(const Backend *b, Device *d, int64_t count) {
     double best = INFINITY;
     for (int choice = 0; choice < b->choices(d, &s); choice++) {
         Error ignored = {0};
-        const double seconds = profile_step(b, d, &s, choice, known, 1, best, &ignored);
+        const double seconds = profile_step(&(StepTiming){.backend = b,
+                                                          .device = d,
+                                                          .step = &s,
+                                                          .choice = choice,
+                                                          .known = known,
+                                                          .seed = 1,
+                                                          .beat = best},
+                                            &ignored);
         if (seconds > 0) best = fmin(best, seconds);
     }
     return isinf(best) ? -1 : best / (double)(count * MATRIX);

@@ -114,13 +114,14 @@ static bool take_image(Compiler *c, nvrtcProgram p, Image *image) {
     return !(c->ptx ? c->nvrtcGetPTX_(p, image->bytes) : c->nvrtcGetCUBIN_(p, image->bytes));
 }
 
-bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
+/* limit: an option that says how many blocks are at a time on a processor; "": none does. */
+static bool compile(Compiler *c, const char *text, const char *limit, Image *image, char *why,
+                    size_t n) {
     nvrtcProgram p = NULL;
     const char *option[4] = {c->target, "--diag-suppress=177"};
     int options = 2;
     if (!c->ptx) option[options++] = "--ptxas-options=-v";
-    if (*c->limit) option[options++] = c->limit;
-    (void)args;
+    if (*limit) option[options++] = limit;
     *image = (Image){0};
     nvrtcResult r = c->nvrtcCreateProgram_(&p, text, "kernel.cu", 0, NULL, NULL);
     if (!r) r = c->nvrtcCompileProgram_(p, options, option);
@@ -131,4 +132,18 @@ bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *w
     if (!done) free(image->bytes), *image = (Image){0};
     if (p) c->nvrtcDestroyProgram_(&p);
     return done;
+}
+/* To have more blocks at a time, the compiler spills registers that it need not spill: then it is
+   told that one block will do. */
+bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
+    Image again;
+    (void)args;
+    if (!compile(c, text, c->limit, image, why, n)) return false;
+    if (!image->spilled || *c->limit ||
+        !compile(c, text, "--define-macro=BLOCKS=,1", &again, why, n))
+        return true;
+    Image *const worse = again.spilled < image->spilled ? image : &again;
+    free(worse->bytes);
+    if (worse == image) *image = again;
+    return true;
 }

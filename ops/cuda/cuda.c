@@ -122,6 +122,12 @@ static bool make_generated(Kernel *k, const Step *s, int algorithm, char *why, s
     k->table = memory_hold(k->device, s->param, bytes);
     return k->table || (snprintf(why, n, "no memory on the device for a table"), false);
 }
+/* No two of its elements are adjacent, which cuDNN does not support. */
+static bool lies_apart(const View *v) {
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a] == 1) return false;
+    return true;
+}
 static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
                         size_t n) {
     Device *d = k->device;
@@ -137,7 +143,8 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
         k->algorithm = k->library->make(k->library, s, choice, &rest, workspace, why, n);
         return k->algorithm && (!rest || make_rest(k, s, why, n));
     }
-    if (d->options.require && s->kind == S_CONV && s->view[0].dtype == F32 && !algorithms[1])
+    if (d->options.require && s->kind == S_CONV && s->view[0].dtype == F32 && !algorithms[1] &&
+        !lies_apart(&s->view[0]))
         return snprintf(why, n, "cuDNN has no exact plan for a convolution"), false;
     return make_generated(k, s, choice, why, n);
 }

@@ -4,7 +4,7 @@
    converted by their bits. Suffixes are classes: f float, d double, i int64, u uint64. */
 #ifdef __CUDACC_RTC__
 #ifndef BLOCKS
-#define BLOCKS /* ", N": so many at a time on a processor, at least; a kernel may say how many */
+#define BLOCKS /* ", N": so many at a time on a processor, at least */
 #endif
 #define KERNEL extern "C" __global__ __launch_bounds__(256 BLOCKS)
 #define INLINE static __device__ __forceinline__

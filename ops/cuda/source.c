@@ -69,8 +69,6 @@ static void head(Gen *g) {
     if (s->kind == S_SAMPLE) views = say(g, "%s, const i64 *RESTRICT table", views);
     line(g, "typedef %s place_t;", small ? "int" : "i64");
     line(g, "typedef %s count_t;", small ? "u32" : "u64");
-    /* Left to itself the compiler spills registers to have more blocks at a time. */
-    if (s->kind == S_OP) line(g, "#undef BLOCKS"), line(g, "#define BLOCKS , 2");
     line(g, "KERNEL void k(%s)", views);
     line(g, "{");
 }

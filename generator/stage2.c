@@ -188,34 +188,42 @@ static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList nee
     return LIFT_TRUE;
 }
 
+/* What is tried: both sides in one graph, and the sizes that are drawn. */
+typedef struct Lifted {
+    const Graph *g;
+    NodeList live;
+    LitList needs;
+    int n;
+    const Symbol *symbol;
+} Lifted;
+
 /* At sizes that are not 0: until there were so many, and each size was more than 1. */
-static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
-                            const Symbol symbol[], int samples) {
+static LiftResult try_sizes(Sample *s, const Lifted *x, int samples) {
+    const int n = x->n;
     uint64_t many = 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
     int done = 0;
     for (int try = 0; try < TRIES && (done < samples || (many != all && try < TRIES_LARGE));
          try++) {
         s->seed = random_at(s->l->draw, (uint64_t)try);
         s->boundary = try % 4 == 3;
-        draw_sample_sizes(s, n, symbol, try);
-        LiftResult r = try_here(s, g, live, needs);
+        draw_sample_sizes(s, x->n, x->symbol, try);
+        LiftResult r = try_here(s, x->g, x->live, x->needs);
         if (r == LIFT_FALSE) return r;
         if (r == LIFT_UNTRIED) continue;
         done++;
-        for (int k = 0; k < n && k < 64; k++) many |= (uint64_t)(s->value[symbol[k]] > 1) << k;
+        for (int k = 0; k < n && k < 64; k++) many |= (uint64_t)(s->value[x->symbol[k]] > 1) << k;
     }
     return done ? LIFT_TRUE : LIFT_UNTRIED;
 }
 
 /* The sizes in `zero` are 0, the others are not; false: so is the rule. */
-static bool try_zero(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
-                     const Symbol symbol[], uint64_t zero, uint64_t at, bool *any) {
+static bool try_zero(Sample *s, const Lifted *x, uint64_t zero, uint64_t at, bool *any) {
     for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO; try++) {
         s->seed = random_at(s->l->draw, TRIES + at * TRIES_ZERO + (uint64_t)try);
-        draw_sample_sizes(s, n, symbol, try);
-        for (int k = 0; k < n && k < 64; k++)
-            if (zero >> k & 1) s->value[symbol[k]] = 0;
-        LiftResult r = try_here(s, g, live, needs);
+        draw_sample_sizes(s, x->n, x->symbol, try);
+        for (int k = 0; k < x->n && k < 64; k++)
+            if (zero >> k & 1) s->value[x->symbol[k]] = 0;
+        LiftResult r = try_here(s, x->g, x->live, x->needs);
         if (r == LIFT_FALSE) return false;
         done += r == LIFT_TRUE;
         *any |= r == LIFT_TRUE;
@@ -238,9 +246,9 @@ static Poly sum_of(World *w, const Symbol symbol[], uint64_t set) {
 
 /* Each size is 0 in turn, then every two of them, of a few sizes every set: where that makes it
    false, they must not all be 0. Sets are tried after those that are parts of them. */
-static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
-                      const Symbol symbol[], bool *any) {
+static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
     Lift *l = s->l;
+    const int n = x->n;
     uint64_t positive[LIFT_POSITIVE], at = 0;
     int npositive = 0, sizes = n < 62 ? n : 62;
     s->boundary = false;
@@ -248,10 +256,10 @@ static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, i
         for (uint64_t set = (1ull << many) - 1; set < 1ull << sizes; set = next_set(set), at++) {
             bool known = false;
             for (int k = 0; k < npositive; k++) known |= (set & positive[k]) == positive[k];
-            if (known || try_zero(s, g, live, needs, n, symbol, set, at, any)) continue;
+            if (known || try_zero(s, x, set, at, any)) continue;
             if (l->npositive == LIFT_POSITIVE) return false;
             positive[npositive++] = set;
-            l->positive[l->npositive++] = sum_of(l->w, symbol, set);
+            l->positive[l->npositive++] = sum_of(l->w, x->symbol, set);
         }
     return true;
 }
@@ -261,6 +269,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
     int n = collect_symbols(l, g, live, symbol);
+    const Lifted lifted = {g, live, needs, n, symbol};
     bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)
@@ -273,7 +282,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     s.count = ARENA_NEW(l->arena, int64_t, values);
     s.sizes = (Sizes){room, s.value};
     for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
-    LiftResult r = try_sizes(&s, g, live, needs, n, symbol, samples);
-    if (r == LIFT_FALSE || !try_zeros(&s, g, live, needs, n, symbol, &any)) return LIFT_FALSE;
+    LiftResult r = try_sizes(&s, &lifted, samples);
+    if (r == LIFT_FALSE || !try_zeros(&s, &lifted, &any)) return LIFT_FALSE;
     return any ? LIFT_TRUE : r;
 }

@@ -105,31 +105,45 @@ static View spread(const View *in, const View *x, int a, bool each_block) {
     }
     return y;
 }
-/* One step for places from..from+size-1 of the axis, v holding y, x, scale and perhaps zero. */
-static void add_program(StepBuf *b, int n, const View v[], int a, int64_t block, int64_t from,
-                        int64_t size, const Scalar code[], int ncode) {
+typedef struct Quantized { /* a step to be, in whole or in parts along an axis */
+    int n;
+    View v[4];     /* n of them: y, x, scale and perhaps zero */
+    int axis;      /* of scale and zero; -1: they are single numbers */
+    int64_t block; /* places of the axis that share a scale; 0: one each */
+    const Scalar *code;
+    int ncode;
+} Quantized;
+/* One step for places from..from+size-1 of the axis. */
+static void add_program(StepBuf *b, const Quantized *q, int64_t from, int64_t size) {
+    const int a = q->axis;
+    const int64_t block = q->block;
     View part[4];
     for (int k = 0; k < 2; k++) {
-        part[k] = a < 0 ? v[k] : view_part(&v[k], a, from, size);
+        part[k] = a < 0 ? q->v[k] : view_part(&q->v[k], a, from, size);
         if (block) part[k] = blocked(&part[k], a, block < size ? block : size);
     }
-    for (int k = 2; k < n; k++) {
-        View one = block ? view_part(&v[k], a, from / block, part[0].dim[a]) : v[k];
+    for (int k = 2; k < q->n; k++) {
+        View one = block ? view_part(&q->v[k], a, from / block, part[0].dim[a]) : q->v[k];
         part[k] = spread(&one, &part[0], a, block > 0);
     }
-    step_code(b, step_add(b, S_EWISE, n, part), ncode, code);
+    step_code(b, step_add(b, S_EWISE, q->n, part), q->ncode, q->code);
 }
 static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, const Scalar code[],
                         int ncode) {
-    const int n = has(c, ZERO) ? 4 : 3, a = axis(c, AXIS, y->rank);
-    View v[4] = { *y, in[X], in[SCALE] };
-    int64_t block = step_size(b, intof(c, BLOCK)), size = a < 0 ? 0 : y->dim[a];
-    if (n == 4) v[3] = in[ZERO];
-    if (dims_single(c, c->in[SCALE]->dim)) block = 0;
-    if (block && y->rank == STEP_RANK) return 0;
-    const int64_t whole = block ? size / block * block : size;
-    if (whole || !block) add_program(b, n, v, a, block, 0, whole, code, ncode);
-    if (whole < size) add_program(b, n, v, a, block, whole, size - whole, code, ncode);
+    const int a = axis(c, AXIS, y->rank);
+    const int64_t size = a < 0 ? 0 : y->dim[a];
+    Quantized q = {.n = has(c, ZERO) ? 4 : 3,
+                   .v = {*y, in[X], in[SCALE]},
+                   .axis = a,
+                   .block = step_size(b, intof(c, BLOCK)),
+                   .code = code,
+                   .ncode = ncode};
+    if (q.n == 4) q.v[3] = in[ZERO];
+    if (dims_single(c, c->in[SCALE]->dim)) q.block = 0;
+    if (q.block && y->rank == STEP_RANK) return 0;
+    const int64_t whole = q.block ? size / q.block * q.block : size;
+    if (whole || !q.block) add_program(b, &q, 0, whole);
+    if (whole < size) add_program(b, &q, whole, size - whole);
     return 1;
 }
 

@@ -38,17 +38,22 @@ static int params_dft(Call *c, int64_t *out, int room) {
     out[0] = axis(c, AXIS, c->in[0]->dim.n), out[2] = word(c, INVERSE), out[3] = word(c, ONESIDED);
     return 4;
 }
-/* Place k of the signal along the axis; of half a spectrum the other half is its mirror image,
-   conjugate. */
-static void part(const View *x, void *const slot[], int64_t i[], int a, int64_t k, int64_t n,
-                 bool half, double *re, double *im) {
-    bool mirror = half && k >= n / 2 + 1;
-    int last = x->rank - 1;
-    i[a] = mirror ? n - k : k;
+typedef struct Signal {
+    const View *x; /* its last axis: real and imaginary part, or the real one alone */
+    int axis;
+    int64_t n; /* its places, also where x holds half of them only */
+    bool half; /* of a spectrum whose other half is the mirror image of it, conjugate */
+} Signal;
+/* Place k along the axis, at the index i of a line. */
+static void signal_at(const Signal *s, void *const slot[], int64_t i[], int64_t k, double *re,
+                      double *im) {
+    const bool mirror = s->half && k >= s->n / 2 + 1;
+    const int last = s->x->rank - 1;
+    i[s->axis] = mirror ? s->n - k : k;
     *re = *im = 0;
-    if (i[a] >= x->dim[a]) return;
-    i[last] = 0, *re = kernel_real(x, slot, kernel_at(x, i));
-    if (x->dim[last] > 1) i[last] = 1, *im = kernel_real(x, slot, kernel_at(x, i));
+    if (i[s->axis] >= s->x->dim[s->axis]) return;
+    i[last] = 0, *re = kernel_real(s->x, slot, kernel_at(s->x, i));
+    if (s->x->dim[last] > 1) i[last] = 1, *im = kernel_real(s->x, slot, kernel_at(s->x, i));
     if (mirror) *im = -*im;
 }
 static int kernel_dft(const Step *s, void *const slot[]) {
@@ -58,6 +63,7 @@ static int kernel_dft(const Step *s, void *const slot[]) {
     const int64_t n = s->param[2] > 0   ? s->param[2]
                       : inverse && half ? 2 * x->dim[a] - 2
                                         : x->dim[a];
+    const Signal signal = {x, a, n, half && inverse};
     View places = *y;
     int64_t i[STEP_RANK], j[STEP_RANK];
     places.dim[last] = 1;
@@ -65,7 +71,7 @@ static int kernel_dft(const Step *s, void *const slot[]) {
         double sum[2] = {0, 0}, re, im;
         for (int k = 0; k < y->rank; k++) j[k] = i[k];
         for (int64_t k = 0; k < n; k++) {
-            part(x, slot, j, a, k, n, half && inverse, &re, &im);
+            signal_at(&signal, slot, j, k, &re, &im);
             double angle = (inverse ? turn : -turn) * (double)(i[a] * k % n) / (double)n;
             sum[0] += re * cos(angle) - im * sin(angle),
                 sum[1] += re * sin(angle) + im * cos(angle);

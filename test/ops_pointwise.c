@@ -128,10 +128,10 @@ static int64_t wrapped(DType type, int64_t x) {
 static int64_t computed(const Scalar *c, const int64_t v[]) {
     const int64_t a = v[c->a], b = c->op == C_AS ? 0 : v[c->b];
     switch (c->op) {
-    case C_ADD: return a + b;
-    case C_SUB: return a - b;
-    case C_MUL: return a * b;
-    case C_NEG: return -a;
+    case C_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case C_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+    case C_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case C_NEG: return (int64_t)(0 - (uint64_t)a);
     case C_ABS: return a < 0 ? -a : a;
     case C_MIN: return a < b ? a : b;
     case C_MAX: return a > b ? a : b;

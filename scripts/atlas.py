@@ -264,12 +264,14 @@ def lines_of(cells, several):
 
 
 def write_page(cells, refused, update):
-    """ATLAS.md; update: rows of other cases stay."""
+    """ATLAS.md; update: rows of other cases stay, and those of cases that were not run now."""
     path, several = os.path.join(KEPT, "ATLAS.md"), False
     if update and os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             old, missing = kept_before(file.read(), cells, refused)
-        several, cells, refused = bool(old), cells + old, missing + refused
+        stay = {f"- Not run: {row[0]}, {row[1]}:" for row in old}
+        late = [line for line in refused if not any(line.startswith(name) for name in stay)]
+        several, cells, refused = bool(old), cells + old, missing + late
     with open(path, "w", encoding="utf-8") as file:
         file.write(page(lines_of(cells, several) + ([""] + refused if refused else [])))
 

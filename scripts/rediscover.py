@@ -184,7 +184,7 @@ def arguments():
     parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--worse", type=float, default=2)
-    parser.add_argument("--time", type=float, default=600, help="of answering, in seconds")
+    parser.add_argument("--time", type=float, default=450, help="of answering, in seconds")
     parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
     parser.add_argument("--jobs", type=int, default=2)

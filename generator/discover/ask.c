@@ -16,6 +16,10 @@ enum {
     PARTS_FROM = 400, /* parts that have the same first node */
     OPEN_MOST = 96    /* nodes that a part may grow by next */
 };
+/* What a profile says that nodes lose is measured against the roofline of their own arithmetic;
+   that several of them together can be written with less, it does not know: this share of their
+   estimated times counts besides. */
+#define FORM_SHARE 0.1
 typedef struct Met { /* parts that are the same */
     int64_t count;
     double seconds, most; /* of all; of one */
@@ -33,6 +37,7 @@ typedef struct Asking {
     int *place;   /* by value: its node's in live */
     bool *may;    /* by place: it may be of a part */
     double *cost; /* by place: seconds, or those that it loses */
+    double *form; /* by place: seconds that another form of it and its neighbours may save */
     int n, from, parts;
     int in[PART_MOST]; /* the part in hand: places */
     Intern *keys;
@@ -144,7 +149,8 @@ static void meet_part(Asking *x) {
     NodeId node[PART_MOST + PART_CONSTANTS];
     Value out[PART_OUTPUTS];
     double seconds = 0;
-    for (int k = 0; k < x->n; k++) seconds += x->cost[x->in[k]];
+    for (int k = 0; k < x->n; k++)
+        seconds += x->cost[x->in[k]] + (x->n > 1 ? x->form[x->in[k]] : 0);
     int nout = convex(x) ? collect_outputs(x, out) : 0;
     if (nout) {
         int n = collect_nodes(x, node);
@@ -256,13 +262,16 @@ void questions_ask(Questions *to, World *w, const Graph *g, Sizes sizes, int mos
     x.place = ARENA_NEW(a, int, x.uses.n);
     x.may = ARENA_NEW(a, bool, x.live.n);
     x.cost = ARENA_NEW(a, double, x.live.n);
+    x.form = ARENA_NEW(a, double, x.live.n);
     x.keys = intern_new(a);
     for (int k = 0; k < x.live.n; k++) {
         Node y = node_get(w, x.live.v[k]);
         for (int p = 0; p < y.nout; p++) x.place[y.out + (Value)p] = k;
         x.cost[k] = askable(&x, &y) ? node_seconds(w, y.out, sizes) : -1;
         x.may[k] = x.cost[k] >= 0;
-        if (lost) x.cost[k] = lost[x.live.v[k]];
+        if (!lost) continue;
+        x.form[k] = x.may[k] ? x.cost[k] * FORM_SHARE : 0;
+        x.cost[k] = lost[x.live.v[k]];
     }
     for (int k = 0; k < x.live.n; k++)
         if (x.may[k]) grow_from(&x, k);

@@ -180,11 +180,11 @@ def arguments():
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--operators", type=int, default=3)
+    parser.add_argument("--operators", type=int, default=4)
     parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--worse", type=float, default=2)
-    parser.add_argument("--time", type=float, default=450, help="of answering, in seconds")
+    parser.add_argument("--time", type=float, default=600, help="of answering, in seconds")
     parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
     parser.add_argument("--jobs", type=int, default=2)

@@ -14,7 +14,8 @@ def row(operator, case, ratio, rules="-"):
 
 
 def test_an_update_replaces_the_rows_of_its_cases_alone(tmp_path, monkeypatch):
-    """Rows of other cases stay, as do the cases that were not run and those that are not run now; the count is that of all."""
+    """Rows of other cases stay, as do the cases that were not run and those that are not run now;
+    the count is that of all."""
     import atlas
 
     monkeypatch.setattr(atlas, "KEPT", str(tmp_path))

@@ -180,7 +180,7 @@ static bool write_equation(Call *c, OnnxWrite *w, int attr) {
 }
 static const OnnxItem items[] = {{"letters", "equation", read_equation, write_equation}, {0}};
 
-/* ---- two inputs as a product: letters of both and of y are its batch, those of one and of y rows
+/* ---- a product of two: letters of both and of y are its batch, those of one and of y rows
    or columns, those of y's absence are summed */
 enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
 typedef struct Axes { /* of y, a and b by letter: sizes, and strides, 0 where they have it not */
@@ -219,27 +219,25 @@ static int join_summed(Axes *t) {
     }
     return k;
 }
-static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
-    Operand o[3];
+/* v[0] = v[1] * v[2], whose letters o[2], o[0] and o[1] are; false: no step was added. */
+static bool add_product(const Operand o[3], View v[3], StepBuf *b) {
     Axes t = {.n = 0};
-    int last[2] = {-1, -1}, rank = 0, from = 0;
-    if (c->nin != 2 || !is_float(c->in[0])) return 0;
-    View v[3] = {out[0], in[0], in[1]};
-    for (int k = 0; k < 2; k++)
-        if (!operand(c, &from, &o[k]) || !add_axes(&t, &o[k], &in[k], k)) return 0;
-    if (!result(c, &o[2]) || !add_axes(&t, &o[2], &out[0], 2)) return 0;
+    int last[2] = {-1, -1}, rank = 0;
+    if (!add_axes(&t, &o[0], &v[1], 0) || !add_axes(&t, &o[1], &v[2], 1) ||
+        !add_axes(&t, &o[2], &v[0], 2))
+        return false;
     const int summed = join_summed(&t);
-    if (summed == LETTERS_MAX) return 0;
+    if (summed == LETTERS_MAX) return false;
     for (int j = 0; j < t.n; j++) { /* the last row and column letters stay for the matrices */
         const int has = t.has[t.order[j]];
-        if (has == IN_A || has == IN_B) return 0;
+        if (has == IN_A || has == IN_B) return false;
         if (has == (IN_A | IN_Y)) last[0] = t.order[j];
         if (has == (IN_B | IN_Y)) last[1] = t.order[j];
     }
     for (int j = 0; j < t.n; j++) {
         const int l = t.order[j];
         if (l == last[0] || l == last[1] || !(t.has[l] & IN_Y)) continue;
-        if (rank == STEP_RANK - 2) return 0;
+        if (rank == STEP_RANK - 2) return false;
         put_axis(v, &t, l, (const int[]){rank, rank, rank});
         rank++;
     }
@@ -248,7 +246,74 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     put_axis(v, &t, summed, (const int[]){-1, rank + 1, rank});
     for (int k = 0; k < 3; k++) v[k].rank = rank + 2;
     step_add(b, S_GEMM, 3, v);
-    return 1;
+    return true;
+}
+
+/* ---- more inputs: two at a time, those first whose product takes the fewest multiplications */
+enum { FACTORS = 8 };
+typedef struct Factors { /* what is left to multiply */
+    int n;
+    Operand o[FACTORS], y;
+    View v[FACTORS];
+} Factors;
+/* The letters of the product of factors i and j: those that y or another factor has. What it takes;
+   dim: sizes of the letters that it keeps. -1: too many. */
+static double joined(const Factors *f, int i, int j, Operand *o, int64_t dim[]) {
+    bool seen[LETTERS_MAX] = {false}, wanted[LETTERS_MAX] = {false};
+    double all = 1;
+    o->n = 0;
+    for (int a = 0; a < f->y.n; a++) wanted[f->y.letter[a]] = true;
+    for (int k = 0; k < f->n; k++)
+        for (int a = 0; k != i && k != j && a < f->o[k].n; a++) wanted[f->o[k].letter[a]] = true;
+    for (int side = 0; side < 2; side++) {
+        const int k = side ? j : i;
+        for (int a = 0; a < f->o[k].n; a++) {
+            const int l = f->o[k].letter[a];
+            if (seen[l]) continue;
+            seen[l] = true, all *= (double)f->v[k].dim[a];
+            if (!wanted[l]) continue;
+            if (o->n == STEP_RANK || o->n == RANK_MAX) return -1;
+            dim[o->n] = f->v[k].dim[a], o->letter[o->n++] = l;
+        }
+    }
+    return all;
+}
+static bool multiply_pair(Factors *f, const View *y, StepBuf *b) {
+    int first = -1, second = -1;
+    int64_t dim[STEP_RANK];
+    double least = 0;
+    Operand o[3];
+    View v[3] = {*y};
+    for (int i = 0; i < f->n; i++)
+        for (int j = i + 1; j < f->n; j++) {
+            const double cost = joined(f, i, j, &o[2], dim);
+            if (cost >= 0 && (first < 0 || cost < least)) first = i, second = j, least = cost;
+        }
+    if (first < 0) return false;
+    joined(f, first, second, &o[2], dim);
+    if (f->n == 2) o[2] = f->y;
+    else if (!step_buffer(b, y->dtype, o[2].n, dim, &v[0])) return false;
+    const View product = v[0];
+    o[0] = f->o[first], v[1] = f->v[first], o[1] = f->o[second], v[2] = f->v[second];
+    if (!add_product(o, v, b)) return false;
+    f->n--;
+    f->o[first] = o[2], f->v[first] = product;
+    f->o[second] = f->o[f->n], f->v[second] = f->v[f->n];
+    return true;
+}
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+    Factors f = {.n = c->nin};
+    const int steps = b->n, buffers = b->nbuffers;
+    int from = 0;
+    bool done = true;
+    if (c->nin < 2 || c->nin > FACTORS || !is_float(c->in[0]) || !result(c, &f.y)) return 0;
+    for (int k = 0; k < c->nin; k++) {
+        if (!operand(c, &from, &f.o[k])) return 0;
+        f.v[k] = in[k];
+    }
+    while (f.n > 1 && done) done = multiply_pair(&f, &out[0], b);
+    if (!done) b->n = steps, b->nbuffers = buffers;
+    return done;
 }
 
 static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation letters:ordered"}, {0}};

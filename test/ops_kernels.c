@@ -528,18 +528,22 @@ static void letters_of(Drawn *t, int n, const int has[], int which, char *text, 
     *count = kept;
 }
 static void draw_einsum(Drawn *t) {
-    enum { A = 1, B = 2, Y = 4 };
+    enum { A = 1, B = 2, Y = 4, MOST = 4 };
     char text[200] = "";
-    int has[5], n = (int)draw(t, 1, 4), count[3];
-    int64_t size[5], dim[3][4];
+    int has[5], count[MOST + 1];
+    const int n = (int)draw(t, 1, 4), inputs = draw(t, 0, 1) ? 2 : (int)draw(t, 3, MOST);
+    int64_t size[5], dim[MOST + 1][4];
     static const int most[] = {A | B, A | Y, B | Y, A | B | Y, A, B};
-    for (int l = 0; l < n; l++)
-        has[l] = most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)], size[l] = draw(t, 1, 9);
-    for (int k = 0; k < 3; k++)
+    for (int l = 0; l < n; l++) {
+        has[l] = inputs == 2 ? most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)]
+                             : (int)draw(t, 1, (1 << inputs) - 1) | (int)draw(t, 0, 1) << inputs;
+        size[l] = draw(t, 1, inputs == 2 ? 9 : 6);
+    }
+    for (int k = 0; k <= inputs; k++)
         letters_of(t, n, has, 1 << k, text, sizeof text, dim[k], size, &count[k]);
     attribute(t, "letters", "%s]", text);
     t->tolerance = 1e-5;
-    for (int k = 0; k < 2; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);
+    for (int k = 0; k < inputs; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);
 }
 
 static const Family families[] = {

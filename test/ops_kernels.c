@@ -349,6 +349,18 @@ static void draw_resample(Drawn *t) {
     t->tolerance = !mode ? 0 : type == DT_FLOAT16 ? 2e-3 : 2e-6;
     fill(t, input(t, type, rank, x), mode ? real : whole, 0, 9);
 }
+/* Boxes that overlap often, scores that are often equal. */
+static void draw_boxes(Drawn *t) {
+    const int64_t images = draw(t, 1, 2), classes = draw(t, 1, 3), n = draw(t, 1, 40);
+    attribute(t, "kept", "%d", (int)(images * classes * n));
+    attribute(t, "most", "%d", (int)draw(t, 0, n));
+    attribute(t, "iou_threshold", "%d/10", (int)draw(t, 0, 8));
+    attribute(t, "score_threshold", "%d", (int)draw(t, 0, 5));
+    attribute(t, "center", draw(t, 0, 1) ? "yes" : "no");
+    if (draw(t, 0, 1)) reals(t, DT_FLOAT, 3, (int64_t[]){images, n, 4}, 0, 9);
+    else wholes(t, DT_FLOAT, 3, (int64_t[]){images, n, 4}, 0, 9);
+    wholes(t, DT_FLOAT, 3, (int64_t[]){images, classes, n}, 0, 9);
+}
 static void draw_mirror(Drawn *t) {
     static const char *const modes[] = {"edge", "reflect", "wrap"};
     int64_t x[STEP_RANK];
@@ -557,6 +569,7 @@ static const Family families[] = {
     {"resample", draw_resample, false},
     {"padmirror", draw_mirror, false},
     {"onehot", draw_one_hot, false},
+    {"nms", draw_boxes, false},
     {"trilu", draw_trilu, true},
     {"band", draw_band, true},
     {"dft", draw_dft, false},

@@ -19,24 +19,13 @@ typedef struct ArgMax {
 } ArgMax;
 
 /* A NaN is never better, and stays where it comes first. */
-#define DEFINE_BEST(T)                                                                        \
-    static void merge_##T(void *pbest, int32_t *where, const void *px, int32_t at, int64_t n, \
-                          bool last, bool least) {                                            \
-        T *best = pbest;                                                                      \
-        const T *x = px;                                                                      \
-        for (int64_t i = 0; i < n; i++) {                                                     \
-            const bool more = least ? x[i] < best[i] : x[i] > best[i],                        \
-                       better = more | (last & (x[i] == best[i]));                            \
-            where[i] = better ? at : where[i];                                                \
-            best[i] = better ? x[i] : best[i];                                                \
-        }                                                                                     \
-    }                                                                                         \
-    static int32_t line_##T(const void *px, int64_t n, bool last, bool least) {               \
-        const T *x = px;                                                                      \
-        int64_t at = 0;                                                                       \
-        for (int64_t j = 1; j < n; j++)                                                       \
-            if ((least ? x[j] < x[at] : x[j] > x[at]) || (last && x[j] == x[at])) at = j;     \
-        return (int32_t)at;                                                                   \
+#define DEFINE_BEST(T)                                                                    \
+    static int32_t line_##T(const void *px, int64_t n, bool last, bool least) {           \
+        const T *x = px;                                                                  \
+        int64_t at = 0;                                                                   \
+        for (int64_t j = 1; j < n; j++)                                                   \
+            if ((least ? x[j] < x[at] : x[j] > x[at]) || (last && x[j] == x[at])) at = j; \
+        return (int32_t)at;                                                               \
     }
 DEFINE_BEST(float)
 DEFINE_BEST(double)
@@ -100,9 +89,6 @@ static int argmax_run(const Kernel *k, void *const slot[], void *work) {
 /* Step parameters: the axis, 1 for the last of equal places, 1 for the minimum. */
 bool argmax_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    static void (*const merges[CLASS_COUNT])(void *, int32_t *, const void *, int32_t, int64_t,
-                                             bool, bool) = {merge_float, merge_double,
-                                                            merge_int64_t, merge_uint64_t};
     static int32_t (*const lines[CLASS_COUNT])(const void *, int64_t, bool, bool) = {
         line_float, line_double, line_int64_t, line_uint64_t};
     const View *v = b->step->view;
@@ -126,7 +112,7 @@ bool argmax_build(Build *b, int choice, Kernel *k) {
     const Class class = view_class(&m->x, 1);
     const int size = dtype_size(class_dtype(class));
     m->load = b->device->simd->load[class][m->x.dtype];
-    m->merge = merges[class], m->line = lines[class];
+    m->merge = b->device->simd->better[class], m->line = lines[class];
     m->values = build_bytes(b, (size_t)((m->n > LANES ? m->n : LANES) * size));
     m->best = build_bytes(b, (size_t)(LANES * size));
     m->where = build_bytes(b, LANES * sizeof(int32_t));

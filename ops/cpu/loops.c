@@ -104,6 +104,7 @@ static const struct {
     {"dft", fft_build},
     {"roialign", roialign_build},
     {"onehot", onehot_build},
+    {"nms", nms_build},
     {"asin", pointwise_build},
     {"acos", pointwise_build},
     {"atan", pointwise_build},

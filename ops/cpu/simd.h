@@ -120,6 +120,10 @@ typedef struct Simd {
     void (*max_bytes[2])(void *acc, const void *x, int64_t stride, int64_t n);
     /* Likewise all of x[0..n-1] into the one acc[0]. */
     void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
+    /* Where x[i] is greater (least: less; last: or equal), it becomes best[i], and `at` where[i].
+     */
+    void (*better[CLASS_COUNT])(void *best, int32_t *where, const void *x, int32_t at, int64_t n,
+                                bool last, bool least);
     /* y[i] += w[0] * x[i*stride]. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);

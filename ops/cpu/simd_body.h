@@ -424,6 +424,28 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
 DEFINE_BLEND(blend_float, float)
 DEFINE_BLEND(blend_double, double)
 
+/* ---- where the best element lies. Each comparison is a loop of its own, which has no branches. */
+#define BETTER_EACH(condition)             \
+    EACH {                                 \
+        const bool better = condition;     \
+        where[i] = better ? at : where[i]; \
+        best[i] = better ? x[i] : best[i]; \
+    }
+#define DEFINE_BETTER(name, T)                                                           \
+    static void name(void *pbest, int32_t *where, const void *px, int32_t at, int64_t n, \
+                     bool last, bool least) {                                            \
+        T *best = pbest;                                                                 \
+        const T *x = px;                                                                 \
+        if (last && least) BETTER_EACH(x[i] <= best[i])                                  \
+        else if (last) BETTER_EACH(x[i] >= best[i])                                      \
+        else if (least) BETTER_EACH(x[i] < best[i])                                      \
+        else BETTER_EACH(x[i] > best[i])                                                 \
+    }
+DEFINE_BETTER(better_float, float)
+DEFINE_BETTER(better_double, double)
+DEFINE_BETTER(better_int, int64_t)
+DEFINE_BETTER(better_uint, uint64_t)
+
 /* ---- indices */
 static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad) {
     uint64_t wrong = 0;
@@ -522,6 +544,7 @@ const Simd SIMD_TABLE = {
     .softmax = {softmax_float, softmax_double},
     .softmax_short = {softmax_short_float, softmax_short_double},
     .blend = {blend_float, blend_double},
+    .better = {better_float, better_double, better_int, better_uint},
     .panel = panel,
     .vectors = SWEEP_VECTORS,
     .sweep = sweep,

@@ -66,7 +66,6 @@ static void draw_where(Drawn *t) {
 }
 
 /* ---- recurrent operators: directions, batches, lengths, optional inputs */
-static void left_out(Drawn *t) { t->view[t->nin++] = (View){.slot = -1, .rank = -1}; }
 static void maybe(Drawn *t, int rank, const int64_t dim[]) {
     if (draw(t, 0, 2)) reals(t, DT_FLOAT, rank, dim, -0.5, 0.5);
     else left_out(t);
@@ -306,46 +305,38 @@ static void draw_cumulated(Drawn *t) {
 }
 
 /* ---- samples */
-static void draw_resize(Drawn *t) {
+/* Rank and sizes of x; attributes of both resize and resample, the first `most` coordinates. */
+static int draw_scaled(Drawn *t, int most, int64_t x[]) {
     static const char *const coordinates[] = {"half_pixel", "asymmetric", "align_corners",
-                                              "pytorch_half_pixel"},
+                                              "pytorch_half_pixel", "half_pixel_symmetric"},
                              *const roundings[] = {"round_prefer_floor", "round_prefer_ceil",
                                                    "floor", "ceil"};
-    int64_t x[STEP_RANK];
-    const int rank = some_sizes(t, 1, 4, x), linear = (int)draw(t, 0, 1);
-    char list[100] = "[";
-    for (int a = 0; a < rank; a++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
-                 (int)(draw(t, 0, 2) ? draw(t, 1, 12) : x[a]));
-    attribute(t, "sizes", "%s]", list);
-    attribute(t, "mode", linear ? "linear" : "nearest");
-    attribute(t, "coordinate", "%s", coordinates[draw(t, 0, 3)]);
+    const int rank = some_sizes(t, 1, 4, x);
+    int64_t y[STEP_RANK];
+    for (int a = 0; a < rank; a++) y[a] = draw(t, 0, 2) ? draw(t, 1, 12) : x[a];
+    numbers(t, "sizes", rank, y);
+    attribute(t, "coordinate", "%s", coordinates[draw(t, 0, most - 1)]);
     attribute(t, "rounding", "%s", roundings[draw(t, 0, 3)]);
+    return rank;
+}
+static void draw_resize(Drawn *t) {
     static const DType mixed[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_UINT8, DT_INT8, DT_INT32};
+    int64_t x[STEP_RANK];
+    const int rank = draw_scaled(t, 4, x), linear = (int)draw(t, 0, 1);
     const DType type = linear ? mixed[draw(t, 0, 5)] : moved[draw(t, 0, 5)];
+    attribute(t, "mode", linear ? "linear" : "nearest");
     t->tolerance = !linear ? 0 : type == DT_FLOAT16 ? 1e-3 : 1e-6;
     fill(t, input(t, type, rank, x), linear ? real : whole, 0, 9);
 }
 static void draw_resample(Drawn *t) {
-    static const char *const modes[] = {"nearest", "linear", "cubic"},
-                             *const coordinates[] = {"half_pixel", "asymmetric", "align_corners",
-                                                     "pytorch_half_pixel", "half_pixel_symmetric"},
-                             *const roundings[] = {"round_prefer_floor", "round_prefer_ceil",
-                                                   "floor", "ceil"};
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
     int64_t x[STEP_RANK];
-    const int rank = some_sizes(t, 1, 4, x), mode = (int)draw(t, 0, 2);
-    char list[100] = "[";
-    for (int a = 0; a < rank; a++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
-                 (int)(draw(t, 0, 2) ? draw(t, 1, 12) : x[a]));
-    attribute(t, "sizes", "%s]", list);
+    const int rank = draw_scaled(t, 5, x), mode = (int)draw(t, 0, 2);
+    const DType type = mode ? floats[draw(t, 0, 2)] : moved[draw(t, 0, 5)];
     attribute(t, "mode", "%s", modes[mode]);
-    attribute(t, "coordinate", "%s", coordinates[draw(t, 0, 4)]);
-    attribute(t, "rounding", "%s", roundings[draw(t, 0, 3)]);
     attribute(t, "antialias", draw(t, 0, 1) ? "yes" : "no");
     attribute(t, "exclude", draw(t, 0, 1) ? "yes" : "no");
-    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
-    const DType type = mode ? floats[draw(t, 0, 2)] : moved[draw(t, 0, 5)];
     t->tolerance = !mode ? 0 : type == DT_FLOAT16 ? 2e-3 : 2e-6;
     fill(t, input(t, type, rank, x), mode ? real : whole, 0, 9);
 }
@@ -365,11 +356,9 @@ static void draw_mirror(Drawn *t) {
     static const char *const modes[] = {"edge", "reflect", "wrap"};
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
-    char list[200] = "[";
-    for (int a = 0; a < 2 * rank; a++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
-                 x[a % rank] > 3 ? (int)draw(t, -1, 3) : (int)draw(t, 0, 3));
-    attribute(t, "pads", "%s]", list);
+    int64_t pads[2 * STEP_RANK];
+    for (int a = 0; a < 2 * rank; a++) pads[a] = draw(t, x[a % rank] > 3 ? -1 : 0, 3);
+    numbers(t, "pads", 2 * rank, pads);
     attribute(t, "mode", "%s", modes[draw(t, 0, 2)]);
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
@@ -420,151 +409,7 @@ static void draw_dft(Drawn *t) {
     reals(t, type, rank, x, -1, 1);
 }
 
-/* ---- sums of products of bytes: more terms than floats add exactly, of the greatest numbers */
-static double extreme(Drawn *t, double low, double high) {
-    const int64_t how = draw(t, 0, 3);
-    return how == 0 ? low : how == 1 ? high : whole(t, low, high);
-}
-static void bytes(Drawn *t, DType dtype, int rank, const int64_t dim[]) {
-    const bool sign = dtype == DT_INT8;
-    fill(t, input(t, dtype, rank, dim), extreme, sign ? -128 : 0, sign ? 127 : 255);
-}
-static DType some_byte(Drawn *t) { return draw(t, 0, 1) ? DT_INT8 : DT_UINT8; }
-static void maybe_zero(Drawn *t, DType dtype, int64_t places) {
-    const int64_t n = draw(t, 0, 1) ? places : 1;
-    if (draw(t, 0, 2)) bytes(t, dtype, (int)draw(t, n > 1, 1), &n);
-    else left_out(t);
-}
-static void draw_integer_product(Drawn *t) {
-    const DType a = some_byte(t), b = some_byte(t);
-    const int64_t n = draw(t, 0, 2) ? draw(t, 1, 20) : draw(t, 250, 1200), rows = draw(t, 1, 9),
-                  columns = draw(t, 1, 20);
-    bytes(t, a, 2, (int64_t[]){rows, n});
-    bytes(t, b, 2, (int64_t[]){n, columns});
-    maybe_zero(t, a, rows);
-    maybe_zero(t, b, columns);
-}
-static void draw_integer_conv(Drawn *t) {
-    const DType x = some_byte(t), w = some_byte(t);
-    const int64_t group = draw(t, 1, 2),
-                  in = group == 1 ? draw(t, 0, 3) ? draw(t, 1, 70) : 32 : draw(t, 1, 9),
-                  out = group * (draw(t, 0, 2) ? draw(t, 1, 6) : 16), kernel = draw(t, 1, 3),
-                  size = draw(t, 3, 20);
-    attribute(t, "group", "%d", (int)group);
-    attribute(t, "strides", "[%d, 1]", (int)draw(t, 0, 3) / 3 + 1);
-    attribute(t, "pads", draw(t, 0, 1) ? "[1, 1, 1, 1]" : "[0, 1, 1, 0]");
-    attribute(t, "dilations", "[1, 1]");
-    bytes(t, x, 4, (int64_t[]){draw(t, 1, 2), group * in, size, size});
-    bytes(t, w, 4, (int64_t[]){out, in, kernel, kernel});
-    maybe_zero(t, x, 1);
-    maybe_zero(t, w, out);
-}
-
-/* Windows that may be wider than the image, with taps that lie in the padding alone. */
-static void draw_conv(Drawn *t) {
-    const int64_t group = draw(t, 1, 3), in = group * draw(t, 1, 5), out = group * draw(t, 1, 9);
-    int64_t size[2], kernel[2], begin[2], end[2], dilation[2];
-    for (int a = 0; a < 2; a++) {
-        kernel[a] = draw(t, 1, 4), dilation[a] = draw(t, 1, 7), size[a] = draw(t, 1, 12);
-        begin[a] = draw(t, 0, 2) ? draw(t, 0, 14) : 0, end[a] = draw(t, 0, 14);
-        const int64_t window = (kernel[a] - 1) * dilation[a] + 1,
-                      lacking = window - size[a] - begin[a] - end[a];
-        if (lacking > 0) end[a] += lacking;
-    }
-    attribute(t, "group", "%d", (int)group);
-    attribute(t, "strides", "[%d, %d]", (int)draw(t, 1, 3), (int)draw(t, 1, 2));
-    attribute(t, "pads", "[%d, %d, %d, %d]", (int)begin[0], (int)begin[1], (int)end[0],
-              (int)end[1]);
-    attribute(t, "dilations", "[%d, %d]", (int)dilation[0], (int)dilation[1]);
-    t->tolerance = 1e-5;
-    reals(t, DT_FLOAT, 4, (int64_t[]){draw(t, 1, 2), in, size[0], size[1]}, -1, 1);
-    reals(t, DT_FLOAT, 4, (int64_t[]){out, in / group, kernel[0], kernel[1]}, -1, 1);
-}
-
-/* Few channels a group, and three axes. */
-static void draw_volumes(Drawn *t) {
-    const int64_t group = draw(t, 1, 5), in = group * draw(t, 1, 2), out = group * draw(t, 1, 2);
-    int64_t size[3], kernel[3], pad[6], stride[3], dilation[3];
-    for (int a = 0; a < 3; a++) {
-        kernel[a] = draw(t, 1, 3), dilation[a] = draw(t, 1, 2), stride[a] = draw(t, 1, 3);
-        pad[a] = draw(t, 0, 2), pad[a + 3] = draw(t, 0, 2);
-        size[a] = (kernel[a] - 1) * dilation[a] + draw(t, 1, 5);
-    }
-    attribute(t, "group", "%d", (int)group);
-    attribute(t, "strides", "[%d, %d, %d]", (int)stride[0], (int)stride[1], (int)stride[2]);
-    attribute(t, "pads", "[%d, %d, %d, %d, %d, %d]", (int)pad[0], (int)pad[1], (int)pad[2],
-              (int)pad[3], (int)pad[4], (int)pad[5]);
-    attribute(t, "dilations", "[%d, %d, %d]", (int)dilation[0], (int)dilation[1], (int)dilation[2]);
-    t->tolerance = 1e-5;
-    reals(t, DT_FLOAT, 5, (int64_t[]){draw(t, 1, 2), in, size[0], size[1], size[2]}, -1, 1);
-    reals(t, DT_FLOAT, 5, (int64_t[]){out, in / group, kernel[0], kernel[1], kernel[2]}, -1, 1);
-}
-
-/* Transposed: kernels some strides long, with and without a bias, of few channels, whose phases are
-   joined, and of more; cut by pads to any place of a stride. */
-static void draw_transposed(Drawn *t) {
-    const int64_t in = draw(t, 1, 5), out = draw(t, 1, draw(t, 0, 3) ? 3 : 10);
-    int64_t stride[2], kernel[2], size[2], pad[4];
-    for (int a = 0; a < 2; a++) {
-        stride[a] = draw(t, 1, draw(t, 0, 4) ? 3 : 9), size[a] = draw(t, 1, 6);
-        kernel[a] = stride[a] * draw(t, 1, 3) + (draw(t, 0, 4) ? 0 : draw(t, 0, 1));
-        for (int end = 0; end < 2; end++)
-            pad[a + 2 * end] = draw(t, 0, kernel[a] - 1) / (draw(t, 0, 1) ? 2 : 4);
-    }
-    attribute(t, "strides", "[%d, %d]", (int)stride[0], (int)stride[1]);
-    attribute(t, "pads", "[%d, %d, %d, %d]", (int)pad[0], (int)pad[1], (int)pad[2], (int)pad[3]);
-    attribute(t, "dilations", "[1, 1]");
-    attribute(t, "extra", "[%d, %d]", (int)draw(t, 0, stride[0] - 1),
-              (int)draw(t, 0, stride[1] - 1));
-    t->tolerance = 1e-5;
-    reals(t, DT_FLOAT, 4, (int64_t[]){draw(t, 1, 2), in, size[0], size[1]}, -1, 1);
-    reals(t, DT_FLOAT, 4, (int64_t[]){in, out, kernel[0], kernel[1]}, -1, 1);
-    if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &out, -1, 1);
-}
-
-/* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
-static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
-                       int64_t dim[], const int64_t size[], int *count) {
-    int order[4], kept = 0;
-    for (int l = 0; l < n; l++)
-        if (has[l] & which) order[kept++] = l;
-    for (int k = kept - 1; k > 0; k--) {
-        const int j = (int)draw(t, 0, k), keep = order[k];
-        order[k] = order[j], order[j] = keep;
-    }
-    snprintf(text + strlen(text), room - strlen(text), "%s%d", which == 1 ? "[" : ", ", kept);
-    for (int k = 0; k < kept; k++) {
-        snprintf(text + strlen(text), room - strlen(text), ", %d", order[k]);
-        dim[k] = size[order[k]];
-    }
-    *count = kept;
-}
-static void draw_einsum(Drawn *t) {
-    enum { A = 1, B = 2, Y = 4, MOST = 4 };
-    char text[200] = "";
-    int has[5], count[MOST + 1];
-    const int n = (int)draw(t, 1, 4), inputs = draw(t, 0, 1) ? 2 : (int)draw(t, 3, MOST);
-    int64_t size[5], dim[MOST + 1][4];
-    static const int most[] = {A | B, A | Y, B | Y, A | B | Y, A, B};
-    for (int l = 0; l < n; l++) {
-        has[l] = inputs == 2 ? most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)]
-                             : (int)draw(t, 1, (1 << inputs) - 1) | (int)draw(t, 0, 1) << inputs;
-        size[l] = draw(t, 1, inputs == 2 ? 9 : 6);
-    }
-    for (int k = 0; k <= inputs; k++)
-        letters_of(t, n, has, 1 << k, text, sizeof text, dim[k], size, &count[k]);
-    attribute(t, "letters", "%s]", text);
-    t->tolerance = 1e-5;
-    for (int k = 0; k < inputs; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);
-}
-
 static const Family families[] = {
-    {"einsum", draw_einsum, true},
-    {"matmulinteger", draw_integer_product, true},
-    {"convinteger", draw_integer_conv, true},
-    {"conv", draw_conv, true},
-    {"conv", draw_volumes, true},
-    {"convtranspose", draw_transposed, false},
     {"resize", draw_resize, false},
     {"resample", draw_resample, false},
     {"padmirror", draw_mirror, false},

@@ -115,13 +115,22 @@ static void fill(Drawn *t, int k, Element *value, double low, double high) {
 static double whole(Drawn *t, double low, double high) {
     return (double)draw(t, (int64_t)low, (int64_t)high);
 }
+static inline void left_out(Drawn *t) { t->view[t->nin++] = (View){.slot = -1, .rank = -1}; }
+/* A list as the value of an attribute. */
+static inline void numbers(Drawn *t, const char *name, int n, const int64_t v[]) {
+    char list[200] = "[";
+    for (int a = 0; a < n; a++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d", (int)v[a]);
+    attribute(t, name, "%s]", list);
+}
 static void reals(Drawn *t, DType dtype, int rank, const int64_t dim[], double low, double high) {
     fill(t, input(t, dtype, rank, dim), real, low, high);
 }
-static void wholes(Drawn *t, DType dtype, int rank, const int64_t dim[], double low, double high) {
+static inline void wholes(Drawn *t, DType dtype, int rank, const int64_t dim[], double low,
+                          double high) {
     fill(t, input(t, dtype, rank, dim), whole, low, high);
 }
-static int sizes(Drawn *t, int least, int most, int64_t dim[]) {
+static inline int sizes(Drawn *t, int least, int most, int64_t dim[]) {
     const int rank = (int)draw(t, least, most);
     for (int a = 0; a < rank; a++)
         dim[a] = draw(t, 0, 30) ? draw(t, 1, a == rank - 1 && !draw(t, 0, 3) ? 70 : 6) : 0;

@@ -202,6 +202,32 @@ static void narrow_programs_equal_wide_ones(void **state) {
     }
 }
 
+/* 255 * (2^32 + 1) * 257 * 65537 = 2^64 - 1: the ends of the products' range wrap to 0 and -1,
+   which 16 bits hold, but what lies between them does not stay there. */
+static void products_that_wrap_are_not_narrow(void **state) {
+    (void)state;
+    static const Scalar code[] = {
+        {.op = C_VIEW, .a = 1},        {.op = C_CONST, .k = 4294967297.0},
+        {.op = C_MUL, .a = 0, .b = 1}, {.op = C_CONST, .k = 257.0 * 65537.0},
+        {.op = C_MUL, .a = 2, .b = 3}, {.op = C_CONST, .k = 300},
+        {.op = C_LT, .a = 4, .b = 5}};
+    const int64_t dim[] = {2};
+    const View view[] = {view_dense(0, DT_BOOL, 1, dim), view_dense(1, DT_UINT8, 1, dim)};
+    const Step step = {.kind = S_EWISE, .nview = 2, .ncode = 7, .view = view, .code = code};
+    for (int d = 0; d < 2; d++) {
+        uint8_t x[2] = {1, 0}, y[2] = {9, 9};
+        size_t bytes;
+        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &bytes, NULL, 0);
+        assert_non_null(k);
+        char *work = cpu->alloc(device[d], bytes);
+        assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);
+        assert_int_equal(y[0], 0);
+        assert_int_equal(y[1], 1);
+        cpu->release(device[d], work);
+        cpu->forget(k);
+    }
+}
+
 /* ---- reductions of many columns, more than are computed side by side: whole numbers, so that sums
    are exact; what is written lies as what is read, or the other way */
 static double reduced_plainly(const Step *s, const char *x, int64_t i, int64_t j) {
@@ -257,6 +283,7 @@ static void many_columns_are_reduced(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_columns_are_reduced),
                                        cmocka_unit_test(steps_equal_reference_kernels),
-                                       cmocka_unit_test(narrow_programs_equal_wide_ones)};
+                                       cmocka_unit_test(narrow_programs_equal_wide_ones),
+                                       cmocka_unit_test(products_that_wrap_are_not_narrow)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -10,7 +10,7 @@ enum { MOST_CODE = 256 };
 typedef struct Span {
     int64_t low, high;
 } Span;
-static const int64_t FAR = (int64_t)1 << 40; /* no product of two such wraps unseen */
+static const int64_t FAR = (int64_t)1 << 40; /* what may leave this range is computed as int64 */
 
 static bool type_span(int dtype, Span *s) {
     switch (dtype) {
@@ -27,8 +27,14 @@ static bool within(Span s, Span type) { return s.low >= type.low && s.high <= ty
 static Span joined_span(Span a, Span b) {
     return (Span){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
 }
+/* One that int64 cannot hold is far beyond FAR. */
+static int64_t product_end(int64_t a, int64_t b) {
+    int64_t y;
+    return !__builtin_mul_overflow(a, b, &y) ? y : (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
 static Span product_span(Span a, Span b) {
-    const int64_t p[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    const int64_t p[] = {product_end(a.low, b.low), product_end(a.low, b.high),
+                         product_end(a.high, b.low), product_end(a.high, b.high)};
     Span s = {p[0], p[0]};
     for (int k = 1; k < 4; k++) s = joined_span(s, (Span){p[k], p[k]});
     return s;

@@ -66,7 +66,7 @@ static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choic
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
-    if (copies > 1) text_add(key, " in turn with %d", copies - 1);
+    if (copies > 1) text_add(key, " in turn with %d others", copies - 1);
     bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     c->found += found;
     if (!found && !c->options.frozen) {

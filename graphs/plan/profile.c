@@ -311,6 +311,19 @@ static Step own_slots(const Step *step, StepRun *s) {
     return own;
 }
 
+/* Other weights, since a back end keeps equal ones only once. */
+static void other_weights(const StepRun *s, int nview, const void *weight[], uint64_t seed,
+                          Arena *a) {
+    for (int j = 0; j < nview; j++) {
+        const View *v = &s->view[j];
+        const int64_t n = view_end(v);
+        if (!weight[j]) continue;
+        void *other = arena_alloc(a, element_bytes((DType)v->dtype, n));
+        element_fill((DType)v->dtype, other, n, seed + (uint64_t)j);
+        weight[j] = other;
+    }
+}
+
 /* The same data at other places. */
 static bool copy_weights(StepRun *s, int nview, const void *const weight[], int at) {
     for (int j = 0; j < nview && at; j++) {
@@ -338,6 +351,8 @@ static bool prepare(StepRun *s, const Step *own, const StepTiming *x, Arena *a, 
     for (; s->copies < copies; s->copies++) {
         if (!copy_weights(s, own->nview, weights, s->copies))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
+        if (s->copies)
+            other_weights(s, own->nview, weights, x->seed + STEP_VIEWS * (uint64_t)s->copies, a);
         if (!step_kernel_make(&s->kernel[s->copies], s->backend, s->device, &s->cpu, own, x->choice,
                               weights, &workspace, why, sizeof why))
             return error_set(e, E_ENVIRONMENT, "timing", "%s", why);

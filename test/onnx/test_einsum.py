@@ -87,3 +87,11 @@ def test_known_forms(tmp_path, equation):
 def test_left_alone(tmp_path, equation):
     """A diagonal; a letter that only one input has."""
     assert "Einsum" in check(tmp_path, equation)
+
+
+@pytest.mark.parametrize(
+    "equation", ["abd,de->abe", "abd,ade->abe", "ab,dbe->dae", "ab,dgbe->dgae"]
+)
+def test_only_a_product(tmp_path, equation):
+    """Nothing is moved where the axes are in order; a batch of one factor stays its batch."""
+    assert check(tmp_path, equation) - {"Reshape"} == {"MatMul"}

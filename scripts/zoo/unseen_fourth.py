@@ -1,4 +1,4 @@
-"""The fourth set of models of test/bench/UNSEEN.md, of many kinds; zoo_unseen.py writes them. What
+"""The fourth set of models of test/bench/UNSEEN.md, of many kinds; unseen.py writes them. What
 is a class of its own here follows its paper in small."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision

@@ -1,4 +1,4 @@
-"""Tables, series, graphs, points, films and noise: see zoo_unseen_fifth.py."""
+"""Tables, series, graphs, points, films and noise: see unseen_fifth.py."""
 
 from zoo import SOURCES, Called, model, nn, torch
 

@@ -1,6 +1,6 @@
 """The sixth set of models of test/bench/UNSEEN.md: architectures of timm, and networks for pictures
 written in small after their papers; the other files of this name have text, series and sound, and
-the rest. zoo_unseen.py writes them. Half of the set leaves its batch open."""
+the rest. unseen.py writes them. Half of the set leaves its batch open."""
 
 from zoo import SOURCES, image, model, nn, torch, vision
 

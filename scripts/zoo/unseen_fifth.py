@@ -1,6 +1,6 @@
 """The fifth set of models of test/bench/UNSEEN.md: detection and segmentation; the other files of
 this name have faces, text in pictures and larger pictures, sound and language, tables, series and
-the rest. zoo_unseen.py writes them. What is a class of its own here follows its paper or its
+the rest. unseen.py writes them. What is a class of its own here follows its paper or its
 published code in small."""
 
 from zoo import SOURCES, image, model, nn, torch

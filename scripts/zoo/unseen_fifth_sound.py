@@ -1,4 +1,4 @@
-"""Sound and language: see zoo_unseen_fifth.py."""
+"""Sound and language: see unseen_fifth.py."""
 
 from zoo import SOURCES, model, nn, tokens, torch, transformer
 

@@ -1,7 +1,7 @@
-"""Further pictures: see zoo_unseen_fifth.py."""
+"""Further pictures: see unseen_fifth.py."""
 
 from zoo import SOURCES, Called, image, model, nn, torch
-from zoo_unseen_fifth import RtmDet, conv, like, up
+from unseen_fifth import RtmDet, conv, like, up
 
 SOURCES.append(__file__)
 F = nn.functional

@@ -544,6 +544,11 @@ def write_table(folder):
 
 
 def main(folder, *names):
+    unknown = [name for name in names if not any(m.startswith(name) for m in MODELS)]
+    if unknown:
+        print(f"zoo: no model's name starts with {unknown[0]}", file=sys.stderr)
+        return 2
+    os.makedirs(folder, exist_ok=True)
     torch.set_num_threads(1)
     state, wrong, done = os.path.join(folder, "versions.json"), 0, {}
     with contextlib.suppress(FileNotFoundError, ValueError):

@@ -1,12 +1,11 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
-the fourth table are in zoo_unseen_fourth.py, those of the fifth and sixth in zoo_unseen_fifth*.py
-and zoo_unseen_sixth*.py.
-scripts/bench-unseen times them.
+the fourth table are in unseen_fourth.py, those of the fifth and sixth in unseen_fifth*.py and
+unseen_sixth*.py. scripts/bench-unseen times them.
 
-Usage: zoo_unseen.py FOLDER [NAME..]
+Usage: unseen.py FOLDER [NAME..]
 
-Needs the Python packages of zoo-requirements.txt.
+Needs the Python packages of requirements.txt.
 """
 
 import importlib, sys
@@ -16,7 +15,7 @@ from zoo import Called, Step, image, model, nn, tokens, torch, transformer, visi
 PARTS = "fourth fifth fifth_images fifth_sound fifth_rest sixth sixth_sequences sixth_rest".split()
 zoo.MODELS.clear()
 for part in PARTS:
-    importlib.import_module("zoo_unseen_" + part)  # adds its own
+    importlib.import_module("unseen_" + part)  # adds its own
 zoo.SOURCES.append(__file__)
 
 

@@ -3,6 +3,7 @@ has the last word."""
 
 import json, os, signal, subprocess, sys, textwrap, time
 import numpy, onnx, onnxruntime, pytest
+from conftest import SLOWER
 from onnx import TensorProto, helper
 from small_models import PROGRAM, SHAPE, agree, net, save, tensor
 
@@ -391,8 +392,8 @@ def stages(path, n):
 def test_a_search_without_promise_ends_early(run, pricing, tmp_path):
     """A tenth of the time, where no kind of place gains; one that promises something goes on."""
     model = stages(tmp_path / "m.onnx", 40)
-    slow = "import time\ntime.sleep(0.5 if part else 0)\n"
-    options = ["--enable", "conv-batchnorm", "--time-limit", "20"]
+    slow = f"import time\ntime.sleep({0.5 * SLOWER} if part else 0)\n"
+    options = ["--enable", "conv-batchnorm", "--time-limit", str(20 * SLOWER)]
     target = pricing(
         slow + "return 1.0 + 0.1 * (part and 'BatchNormalization' not in kinds(graph))"
     )

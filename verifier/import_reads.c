@@ -111,8 +111,7 @@ static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
     const Lit l[] = {lit_ge(p, place, poly_int(p->w, 0)), lit_ge(p, size, end)};
     return prover_entails(p, d, dom_make(p, 2, l));
 }
-/* What stands at the place is looked at, and, unless it is sure, that the index lies on the axis.
- */
+/* What stands at the place is looked at, and so is an index that may lie outside its axis. */
 static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];

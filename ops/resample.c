@@ -39,6 +39,9 @@ static const char *shape(Call *c) {
     int dtype = word(c, MODE) == NEAREST || is_float(c->in[X]);
     if (y.n != c->in[X]->dim.n) return "resample needs a size for every axis";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
+    if (ints(c, AXES).n > y.n) return "resample has more axes than its input";
+    for (int k = 0; k < ints(c, AXES).n; k++)
+        if (axis_at(c, AXES, k, y.n) < 0) return "resample has no such axis";
     c->out[0] = *c->in[X];
     c->out[0].dim = y;
     return dtype ? NULL : "not supported for this element type";
@@ -155,6 +158,10 @@ static double list_at(const Step *s, void *const slot[], int input, int64_t k) {
 static bool present(const Step *s, int input) {
     return 1 + input < s->nview && s->view[1 + input].rank == 1 && s->view[1 + input].dim[0] > 0;
 }
+/* A list that is present has this many entries. */
+static bool has_length(const Step *s, int input, int64_t n) {
+    return !present(s, input) || s->view[1 + input].dim[0] == n;
+}
 /* The scale that all resized axes share. */
 static double shared_scale(const Step *s, void *const slot[], int64_t n, const int64_t axis[]) {
     double scale = 0;
@@ -167,6 +174,10 @@ static double shared_scale(const Step *s, void *const slot[], int64_t n, const i
 static bool set_lines(const Step *s, void *const slot[], Line line[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t axis[STEP_RANK], n = s->param[P_NAXES] ? s->param[P_NAXES] : x->rank;
+    const bool crops = s->param[P_COORDINATE] == CROP;
+    if ((crops && !has_length(s, ROI, 2 * n)) || !has_length(s, SCALES, n) ||
+        !has_length(s, WANTED, n))
+        return false;
     for (int a = 0; a < x->rank; a++) {
         if (x->dim[a] == 0) return false;
         axis[a] = s->param[P_NAXES] ? s->param[P_AXES + (a < n ? a : 0)] : a;
@@ -186,7 +197,7 @@ static bool set_lines(const Step *s, void *const slot[], Line line[]) {
         Line *l = &line[axis[k]];
         if (shared > 0) l->scale = shared;
         else if (present(s, SCALES)) l->scale = list_at(s, slot, SCALES, k);
-        if (present(s, ROI))
+        if (crops && present(s, ROI))
             l->roi[0] = list_at(s, slot, ROI, k), l->roi[1] = list_at(s, slot, ROI, n + k);
         if (s->param[P_ANTIALIAS] && l->scale < 1) l->shrink = l->scale;
         if (!(l->scale > 0)) return false;
@@ -261,7 +272,7 @@ static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, Lin
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
     const bool moves = word(c, MODE) == NEAREST;
-    const int bits = dtype_bits(y->dtype);
+    const int bits = dtype_bits((DType)y->dtype);
     Line line[STEP_RANK];
     int64_t *list[STEP_RANK], n[STEP_RANK];
     if (y->rank < 1 || bits < (moves ? 8 : 16) || bits > 64 || view_count(y) == 0) return 0;

@@ -39,7 +39,7 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 /* ---- cases */
 /* Dense, or with its second axis and its last but one turned over in memory. */
 static void add(Drawn *t, int k, DType type, int rank, const int64_t dim[]) {
-    View v = view_dense(k, type, rank, dim);
+    View v = view_dense(k, (int32_t)type, rank, dim);
     if (rank == 4 && draw(t, 0, 2) == 0) v.stride[1] = dim[3], v.stride[2] = dim[1] * dim[3];
     t->view[k] = v;
     t->bytes[k] = (size_t)(view_count(&v) * dtype_bits(type) / 8);

@@ -30,17 +30,9 @@ static double measure_flops(const Backend *b, Device *d, Error *e) {
         const int64_t n = products[k];
         const View v[] = {tensor(0, 2, n), tensor(1, 2, n), tensor(2, 2, n)};
         const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
-        for (int choice = 0; choice < b->choices(d, &s); choice++) {
-            const double seconds = profile_step(&(StepTiming){.backend = b,
-                                                              .device = d,
-                                                              .step = &s,
-                                                              .choice = choice,
-                                                              .known = known,
-                                                              .seed = 1,
-                                                              .beat = INFINITY},
-                                                e);
-            if (seconds > 0) most = fmax(most, 2.0 * (double)(n * n * n) / seconds);
-        }
+        const double seconds = profile_fastest(
+            &(StepTiming){.backend = b, .device = d, .step = &s, .known = known, .seed = 1}, e);
+        if (seconds > 0) most = fmax(most, 2.0 * (double)(n * n * n) / seconds);
     }
     return most;
 }

@@ -19,6 +19,8 @@ typedef struct StepTiming {
 } StepTiming;
 /* Seconds of one run. < 0: it cannot be run, *e (may be NULL) says why. */
 double profile_step(const StepTiming *, Error *);
+/* The same by the fastest of all algorithms; choice and beat are not looked at. */
+double profile_fastest(const StepTiming *, Error *);
 /* Seconds of one run of each runner, interleaved; in[k]: its inputs. The first and the fastest are
    timed best; one that is clearly slower than the fastest is left early. */
 bool profile_runners(int n, Runner *const runner[], const void *const *const in[],

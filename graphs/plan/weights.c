@@ -30,20 +30,10 @@ static double seconds_a_byte(const Backend *b, Device *d, int64_t count) {
     static const bool known[] = {false, false, true};
     const View v[] = {matrices(0, count, 1), matrices(1, count, 1), matrices(2, count, N)};
     const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
-    double best = INFINITY;
-    for (int choice = 0; choice < b->choices(d, &s); choice++) {
-        Error ignored = {0};
-        const double seconds = profile_step(&(StepTiming){.backend = b,
-                                                          .device = d,
-                                                          .step = &s,
-                                                          .choice = choice,
-                                                          .known = known,
-                                                          .seed = 1,
-                                                          .beat = best},
-                                            &ignored);
-        if (seconds > 0) best = fmin(best, seconds);
-    }
-    return isinf(best) ? -1 : best / (double)(count * MATRIX);
+    Error ignored = {0};
+    const double seconds = profile_fastest(
+        &(StepTiming){.backend = b, .device = d, .step = &s, .known = known, .seed = 1}, &ignored);
+    return seconds > 0 ? seconds / (double)(count * MATRIX) : -1;
 }
 
 double weights_cold(const Backend *b, Device *d, CostDb *db, const char *identity, bool frozen,

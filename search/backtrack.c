@@ -53,10 +53,9 @@ static bool make_child(Search *s, const Graph *from, int n, const Match match[],
     const Backtrack *b = s->b;
     int applied;
     Error ignored = {0};
-    if (!derive_graph(b->w, b->arena, b->facts, b->library, from, n, match, out, &applied,
-                      &ignored) ||
-        !applied)
-        return false;
+    Derivation d = derivation_bare(b->w, b->arena, b->facts, b->library, from);
+    if (!derive_round(&d, n, match, false, &applied, &ignored) || !applied) return false;
+    *out = d.graph;
     return !intern_find(s->seen, out->out, outputs_size(out));
 }
 

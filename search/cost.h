@@ -35,13 +35,6 @@ double cost_graph(Cost *, const Graph *, const CostPart *, int *nodes);
    reported. */
 typedef void CostEach(void *user, StepKind, double seconds);
 bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
-/* By the model, node by node: needs no back end. */
-double cost_model(World *, const Graph *, Sizes, const bool constant[]);
-double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
-double cost_weights(World *, const Graph *, Sizes); /* bytes of constants in products and such */
-double cost_node(World *, const Node *, Sizes);     /* of one node, by the model */
-/* Seconds of one node at these numbers of operations and bytes a second; views are free. */
-double cost_roofline(World *, const Node *, Sizes, double flops, double bytes);
 /* The last cost_whole failed because a kernel refused the random data: sizes depend on it, or an
    index is out of range. */
 bool cost_refused(const Cost *);

@@ -20,6 +20,12 @@ Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *libra
                         .fired = ARENA_NEW(a, int, library ? library->n : 0)};
 }
 
+Derivation derivation_bare(World *w, Arena *a, Facts *facts, const Library *library,
+                           const Graph *g) {
+    return (Derivation){
+        .w = w, .arena = a, .facts = facts, .library = library, .graph = *g, .bare = true};
+}
+
 static void grow_made(Derivation *d, Value v) {
     uint32_t room = d->nmade;
     ARENA_GROW(d->arena, d->made, room, v + 1);
@@ -341,15 +347,6 @@ bool derive_round(Derivation *d, int n, const Match match[], bool strict, int *a
     return good;
 }
 
-bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g, int n,
-                  const Match match[], Graph *out, int *applied, Error *e) {
-    Derivation d = {
-        .w = w, .arena = a, .facts = facts, .library = library, .graph = *g, .bare = true};
-    bool good = derive_round(&d, n, match, false, applied, e);
-    *out = d.graph;
-    return good;
-}
-
 static void add_inner(Arena *a, NodeList *list, int *room, NodeId id) {
     if (value_among(id, list->n, list->v)) return;
     ARENA_GROW(a, list->v, *room, list->n + 1);
@@ -368,65 +365,4 @@ NodeList match_inner(World *w, Arena *a, const Match *m) {
                 add_inner(a, &list, &room, value_node(w, node.in[k]));
     }
     return list;
-}
-
-/* ---- replay */
-
-typedef struct LoggedMatch { /* the match that a step of the log names */
-    Arena *arena;
-    const LogStep *step;
-    const Value *root, *input;
-    bool found;
-    Match match;
-} LoggedMatch;
-
-static bool is_logged_match(void *user, const Match *m) {
-    LoggedMatch *x = user;
-    if (memcmp(m->root, x->root, sizeof *x->root * (size_t)x->step->nroot)) return true;
-    if (memcmp(m->input, x->input, sizeof *x->input * (size_t)x->step->ninput)) return true;
-    x->found = true;
-    x->match = match_keep(x->arena, m);
-    return false;
-}
-
-static const Value *values_of(Arena *a, const Numbering *n, int count, const uint32_t number[]) {
-    Value *v = ARENA_NEW(a, Value, count);
-    for (int k = 0; k < count; k++) v[k] = numbering_value(n, number[k]);
-    return v;
-}
-
-static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const LogStep *s,
-                      Arena *a, Match *out, Error *e) {
-    int rule = library_find(d->library, s->name);
-    const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
-    if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
-        return error_set(e, E_CHECK, s->name,
-                         "the proof log uses a rule that is unknown or disabled");
-    LoggedMatch x = {.arena = a, .step = s};
-    x.root = values_of(a, n, s->nroot, s->root);
-    x.input = values_of(a, n, s->ninput, s->input);
-    if (s->nroot == i->from.nout && s->ninput == i->ninput)
-        matcher_run_at(matcher, i, x.root, is_logged_match, &x);
-    *out = x.match;
-    return x.found ||
-           error_set(e, E_CHECK, s->name, "does not match where the proof log applies it");
-}
-
-static bool replay_round(Derivation *d, const LogRound *round, Arena *a, Error *e) {
-    Match *match = ARENA_NEW(a, Match, round->n);
-    Matcher *matcher = matcher_new(d->w, a, &d->graph, d->facts);
-    Numbering n = numbering_new(d->w, a, &d->graph);
-    for (int k = 0; k < round->n; k++)
-        if (!find_step(d, matcher, &n, &round->v[k], a, &match[k], e)) return false;
-    return derive_round(d, round->n, match, true, NULL, e);
-}
-
-bool derive_replay(Derivation *d, const ProofLog *log, Error *e) {
-    bool good = true;
-    for (int r = 0; r < log->n && good; r++) {
-        Arena *a = arena_new(arena_escape(d->arena), 0);
-        good = replay_round(d, &log->v[r], a, e);
-        arena_free(a);
-    }
-    return good;
 }

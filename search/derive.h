@@ -42,6 +42,8 @@ typedef struct Derivation {
 } Derivation;
 static inline bool derivation_changes(const Derivation *d) { return d->applied || d->simplified; }
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
+/* For the graph alone: without log, tags and map (bare). */
+Derivation derivation_bare(World *, Arena *, Facts *, const Library *, const Graph *);
 /* The rule that made a value; NULL: none did. */
 const char *derivation_tag(void *derivation, Value);
 /* The application that made it; -1: none did. */
@@ -66,9 +68,6 @@ bool match_empty(World *, const Match *);
    (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
    the rest. strict: leaving one out is an error (replay). */
 bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied, Error *);
-/* The same for a graph alone, without log, tags and map. */
-bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[],
-                  Graph *out, int *applied, Error *);
 /* Applies the steps of a log. E_CHECK: a step does not match its rule where the log says so, or its
    conditions do not hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);

@@ -35,8 +35,8 @@ static void on_interrupt(int signal) {
 }
 
 static void catch_interrupt(void) {
-    struct sigaction program_act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &program_act, NULL);
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
 }
 
 static void print_progress(void *user, const char *line) {

@@ -112,7 +112,6 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "Threads of the target, from 1 (the default) to 64, for the built-in runtime and "
                  "onnxruntime. Results are checked on one thread.",
          .least = 1,
-
          .most = BACKEND_THREADS},
         {.name = "backend",
          .kind = OPT_TEXT,

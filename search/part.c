@@ -4,7 +4,7 @@
 #include "graphs/fold.h"
 #include "graphs/graph_text.h"
 #include "graphs/needs.h"
-#include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/finish.h"
 #include <math.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-/* The original is kept where the result takes more than this share of its time: a gain below 3
-   % does not count. */
+/* The original is kept where the result takes more than this share of its time: less than 3 % is no
+   gain. */
 #define RUN_GAIN 0.97
 
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
@@ -50,11 +50,11 @@ typedef struct RunDiscovered {
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
-    double predicted_before,
-        predicted_after; /* predicted from the costs of steps, in seconds; < 0: not known */
-    const char
-        *cost_fault; /* what was wrong in the cost file and was measured again; NULL: nothing */
-    double measured_before, measured_after; /* of whole models, on the target; < 0: not measured */
+    /* Seconds; < 0: not known. From the costs of steps; of whole models, on the target. */
+    double predicted_before, predicted_after;
+    double measured_before, measured_after;
+    /* What was wrong in the cost file and was measured again; NULL: nothing. */
+    const char *cost_fault;
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
     int nplace;
@@ -62,10 +62,10 @@ typedef struct RunStats {
     int ngain;
     const PlaceGain *gain; /* all that gain by themselves, also where they overlap */
     const char *reason;    /* why nothing gains; NULL: it is not known */
-    const char
-        *sizes; /* of several sets the one with the least gain, "seq=128"; NULL: there is one */
-    const char
-        *headroom; /* lines on how far the original is from the machine's roofline; or NULL */
+    /* Of several sets of sizes the one with the least gain, "seq=128"; NULL: there is one. */
+    const char *sizes;
+    /* Lines on how far the original is from the machine's roofline; NULL: not known. */
+    const char *headroom;
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */

@@ -104,17 +104,14 @@ static bool follow_application(Saturation *s, const EGraphApplication *a, Graph 
                                RegionSolution *out) {
     const Backtrack *b = s->b;
     Match match;
-    Graph next;
     int applied;
     Error ignored = {0};
     if (!find_in(s, g, a, &match)) return false;
     Match *kept = arena_copy(b->arena, &match, sizeof match);
-    if (!derive_graph(b->w, b->arena, b->facts, b->library, g, 1, kept, &next, &applied,
-                      &ignored) ||
-        !applied)
-        return false;
+    Derivation d = derivation_bare(b->w, b->arena, b->facts, b->library, g);
+    if (!derive_round(&d, 1, kept, false, &applied, &ignored) || !applied) return false;
     out->round[(*nround)++] = (RegionRound){1, kept, *g};
-    *g = next;
+    *g = d.graph;
     Price price = b->price(b->user, g);
     out->graphs++;
     if (!price_cheaper(price, out->after)) return true;

@@ -3,7 +3,7 @@
    is (confirm.h). */
 #include "search/combine.h"
 #include "search/confirm.h"
-#include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/helper.h"
 #include "search/input_data.h"
 #include "search/rank.h"

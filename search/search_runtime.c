@@ -8,6 +8,7 @@
 #include "search/finish.h"
 #include "search/backtrack.h"
 #include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/repeat.h"
 #include "search/saturate.h"
 #include "search/trial.h"

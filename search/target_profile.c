@@ -3,7 +3,7 @@
 #include "search/target_profile.h"
 #include "graphs/node_times.h"
 #include "search/child.h"
-#include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/helper.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "ops/core/element.h"
 #include "search/run.h"
 #include "search/trial.h"
+#include "search/cut.h"
 #include "search/end_to_end.h"
 #include "graphs/world.h"
 #include <inttypes.h>
@@ -21,14 +22,6 @@
 
 enum { CUTS = 2000 };
 
-typedef struct Side {
-    Model *model;
-    Graph graph;
-    int ncut;        /* values replaced so far: */
-    Value *cut, *in; /* .. the value, and the input that replaced it */
-    int ntaken;
-    Value *taken; /* by cut nodes */
-} Side;
 struct Trial {
     Run *r;
     World *w;
@@ -36,12 +29,11 @@ struct Trial {
     Sizes sizes;
     bool fits;       /* the sizes are allowed by the original */
     Side sized;      /* the original at the sizes that options give */
-    Side side[2];    /* the original, the result */
+    Cut both;        /* the original, the result */
     int result;      /* its file in memory */
     Cleanup cleanup; /* closes it */
     OpenDevice open;
     CheckOptions options;
-    int ncompared, *index; /* by compared output: its number in the graph */
 };
 
 /* ---- reading both */
@@ -77,7 +69,7 @@ static bool open_original(Trial *c) {
     const SizeOptions given = {run_list(c->r->o->input_shape), run_list(c->r->o->dim)};
     if (!open_side(c, &c->sized, c->r->source.path, size_given, &given)) return false;
     c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
-    return open_side(c, &c->side[0], c->r->source.path, size_here, c);
+    return open_side(c, &c->both.side[0], c->r->source.path, size_here, c);
 }
 
 /* The result's bytes as a file in memory. */
@@ -95,177 +87,42 @@ static bool open_result(Trial *c, const Derivation *d) {
                          "not enough memory to hold the result while it is checked");
     file_cleanup(r->arena, &c->cleanup, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open_side(c, &c->side[1], path, size_here, c);
+    return open_side(c, &c->both.side[1], path, size_here, c);
 }
 
-/* ---- cutting */
+/* ---- comparing */
 
-/* The value of this name in the other model; 0: none. */
-static Value find_name(const Side *s, World *w, const char *name) {
-    for (Value v = node_count(w); name && v > 0; v--) {
-        const char *other = model_value_name(s->model, v);
-        if (other && !strcmp(other, name)) return v;
-    }
-    return 0;
-}
-
-static void cut_side(Trial *c, Side *s, const Node *n) {
-    char name[48];
-    for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) ARENA_APPEND(c->arena, s->taken, s->ntaken, n->in[k]);
-    for (int port = 0; port < n->nout; port++) {
-        const Value result = n->out + (Value)port;
-        int nin = s->ncut; /* one input for each value that is cut */
-        snprintf(name, sizeof name, "result %d of side %d", s->ncut, (int)(s - c->side));
-        ARENA_APPEND(c->arena, s->in, nin, graph_input(c->w, name, value_type(c->w, result)));
-        ARENA_APPEND(c->arena, s->cut, s->ncut, result);
-    }
-}
-
-static bool is_cut(const Side *s, Value v) {
-    for (int k = 0; k < s->ncut; k++)
-        if (s->cut[k] == v) return true;
-    return false;
-}
-
-/* Cuts a node of one side and the node of that name on the other. False: it has no counterpart, or
-   is already cut. */
-static bool cut_node(Trial *c, int side, NodeId id) {
-    Side *here = &c->side[side], *there = &c->side[1 - side];
-    const char *name = model_value_name(here->model, id);
-    Value other = find_name(there, c->w, name);
-    if (!other || is_cut(here, id)) return false;
-    Node a = node_get(c->w, id), b = node_get(c->w, value_node(c->w, other));
-    if (a.op != b.op || a.nin != b.nin || a.nout != b.nout) return false;
-    cut_side(c, here, &a);
-    cut_side(c, there, &b);
-    c->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
-    return true;
-}
-
-/* The graph of a side without its cut nodes: their results become inputs, their inputs become
-   outputs. */
-static bool remaining(Trial *c, Side *s, Graph *out, ValueMap *map) {
-    Graph *g = &s->graph;
-    Value *in = ARENA_NEW(c->arena, Value, g->nin + s->ncut),
-          *outs = ARENA_NEW(c->arena, Value, g->nout + s->ntaken);
-    if (g->nin) memcpy(in, g->in, sizeof *in * (size_t)g->nin);
-    if (s->ncut) memcpy(in + g->nin, s->in, sizeof *in * (size_t)s->ncut);
-    if (g->nout) memcpy(outs, g->out, sizeof *outs * (size_t)g->nout);
-    if (s->ntaken) memcpy(outs + g->nout, s->taken, sizeof *outs * (size_t)s->ntaken);
-    const Graph all = {g->nin + s->ncut, g->nout + s->ntaken, in, outs};
-    return graph_substitute(c->w, c->arena, &all, s->ncut, s->cut, s->in, out, map, c->r->error);
-}
-
-/* Whether the built-in runtime can compute with this type and rank, and the values can be compared.
- */
-static bool comparable(World *w, Value v) {
-    const Type *t = value_type(w, v);
-    char class = dtype_class(t->dtype);
-    return t->known && dtype_bits(t->dtype) >= 8 && class && strchr("FIUB", class);
-}
-
-static bool all_comparable(World *w, const Node *n) {
-    bool all = true;
-    for (int k = 0; k < n->nin; k++) all &= !n->in[k] || comparable(w, n->in[k]);
-    for (int port = 0; port < n->nout; port++) all &= comparable(w, n->out + (Value)port);
-    return all;
-}
-
-/* Every node that cannot be run, or whose values cannot be compared, is cut before anything is
-   tried. */
-static bool cut_opaque(Trial *c, const char **why) {
-    NodeList live = graph_live(c->w, c->arena, &c->side[0].graph);
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(c->w, live.v[k]);
-        if (input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
-        if ((op_algebraic(n.op) || n.op->kernel || n.op->steps) && all_comparable(c->w, &n))
-            continue;
-        if (!cut_node(c, 0, n.out))
-            return *why =
-                       arena_format(c->arena, "%s does not run and has no counterpart", n.op->name),
-                   false;
-    }
-    return true;
-}
-
-/* Cuts the node that stopped the plan of a side; if that is an input, all nodes that read it. */
-static bool cut_obstacle(Trial *c, int side, Value at, const ValueMap *map) {
-    Side *s = &c->side[side];
-    NodeList live = graph_live(c->w, c->arena, &s->graph);
-    bool input = input_name(c->w, at) != NULL, any = false;
-    for (int k = 0; k < s->ncut; k++)
-        if (s->in[k] == at) at = s->cut[k];
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(c->w, live.v[k]);
-        bool takes = false;
-        for (int j = 0; j < n.nin; j++) takes |= n.in[j] == at;
-        if (input ? takes && !is_cut(s, n.out) : map_value(map, n.out) == at && !is_cut(s, n.out))
-            any |= cut_node(c, side, n.out);
-    }
-    return any;
-}
-
-static int input_index(const Graph *g, Value v) {
-    for (int k = 0; k < g->nin; k++)
-        if (g->in[k] == v) return k;
-    return -1;
-}
-
-/* Leaves out outputs that are the same input on both sides, or the same value of a type that cannot
-   be compared; then inputs that nothing reads. False: another output cannot be compared. */
-static bool prune(Trial *c, Graph g[2]) {
-    int n = 0, m = 0;
-    Value *in[2], *out[2];
-    c->index = ARENA_NEW(c->arena, int, g[0].nout);
-    for (int side = 0; side < 2; side++)
-        in[side] = ARENA_NEW(c->arena, Value, g[side].nin),
-        out[side] = ARENA_NEW(c->arena, Value, g[side].nout);
-    for (int k = 0; k < g[0].nout; k++) {
-        Value a = g[0].out[k], b = g[1].out[k];
-        int i = input_index(&g[0], a);
-        bool fine = comparable(c->w, a) && comparable(c->w, b);
-        if ((i >= 0 && i == input_index(&g[1], b)) || (a == b && !fine)) continue;
-        if (!fine) return false;
-        c->index[n] = k;
-        out[0][n] = a, out[1][n++] = b;
-    }
-    for (int side = 0; side < 2; side++) g[side].nout = n, g[side].out = out[side];
-    NodeList live[2] = {graph_live(c->w, c->arena, &g[0]), graph_live(c->w, c->arena, &g[1])};
-    for (int k = 0; k < g[0].nin; k++) {
-        bool used = false;
-        for (int side = 0; side < 2; side++)
-            for (int j = 0; j < live[side].n && !used; j++) used = live[side].v[j] == g[side].in[k];
-        if (used) in[0][m] = g[0].in[k], in[1][m++] = g[1].in[k];
-    }
-    for (int side = 0; side < 2; side++) g[side].nin = m, g[side].in = in[side];
-    c->ncompared = n;
-    c->options.each = ARENA_NEW(c->arena, Difference, n);
-    for (int k = 0; k < n; k++) c->options.each[k] = difference_none();
-    return true;
+/* Room for the difference of each compared output. */
+static void keep_differences(Trial *c) {
+    c->options.each = ARENA_NEW(c->arena, Difference, c->both.ncompared);
+    for (int k = 0; k < c->both.ncompared; k++) c->options.each[k] = difference_none();
 }
 
 /* False with *why: it cannot be compared numerically. */
 static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
     if (!c->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
-    if (!cut_opaque(c, why)) return false;
+    if (!cut_opaque(&c->both, why)) return false;
     for (int cuts = 0; cuts < CUTS; cuts++) {
         Graph g[2];
         ValueMap map[2];
         Error local = {0};
         NodeId at = 0;
         int side = 0;
-        if (!remaining(c, &c->side[0], &g[0], &map[0]) ||
-            !remaining(c, &c->side[1], &g[1], &map[1]))
+        if (!cut_remaining(&c->both, 0, &g[0], &map[0], c->r->error) ||
+            !cut_remaining(&c->both, 1, &g[1], &map[1], c->r->error))
             return false;
-        if (!prune(c, g))
+        if (!cut_prune(&c->both, g))
             return *why = "the element type or rank of an output cannot be compared", false;
+        keep_differences(c);
         for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local));
              side++) {}
-        if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local))
+        if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local)) {
+            if (c->both.side[0].ncut)
+                c->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
             return true;
-        if (at && cut_obstacle(c, side, at, &map[side])) continue;
+        }
+        if (at && cut_obstacle(&c->both, side, at, &map[side])) continue;
         if (!at && local.kind == E_ENVIRONMENT && run_other_inputs(c->r, &local)) continue;
         if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK)
             return *c->r->error = local, false;
@@ -281,7 +138,7 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];
-    bool cut = c->side[0].ncut > 0;
+    bool cut = c->both.side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
     if (!cut && !c->r->source.memory) return;
     const EndToEndOptions o = {.path = {c->r->in, path},
@@ -302,15 +159,15 @@ static void keep_outputs(Trial *c) {
     Run *r = c->r;
     double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->source.original.nout);
     for (int k = 0; k < r->source.original.nout; k++) output[k][0] = output[k][1] = -1;
-    for (int k = 0; k < c->ncompared; k++)
-        if (c->index[k] < r->source.original.nout)
-            output[c->index[k]][0] = c->options.each[k].max_abs,
-            output[c->index[k]][1] = c->options.each[k].max_rel;
+    for (int k = 0; k < c->both.ncompared; k++)
+        if (c->both.output[k] < r->source.original.nout)
+            output[c->both.output[k]][0] = c->options.each[k].max_abs,
+            output[c->both.output[k]][1] = c->options.each[k].max_rel;
     r->stats.output = (const double(*)[2])output;
 }
 
 static const char *compared_name(const Trial *t, const Difference *x) {
-    const int output = x->output >= 0 ? t->index[x->output] : -1;
+    const int output = x->output >= 0 ? t->both.output[x->output] : -1;
     return output >= 0 && output < t->r->source.original.nout
                ? model_output_name(t->r->source.model, output)
                : "a value inside";
@@ -362,6 +219,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     Trial *c = ARENA_NEW(r->arena, Trial, 1);
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
+    c->both.w = c->w, c->both.arena = c->arena;
     c->options = (CheckOptions){.samples = r->o->check,
                                 .extreme = true,
                                 .seed = r->seed,
@@ -369,7 +227,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .given = inputs_data,
                                 .given_user = &r->inputs};
     if (open_original(c) && open_result(c, d)) {
-        sizes_guess(c->w, c->arena, &c->side[0].graph, &c->sizes);
+        sizes_guess(c->w, c->arena, &c->both.side[0].graph, &c->sizes);
         return c;
     }
     trial_close(c);
@@ -381,15 +239,15 @@ void trial_close(Trial *c) {
     if (c->result) cleanup_run(&c->cleanup);
     device_close(&c->open);
     model_close(c->sized.model);
-    model_close(c->side[0].model);
-    model_close(c->side[1].model);
+    model_close(c->both.side[0].model);
+    model_close(c->both.side[1].model);
     world_free(c->w);
 }
 
 bool trial_runs(Trial *c) {
     Error ignored = {0};
-    return !plan_obstacle(c->w, c->arena, &c->side[0].graph, c->sizes, &ignored) &&
-           !plan_obstacle(c->w, c->arena, &c->side[1].graph, c->sizes, &ignored);
+    return !plan_obstacle(c->w, c->arena, &c->both.side[0].graph, c->sizes, &ignored) &&
+           !plan_obstacle(c->w, c->arena, &c->both.side[1].graph, c->sizes, &ignored);
 }
 
 /* The data on which a side is timed: the first sample of the feed. */
@@ -408,7 +266,8 @@ static const void *const *timed_inputs(Trial *c, const Side *s) {
 }
 
 static WholeGraph timed(Trial *c, int side) {
-    return (WholeGraph){c->w, c->sizes, &c->side[side].graph, timed_inputs(c, &c->side[side])};
+    return (WholeGraph){c->w, c->sizes, &c->both.side[side].graph,
+                        timed_inputs(c, &c->both.side[side])};
 }
 
 /* On other integers if a kernel refuses these. */

@@ -2,7 +2,7 @@
    them, and a time is kept as its ratio to the original's in the same batch, so that a machine of
    changing speed does not decide. */
 #include "search/wholes.h"
-#include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/finish.h"
 #include "search/helper.h"
 #include "search/input_data.h"

@@ -258,10 +258,9 @@ static void a_round_may_nest(void **state) {
     (void)state;
     Fixture f;
     open_priced(&f);
-    Graph g = graph_of(f.w,
-                       "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
-                       "%b = mul %a %k\n %c = mul %b %k\n out %c\n"),
-          out;
+    Graph g =
+        graph_of(f.w, "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
+                      "%b = mul %a %k\n %c = mul %b %k\n out %c\n");
     struct {
         Arena *arena;
         int n;
@@ -274,10 +273,10 @@ static void a_round_may_nest(void **state) {
          k++)
         matcher_run(m, &f.library.instance[k], take, &all);
     assert_int_equal(all.n, 3);
-    assert_true(
-        derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied, &f.error));
+    Derivation d = derivation_bare(f.w, f.arena, facts, &f.library, &g);
+    assert_true(derive_round(&d, all.n, all.v, false, &applied, &f.error));
     assert_int_equal(applied, 3);
-    assert_int_equal(out.out[0], g.in[0]);
+    assert_int_equal(d.graph.out[0], g.in[0]);
     close_fixture(&f);
 }
 
@@ -295,7 +294,7 @@ static void a_round_tries_both_orders(void **state) {
                                  " %b = slice %x sizes=[2]\n %y = add %a %b\n out %y\n"
                                : "graph g %x : F [3]\nbody\n %a = slice %x sizes=[2]\n"
                                  " %b = slice %x starts=[1] sizes=[2]\n %y = add %a %b\n out %y\n";
-        Graph g = graph_of(f.w, text), out;
+        Graph g = graph_of(f.w, text);
         struct {
             Arena *arena;
             int n;
@@ -305,8 +304,8 @@ static void a_round_tries_both_orders(void **state) {
         int applied;
         matcher_run(matcher_new(f.w, f.arena, &g, facts), &f.library.instance[0], take, &all);
         assert_int_equal(all.n, 2);
-        assert_true(derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied,
-                                 &f.error));
+        Derivation d = derivation_bare(f.w, f.arena, facts, &f.library, &g);
+        assert_true(derive_round(&d, all.n, all.v, false, &applied, &f.error));
         assert_int_equal(applied, 1);
     }
     close_fixture(&f);

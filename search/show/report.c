@@ -1,6 +1,7 @@
 /* report.c -- what a run did: numbers by operator, and a table for people. The same numbers as
    JSON: report_json.c. */
 #include "search/cost.h"
+#include "search/cost_model.h"
 #include "search/show/report.h"
 #include <stdlib.h>
 #include <string.h>

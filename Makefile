@@ -55,6 +55,8 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c generator/discover_rules.c \
     verifier/verify_rules.c
+# What belongs to one of them alone, and not to a library.
+RUN_MODEL := $(wildcard graphs/run_model_*.c)
 # A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
 # virtual environment or of python3's. CUDA=none: without it. Nothing of CUDA is linked.
 CUDA_HOME ?= /usr/local/cuda
@@ -80,7 +82,7 @@ UNUSED := $(patsubst %,ops/cpu/processor_%.c,$(OTHERS)) \
 UNUSED += generator/run_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c
 UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
-sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
+sources = $(filter-out $(MAINS) $(RUN_MODEL) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
@@ -129,7 +131,7 @@ $(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list search/isomer.abi
 	$(COMPILE) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=search/isomer.abi -o $@ \
 	    $(filter %.o,$^) $(LIBS)
 
-$(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
+$(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(call objects,$(RUN_MODEL)) $(BUILD)/libisomer.a
 $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a

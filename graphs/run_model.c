@@ -1,56 +1,14 @@
 /* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random
    inputs, prints digests of the outputs or writes them, and tells what each step costs. */
-#include "graphs/plan/choose.h"
-#include "graphs/plan/execute.h"
-#include "graphs/plan/losses.h"
-#include "graphs/plan/machine.h"
-#include "graphs/feed.h"
+#include "graphs/model_run.h"
 #include "graphs/graph_text.h"
 #include "graphs/npz.h"
-#include "graphs/onnx/onnx.h"
-#include "graphs/oracle.h"
-#include "graphs/sizes.h"
 #include "graphs/plan/stage.h"
-#include "ops/backend/backend.h"
-#include "ops/backend/view.h"
-#include "ops/base/main.h"
-#include "ops/core/element.h"
+#include "graphs/sizes.h"
 #include "graphs/world.h"
-#include <inttypes.h>
-#include <math.h>
+#include "ops/base/main.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef struct RunOptions {
-    bool version, profile, machine;
-    int64_t repeat, seed, threads;
-    const char *output_dir, *backend, *backend_options, *dump, *cost_db, *help;
-    StringList input, shape, dim, files;
-} RunOptions;
-
-typedef struct ModelRun {
-    RunOptions o;
-    World *w;
-    Arena *arena;
-    Model *model;
-    const Graph *graph;
-    Sizes sizes;
-    FeedOptions given;
-    Feed *feed;                /* NULL: not asked for yet */
-    const OpenValues *opening; /* how the model is being read */
-    bool staged;               /* the graph depends on what the feed gave */
-    const Backend *backend;
-    Device *device;
-    OpenDevice open;
-    CostDb *costs;
-    Chooser *chooser;
-    Plan *plan;
-    Runner *runner;
-    const void **in;
-    void **out;
-    Error *error;
-} ModelRun;
 
 static const ProgramText program = {
     .name = "run-model",
@@ -152,83 +110,7 @@ static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
     memcpy(table, all, sizeof all);
 }
 
-/* ---- inputs */
-
-static bool tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int64_t *n) {
-    const Type *t = value_type(r->w, v);
-    if (!oracle_dims(r->w, t, r->sizes, dim, n))
-        return error_set(
-            r->error, E_INVALID, name,
-            "its size is not known or too large; give sizes with --input-shape or --dim");
-    return element_readable(t->dtype) ||
-           error_set(r->error, E_INVALID, name, "elements of type %s are not supported",
-                     dtype_name(t->dtype));
-}
-
-static Feed *feed_of(ModelRun *r, World *w, const Model *m, Sizes sizes) {
-    const Graph *g = model_graph(m);
-    FeedInput *input = ARENA_NEW(r->arena, FeedInput, g->nin);
-    const Domain *domain = graph_domains(w, r->arena, g, sizes);
-    int64_t dim[RANK_MAX], n;
-    for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(w, g->in[k]);
-        const bool known =
-            oracle_dims(w, t, sizes, dim, &n) && model_input_default(m, k, t->dtype, n) != NULL;
-        const char *name = arena_format(r->arena, "%s", model_input_name(m, k));
-        input[k] = (FeedInput){name, t->dtype, domain[k], known, NULL};
-    }
-    r->feed = ARENA_NEW(r->arena, Feed, 1);
-    return feed_new(&r->given, g->nin, input, (uint64_t)r->o.seed, r->feed, r->error) ? r->feed
-                                                                                      : NULL;
-}
-
-/* While the model is read, the ranges that its graph allows come from a second copy, read without
-   values. */
-static Feed *early_feed(ModelRun *r, const OpenValues *open) {
-    const OpenValues plain = {
-        .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};
-    World *w = graph_world_new(arena_escape(r->arena), 0);
-    Model *m = model_open_values(w, r->o.files.v[0], &plain, r->error);
-    Feed *f = m ? feed_of(r, w, m, (Sizes){0}) : NULL;
-    model_close(m);
-    world_free(w);
-    return f;
-}
-
-static void *input_new(ModelRun *r, int k, DType t, int64_t n, const void *usual) {
-    void *data = arena_alloc(r->arena, element_bytes(t, n));
-    return feed_data(r->feed, k, 0, usual, n, data, r->error) ? data : NULL;
-}
-
-static bool fill_inputs(ModelRun *r) {
-    r->in = ARENA_NEW(r->arena, const void *, r->graph->nin);
-    for (int k = 0; k < r->graph->nin; k++) {
-        const char *name = model_input_name(r->model, k);
-        int64_t dim[RANK_MAX], n;
-        if (!tensor_size(r, r->graph->in[k], name, dim, &n)) return false;
-        const DType t = value_type(r->w, r->graph->in[k])->dtype;
-        r->in[k] = input_new(r, k, t, n, model_input_default(r->model, k, t, n));
-        if (!r->in[k]) return false;
-    }
-    return true;
-}
-
-/* What sizes depend on, while the model is read: the same numbers as later. */
-static const void *stage_input(void *user, int k, const char *name, const Type *t,
-                               const void *usual) {
-    ModelRun *r = user;
-    int64_t dim[RANK_MAX], n;
-    Error before = *r->error;
-    (void)name;
-    r->staged = true;
-    if (!r->feed) early_feed(r, r->opening);
-    bool sized = r->feed && element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
-    const void *data = sized ? input_new(r, k, t->dtype, n, usual) : NULL;
-    *r->error = before;
-    return data;
-}
-
-/* ---- running */
+/* ---- opening */
 
 static bool report_obstacle(ModelRun *r, NodeId at) {
     const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL,
@@ -249,7 +131,6 @@ static bool known_dims(ModelRun *r) {
     for (int k = 0; k < r->o.dim.n; k++) {
         const char *option = r->o.dim.v[k], *name = dim_option_name(r->arena, option, r->error);
         if (!name) return false;
-
         if (!model_size_name(r->model, name))
             return error_set(r->error, E_USAGE, "--dim", "%s: the model has no size with this name",
                              option);
@@ -266,7 +147,8 @@ static bool open_model(ModelRun *r) {
                              .size_user = &given,
                              .first_is_one = true,
                              .value = stage_value,
-                             .value_user = stage_new(r->w, r->backend, r->device, stage_input, r)};
+                             .value_user =
+                                 stage_new(r->w, r->backend, r->device, run_stage_input, r)};
     r->opening = &open;
     r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
     r->opening = NULL;
@@ -277,7 +159,7 @@ static bool open_model(ModelRun *r) {
     return known_dims(r) &&
            sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes,
                       NULL, r->error) &&
-           (r->feed || feed_of(r, r->w, r->model, r->sizes));
+           run_feed(r);
 }
 
 static bool open_backend(ModelRun *r) {
@@ -308,176 +190,6 @@ static bool make_plan(ModelRun *r) {
     return choose_kernels(r);
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Where a kernel does not take what was drawn, other integers may be what it takes. */
-static bool run_once(ModelRun *r) {
-    if (runner_run(r->runner, r->in, r->out, r->error)) return true;
-    const Error first = *r->error;
-    while (first.kind == E_ENVIRONMENT && !r->staged && feed_next(r->feed)) {
-        *r->error = (Error){0};
-        if (!fill_inputs(r) || !runner_run(r->runner, r->in, r->out, r->error)) continue;
-        fprintf(stderr, "run-model: %s: %s; it ran with %s\n", first.place, first.reason,
-                feed_print(r->arena, r->feed));
-        return true;
-    }
-    *r->error = first;
-    feed_explain(r->arena, r->feed, r->error);
-    return false;
-}
-
-static void print_recorded(const ModelRun *r) {
-    const char *why;
-    int pieces, all = 0;
-    const int steps = runner_recorded(r->runner, &pieces, &why);
-    for (int k = 0; k < r->plan->nstep; k++) all += !r->plan->step[k].once;
-    printf("recorded: %d of %d steps, in parts: %d%s%s\n", steps, all, pieces, *why ? "; " : "",
-           why);
-}
-
-/* Contents for a run whose results are not looked at: zeros, which every index may be. */
-static const void **blank_inputs(ModelRun *r) {
-    const void **in = ARENA_NEW(r->arena, const void *, r->graph->nin);
-    for (int k = 0; k < r->graph->nin; k++) {
-        const View *v = &r->plan->in[k];
-        in[k] = arena_alloc(r->arena, element_bytes((DType)v->dtype, view_count(v)));
-    }
-    return in;
-}
-/* What is replayed gives the bytes of the first run, which went step by step; before the replay the
-   memory holds what came of other inputs. */
-static bool check_replay(ModelRun *r) {
-    void **again = ARENA_NEW(r->arena, void *, r->graph->nout);
-    for (int k = 0; k < r->graph->nout; k++) {
-        const View *v = &r->plan->out[k];
-        again[k] = arena_alloc(r->arena, element_bytes((DType)v->dtype, view_count(v)));
-    }
-    Runner *other = runner_new(r->plan, r->backend, r->device, r->error);
-    if (!other || !runner_run(other, blank_inputs(r), again, r->error) ||
-        !runner_run(other, r->in, again, r->error))
-        return false;
-    runner_free(other);
-    for (int k = 0; k < r->graph->nout; k++) {
-        const View *v = &r->plan->out[k];
-        if (memcmp(again[k], r->out[k], element_bytes((DType)v->dtype, view_count(v))) != 0)
-            return error_set(r->error, E_CHECK, model_output_name(r->model, k),
-                             "a replay gives other bytes than the steps one by one");
-    }
-    return true;
-}
-
-static bool run_all(ModelRun *r) {
-    double *seconds = ARENA_NEW(r->arena, double, r->o.repeat);
-    r->out = ARENA_NEW(r->arena, void *, r->graph->nout);
-    for (int k = 0; k < r->graph->nout; k++) {
-        int64_t dim[RANK_MAX], n;
-        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))
-            return false;
-        r->out[k] =
-            arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
-    }
-    if (!run_once(r)) return false;
-    for (int64_t k = 0; k < r->o.repeat && r->o.repeat > 1; k++)
-        if (!runner_time(r->runner, &seconds[k], r->error)) return false;
-    qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
-    if (r->o.repeat > 1 && r->backend->record) {
-        print_recorded(r);
-        if (!check_replay(r)) return false;
-    }
-    if (r->o.repeat > 1)
-        printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0],
-               1e3 * seconds[r->o.repeat / 2], r->o.repeat);
-    return true;
-}
-
-/* ---- results */
-
-static void print_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
-    const Type *t = value_type(r->w, r->graph->out[k]);
-    char hash[33];
-    double least = INFINITY, most = -INFINITY, sum = 0;
-    hash_hex(r->out[k], element_bytes(t->dtype, n), hash);
-    for (int64_t i = 0; i < n; i++) {
-        double x = element_real(t->dtype, r->out[k], i);
-        least = fmin(least, x);
-        most = fmax(most, x);
-        sum += x;
-    }
-    printf("%s: %s [", model_output_name(r->model, k), dtype_name(t->dtype));
-    for (int axis = 0; axis < t->dim.n; axis++) printf(axis ? ", %" PRId64 : "%" PRId64, dim[axis]);
-    printf("] %s", hash);
-    if (n) printf(" min %.6g max %.6g mean %.6g", least, most, sum / (double)n);
-    printf("\n");
-}
-
-static bool write_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
-    const Type *t = value_type(r->w, r->graph->out[k]);
-    char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
-    Npy f = {.dtype = t->dtype,
-             .rank = t->dim.n,
-             .data = r->out[k],
-             .bytes = element_bytes(t->dtype, n)};
-    memcpy(f.dim, dim, sizeof f.dim);
-    for (char *p = name; *p; p++)
-        if (*p == '/' || *p == ':') *p = '_';
-    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f,
-                     r->error);
-}
-
-static bool show_outputs(ModelRun *r) {
-    if (r->o.output_dir && !folder_make(r->o.output_dir, r->error)) return false;
-    for (int k = 0; k < r->graph->nout; k++) {
-        int64_t dim[RANK_MAX] = {0}, n;
-        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))
-            return false;
-        print_output(r, k, dim, n);
-        if (r->o.output_dir && !write_output(r, k, dim, n)) return false;
-    }
-    return true;
-}
-
-/* ---- what it costs */
-
-/* The file named, or else the usual one; where there is none, nothing is kept. */
-static bool find_machine(ModelRun *r, Machine *m) {
-    char *path = NULL;
-    Error none = {.kind = E_NONE};
-    if (!r->costs && (r->o.cost_db || costdb_default_path(r->arena, &path, &none)))
-        r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db ? r->o.cost_db : path,
-                               r->o.cost_db ? r->error : &none);
-    return (r->costs || !r->o.cost_db) &&
-           machine_find(r->backend, r->device, r->costs, m, r->error);
-}
-
-/* The least of a few rounds for every step. */
-static bool profile(ModelRun *r) {
-    enum { ROUNDS = 5 };
-    int n = r->plan->nstep;
-    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n);
-    Machine m;
-    Text t = text_new(r->arena);
-    if (!find_machine(r, &m)) return false;
-    for (int round = 0; round < ROUNDS; round++) {
-        if (!runner_profile(r->runner, seconds, r->error)) return false;
-        for (int k = 0; k < n; k++) least[k] = round ? fmin(least[k], seconds[k]) : seconds[k];
-    }
-    losses_print(r->w, r->model, r->plan, least, &m, &t);
-    fputs(t.data, stdout);
-    return true;
-}
-
-static bool show_machine(ModelRun *r) {
-    Machine m;
-    Text t = text_new(r->arena);
-    if (!open_backend(r) || !find_machine(r, &m)) return false;
-    machine_print(&m, &t);
-    fputs(t.data, stdout);
-    return true;
-}
-
 static bool dump(ModelRun *r) {
     Text t = text_new(r->arena);
     if (!strcmp(r->o.dump, "graph")) graph_print(r->w, "model", r->graph, &t);
@@ -489,13 +201,14 @@ static bool dump(ModelRun *r) {
 }
 
 static bool run_model(ModelRun *r) {
-    if (r->o.machine) return show_machine(r);
-    if (!open_backend(r) || !open_model(r)) return false;
+    if (!open_backend(r)) return false;
+    if (r->o.machine) return run_machine(r);
+    if (!open_model(r)) return false;
     if (r->o.dump) return dump(r);
-    if (!fill_inputs(r) || !make_plan(r)) return false;
+    if (!run_fill_inputs(r) || !make_plan(r)) return false;
     r->runner = runner_new(r->plan, r->backend, r->device, r->error);
-    if (!r->runner || !run_all(r) || !show_outputs(r)) return false;
-    return !r->o.profile || profile(r);
+    if (!r->runner || !run_repeat(r) || !run_outputs(r)) return false;
+    return !r->o.profile || run_profile(r);
 }
 
 static bool parse_options(ModelRun *r, int argc, char *argv[]) {
@@ -510,7 +223,7 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
 }
 
 /* --help and --version. */
-static bool document(ModelRun *r) {
+static bool print_document(ModelRun *r) {
     OptionDef table[OPTIONS_MAX];
     RunOptions unused;
     Text t = text_new(r->arena);
@@ -531,7 +244,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     r->arena = a;
     if (!parse_options(r, argc, argv)) return;
     r->w = graph_world_new(arena_escape(a), 0);
-    r->o.help || r->o.version ? document(r) : run_model(r);
+    r->o.help || r->o.version ? print_document(r) : run_model(r);
 }
 
 int main(int argc, char **argv) {

@@ -8,13 +8,11 @@
 #define STEP 0.99       /* a candidate counts as faster below this share of the best time */
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
-#define CLIMBS                                                                                   \
-    0.985           /* above this ratio of the best, climbing would not reach a gain that counts \
-                     */
-#define SLIGHT 0.06 /* share of the whole: where all places promise less, few are tried */
-#define SESSION 0.2 /* seconds in which the target loads one candidate */
-#define BRIEF 5.0   /* seconds that few candidates may take */
-enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
+#define CLIMBS 0.985    /* if the best ratio is above this, climbing reaches no gain that counts */
+#define SLIGHT 0.06     /* share of the whole: where all places promise less, few are tried */
+#define SESSION 0.2     /* seconds in which the target loads one candidate */
+#define BRIEF 5.0       /* seconds that few candidates may take */
+enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, BATCH = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
@@ -77,12 +75,12 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 
 /* ---- the choice */
 
-/* How many wholes can be timed in one batch in the time that is left. */
+/* How many whole models can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
     const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
-    return run_time_over(s->r, s->limit)  ? 0
-           : left < each * (double)WHOLES ? (int)(left / each)
-                                          : WHOLES;
+    return run_time_over(s->r, s->limit) ? 0
+           : left < each * (double)BATCH ? (int)(left / each)
+                                         : BATCH;
 }
 
 /* The fastest; among equally fast ones, the one with the fewest applications. */
@@ -98,7 +96,7 @@ static int best_of(const CommandSearch *s) {
 
 /* *usable (may be NULL): it can be written and does not make the file too large. */
 static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
-    if (!wholes_make(s, c, &list[*n])) return false;
+    if (!candidate_make(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;
     *n += list[*n] > 0;
     return true;
@@ -164,7 +162,7 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
-    return !n || wholes_measure(s, n, list);
+    return !n || candidates_time(s, n, list);
 }
 
 /* The best candidate with the k-th set switched: added if absent, removed if present. False:
@@ -195,7 +193,7 @@ static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out)
 /* One step of hill climbing. A candidate with fewer applications need not be faster. */
 static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     const int from = *best, most = affordable(s);
-    int list[WHOLES + 1], n = 0;
+    int list[BATCH + 1], n = 0;
     for (int k = 0; n < most; k++) {
         ModelCandidate c;
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
@@ -203,7 +201,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
             break;
         if (!make_listed(s, c, list, &n, NULL)) return false;
     }
-    if (n && !wholes_measure(s, n, list)) return false;
+    if (n && !candidates_time(s, n, list)) return false;
     for (int k = 0; k < n; k++) {
         const ModelCandidate *c = &s->v[list[k]], *b = &s->v[*best];
         const double limit = c->applied < s->v[from].applied ? HURTS : STEP;

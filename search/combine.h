@@ -1,7 +1,7 @@
 /* combine.h -- which of the places that gain are rewritten together. */
 #ifndef ISOMER_COMBINE_H
 #define ISOMER_COMBINE_H
-#include "search/wholes.h"
+#include "search/model_candidates.h"
 
 /* Times candidates in batches. *best: the fastest one; 0: the original. False: the run's error is
    set. */

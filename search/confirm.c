@@ -82,7 +82,7 @@ static bool time_again(CommandSearch *s, Rivals *r) {
             best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
         if (!behind && (x->n || best < 0)) which[n] = k, list[n++] = x->at;
     }
-    if (!wholes_again(s, n, list, ratio, &control)) return false;
+    if (!candidates_time_again(s, n, list, ratio, &control)) return false;
     if (control > 0) add_batch(&r->control, log(control));
     for (int k = 0; k < n; k++) {
         Rival *x = &r->v[which[k]];
@@ -109,7 +109,7 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     for (int k = 0; k < r->n; k++) {
         const Rival *x = &r->v[k];
         s->v[x->at].ratio = x->n ? exp(log_ratio(r, k)) : -1;
-        if (!wholes_keep_again(s, x->at)) return false;
+        if (!candidate_keep_again(s, x->at)) return false;
     }
     return true;
 }
@@ -118,7 +118,7 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
 static void look_up(CommandSearch *s, Rivals *r) {
     for (int k = 0; k < r->n; k++) {
         Rival *x = &r->v[k];
-        wholes_known_again(s, x->at);
+        candidate_known_again(s, x->at);
         if (s->v[x->at].ratio > 0) x->n = 1, x->sum = log(s->v[x->at].ratio);
     }
 }

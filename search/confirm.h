@@ -1,7 +1,7 @@
 /* confirm.h -- whether what was chosen by noisy times is really faster. */
 #ifndef ISOMER_CONFIRM_H
 #define ISOMER_CONFIRM_H
-#include "search/wholes.h"
+#include "search/model_candidates.h"
 
 /* Times candidate *best anew, and those that the first times hardly tell from it, in batches with
    the original until it is clear whether the fastest of them gains as much as counts, `until`

@@ -1,10 +1,8 @@
 /* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The
    built-in runtime, ONNX Runtime as the target, and the second opinion get the same data; if one of
    them does not run on the random integers, all get integers that it accepts. */
-#include "graphs/feed.h"
 #include "search/input_data.h"
-#include "graphs/oracle.h"
-#include "ops/core/element.h"
+#include "graphs/model_feed.h"
 #include <stdio.h>
 
 /* --input in all its forms; the file of the older option comes first. */
@@ -26,25 +24,9 @@ bool run_read_inputs(Run *r) {
     return true;
 }
 
-static const void *usual_data(const RunInputs *in, int k) {
-    const RunSource *s = in->source;
-    const Type *t = value_type(in->w, s->original.in[k]);
-    int64_t dim[RANK_MAX], n;
-    return oracle_dims(in->w, t, s->sizes, dim, &n) ? model_input_default(s->model, k, t->dtype, n)
-                                                    : NULL;
-}
-
 bool inputs_feed(RunInputs *in, uint64_t seed, Error *e) {
-    const RunSource *s = in->source;
-    const Graph *g = &s->original;
-    FeedInput *input = ARENA_NEW(in->arena, FeedInput, g->nin);
-    const Domain *domain = graph_domains(in->w, in->arena, g, s->sizes);
-    for (int k = 0; k < g->nin; k++)
-        input[k] = (FeedInput){.name = model_input_name(s->model, k),
-                               .dtype = value_type(in->w, g->in[k])->dtype,
-                               .domain = domain[k],
-                               .known = usual_data(in, k) != NULL};
-    return feed_new(&in->given, g->nin, input, seed, &in->feed, e);
+    return model_feed(in->arena, in->w, in->source->model, in->source->sizes, &in->given, seed,
+                      &in->feed, e);
 }
 
 bool inputs_data(const void *inputs, const char *name, int sample, DType t, int64_t n, void *out) {

@@ -139,7 +139,7 @@ static bool price_sets(CommandSearch *s) {
                   .profile = &s->profile,
                   .folder = s->folder->path,
                   .device = s->device,
-                  .timer = wholes_time_part,
+                  .timer = candidates_time_part,
                   .user = s,
                   .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
                   .least = SHARE * whole,
@@ -317,7 +317,7 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     if (!best || s->v[best].ratio > RUN_GAIN || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
     r->stats.nplace = gains_of(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
-    return wholes_apply(s, &s->v[best], r->arena, d);
+    return candidate_apply(s, &s->v[best], r->arena, d);
 }
 
 static double seconds_given(const IsomerOptions *o) {
@@ -347,7 +347,8 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->limit = s->until = seconds_given(r->o);
     if (!places_find(r, &s->origins, r->arena, FIND * s->limit, &s->places)) return false;
-    if (!wholes_write(s) || (s->places.n && !wholes_start(s)) || !see_profile(s)) return false;
+    if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !see_profile(s))
+        return false;
     if (!s->places.n) return keep_reason(s), true;
     s->limit -= fmin(6 * CALLS * s->base, CONFIRM * s->limit);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
@@ -380,8 +381,8 @@ bool search_headroom(Run *r, const char **text) {
     CommandSearch *s = start_search(r);
     bool good = s->folder && name_target(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
-    good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) && wholes_write(s) &&
-           see_profile(s);
+    good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) &&
+           candidate_original(s) && see_profile(s);
     end_search(s);
     if (good && !s->profile.known)
         return error_set(r->error, E_ENVIRONMENT, "--headroom",

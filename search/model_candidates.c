@@ -1,7 +1,7 @@
-/* wholes.c -- candidates are files of whole models. They are timed in batches, the original among
-   them, and a time is kept as its ratio to the original's in the same batch, so that a machine of
-   changing speed does not decide. */
-#include "search/wholes.h"
+/* model_candidates.c -- candidates are files of whole models. They are timed in batches, the
+   original among them, and a time is kept as its ratio to the original's in the same batch, so that
+   a machine of changing speed does not decide. */
+#include "search/model_candidates.h"
 #include "search/cost_model.h"
 #include "search/finish.h"
 #include "search/helper.h"
@@ -26,7 +26,7 @@ static int find_digest(const CommandSearch *s, const char *digest) {
     return -1;
 }
 
-bool wholes_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d) {
+bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d) {
     Run *r = s->r;
     bool *on = ARENA_NEW(a, bool, r->library.n);
     Choice choice = {.everywhere = c->everywhere};
@@ -45,7 +45,7 @@ static bool derive_candidate(CommandSearch *s, const ModelCandidate *c, Arena *a
                              bool *usable) {
     Run *r = s->r;
     Error why = {0};
-    if (!wholes_apply(s, c, a, d)) return false;
+    if (!candidate_apply(s, c, a, d)) return false;
     *usable = d->applied && run_finish(r, d, &why);
     if (d->applied && why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
     return true;
@@ -73,7 +73,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     return access(c->path, F_OK) == 0 || model_write(r->source.model, &x, c->path, r->error);
 }
 
-bool wholes_make(CommandSearch *s, ModelCandidate c, int *index) {
+bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     Run *r = s->r;
     bool usable;
     c.ratio = -1;
@@ -113,14 +113,14 @@ static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
                       s->r->error);
 }
 
-bool wholes_keep_again(CommandSearch *s, int candidate) {
+bool candidate_keep_again(CommandSearch *s, int candidate) {
     const ModelCandidate *c = &s->v[candidate];
     if (!costdb_forget(s->r->db, "target", s->device, time_key(s, c, true), s->r->error))
         return false;
     return c->ratio <= 0 || store_time(s, c, true);
 }
 
-void wholes_known_again(CommandSearch *s, int candidate) {
+void candidate_known_again(CommandSearch *s, int candidate) {
     ModelCandidate *c = &s->v[candidate];
     if (s->base <= 0) candidate_look_up(s, s->v, false);
     if (s->base > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
@@ -156,7 +156,7 @@ static bool start_process(CommandSearch *s, TargetProcess *p) {
 
 /* A model that does not run on the drawn integers may run on others, if the target reads our
    data. */
-static bool time_wholes(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
+static bool time_models(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
     if (!start_process(s, p)) return false;
     for (;;) {
         Error why = {0};
@@ -170,7 +170,7 @@ static bool time_wholes(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
     }
 }
 
-bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]) {
+bool candidates_time_part(void *search, int n, const char *const path[], double seconds[]) {
     CommandSearch *s = search;
     Timing *t = ARENA_NEW(s->r->arena, Timing, n);
     TargetProcess *p = s->part.command ? &s->part : &s->whole;
@@ -204,7 +204,7 @@ static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[
     return true;
 }
 
-bool wholes_measure(CommandSearch *s, int n, const int list[]) {
+bool candidates_time(CommandSearch *s, int n, const int list[]) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
     int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
     candidate_look_up(s, &s->v[0], false);
@@ -212,7 +212,7 @@ bool wholes_measure(CommandSearch *s, int n, const int list[]) {
     if (m == 1) return true;
     for (int k = 0; k < m; k++) t[k].path = s->v[which[k]].path;
     run_say(s->r, "measuring %d models", m);
-    if (!time_wholes(s, &s->whole, m, t)) return false;
+    if (!time_models(s, &s->whole, m, t)) return false;
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
     if (!store_time(s, &s->v[0], false)) return false;
@@ -240,14 +240,15 @@ static double ratio_of(const CommandSearch *s, const Timing *t, const Timing *or
     return -1;
 }
 
-bool wholes_again(CommandSearch *s, int n, const int list[], double ratio[], double *control) {
+bool candidates_time_again(CommandSearch *s, int n, const int list[], double ratio[],
+                           double *control) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 2);
     TargetProcess *p = s->again.command ? &s->again : &s->whole;
     const char *copy = control_path(s);
     t[0].path = s->v[0].path;
     for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;
     t[1 + n].path = copy;
-    if (!time_wholes(s, p, n + (copy ? 2 : 1), t)) return false;
+    if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
     if (s->base <= 0) {
         s->base = t[0].seconds;
         if (!store_time(s, s->v, false)) return false;
@@ -257,7 +258,7 @@ bool wholes_again(CommandSearch *s, int n, const int list[], double ratio[], dou
     return true;
 }
 
-bool wholes_write(CommandSearch *s) {
+bool candidate_original(CommandSearch *s) {
     Run *r = s->r;
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
@@ -270,10 +271,10 @@ bool wholes_write(CommandSearch *s) {
     return true;
 }
 
-bool wholes_start(CommandSearch *s) {
+bool candidates_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
-    if (!time_wholes(s, &s->whole, 1, &t)) return false;
+    if (!time_models(s, &s->whole, 1, &t)) return false;
     s->base = t.seconds;
     return store_time(s, &s->v[0], false);
 }

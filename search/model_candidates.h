@@ -1,7 +1,7 @@
-/* wholes.h -- the search on a target that times files: what its parts share, and its candidates,
-   each a way to rewrite the whole model. */
-#ifndef ISOMER_WHOLES_H
-#define ISOMER_WHOLES_H
+/* model_candidates.h -- the search on a target that times files: what its parts share, and its
+   candidates, each a way to rewrite the whole model. */
+#ifndef ISOMER_MODEL_CANDIDATES_H
+#define ISOMER_MODEL_CANDIDATES_H
 #include "search/folder.h"
 #include "search/price.h"
 #include "search/target_profile.h"
@@ -49,26 +49,27 @@ typedef struct CommandSearch {
 
 /* The candidate applied to the model, in the arena. False, here and below: the run's error is set.
  */
-bool wholes_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
+bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
    an earlier one with the same bytes, -1: not usable. */
-bool wholes_make(CommandSearch *, ModelCandidate, int *index);
+bool candidate_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original as candidate 0. */
-bool wholes_write(CommandSearch *);
+bool candidate_original(CommandSearch *);
 /* Times candidate 0 alone: it must run, and gains are compared with its time. */
-bool wholes_start(CommandSearch *);
+bool candidates_start(CommandSearch *);
 /* Times those of the candidates of `list` whose time is not known, in one batch with the
    original. */
-bool wholes_measure(CommandSearch *, int n, const int list[]);
+bool candidates_time(CommandSearch *, int n, const int list[]);
 /* Times all of them anew; by candidate of the list: its ratio to the original in this batch, <= 0
    where it failed. *control: that of a copy of the original, the last file of the batch. Nothing of
    it is kept. */
-bool wholes_again(CommandSearch *, int n, const int list[], double ratio[], double *control);
+bool candidates_time_again(CommandSearch *, int n, const int list[], double ratio[],
+                           double *control);
 /* Keeps a candidate's ratio as its confirmed one, in place of an earlier one; < 0: it has none. */
-bool wholes_keep_again(CommandSearch *, int candidate);
+bool candidate_keep_again(CommandSearch *, int candidate);
 /* For frozen runs: its ratio becomes the confirmed one, < 0 if that is missing; where nothing was
    timed, it stays what it is. */
-void wholes_known_again(CommandSearch *, int candidate);
+void candidate_known_again(CommandSearch *, int candidate);
 /* A PartTimer (price.h) of a CommandSearch. */
-bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]);
+bool candidates_time_part(void *search, int n, const char *const path[], double seconds[]);
 #endif

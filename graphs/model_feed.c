@@ -1,0 +1,23 @@
+/* model_feed.c -- the feed of a model's inputs. */
+#include "graphs/model_feed.h"
+#include "graphs/oracle.h"
+
+/* Whether the file says what input k is where nothing is given. */
+static bool has_default(World *w, const Model *m, int k, Sizes sizes) {
+    const Type *t = value_type(w, model_graph(m)->in[k]);
+    int64_t dim[RANK_MAX], n;
+    return oracle_dims(w, t, sizes, dim, &n) && model_input_default(m, k, t->dtype, n) != NULL;
+}
+
+bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptions *given,
+                uint64_t seed, Feed *feed, Error *e) {
+    const Graph *g = model_graph(m);
+    FeedInput *input = ARENA_NEW(a, FeedInput, g->nin);
+    const Domain *domain = graph_domains(w, a, g, sizes);
+    for (int k = 0; k < g->nin; k++)
+        input[k] = (FeedInput){.name = arena_format(a, "%s", model_input_name(m, k)),
+                               .dtype = value_type(w, g->in[k])->dtype,
+                               .domain = domain[k],
+                               .known = has_default(w, m, k, sizes)};
+    return feed_new(given, g->nin, input, seed, feed, e);
+}

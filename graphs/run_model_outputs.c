@@ -1,0 +1,53 @@
+/* run_model_outputs.c -- what came out: a line for each output, and a NumPy file if one is wanted.
+ */
+#include "graphs/model_run.h"
+#include "graphs/npy.h"
+#include "ops/core/element.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
+    const Type *t = value_type(r->w, r->graph->out[k]);
+    char hash[33];
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    hash_hex(r->out[k], element_bytes(t->dtype, n), hash);
+    for (int64_t i = 0; i < n; i++) {
+        double x = element_real(t->dtype, r->out[k], i);
+        least = fmin(least, x);
+        most = fmax(most, x);
+        sum += x;
+    }
+    printf("%s: %s [", model_output_name(r->model, k), dtype_name(t->dtype));
+    for (int axis = 0; axis < t->dim.n; axis++) printf(axis ? ", %" PRId64 : "%" PRId64, dim[axis]);
+    printf("] %s", hash);
+    if (n) printf(" min %.6g max %.6g mean %.6g", least, most, sum / (double)n);
+    printf("\n");
+}
+
+static bool write_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
+    const Type *t = value_type(r->w, r->graph->out[k]);
+    char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
+    Npy f = {.dtype = t->dtype,
+             .rank = t->dim.n,
+             .data = r->out[k],
+             .bytes = element_bytes(t->dtype, n)};
+    memcpy(f.dim, dim, sizeof f.dim);
+    for (char *p = name; *p; p++)
+        if (*p == '/' || *p == ':') *p = '_';
+    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f,
+                     r->error);
+}
+
+bool run_outputs(ModelRun *r) {
+    if (r->o.output_dir && !folder_make(r->o.output_dir, r->error)) return false;
+    for (int k = 0; k < r->graph->nout; k++) {
+        int64_t dim[RANK_MAX] = {0}, n;
+        if (!run_tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))
+            return false;
+        print_output(r, k, dim, n);
+        if (r->o.output_dir && !write_output(r, k, dim, n)) return false;
+    }
+    return true;
+}

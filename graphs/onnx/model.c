@@ -36,8 +36,8 @@ const char *node_place(Model *m, const OnnxNode *n) {
     if (n->inner)
         return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown,
                             n->type);
-    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node),
-                        shown, n->type);
+    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, n->number, shown,
+                        n->type);
 }
 
 Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,

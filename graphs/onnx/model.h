@@ -29,6 +29,7 @@ typedef struct OnnxNode {
     int ncapture;
     const char *reason; /* why it is opaque; NULL: it is not */
     Poly count;         /* the size of its result that depends on data, made once */
+    int number;         /* its place in the file */
     bool inner;         /* of a subgraph: not among Model.node */
     bool impossible;    /* ONNX demands another rank of an input: no run gets past it */
     bool call;          /* of a function of the model, whatever its name */
@@ -64,7 +65,7 @@ struct Model {
     OpenValues open;   /* numbers for what is open; its functions may be NULL */
     bool first_is_one; /* what is left open of an input's first axis */
     int nnode;
-    OnnxNode *node;
+    OnnxNode *node; /* in topological order, as x.g.node is once they are read */
     int ninput;
     NameId *input, *output; /* of `graph` */
     Graph graph;

@@ -3,7 +3,8 @@
    new are the model's. */
 #ifndef ISOMER_ONNX_ASSEMBLY_H
 #define ISOMER_ONNX_ASSEMBLY_H
-#include "graphs/onnx/export/order.h"
+#include "graphs/onnx/export/export.h"
+#include "graphs/onnx/order.h"
 
 typedef struct Table32 { /* by a Value or a NameId, 0 where nothing was set; grows */
     uint32_t *v, room;

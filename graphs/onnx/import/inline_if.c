@@ -171,8 +171,17 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     }
 }
 
+static bool put_nodes(Inliner *x, Pieces *out, Pieces *rest) {
+    for (int i = 0; i < x->m->nnode; i++) {
+        const Slice node = x->m->x.g.node.v[i];
+        if (!x->branch[i].at) wire_put_slice(out, GRAPH_NODE, node.at, node.n);
+        else if (!put_branch(x, i, out, rest)) return false;
+    }
+    return true;
+}
+
 static bool put_graph(Inliner *x, Pieces *out) {
-    int i = 0;
+    bool nodes = false;
     Pieces rest = pieces_new(x->a);
     for (int k = 0; k < x->m->nnode; k++) {
         const char *name = x->m->node[k].name;
@@ -180,10 +189,9 @@ static bool put_graph(Inliner *x, Pieces *out) {
     }
     Wire w = inliner_wire(x, x->m->x.graph);
     for (Field f; wire_next(&w, &f);) {
-        bool gone = f.number == GRAPH_NODE && x->branch[i].at;
-        if (gone && !put_branch(x, i, out, &rest)) return false;
-        if (!gone) pieces_add(out, f.whole.at, f.whole.n);
-        i += f.number == GRAPH_NODE;
+        if (f.number != GRAPH_NODE) pieces_add(out, f.whole.at, f.whole.n);
+        else if (!nodes && !put_nodes(x, out, &rest)) return false;
+        nodes |= f.number == GRAPH_NODE;
     }
     pieces_append(out, &rest);
     return !w.failed;

@@ -1,7 +1,8 @@
-/* read.c -- opens a model: index, names, constants, then every node through normalize.c in file
-   order. All structure that other files rely on is checked here, once: names defined once and
-   before they are used, sizes that fit their data. Weights stay in the mapped file. */
+/* read.c -- opens a model: index, names, constants, then every node through normalize.c in
+   topological order. All structure that other files rely on is checked here, once: names defined
+   once and before they are used, sizes that fit their data. Weights stay in the mapped file. */
 #include "graphs/onnx/model.h"
+#include "graphs/onnx/order.h"
 #include <string.h>
 
 static bool define(Model *m, Slice text, Source source, int index, const char *place, Error *e,
@@ -121,7 +122,7 @@ static bool read_node(Model *m, int i, Error *e) {
     if (!index_node(a, &w, &n->x)) return false;
     n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
     n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain),
+    n->version = model_opset(m, n->x.domain), n->number = i,
     n->call = extras_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
@@ -136,18 +137,35 @@ static bool read_node(Model *m, int i, Error *e) {
     return true;
 }
 
-/* Every name used must be defined by then. A name that only a later node defines is a cycle, or
-   nodes out of order, which ONNX does not allow either. */
+/* A name that only a later node computes; by then, nodes are in order unless there is a cycle. */
+static bool is_later(const Model *m, const OnnxNode *n, NameId id) {
+    return m->name[id].source == FROM_NODE && m->name[id].index >= n - m->node;
+}
+
+/* Nodes out of order, which ONNX forbids but ONNX Runtime runs, are put in order. In a cycle, all
+   stay where they are. */
+static void order_nodes(Model *m) {
+    Arena *a = m->w->arena;
+    OnnxNode *node = ARENA_NEW(a, OnnxNode, m->nnode);
+    Slice *bytes = ARENA_NEW(a, Slice, m->nnode);
+    int *order = ARENA_NEW(a, int, m->nnode);
+    if (!nodes_order(a, m->nnode, m->node, order)) return;
+    for (int i = 0; i < m->nnode; i++) {
+        node[i] = m->node[order[i]], bytes[i] = m->x.g.node.v[order[i]];
+        for (int k = 0; k < node[i].x.nout; k++) m->name[node[i].out[k]].index = i;
+    }
+    m->node = node, m->x.g.node.v = bytes;
+}
+
+/* Every name used must be defined by then. */
 static bool name_usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
     const NameInfo *name = &m->name[id];
-    if (!id ||
-        (name->source != FROM_NOTHING && (name->source != FROM_NODE || name->index < n - m->node)))
-        return true;
+    if (!id || (name->source != FROM_NOTHING && !is_later(m, n, id))) return true;
     if (name->source == FROM_NODE)
         return error_set(e, E_INVALID, node_place(m, n),
-                         "it uses '%s', which the later node %d computes: the nodes form a cycle "
-                         "or are out of order",
-                         name->text, name->index);
+                         "it uses '%s', which the later node %d computes, and no order of the "
+                         "nodes mends that: there is a cycle",
+                         name->text, m->node[name->index].number);
     return error_set(
         e, E_INVALID, node_place(m, n),
         "it uses '%s', which is neither an input nor an initializer nor the output of a node",
@@ -199,6 +217,7 @@ static bool read_graph(Model *m, Error *e) {
     if (!read_infos(m, e)) return false;
     for (int i = 0; i < m->nnode; i++)
         if (!read_node(m, i, e)) return false;
+    order_nodes(m);
     for (int i = 0; i < m->nnode; i++)
         if (!import_node(m, i, e)) return false;
     return true;

@@ -1,12 +1,11 @@
-/* order.h -- the nodes of the new file, and their order: that of the old file as far as
-   dependencies allow. */
+/* order.h -- the topological order of nodes that is nearest to the order that they have. */
 #ifndef ISOMER_ONNX_ORDER_H
 #define ISOMER_ONNX_ORDER_H
-#include "graphs/onnx/export/export.h"
+#include "graphs/onnx/model.h"
 
-typedef struct Item { /* a node of the new file */
+typedef struct Item { /* a node of a file that is read, or of the new one */
     Slice bytes;
-    int nin, nout, place; /* place: of the node in the old file that it stands for or serves */
+    int nin, nout, place; /* in the file that was read: of the node that it is or serves */
     const NameId *in, *out;
     int onnx; /* the node it copies, or -1 */
 } Item;
@@ -15,4 +14,6 @@ typedef struct Item { /* a node of the new file */
    many as could be ordered, which is returned; done[] by item: it was. What is left stands in a
    cycle or after one. */
 int file_order(Arena *, int n, const Item item[], int *out, bool *done);
+/* The same for nodes that are read, with what their subgraphs use; false: they form a cycle. */
+bool nodes_order(Arena *, int n, const OnnxNode node[], int *out);
 #endif

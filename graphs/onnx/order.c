@@ -1,5 +1,5 @@
 /* order.c -- Kahn's algorithm with a heap of the nodes that are ready. */
-#include "graphs/onnx/export/order.h"
+#include "graphs/onnx/order.h"
 #include "ops/base/heap.h"
 
 static bool item_before(const void *items, int a, int b) {
@@ -55,4 +55,18 @@ int file_order(Arena *a, int n, const Item item[], int *out, bool *done) {
             if (!--u.waits[u.user[j]]) heap_push(&ready, u.user[j]);
     }
     return count;
+}
+
+bool nodes_order(Arena *a, int n, const OnnxNode node[], int *out) {
+    Item *item = ARENA_NEW(a, Item, n);
+    bool *done = ARENA_NEW(a, bool, n);
+    for (int i = 0; i < n; i++) {
+        const OnnxNode *x = &node[i];
+        NameId *in = ARENA_NEW(a, NameId, x->x.nin + x->ncapture);
+        for (int k = 0; k < x->x.nin; k++) in[k] = x->in[k];
+        for (int k = 0; k < x->ncapture; k++) in[x->x.nin + k] = x->capture[k];
+        item[i] = (Item){
+            .nin = x->x.nin + x->ncapture, .nout = x->x.nout, .place = i, .in = in, .out = x->out};
+    }
+    return file_order(a, n, item, out, done) == n;
 }

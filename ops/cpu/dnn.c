@@ -123,6 +123,15 @@ static void add_arg(Chain *c, int arg, dnnl_memory_t memory) {
     l->arg[l->n++] = (dnnl_exec_arg_t){arg, memory};
 }
 
+bool chain_constant(Chain *c, int arg, Layout md, const void *contents) {
+    const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
+    const dnnl_memory_t memory = add_memory(c, md, &nowhere, NULL);
+    if (!memory) return false;
+    c->memory[c->nmemory - 1].constant = true;
+    add_arg(c, arg, memory);
+    return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)contents) == dnnl_success;
+}
+
 static bool add_reorder(Chain *c, dnnl_memory_t from, Layout from_md, dnnl_memory_t to,
                         Layout to_md) {
     dnnl_primitive_desc_t pd;
@@ -314,7 +323,8 @@ static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, cons
             add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
         if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
         if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
-        ok = to == plain || add_reorder(c, to, y_md, plain, y->md);
+        ok = (!c->q || quantization_arguments(c, c->q)) &&
+             (to == plain || add_reorder(c, to, y_md, plain, y->md));
     }
     return ok;
 }

@@ -15,7 +15,7 @@ typedef const dnnl_memory_desc_t *Layout;
 typedef const_dnnl_memory_desc_t Layout;
 #endif
 
-enum { MAX_LINKS = 5, MAX_MEMORIES = 8, MAX_LAYOUTS = 12 };
+enum { MAX_LINKS = 5, MAX_MEMORIES = 12, MAX_LAYOUTS = 12, MAX_ARGUMENTS = 8 };
 struct Dnn {
     dnnl_engine_t engine;
     int nstream;
@@ -33,8 +33,17 @@ typedef struct Memory {
 typedef struct Link {
     dnnl_primitive_t primitive;
     int n;
-    dnnl_exec_arg_t arg[6];
+    dnnl_exec_arg_t arg[MAX_ARGUMENTS];
 } Link;
+/* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], or where
+   dnn_scales_bias is false sum * scale[c] + bias; zero points of the input and, added last, of the
+   result. scale NULL: 1. The axes of c: in the result, in the weights. */
+typedef struct Quantization {
+    const float *scale;
+    int64_t nscale;
+    int mask, weight_mask;
+    int32_t x_zero, y_zero;
+} Quantization;
 typedef struct Chain {
     Dnn *dnn;
     dnnl_stream_t stream;
@@ -42,6 +51,7 @@ typedef struct Chain {
     int threads;              /* to be restored however building ends; 1: nothing to do */
     dnnl_primitive_desc_t pd; /* this and the layouts: while building */
     Layout layout[MAX_LAYOUTS];
+    const Quantization *q; /* of pd, as long as the chain; NULL: none */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
     Tail tail;
@@ -58,6 +68,9 @@ typedef struct Input {
 /* ---- dnn_2.c, dnn_3.c */
 extern const bool dnn_has_winograd; /* for float32 */
 extern const bool dnn_has_int8;     /* quantization_attributes works */
+extern const bool dnn_scales_bias;  /* of 8-bit sums (Quantization) */
+/* In the names of implementations whose 8-bit convolutions are wrong; NULL: none. */
+extern const char *const dnn_wrong_conv;
 /* By strides in elements; by a tag, with the sizes and the type of another one. NULL: oneDNN has no
    such layout. To be freed; what version 2 makes is in the arena. */
 Layout layout_strided(Arena *, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
@@ -70,15 +83,9 @@ size_t layout_reach(Layout);
 /* Equal for equal layouts only; false: there is no telling. */
 bool layout_digest(Layout, char key[33]);
 dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, float beta);
-/* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], c along
-   the axes of mask; zero points of the input and, added last, of the result. scale NULL: 1. */
-typedef struct Quantization {
-    const float *scale;
-    int64_t nscale;
-    int mask;
-    int32_t x_zero, y_zero;
-} Quantization;
+/* What the primitive is made for, and what else it is given when it runs. */
 dnnl_status_t quantization_attributes(dnnl_primitive_attr_t, const Quantization *);
+bool quantization_arguments(Chain *, const Quantization *);
 /* The step as oneDNN takes it: pads before and after, dilations counted from 0; kernel is read for
    pooling only. */
 typedef struct Windows {
@@ -104,6 +111,8 @@ bool chain_end(Build *, Kernel *, bool ok);
    implementation, then chain_end; the kernel is said not to read weights that were packed. w and
    bias may be NULL. */
 bool chain_finish(Build *, Kernel *, Input *x, Input *w, Input *bias, const Input *y);
+/* An argument of the last link with contents that stay where they are. */
+bool chain_constant(Chain *, int arg, Layout, const void *contents);
 /* A layout that lives until the chain ends: the sizes of another one by a tag. */
 Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such

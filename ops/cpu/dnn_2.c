@@ -3,7 +3,8 @@
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 
-const bool dnn_has_winograd = true, dnn_has_int8 = true;
+const bool dnn_has_winograd = true, dnn_has_int8 = true, dnn_scales_bias = true;
+const char *const dnn_wrong_conv = NULL;
 
 Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
                       dnnl_data_type_t type) {
@@ -47,6 +48,7 @@ dnnl_status_t quantization_attributes(dnnl_primitive_attr_t attr, const Quantiza
     if (status == dnnl_success) status = set_zero(attr, DNNL_ARG_SRC, q->x_zero);
     return status == dnnl_success ? set_zero(attr, DNNL_ARG_DST, q->y_zero) : status;
 }
+bool quantization_arguments(Chain *c, const Quantization *q) { return (void)c, (void)q, true; }
 
 static dnnl_primitive_desc_t describe(const void *operation, dnnl_engine_t engine,
                                       dnnl_primitive_attr_t attr) {

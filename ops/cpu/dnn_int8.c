@@ -81,13 +81,17 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
         const double k = split->scale ? (double)split->scale[c] : 1,
                      step = f.ends && scaled ? (double)end.k[0] : 1;
         scale[c] = (float)(k / step);
-        f.bias[c] = k != 0 ? (float)((double)split->shift[c] / k) : 0;
-        if (!isfinite(f.bias[c]) || (k == 0 && split->shift[c] != 0)) { /* no bias is that */
+        f.bias[c] = !dnn_scales_bias ? (float)((double)split->shift[c] / step)
+                    : k != 0         ? (float)((double)split->shift[c] / k)
+                                     : 0;
+        if (!isfinite(f.bias[c]) ||
+            (dnn_scales_bias && k == 0 && split->shift[c] != 0)) { /* no bias is that */
             *rest = *whole;
             return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
         }
     }
-    f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis;
+    const bool grouped = whole->kind == S_CONV && whole->param[0] > 1;
+    f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis, f.q.weight_mask = grouped ? 3 : 1;
     if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)end.k[1];
     return f;
 }
@@ -98,6 +102,12 @@ static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
     return NULL;
 }
 
+/* What the chain hands to the primitive when it runs. */
+static void keep_numbers(Build *b, Chain *c, const Finish *f) {
+    Quantization *q = ARENA_NEW(b->arena, Quantization, 1);
+    *q = f->q, c->q = q;
+}
+
 /* ---- convolution */
 static bool conv_operands(Build *b, Chain *c, bool any, Input *x, Input *w) {
     const Step *s = b->step;
@@ -105,6 +115,15 @@ static bool conv_operands(Build *b, Chain *c, bool any, Input *x, Input *w) {
     const bool read = any ? typed_input_of(b, c, 1, &s->view[1], s->view[1].dtype, x)
                           : packed_input_of(b, c, 1, s->view[1].dtype, x);
     return read && typed_input_of(b, c, 2, &weights, DT_INT8, w);
+}
+static dnnl_primitive_desc_t describe_right_conv(dnnl_engine_t engine, Layout x, Layout w,
+                                                 Layout bias, Layout y, const Windows *at,
+                                                 dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_t pd =
+        describe_conv(engine, dnnl_convolution_direct, x, w, bias, y, at, attr);
+    if (!dnn_wrong_conv || !strstr(implementation(pd), dnn_wrong_conv)) return pd;
+    dnnl_primitive_desc_destroy(pd);
+    return NULL;
 }
 static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
     const Step *s = b->step;
@@ -119,10 +138,11 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
     const Windows at = exact_windows(v[1].rank - 2, &v[0], &v[1], v[2].dim + 2, s->param + 1);
     Layout x_md = any ? any_layout(b, c, x.md) : x.md, y_md = any ? any_layout(b, c, y.md) : y.md,
            w_md = any_layout(b, c, w.md);
+    keep_numbers(b, c, f);
     dnnl_primitive_attr_t attr = finish_attributes(f);
     if (attr && x_md && y_md && w_md)
-        c->pd = describe_conv(c->dnn->engine, dnnl_convolution_direct, x_md, w_md,
-                              f->bias ? bias.md : NULL, y_md, &at, attr);
+        c->pd = describe_right_conv(c->dnn->engine, x_md, w_md, f->bias ? bias.md : NULL, y_md, &at,
+                                    attr);
     dnnl_primitive_attr_destroy(attr);
     return chain_finish(b, k, &x, &w, f->bias ? &bias : NULL, &y);
 }
@@ -142,13 +162,14 @@ static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
     int64_t dim[STEP_RANK] = {1, 1, 1};
     dim[rank - 1] = flat[0].dim[rank - 1];
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, rank, dim);
-    f->q.mask = 1 << (rank - 1);
+    f->q.mask = f->q.weight_mask = 1 << (rank - 1);
     if (!output_at(b, c, &into[0], &y) ||
         !typed_input_of(b, c, 1, &flat[1], s->view[1].dtype, &x) ||
         !typed_input_of(b, c, 2, &flat[2], DT_INT8, &w) ||
         (f->bias && !known_input(b, c, &line, f->bias, &bias)))
         return chain_end(b, k, false);
     const Layout w_md = any ? any_layout(b, c, w.md) : w.md;
+    keep_numbers(b, c, f);
     dnnl_primitive_attr_t attr = finish_attributes(f);
     if (attr && w_md)
         c->pd = describe_gemm(c->dnn->engine, x.md, w_md, f->bias ? bias.md : NULL, y.md, attr);
@@ -204,7 +225,7 @@ static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step
     if (attr && x && w && y && s->kind == S_CONV) {
         const Windows at =
             exact_windows(v[1].rank - 2, &v[0], &v[1], s->view[2].dim + 2, s->param + 1);
-        pd = describe_conv(d->dnn->engine, dnnl_convolution_direct, x, w, NULL, y, &at, attr);
+        pd = describe_right_conv(d->dnn->engine, x, w, NULL, y, &at, attr);
     }
     dnnl_primitive_attr_destroy(attr);
     if (x) layout_free(x);

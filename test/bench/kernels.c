@@ -80,18 +80,23 @@ static void code(Bench *b, int op, int x, int y, double k) {
         (Scalar){.op = (uint8_t)op, .a = (uint8_t)x, .b = (uint8_t)y, .k = k};
 }
 
+static void set_conv(Bench *b, int64_t c, int64_t size, int64_t o, int64_t k, int64_t s,
+                     int64_t g) {
+    const int64_t pad = k / 2, out = (size + 2 * pad - k) / s + 1,
+                  param[] = {g, s, s, pad, pad, pad, pad, 1, 1};
+    start(b, S_CONV, 3);
+    b->view[0] = dense(0, 1, o, out, out), b->view[1] = dense(1, 1, c, size, size),
+    b->view[2] = dense(2, o, c / g, k, k);
+    memcpy(b->param, param, sizeof param);
+    b->step.nparam = 9;
+    b->flops = 2.0 * (double)(o * out * out * (c / g) * k * k);
+}
 static void conv(const char *filter, const char *name, int64_t c, int64_t size, int64_t o,
                  int64_t k, int64_t s, int64_t g, bool fused) {
     Bench b = {.known = true};
-    const int64_t pad = k / 2, out = (size + 2 * pad - k) / s + 1;
-    start(&b, S_CONV, fused ? 4 : 3);
-    b.view[0] = dense(0, 1, o, out, out), b.view[1] = dense(1, 1, c, size, size),
-    b.view[2] = dense(2, o, c / g, k, k);
-    const int64_t param[] = {g, s, s, pad, pad, pad, pad, 1, 1};
-    memcpy(b.param, param, sizeof param);
-    b.step.nparam = 9;
-    b.flops = 2.0 * (double)(o * out * out * (c / g) * k * k);
+    set_conv(&b, c, size, o, k, s, g);
     if (fused) {
+        b.step.nview = 4;
         b.view[3] = b.view[0], b.view[3].slot = 3;
         for (int a = 0; a < 4; a++) b.view[3].stride[a] = a == 1;
         code(&b, C_ACC, 0, 0, 0), code(&b, C_VIEW, 3, 0, 0), code(&b, C_ADD, 0, 1, 0),
@@ -99,13 +104,35 @@ static void conv(const char *filter, const char *name, int64_t c, int64_t size, 
     }
     report(name, &b, filter);
 }
+static void set_gemm(Bench *b, int64_t batch, int64_t m, int64_t n, int64_t k) {
+    start(b, S_GEMM, 3);
+    b->view[0] = dense(0, batch, m, n, 0), b->view[1] = dense(1, batch, m, k, 0),
+    b->view[2] = dense(2, batch, k, n, 0);
+    b->flops = 2.0 * (double)(batch * m * n * k);
+}
 static void gemm(const char *filter, const char *name, int64_t batch, int64_t m, int64_t n,
                  int64_t k, bool known) {
-    Bench b = {.known = known, .flops = 2.0 * (double)(batch * m * n * k)};
-    start(&b, S_GEMM, 3);
-    b.view[0] = dense(0, batch, m, n, 0), b.view[1] = dense(1, batch, m, k, 0),
-    b.view[2] = dense(2, batch, k, n, 0);
+    Bench b = {.known = known};
+    set_gemm(&b, batch, m, n, k);
     if (known) b.view[2].stride[0] = 0;
+    report(name, &b, filter);
+}
+/* The same steps in 8 bits, without zero points: sums of integers. */
+static void bytes_of(Bench *b) {
+    b->view[0].dtype = DT_INT32, b->view[1].dtype = DT_UINT8, b->view[2].dtype = DT_INT8;
+    b->param[b->step.nparam++] = 0;
+}
+static void conv_bytes(const char *filter, const char *name, int64_t c, int64_t size, int64_t o,
+                       int64_t k, int64_t g) {
+    Bench b = {.known = true};
+    set_conv(&b, c, size, o, k, 1, g);
+    bytes_of(&b);
+    report(name, &b, filter);
+}
+static void gemm_bytes(const char *filter, const char *name, int64_t m, int64_t n, int64_t k) {
+    Bench b = {.known = true};
+    set_gemm(&b, 1, m, n, k);
+    bytes_of(&b);
     report(name, &b, filter);
 }
 static void ewise(const char *filter, const char *name, int64_t rows, int64_t columns, int views,
@@ -182,12 +209,17 @@ int main(int argc, char **argv) {
     conv(f, "conv 3x3 g32 128@56", 128, 56, 128, 3, 1, 32, false);
     conv(f, "conv depthwise 3x3 128@56", 128, 56, 128, 3, 1, 128, false);
     conv(f, "conv depthwise 5x5s2 128@56", 128, 56, 128, 5, 2, 128, false);
+    conv_bytes(f, "conv u8 1x1 64-256@56", 64, 56, 256, 1, 1);
+    conv_bytes(f, "conv u8 3x3 128@28", 128, 28, 128, 3, 1);
+    conv_bytes(f, "conv u8 depthwise 3x3 128@56", 128, 56, 128, 3, 128);
     gemm(f, "gemm 512^3", 1, 512, 512, 512, false);
     gemm(f, "gemm 1x4096x1024 weight", 1, 1, 1024, 4096, true);
     gemm(f, "gemm 49x512x4608 weight", 1, 49, 512, 4608, true);
     gemm(f, "gemm 128x768x768 weight", 1, 128, 768, 768, true);
     gemm(f, "gemm 128x3072x768 weight", 1, 128, 3072, 768, true);
     gemm(f, "gemm 12 x 128x128x64", 12, 128, 128, 64, false);
+    gemm_bytes(f, "gemm u8 128x768x768 weight", 128, 768, 768);
+    gemm_bytes(f, "gemm u8 49x512x4608 weight", 49, 512, 4608);
     ewise(f, "relu 3136x256", 3136, 256, 1, C_RELU);
     ewise(f, "add 3136x256", 3136, 256, 2, C_ADD);
     ewise(f, "exp 3136x256", 3136, 256, 1, C_EXP);

@@ -6,6 +6,9 @@
 #include <cmocka.h>
 #include "graphs/plan/machine.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 static void the_least_time_is_the_larger_of_both(void **state) {
     (void)state;
@@ -14,6 +17,50 @@ static void the_least_time_is_the_larger_of_both(void **state) {
     assert_true(machine_least(&m, 0, 10) == 0.01); /* fits */
     assert_true(machine_least(&m, 0, 11) == 0.22);
     assert_true(machine_least(&m, 50, 100) == 2);
+}
+
+static void describe(const char *folder, int index, const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/index%d", folder, index);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+static void remove_described(const char *folder, int n) {
+    static const char *const name[] = {"level", "type", "size", ""};
+    char path[256];
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < 4; j++) {
+            snprintf(path, sizeof path, "%s/index%d/%s", folder, k, name[j]);
+            remove(path);
+        }
+    assert_int_equal(remove(folder), 0);
+}
+/* Instructions, which come first here, have a cache of their own; the last level says no unit. */
+static void sizes_of_caches_are_read(void **state) {
+    (void)state;
+    static const char *const text[][3] = {{"1\n", "Instruction\n", "64K\n"},
+                                          {"1\n", "Data\n", "48K\n"},
+                                          {"2\n", "Unified\n", "2M\n"},
+                                          {"3\n", "Unified\n", "1000\n"}};
+    char folder[] = "/tmp/isomer-caches-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    for (int k = 0; k < 4; k++) {
+        describe(folder, k, "level", text[k][0]);
+        describe(folder, k, "type", text[k][1]);
+        describe(folder, k, "size", text[k][2]);
+    }
+    assert_true(machine_cache(folder, 1) == 48 * 1024);
+    assert_true(machine_cache(folder, 2) == 2 * 1024 * 1024);
+    assert_true(machine_cache(folder, 3) == 1000);
+    assert_true(machine_cache(folder, 4) == 0);
+    describe(folder, 2, "size", "unknown\n");
+    assert_true(machine_cache(folder, 2) == 0);
+    remove_described(folder, 4);
+    assert_true(machine_cache(folder, 1) == 0);
 }
 
 static void rates_are_measured_once(void **state) {
@@ -42,6 +89,7 @@ static void rates_are_measured_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_time_is_the_larger_of_both),
+        cmocka_unit_test(sizes_of_caches_are_read),
         cmocka_unit_test(rates_are_measured_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

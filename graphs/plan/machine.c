@@ -6,6 +6,8 @@
 #include "graphs/plan/profile.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { IDENTITY = 4096, FLOATS = 4, SUM_VIEWS = 3 };
@@ -49,17 +51,44 @@ static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error
     return seconds > 0 ? FLOATS * SUM_VIEWS * (double)n / seconds : -1;
 }
 
-static double cache_size(int name, double otherwise) {
-    const long size = sysconf(name);
-    return size > 0 ? (double)size : otherwise;
+/* The C library's answer, which may count all that a last level has in the whole machine. */
+static double library_size(int level) {
+    static const int name[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                               _SC_LEVEL3_CACHE_SIZE};
+    static const double otherwise[] = {32 << 10, 1 << 20, 16 << 20};
+    const long size = sysconf(name[level - 1]);
+    return size > 0 ? (double)size : otherwise[level - 1];
+}
+/* The first line of the file `name` of cache number `index`. */
+static bool read_line(const char *folder, int index, const char *name, char *line, int n) {
+    char path[IDENTITY];
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    FILE *f = fopen(path, "r");
+    const bool read = f && fgets(line, n, f);
+    if (f) fclose(f);
+    return read;
+}
+double machine_cache(const char *folder, int level) {
+    char text[64], unit = 0;
+    for (int k = 0; read_line(folder, k, "level", text, sizeof text); k++) {
+        double size = 0;
+        if (atoi(text) != level || !read_line(folder, k, "type", text, sizeof text) ||
+            strncmp(text, "Instruction", 11) == 0 ||
+            !read_line(folder, k, "size", text, sizeof text) ||
+            sscanf(text, "%lf%c", &size, &unit) < 1 || !(size > 0))
+            continue;
+        return unit == 'K' ? size * 1024 : unit == 'M' ? size * 1024 * 1024 : size;
+    }
+    return 0;
 }
 /* Sizes of the levels; the last one has none. */
 static void name_levels(Machine *m) {
-    const double size[] = {cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                           cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
-                           cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20), INFINITY};
     m->n = MACHINE_LEVELS;
-    for (int k = 0; k < m->n; k++) m->level[k].size = size[k];
+    for (int k = 0; k < m->n - 1; k++) {
+        const double size = machine_cache("/sys/devices/system/cpu/cpu0/cache", k + 1);
+        m->level[k].size = size > 0 ? size : library_size(k + 1);
+    }
+    m->level[m->n - 1].size = INFINITY;
 }
 /* Half of a cache; of the last one, which others share, no more than eight times the one before; in
    memory three times the last one, within bounds. */

@@ -20,6 +20,9 @@ double machine_least(const Machine *, double flops, double bytes);
 /* On as many threads as the device has. Kept in the cost file (NULL: none) under the device's
    identity; what is there is not measured again. False: *e says why it cannot be measured. */
 bool machine_find(const Backend *, Device *, CostDb *, Machine *, Error *);
+/* Bytes of the first cache of this level (1 to 3) for data that a folder of Linux's sysfs describes
+   (`index0/level`, `type`, `size`, ..); 0: there is none, or the folder does not exist. */
+double machine_cache(const char *folder, int level);
 /* Lines for people. */
 void machine_print(const Machine *, Text *);
 #endif

@@ -40,7 +40,7 @@ static View factor_like(const View *y, const View *x) {
     return view_spread(x, like.rank, like.dim);
 }
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
-    if (!is_float(c->in[0])) return 0;
+    (void)c;
     step_add(b, S_GEMM, 3,
              (const View[]){out[0], factor_like(&out[0], &in[0]), factor_like(&out[0], &in[1])});
     return 1;

@@ -43,6 +43,20 @@ static void draw_integer_conv(Drawn *t) {
     maybe_zero(t, w, out);
 }
 
+/* Products of integers, which wrap as their type does; batches that one factor lacks. */
+static void draw_product(Drawn *t) {
+    static const DType types[] = {DT_INT32, DT_INT64, DT_INT16, DT_UINT8, DT_UINT32, DT_DOUBLE};
+    const DType type = types[draw(t, 0, 5)];
+    const int batch = (int)draw(t, 0, 2), lacking = (int)draw(t, 0, batch);
+    const double high = draw(t, 0, 1) ? 9 : 120, low = dtype_class(type) == 'U' ? 0 : -high;
+    int64_t a[4] = {draw(t, 1, 3), draw(t, 1, 3)}, b[4];
+    memcpy(b, a, sizeof b);
+    a[batch] = draw(t, 1, 9), a[batch + 1] = b[batch] = draw(t, 0, 40);
+    b[batch + 1] = draw(t, 1, 40);
+    wholes(t, type, 2 + batch, a, low, high);
+    wholes(t, type, 2 + batch - lacking, b + lacking, low, high);
+}
+
 /* Windows that may be wider than the image, with taps that lie in the padding alone. */
 static void draw_conv(Drawn *t) {
     const int64_t group = draw(t, 1, 3), in = group * draw(t, 1, 5), out = group * draw(t, 1, 9);
@@ -142,6 +156,7 @@ static void draw_einsum(Drawn *t) {
 
 static const Family families[] = {
     {"einsum", draw_einsum, true},
+    {"matmul", draw_product, true},
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
     {"conv", draw_conv, true},

@@ -30,8 +30,10 @@ static double eliminate(int64_t n, double a[ROWS_MAX][ROWS_MAX]) {
         }
         product *= pivot == k ? a[k][k] : -a[k][k];
         if (a[k][k] == 0) return 0;
-        for (int64_t r = k + 1; r < n; r++)
-            for (int64_t j = n; j-- > k;) a[r][j] -= a[r][k] / a[k][k] * a[k][j];
+        for (int64_t r = k + 1; r < n; r++) {
+            const double factor = a[r][k] / a[k][k];
+            for (int64_t j = k + 1; j < n; j++) a[r][j] -= factor * a[k][j];
+        }
     }
     return product;
 }

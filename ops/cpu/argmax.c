@@ -1,6 +1,8 @@
-/* argmax.c -- where along an axis the maximum or minimum lies (ops/argmax.c). Up to LANES places of
-   the result are found together, so that what is read lies together unless the axis itself is the
-   innermost one; then its lines are read one by one. Groups of places go to threads. */
+/* argmax.c -- where along an axis the maximum or minimum lies (ops/argmax.c), or hardmax, which has
+   a 1 there and zeros elsewhere (ops/softmax.c). Up to LANES places of the result are found
+   together, so that what is read lies together unless the axis itself is the innermost one; then
+   its lines are read one by one. Groups of places go to threads. */
+#include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -16,6 +18,8 @@ typedef struct ArgMax {
                   bool least);
     int32_t (*line)(const void *x, int64_t n, bool last, bool least);
     bool last, least;
+    char one[8]; /* hardmax: an element; y then has the axis too */
+    int one_size;
 } ArgMax;
 
 /* A NaN is never better, and stays where it comes first. */
@@ -57,6 +61,22 @@ static void find_group(const ArgMax *m, char *work, const char *x, int64_t step,
         m->merge(best, where, values, (int32_t)j, count, m->last, m->least);
     }
 }
+/* Lines of y, `step` elements apart, from y on: zeros but for a 1 at where[i]. */
+static void mark_group(const ArgMax *m, char *y, int64_t step, int64_t count,
+                       const int32_t *where) {
+    static const int64_t none = 0;
+    static const char zero[8] = {0};
+    const int64_t along = m->y.stride[m->axis];
+    const int size = m->one_size;
+    if (step == 1 && along != 1)
+        for (int64_t j = 0; j < m->n; j++) memset(y + j * along * size, 0, (size_t)(count * size));
+    for (int64_t i = 0; i < count; i++) {
+        char *to = y + i * step * size;
+        if (along == 1) memset(to, 0, (size_t)(m->n * size));
+        else if (step != 1) move_elements(size, to, along, zero, 0, &none, 0, m->n);
+        memcpy(to + where[i] * along * size, m->one, (size_t)size);
+    }
+}
 static void run_argmax_part(void *job, int k) {
     const ArgRun *run = job;
     const ArgMax *m = run->m;
@@ -76,7 +96,13 @@ static void run_argmax_part(void *job, int k) {
                    (char *)view_at(&m->x, run->slot, run->work) +
                        (offset[1] + from * step) * dtype_size(m->x.dtype),
                    step, count, where);
-        int64_t *y = (int64_t *)view_at(&m->y, run->slot, run->work) + offset[0] + from * y_step;
+        const int64_t to = offset[0] + from * y_step;
+        if (m->one_size) {
+            mark_group(m, (char *)view_at(&m->y, run->slot, run->work) + to * m->one_size, y_step,
+                       count, where);
+            continue;
+        }
+        int64_t *y = (int64_t *)view_at(&m->y, run->slot, run->work) + to;
         for (int64_t i = 0; i < count; i++) y[i * y_step] = where[i];
     }
 }
@@ -86,27 +112,21 @@ static int argmax_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* Step parameters: the axis, 1 for the last of equal places, 1 for the minimum. */
-bool argmax_build(Build *b, int choice, Kernel *k) {
-    (void)choice;
+static View without_axis(View v, int axis) {
+    for (int a = axis; a < v.rank - 1; a++) v.dim[a] = v.dim[a + 1], v.stride[a] = v.stride[a + 1];
+    v.rank--;
+    return v;
+}
+/* y: m->y without the axis. */
+static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     static int32_t (*const lines[CLASS_COUNT])(const void *, int64_t, bool, bool) = {
         line_float, line_double, line_int64_t, line_uint64_t};
-    const View *v = b->step->view;
-    ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
-    *m = (ArgMax){.y = v[0],
-                  .x = v[1],
-                  .axis = (int)b->step->param[1],
-                  .last = b->step->param[2] != 0,
-                  .least = b->step->param[3] != 0};
     m->n = m->x.dim[m->axis];
     if (!dtype_numeric(m->x.dtype) || m->x.format || m->n < 1 || m->n > INT32_MAX ||
         view_count(&m->y) == 0)
         return build_fail(b, "argmax of a type that is not numeric");
-    View others = m->x;
-    for (int a = m->axis; a < others.rank - 1; a++)
-        others.dim[a] = others.dim[a + 1], others.stride[a] = others.stride[a + 1];
-    others.rank--;
-    m->nest = nest_new(b->arena, (const View *const[]){&m->y, &others}, 2);
+    const View others = without_axis(m->x, m->axis);
+    m->nest = nest_new(b->arena, (const View *const[]){y, &others}, 2);
     nest_with_axis(&m->nest);
     m->groups = (m->nest.dim[m->nest.rank - 1] + LANES - 1) / LANES;
     const Class class = view_class(&m->x, 1);
@@ -122,4 +142,30 @@ bool argmax_build(Build *b, int choice, Kernel *k) {
     build_bytes(b, (size_t)(m->parts - 1) * m->each);
     k->run = argmax_run, k->self = m;
     return true;
+}
+
+/* Step parameters: the axis, 1 for the last of equal places, 1 for the minimum. */
+bool argmax_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
+    *m = (ArgMax){.y = s->view[0],
+                  .x = s->view[1],
+                  .axis = (int)s->param[1],
+                  .last = s->param[2] != 0,
+                  .least = s->param[3] != 0};
+    return best_build(b, m, &m->y, k);
+}
+/* Step parameter: the axis. */
+bool hardmax_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *y = &b->step->view[0];
+    ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
+    *m = (ArgMax){.y = *y, .x = b->step->view[1], .axis = (int)b->step->param[1]};
+    if (!elements_move(y->dtype) || y->format)
+        return build_fail(b, "hardmax: elements of this type cannot be moved as bytes");
+    m->one_size = dtype_size(y->dtype);
+    element_set_real((DType)y->dtype, m->one, 0, 1);
+    const View lines = without_axis(*y, m->axis);
+    return best_build(b, m, &lines, k);
 }

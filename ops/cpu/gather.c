@@ -1,7 +1,7 @@
-/* gather.c -- gather, gathernd and reversesequence (ops/gather.c, ops/pick.c say what they are):
-   indices become offsets into x, checked, before anything is moved; then each row, one element or
-   all after the axes that indices choose, is copied as it lies. Elements are
-   moved as bytes. */
+/* gather.c -- gather, gathernd, reversesequence and compress (ops/gather.c, ops/pick.c,
+   ops/nonzero.c say what they are): indices, or the places that a condition keeps, become offsets
+   into x, checked, before anything is moved; then each row, one element or all after the axes that
+   indices choose, is copied as it lies. Elements are moved as bytes. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -11,6 +11,7 @@ typedef struct Gather {
     int size, parts;
     Chosen chosen;   /* reversesequence: its index is the lengths, x's axis the one of time */
     int64_t times;   /* reversesequence: the length of the axis; 0: another operator */
+    View condition;  /* compress: what is kept; rank 0: another operator */
     Nest row, inner; /* y, x, offsets; y, x */
 } Gather;
 typedef struct GatherRun {
@@ -31,6 +32,24 @@ static const int64_t *reversed(const Gather *g, void *const slot[], void *work) 
             to[t * batch + b] = (t < length[b] ? length[b] - 1 - t : t) * g->chosen.stride[0];
     }
     return to;
+}
+
+/* Offsets of the places that are kept; NULL: there are more of them than y has, or fewer. */
+static const int64_t *kept(const Gather *g, void *const slot[], void *work) {
+    const View *c = &g->condition;
+    const char *keep = view_at(c, slot, work);
+    int64_t *to = (int64_t *)(void *)((char *)work + g->chosen.at), n = 0;
+    for (int64_t k = 0; k < c->dim[0]; k++) {
+        if (!keep[k * c->stride[0]]) continue;
+        if (n == g->chosen.count || k >= g->chosen.dim[0]) return NULL;
+        to[n++] = k * g->chosen.stride[0];
+    }
+    return n == g->chosen.count ? to : NULL;
+}
+static const int64_t *offsets(const Gather *g, void *const slot[], void *work) {
+    return g->times            ? reversed(g, slot, work)
+           : g->condition.rank ? kept(g, slot, work)
+                               : chosen_offsets(&g->chosen, slot, work);
 }
 
 #define DEFINE_ELEMENTS(T)                                                                       \
@@ -97,8 +116,7 @@ static void run_gather_part(void *job, int k) {
 }
 static int gather_run(const Kernel *k, void *const slot[], void *work) {
     const Gather *g = k->self;
-    const int64_t *offset =
-        g->times ? reversed(g, slot, work) : chosen_offsets(&g->chosen, slot, work);
+    const int64_t *offset = offsets(g, slot, work);
     if (!offset) return -1;
     GatherRun run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
     team_run(k->device->team, g->parts, run_gather_part, &run);
@@ -107,7 +125,7 @@ static int gather_run(const Kernel *k, void *const slot[], void *work) {
 
 /* ---- making */
 static View some_axes(const View *v, int from, int n) {
-    int axis[STEP_RANK];
+    int axis[STEP_RANK] = {0};
     for (int k = 0; k < n; k++) axis[k] = from + k;
     return view_axes(v, n, axis);
 }
@@ -130,9 +148,8 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
 }
 /* y is [places.., rest..]; places are axes of x first, so many, between which offsets differ or
    not, then those of the index, which chooses from q axes; rest: where the others of x begin. */
-static bool build_rows(Build *b, int own, bool differ, int q, int places, Kernel *k) {
+static bool build_rows(Build *b, Gather *g, int own, bool differ, int q, int places, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
-    Gather *g = ARENA_NEW(b->arena, Gather, 1);
     View row = some_axes(y, 0, places), of_x = row, of_offsets = row;
     int64_t next = 1;
     for (int a = places - 1; a >= 0; a--) {
@@ -142,20 +159,37 @@ static bool build_rows(Build *b, int own, bool differ, int q, int places, Kernel
         next *= apart ? y->dim[a] : 1;
     }
     const int n = y->rank - places;
-    return chosen_new(b, x, own, q, 2, next, &g->chosen) &&
-           finish_gather(b, g, (const View[]){row, of_x, of_offsets},
+    if (g->condition.rank)
+        g->chosen = (Chosen){.q = 1,
+                             .count = next,
+                             .dim = {x->dim[own]},
+                             .stride = {x->stride[own]},
+                             .at = build_bytes(b, (size_t)next * sizeof(int64_t))};
+    else if (!chosen_new(b, x, own, q, 2, next, &g->chosen)) return false;
+    return finish_gather(b, g, (const View[]){row, of_x, of_offsets},
                          (const View[]){some_axes(y, places, n), some_axes(x, own + q, n)}, k);
 }
 bool gather_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const int axis = (int)b->step->param[1];
-    return build_rows(b, axis, false, 1, axis + b->step->view[2].rank, k);
+    return build_rows(b, ARENA_NEW(b->arena, Gather, 1), axis, false, 1,
+                      axis + b->step->view[2].rank, k);
+}
+bool compress_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const int axis = (int)b->step->param[1];
+    Gather *g = ARENA_NEW(b->arena, Gather, 1);
+    g->condition = b->step->view[2];
+    if (g->condition.dtype != DT_BOOL || g->condition.format)
+        return build_fail(b, "compress needs truth values");
+    return build_rows(b, g, axis, false, 1, axis + 1, k);
 }
 bool gathernd_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *index = &b->step->view[2];
     const int places = index->rank - 1;
-    return build_rows(b, (int)b->step->param[1], true, (int)index->dim[places], places, k);
+    return build_rows(b, ARENA_NEW(b->arena, Gather, 1), (int)b->step->param[1], true,
+                      (int)index->dim[places], places, k);
 }
 bool reverse_build(Build *b, int choice, Kernel *k) {
     (void)choice;

@@ -1,6 +1,5 @@
 /* concat: the inputs one after another along an axis. Piece j starts where the sizes of the
-   pieces before it end.
- */
+   pieces before it end. */
 #include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {

@@ -3,8 +3,8 @@
    was fused from. heads.c has those of attention. */
 #include "ops/operator/op.h"
 
-/* biasgelu, fastgelu: gelu, or its approximation by tanh, of a sum; b may lack leading axes of a.
- */
+/* biasgelu, fastgelu: gelu, or its approximation by tanh, of a sum; b may lack
+   leading axes of a. */
 static const char *shape_sum(Call *c) {
     const Dims a = c->in[0]->dim, b = c->in[1]->dim;
     for (int k = 1; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);

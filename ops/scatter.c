@@ -3,8 +3,8 @@
    index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
    Where a place is met twice, in order. scatteradd and scatterndadd add the updates, and have
    definitions: the element, plus the updates whose index means its place. cachewrite: updates stand
-   in a row on one axis, from start[b] on for each place of axis 0, going round at the end or not.
- */
+   in a row on one axis, from start[b] on for each place of axis 0, going round
+   at the end or not. */
 #include "ops/operator/op.h"
 enum { NONE, ADD, MUL, MAX, MIN }; /* as steps say it */
 #define REDUCTION \

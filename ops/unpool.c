@@ -41,8 +41,7 @@ static int kernel(const Step *s, void *const slot[]) {
 
 /* shape:unpool, the sizes before the pooling: (n - 1) * stride + kernel - pads along each spatial
    axis. Where output_shape is larger, it is disputed what a place means (ONNX's issue 5741):
-   refused.
- */
+   refused. */
 static bool read_shape(Call *c, OnnxRead *r, int attr) {
     PolyList kernel, strides, pads, stated;
     const Type *x = c->nin > 1 ? c->in[0] : NULL;

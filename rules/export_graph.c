@@ -1,6 +1,6 @@
 /* export_graph.c -- a graph as an ONNX model of its own, by the writer that writes optimized
-   models: a model with one unknown node between inputs and outputs is made, and the node replaced.
- */
+   models: a model with one unknown node between inputs and outputs is made, and
+   the node replaced. */
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/tensor.h"
 #include "rules/export.h"

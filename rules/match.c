@@ -1,59 +1,10 @@
 /* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule
    input, or compares operators and attributes and adds the goals of its inputs; commutative
-   operators are tried in both orders. Integer attributes and sizes give equations between a
-   pattern's polynomial and the graph's: a bare symbol is bound at once, other equations wait until
-   all but one of their symbols are bound. All bindings are on a trail, so that backtracking pops
-   them. In an e-graph a value represents its class, and every member of the class is tried. */
-#include "rules/match.h"
+   operators are tried in both orders. In an e-graph a value represents its class, and every member
+   of the class is tried. */
+#include "rules/match_inner.h"
 #include <math.h>
 #include <string.h>
-
-struct Matcher {
-    World *w;
-    Arena *arena;
-    Facts *facts;
-    NodeList live;
-    Uses uses;
-    int *first, *count; /* by operator, into nodes */
-    NodeId *nodes;
-    MatchClasses classes;
-};
-
-typedef struct Bound { /* a value of the rule and what it is in the graph */
-    Value pattern, value;
-} Bound;
-typedef struct Goal { /* the same, still to be matched */
-    Value pattern, value;
-} Goal;
-typedef struct SizeEquation { /* a size of the rule and what it is in the graph */
-    Poly pattern, value;
-    bool solved;
-} SizeEquation;
-typedef struct MatchState {
-    Matcher *m;
-    const Instance *i;
-    MatchFound found;
-    void *user;
-    const Value *at; /* by root: the only value to try; NULL: all */
-    Arena *arena;    /* the lists below grow in it while matching goes on */
-    int nbound, ngoal, nequation, bound_room, goal_room, equation_room;
-    int root; /* how many roots are matched, or being matched */
-    Bound *bound;
-    Goal *goal;
-    SizeEquation *equation;
-    Poly *symbol; /* what each symbol is bound to, where is_bound */
-    bool *is_bound;
-    Ex *real;
-    int ntrail;
-    int *trail; /* k >= 0: symbol k was bound; ~k: real k */
-    int rounds; /* floats that matched rationals (Match.rounds) */
-    bool stop;
-    /* Room for what is asked or reported: the symbols that are bound and what to; the inputs and
-       the roots of a match. */
-    Symbol *from;
-    Poly *to;
-    Value *input, *output;
-} MatchState;
 
 static void index_nodes(Matcher *m) {
     World *w = m->w;
@@ -94,87 +45,10 @@ static Value next_member(const Matcher *m, Value v) {
     return m->classes.next ? m->classes.next[v] : v;
 }
 
-/* ---- bindings */
-
-typedef struct Save {
-    int nbound, ngoal, nequation, ntrail, rounds;
-} Save;
-
-static Save state_save(const MatchState *s) {
-    return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds};
-}
-
-static void state_restore(MatchState *s, Save v) {
-    for (; s->ntrail > v.ntrail; s->ntrail--) {
-        int k = s->trail[s->ntrail - 1];
-        if (k >= 0) s->is_bound[k] = false;
-        else s->real[~k] = 0;
-    }
-    s->nbound = v.nbound;
-    s->ngoal = v.ngoal;
-    s->nequation = v.nequation;
-    s->rounds = v.rounds;
-}
-
 static Value bound_value(const MatchState *s, Value pattern) {
     for (int k = 0; k < s->nbound; k++)
         if (s->bound[k].pattern == pattern) return s->bound[k].value;
     return 0;
-}
-
-static int symbol_at(const MatchState *s, Symbol symbol) {
-    for (int k = 0; k < s->i->nsymbol; k++)
-        if (s->i->symbol[k] == symbol) return k;
-    return -1;
-}
-
-static bool sizes_same(const MatchState *s, Poly a, Poly b) {
-    return a == b || facts_reduce(s->m->facts, a) == facts_reduce(s->m->facts, b);
-}
-
-static bool bind_symbol(MatchState *s, int k, Poly p) {
-    if (s->is_bound[k]) return sizes_same(s, s->symbol[k], p);
-    s->symbol[k] = p;
-    s->is_bound[k] = true;
-    s->trail[s->ntrail++] = k;
-    return true;
-}
-
-static bool equate_sizes(MatchState *s, Poly pattern, Poly value) {
-    int64_t c;
-    Symbol symbol = poly_is_symbol(s->m->w, pattern);
-    int k = symbol ? symbol_at(s, symbol) : -1;
-    if (k >= 0) return bind_symbol(s, k, value);
-    if (poly_constant(s->m->w, pattern, &c)) return sizes_same(s, pattern, value);
-    ARENA_GROW(s->arena, s->equation, s->equation_room, s->nequation + 1);
-    s->equation[s->nequation++] = (SizeEquation){pattern, value, false};
-    return true;
-}
-
-/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
-   read from a file as a float stands as its shortest decimal. */
-static bool same_number(MatchState *s, double rule, double graph, bool is_float) {
-    if (rule == graph) return true;
-    if ((float)rule != (float)graph || (!is_float && (double)(float)graph != graph)) return false;
-    s->rounds++;
-    return true;
-}
-
-static bool bind_real(MatchState *s, Ex pattern, Ex value, bool is_float) {
-    ExNode n;
-    double a, b;
-    bool number = ex_number(s->m->w, value, &b);
-    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b, is_float);
-    ex_get(s->m->w, pattern, &n);
-    if (n.kind != EX_PARAM) return false;
-    for (int k = 0; k < s->i->nreal; k++) {
-        if (strcmp(s->i->real[k], world_text(s->m->w, n.word))) continue;
-        if (s->real[k]) return s->real[k] == value;
-        s->real[k] = value;
-        s->trail[s->ntrail++] = ~k;
-        return true;
-    }
-    return false;
 }
 
 /* ---- goals */
@@ -183,7 +57,7 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n)
         return false;
     for (int k = 0; k < value->dim.n; k++)
-        if (!equate_sizes(s, pattern->dim.v[k], value->dim.v[k])) return false;
+        if (!match_equate(s, pattern->dim.v[k], value->dim.v[k])) return false;
     return true;
 }
 
@@ -197,9 +71,9 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
         if (def->kind == A_INT || def->kind == A_INTS) {
             if (p[k].ints.n != v[k].ints.n) return false;
             for (int j = 0; j < p[k].ints.n; j++)
-                if (!equate_sizes(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
+                if (!match_equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!bind_real(s, p[k].real, v[k].real, is_float)) return false;
+            if (!match_bind_real(s, p[k].real, v[k].real, is_float)) return false;
         } else if (!attr_equal(def, &p[k], &v[k])) return false;
     }
     return true;
@@ -232,7 +106,7 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
-           bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype == DT_FLOAT);
+           match_bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype == DT_FLOAT);
 }
 
 static void bind_value(MatchState *s, Value pattern, Value value) {
@@ -250,12 +124,12 @@ static bool add_goal(MatchState *s, Value pattern, Value value) {
 static void solve_goals(MatchState *s);
 
 static void try_inputs(MatchState *s, const Node *p, const Node *v, bool swapped) {
-    Save before = state_save(s);
+    MatchMark before = match_save(s);
     bool fits = true;
     for (int k = 0; fits && k < p->nin; k++)
         fits = add_goal(s, p->in[k], v->in[swapped ? p->nin - 1 - k : k]);
     if (fits) solve_goals(s);
-    state_restore(s, before);
+    match_restore(s, before);
 }
 
 static void match_member(MatchState *s, Value pattern, Value value) {
@@ -287,80 +161,18 @@ static void match_node(MatchState *s, Value pattern, Value value) {
     }
     Value u = value;
     do {
-        Save before = state_save(s);
+        MatchMark before = match_save(s);
         match_member(s, pattern, u);
-        state_restore(s, before);
+        match_restore(s, before);
         u = next_member(s->m, u);
     } while (u != value && !s->stop);
 }
 
-/* ---- equations that wait */
-
-static Poly substituted(const MatchState *s, Poly p) {
-    int n = 0;
-    for (int k = 0; k < s->i->nsymbol; k++) {
-        if (!s->is_bound[k]) continue;
-        s->from[n] = s->i->symbol[k];
-        s->to[n++] = s->symbol[k];
-    }
-    return poly_subst(s->m->w, p, n, s->from, s->to);
-}
-
-static bool mentions_unbound(const MatchState *s, Poly p) {
-    for (int k = 0; k < s->i->nsymbol; k++)
-        if (!s->is_bound[k] && poly_mentions(s->m->w, p, s->i->symbol[k])) return true;
-    return false;
-}
-
-/* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound,
-   0: cannot say yet, -1: impossible. */
-static int solve_linear(MatchState *s, Poly p, Poly value) {
-    World *w = s->m->w;
-    int x = -1;
-    for (int k = 0; k < s->i->nsymbol; k++) {
-        if (s->is_bound[k] || !poly_mentions(w, p, s->i->symbol[k])) continue;
-        if (x >= 0) return 0;
-        x = k;
-    }
-    Symbol symbol = s->i->symbol[x];
-    Poly zero = 0, one = poly_int(w, 1), two = poly_int(w, 2);
-    Poly b = poly_subst(w, p, 1, &symbol, &zero),
-         a = poly_sub(w, poly_subst(w, p, 1, &symbol, &one), b), q;
-    if (poly_sub(w, poly_subst(w, p, 1, &symbol, &two), b) != poly_scale(w, a, 2) || !a) return 0;
-    if (poly_mentions(w, poly_sub(w, p, poly_mul(w, a, poly_symbol(w, symbol))), symbol)) return 0;
-    if (!poly_divide(w, poly_sub(w, value, b), a, &q)) return -1;
-    return bind_symbol(s, x, q) ? 1 : -1;
-}
-
-static bool solve_equations(MatchState *s) {
-    for (int k = 0; k < s->nequation; k++) s->equation[k].solved = false;
-    for (bool again = true; again;) {
-        again = false;
-        for (int k = 0; k < s->nequation; k++) {
-            SizeEquation *x = &s->equation[k];
-            if (x->solved) continue;
-            Poly p = substituted(s, x->pattern);
-            int solved = mentions_unbound(s, p)       ? solve_linear(s, p, x->value)
-                         : sizes_same(s, p, x->value) ? 1
-                                                      : -1;
-            if (solved < 0) return false;
-            again |= x->solved = solved > 0;
-        }
-    }
-    for (int k = 0; k < s->nequation; k++)
-        if (!s->equation[k].solved) return false;
-    for (int k = 0; k < s->i->nsymbol; k++)
-        if (!s->is_bound[k]) return false;
-    for (int k = 0; k < s->i->nreal; k++)
-        if (!s->real[k]) return false;
-    return true;
-}
-
 static void report_match(MatchState *s) {
-    Save before = state_save(s);
+    MatchMark before = match_save(s);
     const Graph *from = &s->i->from;
     Value *input = s->input, *root = s->output;
-    bool whole = solve_equations(s);
+    bool whole = match_solve(s);
     for (int k = 0; whole && k < s->i->ninput; k++)
         whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
     for (int k = 0; whole && k < from->nout; k++) {
@@ -372,17 +184,17 @@ static void report_match(MatchState *s) {
         Match match = {s->i, input, root, s->symbol, s->real, s->rounds > 0};
         s->stop = !s->found(s->user, &match);
     }
-    state_restore(s, before);
+    match_restore(s, before);
 }
 
 /* ---- roots */
 
 static void try_root(MatchState *s, Value pattern, Value value) {
-    Save before = state_save(s);
+    MatchMark before = match_save(s);
     if (!s->m->classes.root && add_goal(s, pattern, value)) solve_goals(s);
     /* The other members are nodes of the index themselves. */
     if (s->m->classes.root) match_member(s, pattern, value);
-    state_restore(s, before);
+    match_restore(s, before);
 }
 
 /* The nodes among which the rule's node p is searched for: all of its operator, or the users of an
@@ -431,11 +243,11 @@ static void solve_goals(MatchState *s) {
     }
     Goal g = s->goal[--s->ngoal];
     Value bound = bound_value(s, g.pattern);
-    Save before = state_save(s);
+    MatchMark before = match_save(s);
     if (bound) {
         if (bound == g.value) solve_goals(s);
     } else match_node(s, g.pattern, g.value);
-    state_restore(s, before);
+    match_restore(s, before);
     s->goal[s->ngoal++] = g;
 }
 

@@ -38,8 +38,8 @@ static bool is_root(const Match *m, Value v) {
     return value_among(v, m->instance->from.nout, m->root);
 }
 
-/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is not a root.
- */
+/* Whether other nodes, or outputs, read a result of this node, one of `inner`,
+   that is not a root. */
 static bool read_outside(const Collect *c, const Match *m, const Node *node, NodeList inner) {
     for (int port = 0; port < node->nout; port++) {
         const Value v = node->out + (Value)port;

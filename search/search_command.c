@@ -229,8 +229,8 @@ static bool met_before(const CommandSearch *s, int k, const int place[]) {
     return false;
 }
 
-/* What these places gain: equal ones together, the largest gain first. Returns how many there are.
- */
+/* What these places gain: equal ones together, the largest gain first. Returns
+   how many there are. */
 static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
     Arena *a = s->r->arena;
     PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);

@@ -1,6 +1,6 @@
 /* target.c -- the measuring command as a child process with a socket pair: writing to a process
-   that died gives an error instead of a signal, so that the caller's signal handling is left alone.
- */
+   that died gives an error instead of a signal, so that the caller's signal
+   handling is left alone. */
 #include "search/target.h"
 #include "ops/base/process.h"
 #include <errno.h>

@@ -272,8 +272,8 @@ static void planted_near_misses(void **state) {
     }
 }
 
-/* What holds for positive values only, for values that are not integers, or except for one value.
- */
+/* What holds for positive values only, for values that are not integers, or
+   except for one value. */
 static void planted_values(void **state) {
     (void)state;
     static const char head[] = "sizes m\nat 3\nat 4\ninput vector : F [m]\n";

@@ -546,8 +546,7 @@ static void views_of_every_type(void **state) {
 }
 
 /* Words changed at random are refused or harmlessly different, never out of bounds of the tables
-   (sanitizers watch).
- */
+   (sanitizers watch). */
 static void damaged_programs_are_refused(void **state) {
     (void)state;
     Case *c = case_new(3, &numbers_real);

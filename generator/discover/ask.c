@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limits of the parts that become questions; larger parts, and more of them, are not asked about.
- */
+/* Limits of the parts that become questions; larger parts, and more of them,
+   are not asked about. */
 enum {
     PART_MOST = 8,      /* operators on data */
     PART_CONSTANTS = 8, /* further operators, on constants alone */

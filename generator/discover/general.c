@@ -54,8 +54,8 @@ static Poly fresh(General *g, int64_t value, bool attribute) {
     return p;
 }
 
-/* The size of an earlier constant of as many axes that is the same on this one; 0: there is none.
- */
+/* The size of an earlier constant of as many axes that is the same on this
+   one; 0: there is none. */
 static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
     int64_t m;
     for (int k = 0; k < g->nin && axis > 0 && g->keep >= KEEP_TIES; k++) {

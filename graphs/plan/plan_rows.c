@@ -3,8 +3,8 @@
    one step over rows. The last step of such a chain is its root. A step is a member if it computes
    values of the root's sizes, or one for each row of them by a sum, mean or maximum, and only
    members read what it writes; the closure of that is taken. All of it is float32. Axes of size 1
-   are left out of sizes that are compared. Only for targets that have an algorithm for such steps.
- */
+   are left out of sizes that are compared. Only for targets that have an
+   algorithm for such steps. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/base/arena.h"
 #include <string.h>

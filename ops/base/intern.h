@@ -5,8 +5,8 @@
 #include "text.h"
 
 typedef struct Intern Intern;
-/* Records live in the arena; the index beside them is freed by intern_free or the arena's Escape.
- */
+/* Records live in the arena; the index beside them is freed by intern_free or
+   the arena's Escape. */
 Intern *intern_new(Arena *);
 void intern_free(Intern *);
 /* The record's number, new or old; the bytes are copied, 8-byte aligned. */

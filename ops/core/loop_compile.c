@@ -1,8 +1,8 @@
 /* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
 
    A subtree that does not depend on the lane is compiled for one value, so that it is computed once
-   for all lanes, and its sums choose lanes of their own.
- */
+   for all lanes, and its sums choose lanes
+   of their own. */
 #include "ops/core/loop_index.h"
 #include <math.h>
 #include <string.h>

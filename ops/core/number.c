@@ -274,8 +274,7 @@ static Number residue_recip(Number a) {
 }
 
 /* A function without laws: a hash of the p part, which every form of a value agrees on. Its
-   exponent is another hash.
- */
+   exponent is another hash. */
 static Number residue_hash(unsigned f, uint32_t a, uint32_t b, double order) {
     if (isnan(order)) return residue_unknown();
     uint64_t h = random_at(((uint64_t)f << 32 | a) + 0x5eed, b);

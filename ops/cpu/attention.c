@@ -58,8 +58,8 @@ static bool says_seen(const View *mask) {
     const char class = dtype_class((DType)mask->dtype);
     return class != 'F';
 }
-/* Adds a mask of numbers, or takes away what one of truths hides; after its end nothing is seen.
- */
+/* Adds a mask of numbers, or takes away what one of truths hides; after its
+   end nothing is seen. */
 static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *row) {
     const Attention *a = run->a;
     const View *m = given(a, MASK);

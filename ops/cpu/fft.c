@@ -252,8 +252,8 @@ static int64_t smooth_length(int64_t n) {
     }
     return best;
 }
-/* The transform of the chirp's inverse, as far as the convolution reaches, divided by its length.
- */
+/* The transform of the chirp's inverse, as far as the convolution reaches,
+   divided by its length. */
 static void make_filter(Build *b, Fourier *f) {
     const int64_t n = f->count, m = smooth_length(2 * n - 1);
     double *chirp = ARENA_NEW(b->arena, double, 2 * n),

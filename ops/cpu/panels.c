@@ -22,8 +22,8 @@ typedef struct Padded {
 typedef struct Panels {
     Padded padded;
     Ending e;
-    /* columns: of a group; inputs: channels from one group's to the next; terms: of a sum, runs * n
-     */
+    /* columns: of a group; inputs: channels from one group's to the next; terms:
+       of a sum, runs * n */
     int64_t groups, columns, inputs, terms;
     int64_t n, *run;
     int runs;

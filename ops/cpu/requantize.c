@@ -22,8 +22,8 @@ static bool constant(const Scalar code[], int i, float *k) {
     return true;
 }
 
-/* The value that t stores before a `where` for what is not a number. -1: a signed type without one.
- */
+/* The value that t stores before a `where` for what is not a number. -1: a
+   signed type without one. */
 static int before_where(const Scalar code[], const Scalar *t, Joined *r) {
     if (dtype_class(t->b) == 'U') return t->a;
     const Scalar *w = at(code, t->a, C_WHERE);

@@ -120,20 +120,19 @@ typedef struct Simd {
     void (*max_bytes[2])(void *acc, const void *x, int64_t stride, int64_t n);
     /* Likewise all of x[0..n-1] into the one acc[0]. */
     void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
-    /* Where x[i] is greater (least: less; last: or equal), it becomes best[i], and `at` where[i].
-     */
+    /* Where x[i] is greater (least: less; last: or equal), it becomes best[i],
+       and `at` where[i]. */
     void (*better[CLASS_COUNT])(void *best, int32_t *where, const void *x, int32_t at, int64_t n,
                                 bool last, bool least);
     /* y[i] += w[0] * x[i*stride]. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);
-    /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to k[2]
-     */
+    /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN
+       is clamped to k[2]. */
     Pass *requantize;
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
-    /* y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and k[0] * x * (1 + erf(k[1] * x)), x =
-     * x[i]
-     */
+    /* Of x = x[i]: y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and
+       y[i] = k[0] * x * (1 + erf(k[1] * x)). */
     Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */

@@ -248,8 +248,8 @@ static void cube(void *py, const void *pa, const void *pb, int64_t n) {
     EACH y[i] = x[i] * x[i] * x[i];
 }
 /* y[i] = x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by k[1], clamped to
-   k[2]..k[3] (what is not a number becomes k[2]), and the result less k[4] is multiplied by k[5].
- */
+   k[2]..k[3] (what is not a number becomes k[2]), and the result less k[4] is
+   multiplied by k[5]. */
 static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1], low = k[2], high = k[3], shift = k[4], factor = k[5];
     EACH {

@@ -1,5 +1,5 @@
-/* simd_moves.h -- loads and stores between the classes and the element types. Part of simd_body.h.
- */
+/* simd_moves.h -- loads and stores between the classes and the element types.
+   Part of simd_body.h. */
 /* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
    double, it from an integer) */
 #define SAME(x) (x)

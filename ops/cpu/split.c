@@ -102,8 +102,8 @@ static const Cut *best_cut(const View *y, const Cut cut[], int ncut, int *n) {
 
 /* ---- parts of views and parameters */
 /* x[from..] that the windows of outputs first..first+size-1 reach along a spatial axis; parameters
-   of that axis: strides, pads at beginning and end, dilations, each n apart. False: padding only.
- */
+   of that axis: strides, pads at beginning and end, dilations, each n apart.
+   False: padding only. */
 static bool cut_window(View *x, int axis, int64_t kernel, int64_t *param, int n, int64_t first,
                        int64_t size) {
     const int i = axis - 2;

@@ -54,8 +54,8 @@ int attention_variants(const Step *s) {
     return s->view[SCORES].dim[2] > SIDE ? 2 : 1;
 }
 
-/* ---- places: views have the axes batch, head, place, number, the heads maybe beside the numbers
- */
+/* ---- places: views have the axes batch, head, place, number, the heads maybe
+   beside the numbers */
 static const char *spot(Gen *g, int view, int64_t each, const char *const index[4]) {
     const View *v = &g->step->view[view];
     const int64_t apart[] = {v->stride[0], each * v->stride[2], v->stride[1], v->stride[2]},

@@ -50,8 +50,8 @@ char sum_class(const Step *, int views);
    closes. */
 void each_element(Gen *, int64_t count);
 
-/* One instruction of the program, which is neither C_ROW_SUM nor C_ROW_MAX: values are t0, t1, ..
- */
+/* One instruction of the program, which is neither C_ROW_SUM nor C_ROW_MAX:
+   values are t0, t1, .. */
 const char *program_value(Gen *, const Scalar *, const char *acc);
 
 /* ---- rows.c: a row by a thread, a warp or a block. `row` counts rows, `me` the members of the

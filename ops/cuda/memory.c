@@ -26,8 +26,8 @@ void memory_give(Device *d, void *p) {
     d->driver.cuMemFree_(address(p));
 }
 
-/* Queued after everything that was started, and finished on return: the host's memory may be freed.
- */
+/* Queued after everything that was started, and finished on return: the host's
+   memory may be freed. */
 int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     const Driver *f = &d->driver;
     if (d->lost || !device_enter(d)) return -1;

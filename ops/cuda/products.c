@@ -228,8 +228,8 @@ static void tiles_write(Gen *g, const Product *p) {
     tile_results(g, p, class);
 }
 
-/* ---- variants: tiles that are not mostly empty; those that keep every processor busy come first
- */
+/* ---- variants: tiles that are not mostly empty; those that keep every
+   processor busy come first */
 static bool tile_fits(const Product *p, int tile) {
     const int64_t half = SIDE * tile / 2;
     return tile == 0 || (p->m * p->n > half * half && (tile == 1 || (p->m > half && p->n > half)));

@@ -1,5 +1,5 @@
-/* source.c -- from a step to the text of its kernel: which steps have one, and the frame around it.
- */
+/* source.c -- from a step to the text of its kernel: which steps have one, and
+   the frame around it. */
 #include "ops/cuda/generate.h"
 #include <stdio.h>
 #include <stdlib.h>

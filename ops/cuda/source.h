@@ -7,8 +7,8 @@
 
 /* A kernel "k" without the prelude. Its arguments are pointers: one for each view, to its first
    element (NULL for a view that is left out), then, if `table`, one to the step's parameters in
-   device memory. One run launches `grid` blocks of `block` threads; grid 0: there is nothing to do.
- */
+   device memory. One run launches `grid` blocks of `block` threads; grid 0:
+   there is nothing to do. */
 typedef struct KernelSource {
     char *text; /* the caller frees it */
     size_t size, room;

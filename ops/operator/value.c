@@ -1,7 +1,7 @@
 /* value.c -- elements of integer tensors as polynomials over sizes: what shape computations
    compute. A definition is walked with its indices bound to numbers and inputs to known elements;
-   anything that is not a polynomial, or not decided for all sizes, makes the whole value unknown.
- */
+   anything that is not a polynomial, or not decided for all sizes, makes the
+   whole value unknown. */
 #include "ops/operator/value.h"
 #include "ops/operator/op.h"
 

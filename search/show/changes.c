@@ -240,8 +240,8 @@ static void join_groups(int *up, int a, int b) {
     else up[a] = b;
 }
 
-/* A node that no rule made or replaced belongs to a changed node that reads it, or that it reads.
- */
+/* A node that no rule made or replaced belongs to a changed node that reads
+   it, or that it reads. */
 static void join_neighbour(const Changes *c, int *up, int side, int k) {
     const FileSide *s = &c->side[side];
     int base = side ? c->side[0].n : 0;

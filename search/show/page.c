@@ -251,8 +251,8 @@ static void add_list(const Changes *c, int side, Text *t) {
     text_add(t, "</ul></div>");
 }
 
-/* The drawn places, what gained most on the target first; those that were not timed as they come.
- */
+/* The drawn places, what gained most on the target first; those that were not
+   timed as they come. */
 static const int *by_gain(const Changes *c, const Pictures *p) {
     int *order = ARENA_NEW(c->arena, int, p->n);
     double *gain = ARENA_NEW(c->arena, double, p->n);

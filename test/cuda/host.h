@@ -1,7 +1,7 @@
 /* host.h -- CUDA C on the host: the same text as for a GPU. Blocks run one after the other, the
    threads of a block as coroutines that change at barriers; a warp or a block goes on when all its
-   threads have come. Threads run in ascending or descending order, so that a missing barrier shows.
- */
+   threads have come. Threads run in ascending or descending order, so that a
+   missing barrier shows. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -7,8 +7,8 @@
    limits of a GPU, times of events that were not recorded, everything after a fault until the
    context is gone. While the stream is captured, launches, events and the calls of host_work.h are
    noted, and whatever else works on memory breaks the capture; so does a kernel that has not run
-   before, which may be loaded only then. An image of another machine's code is taken, and not run.
- */
+   before, which may be loaded only then. An image of another machine's code is
+   taken, and not run. */
 #include "ops/cuda/driver.h"
 #include "test/cuda/host_work.h"
 #include <dlfcn.h>

@@ -150,8 +150,8 @@ void case_describe(const Case *c, char *text, size_t n) {
 }
 
 /* ---- running */
-/* The output's memory on the device is as long as its buffer, so that what lies beside it is seen.
- */
+/* The output's memory on the device is as long as its buffer, so that what lies
+   beside it is seen. */
 static void take_slots(Case *c, const Backend *b, Device *d, char *memory[], void *slot[]) {
     for (int i = 0; i < c->step.nview; i++) {
         memory[i] = b->alloc(d, c->bytes[i] + 2 * GUARD);

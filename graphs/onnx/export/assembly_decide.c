@@ -1,6 +1,6 @@
 /* assembly_decide.c -- what stands of the old file: each node on the values that its inputs have
-   now, whether it can be copied as it is, which node makes which value, and which name carries it.
- */
+   now, whether it can be copied as it is, which node makes which value, and
+   which name carries it. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include "graphs/shapevalue.h"

@@ -4,8 +4,8 @@
    cheap nodes away and up to the first expensive one. What gives sizes and indices, and what is
    made of constants, comes along as far up as it goes; every other value from outside is an input.
    A runtime computes a node in 8 bits if all that it reads is dequantized and what it makes is
-   quantized: these conversions come with their node, and are no step away from it.
- */
+   quantized: these conversions come with their node, and are no
+   step away from it. */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
 #include <string.h>

@@ -21,7 +21,9 @@ def program(*words):
     return done.stdout.decode()
 
 
-MULTIPLIES = "oneDNN 2" in program("--version") and flags() & {"avx512_vnni", "avx_vnni"}
+MULTIPLIES = re.search(
+    r"avx\w+ kernels .* oneDNN (2|3\.([4-9]|\d\d))\.", program("--version")
+) and flags() & {"avx512_vnni", "avx_vnni"}
 
 
 class Graph:

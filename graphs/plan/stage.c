@@ -1,5 +1,7 @@
 /* stage.c -- one value at a time: the part of the graph that computes it is planned and run, with
-   inputs and values already known as its inputs. Whatever is made lives as long as the World. */
+   inputs and values already known as its inputs. Whatever is made lives as long as the World. What
+   determines sizes is mostly a few numbers made of others: these are computed by the CPU's back end
+   whatever the device is, which would first compile a kernel for each and wait for each. */
 #include "graphs/plan/stage.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
@@ -73,14 +75,31 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     return true;
 }
 
+/* A CPU computes it before a device has compiled a kernel. */
+static bool is_small(const Plan *p) {
+    enum { MOST = 1 << 20 };
+    double work = 0;
+    for (int k = 0; k < p->nstep; k++) work += p->step[k].flops + p->step[k].bytes;
+    return work <= MOST;
+}
+/* cpu: opened if it is needed. */
+static Runner *stage_runner(const Stage *s, const Plan *p, OpenDevice *cpu, Error *e) {
+    if (s->backend == backend_open("cpu", NULL) || !is_small(p))
+        return runner_new(p, s->backend, s->device, e);
+    if (!device_open(cpu, arena_escape(p->arena), "cpu", "", e)) return NULL;
+    return runner_new(p, cpu->backend, cpu->device, e);
+}
+
 static void *stage_run(Stage *s, const Graph *g, const void *const in[], size_t n) {
     Error e = {0};
     Arena *a = arena_new(arena_escape(s->w->arena), 0);
+    OpenDevice *cpu = ARENA_NEW(a, OpenDevice, 1);
     Plan *plan = plan_build(s->w, a, g, (Sizes){0}, &e);
-    Runner *runner = plan ? runner_new(plan, s->backend, s->device, &e) : NULL;
+    Runner *runner = plan ? stage_runner(s, plan, cpu, &e) : NULL;
     void *out = runner ? arena_alloc(s->w->arena, n ? n : 1) : NULL;
     if (runner && !runner_run(runner, in, &out, &e)) out = NULL;
     runner_free(runner);
+    device_close(cpu);
     arena_free(a);
     return out;
 }

@@ -2,13 +2,13 @@
    done when it is asked for. $ISOMER_HOST says how it behaves: "descending" runs the threads of a
    block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault",
    "no-capture", "capture-breaks", "no-graph" make it fail so; "loses" makes a graph miss what was
-   noted last; "sm_80" and the like: what it says it
-   is. It refuses what a driver refuses: calls of a thread that has no context, launches beyond the
-   limits of a GPU, times of events that were not recorded, everything after a fault until the
-   context is gone. While the stream is captured, launches, events and the calls of host_work.h are
-   noted, and whatever else works on memory breaks the capture; so does a kernel that has not run
-   before, which may be loaded only then. An image of another machine's code is
-   taken, and not run. */
+   noted last; "sm_80" and the like: what it says it is; "zeros": new memory holds zeros, where
+   images are not run, so that steps of the host get indices within bounds. It refuses what a driver
+   refuses: calls of a thread that has no context, launches beyond the limits of a GPU, times of
+   events that were not recorded, everything after a fault until the context is gone. While the
+   stream is captured, launches, events and the calls of host_work.h are noted, and whatever else
+   works on memory breaks the capture; so does a kernel that has not run before, which may be loaded
+   only then. An image of another machine's code is taken, and not run. */
 #include "ops/cuda/driver.h"
 #include "test/cuda/host_work.h"
 #include <dlfcn.h>
@@ -149,7 +149,7 @@ static CUresult host_alloc(CUdeviceptr *p, size_t n) {
                        ? NULL
                        : aligned_alloc(256, (n + 255) / 256 * 256);
     *p = (CUdeviceptr)(uintptr_t)memory;
-    if (memory) memset(memory, 0xEE, n);
+    if (memory) memset(memory, behaves("zeros") ? 0 : 0xEE, n);
     return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 static CUresult host_free(CUdeviceptr p) {

@@ -100,8 +100,11 @@ const Type *import_type(Import *s, Value v) {
 
 bool import_data(Import *s, Value v, Type *t, const void **bytes) {
     const OpenValues *open = &s->m->open;
-    return v && (constant_get(s->w, v, t, bytes) ||
-                 (open->value && open->value(open->value_user, s->m, v, t, bytes)));
+    if (!v) return false;
+    if (constant_get(s->w, v, t, bytes)) return true;
+    const Value known = value_constant(s->w, v); /* by sizes, whatever the data are */
+    return known ? constant_get(s->w, known, t, bytes)
+                 : open->value && open->value(open->value_user, s->m, v, t, bytes);
 }
 
 static bool elements_at_hand(Import *s, Value v, PolyList *out) {

@@ -144,14 +144,38 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
+/* It depends on constants alone, as far as *left nodes show. */
+static bool is_computed(const World *w, Value v, int *left) {
+    if (--*left < 0) return false;
+    if (constant_get(w, v, NULL, NULL)) return true;
+    const Node n = node_get(w, v);
+    bool good = !input_name(w, v) && op_algebraic(n.op) && !(n.op->flags & OP_RANDOM);
+    for (int k = 0; k < n.nin && good; k++) good = !n.in[k] || is_computed(w, n.in[k], left);
+    return good;
+}
+
+enum { LOOKED_AT = 200 }; /* nodes, to know whether a value depends on constants alone */
+
+static void note_shared(Derivation *d, Value v) {
+    int left = LOOKED_AT;
+    if (is_computed(d->w, v, &left)) return;
+    ARENA_GROW(d->arena, d->shared, d->shared_room, d->nshared + 1);
+    d->shared[d->nshared++] = (Shared){d->nstep, v};
+}
+
 /* A new value and the nodes between it and the match's inputs, unless the model has them, were made
-   by the application that is being recorded. */
+   by the application that is being recorded, or by one before it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
-    if (d->bare || !v || v <= d->model_nodes || made_get(d, v) ||
-        value_among(v, m->instance->ninput, m->input))
+    if (d->bare || !v || v <= d->model_nodes || value_among(v, m->instance->ninput, m->input))
         return;
-    Node n = node_get(d->w, v);
-    made_set(d, v, (uint32_t)d->nstep + 1);
+    const Node n = node_get(d->w, v);
+    const uint32_t made = made_get(d, v), now = (uint32_t)d->nstep + 1;
+    if (made == now) return;
+    if (made && n.op != &op_reshape) {
+        note_shared(d, v);
+        return;
+    }
+    made_set(d, v, now);
     for (int k = 0; k < n.nin; k++) tag_new(d, n.in[k], m);
 }
 
@@ -172,19 +196,8 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     r->d->classes |= m->instance->rule->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
-/* It depends on constants alone, as far as *left nodes show. */
-static bool is_computed(const World *w, Value v, int *left) {
-    if (--*left < 0) return false;
-    if (constant_get(w, v, NULL, NULL)) return true;
-    const Node n = node_get(w, v);
-    bool good = !input_name(w, v) && op_algebraic(n.op) && !(n.op->flags & OP_RANDOM);
-    for (int k = 0; k < n.nin && good; k++) good = !n.in[k] || is_computed(w, n.in[k], left);
-    return good;
-}
-
 /* An operator that no file can have (OP_ON_CONSTANTS) must be computed in advance. */
 static bool can_be_computed(const World *w, Value v, const Match *m) {
-    enum { LOOKED_AT = 200 };
     int left = LOOKED_AT;
     if (!v || value_among(v, m->instance->ninput, m->input)) return true;
     const Node n = node_get(w, v);

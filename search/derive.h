@@ -12,6 +12,10 @@ typedef struct Application {
     Match match;
     const Value *to; /* by root of the match: what replaced it */
 } Application;
+typedef struct Shared { /* an application needed a value that another had made */
+    int step;
+    Value v;
+} Shared;
 typedef struct Derivation {
     World *w;
     Arena *arena;
@@ -29,6 +33,8 @@ typedef struct Derivation {
                          that it only rounds */
     int nstep, room;
     Application *step; /* in the order they were made */
+    int nshared, shared_room;
+    Shared *shared; /* without what depends on constants alone, and reshaping, which is free */
     uint32_t nmade;
     uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
     /* By value: the value from which it was rebuilt (the same operator on other inputs), or that it

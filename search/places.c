@@ -64,6 +64,14 @@ static int unite_step(Union *u, const Origins *o, const Derivation *d, const Mat
     return first;
 }
 
+/* Applications that made a value together: each alone may lose what they gain. */
+static void unite_shared(Union *u, const Derivation *d, const int first[]) {
+    for (int k = 0; k < d->nshared; k++) {
+        const int a = d->shared[k].step, b = derivation_step(d, d->shared[k].v);
+        if (b >= 0 && first[a] >= 0 && first[b] >= 0) unite(u, first[a], first[b]);
+    }
+}
+
 /* The rules that were applied in a group, by name; first[s]: a node of step s. */
 static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[], int group,
                        Place *p) {
@@ -95,6 +103,7 @@ static void places_append(Places *p, Arena *a, const Origins *o, const Derivatio
     for (int k = 0; k < nnode; k++) u.group[k] = -1;
     int *first = ARENA_NEW(d->arena, int, d->nstep);
     for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, &d->step[s].match);
+    unite_shared(&u, d, first);
     for (int k = 0; k < nnode; k++)
         if (u.group[k] == k) list_rules(d, a, &u, first, k, add_place(p, a, &u, k, set));
 }

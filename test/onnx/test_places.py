@@ -145,6 +145,30 @@ return 2.0 if rest else 1.0
     assert len(said["rules"]) >= 2
 
 
+def steps(path, count=3):
+    """Steps of a sequence that are multiplied by the same weights, one by one."""
+    rng = numpy.random.default_rng(4)
+    nodes = []
+    for k in range(count):
+        nodes.append(helper.make_node("Gather", ["x", f"i{k}"], [f"g{k}"], axis=0))
+        nodes.append(helper.make_node("Gemm", [f"g{k}", "w", "c"], [f"p{k}"], transB=1))
+        nodes.append(helper.make_node("Tanh", [f"p{k}"], [f"y{k}"]))
+    weights = {"w": rng.random((7, 5), dtype="f"), "c": rng.random(7, dtype="f")}
+    index = {f"i{k}": numpy.array(k) for k in range(count)}
+    outputs = [tensor(f"y{k}", [2, 7]) for k in range(count)]
+    return save(path, nodes, [tensor("x", [count, 2, 5])], outputs, weights | index)
+
+
+def test_applications_that_share_what_they_made_are_one_place(run, pricing, tmp_path):
+    """One product for all steps gains; one for a single step would lose."""
+    body = "return kinds(graph).count('Gemm') + 0.5 * ('Reshape' in kinds(graph))"
+    model = steps(tmp_path / "m.onnx")
+    done, out, said = run(model, "--enable", "step-gemm-transposed", *pricing(body))
+    assert [node.op_type for node in out.graph.node].count("Gemm") == 1, done.stdout
+    assert said["rules"][0]["count"] == 3
+    agree(model, tmp_path / "o.onnx", numpy.random.default_rng(1).random((3, 2, 5), dtype="f"))
+
+
 def test_a_part_that_does_not_run_is_left_to_the_whole(run, pricing, tmp_path):
     body = "return None if part else 1.0 + kinds(graph).count('BatchNormalization')"
     model = net(tmp_path / "m.onnx", blocks=2)

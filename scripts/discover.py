@@ -7,14 +7,15 @@ rules/discovered, with the question, the models, the places, the ratio, the date
 comment. Questions of one operator are asked first, then those of two, and so on, each for the same
 time, first what loses most of its model's time, where the target gives a profile. A step whose
 results are in BUILD/discover is not done again; an interrupted one continues. For some models
-alone, or models of one's own (a file's path), the result goes to BUILD/discover; with --beyond only
+alone, or models of one's own (a file's path, or a table of scripts/fetch-zoo, of which names choose), the result goes to BUILD/discover; with --beyond only
 what does not follow from the library is timed.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
-                   [--alone RATIO] [--least RATIO] [--stem NAME] [--beyond]"""
+                   [--alone RATIO] [--least RATIO] [--stem NAME] [--beyond] [--table TABLE]"""
 
 import argparse
+import csv
 import datetime
 import glob
 import json
@@ -57,6 +58,30 @@ def load(path):
         return json.load(file)
 
 
+def rows_of_table(path, names):
+    """The models of a table (lines of name, path and feed options, tabs between) whose names begin
+    with one of these, or all."""
+    with open(path, encoding="utf-8") as file:
+        for name, model, words in csv.reader(file, delimiter="\t"):
+            if names and not any(name.startswith(begin) for begin in names):
+                continue
+            said = re.findall(r"--(\S+) (\S+)", words)
+            yield {
+                "name": name + ".onnx",
+                "path": os.path.join(os.path.dirname(os.path.abspath(path)), model),
+                "shapes": " ".join(value for kind, value in said if kind == "input-shape"),
+                "values": " ".join(value for kind, value in said if kind == "input"),
+                "dims": [
+                    word for kind, value in said if kind == "dim" for word in ("--dim", value)
+                ],
+            }
+
+
+def sizes_of(row):
+    """The options that give a model's open sizes."""
+    return shape_options(row) + row.get("dims", [])
+
+
 def file_of(row):
     """The model's file."""
     return row["path"] if "path" in row else prepared(row, WORK)
@@ -69,7 +94,9 @@ def profile(row, target):
         return []
     if not os.path.exists(out):
         done = subprocess.run(
-            [os.path.join(ROOT, "scripts/profile-onnxruntime"), file_of(row), *feed_options(row)],
+            [os.path.join(ROOT, "scripts/profile-onnxruntime"), file_of(row)]
+            + feed_options(row)
+            + row.get("dims", []),
             capture_output=True,
             check=False,
         )
@@ -90,7 +117,7 @@ def questions(rows, operators, target):
             run(
                 "discover-rules",
                 file_of(row),
-                *shape_options(row),
+                *sizes_of(row),
                 *profile(row, target),
                 "--list",
                 "--operators",
@@ -244,7 +271,7 @@ def timed(row, rules, options, name):
             + ["--rules", rules, "--effort", options.effort, "--report", report]
             + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
             + (["--measure-with", options.target] if options.target != "isomer" else [])
-            + shape_options(row),
+            + sizes_of(row),
             cwd=ROOT,
             check=False,
         ).returncode
@@ -350,6 +377,7 @@ def parse():
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", help="names, their beginnings, or paths; default: all")
+    parser.add_argument("--table", help="of models, instead of scripts/models.tsv")
     parser.add_argument("--stem", default="discovered", help="of the files of this run")
     parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
@@ -365,10 +393,11 @@ def parse():
     return parser.parse_args()
 
 
-def main():
-    """The whole chain."""
-    options = parse()
-    rows = [
+def rows_of(options):
+    """The models that are asked."""
+    if options.table:
+        return list(rows_of_table(options.table, options.models))
+    return [
         row
         for row in model_table()
         if not options.models or any(row["name"].startswith(name) for name in options.models)
@@ -377,6 +406,12 @@ def main():
         for path in options.models
         if os.path.sep in path
     ]
+
+
+def main():
+    """The whole chain."""
+    options = parse()
+    rows = rows_of(options)
     os.makedirs(WORK, exist_ok=True)
     stem = os.path.join(WORK, options.stem)
     for size in range(1, options.operators + 1):  # small questions first: they are the most useful
@@ -396,7 +431,7 @@ def main():
         for rule, model, places, ratio in paying(row, report, options.least):
             found.setdefault(rule, []).append((model, places, ratio))
     os.makedirs(KEPT, exist_ok=True)
-    folder = WORK if options.models else KEPT
+    folder = WORK if options.models or options.table else KEPT
     best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
     mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
     lines = [
@@ -419,7 +454,7 @@ def main():
         "|---|---|",
         *(f"| {name} | {ratio:.2f} |" for name, ratio in sorted(ratios, key=lambda x: -x[1])),
     ]
-    if not options.models:
+    if folder == KEPT:
         write_table(lines)
     print("\n".join(lines))
 

@@ -2,7 +2,7 @@
    each element at LANES random points; constants of the question have one value at all points.
    Types are over the question's symbols, so that an operator fits where what it needs of sizes
    follows from what the question needs. Nothing here knows an operator but those named in meeting
-   (add, sub, mul) and in writing (broadcast, concat, split, fill, select, reshape). */
+   (add, sub, mul) and in writing (broadcast, concat, split, fill, select, reshape, transpose). */
 #ifndef ISOMER_ANSWER_INNER_H
 #define ISOMER_ANSWER_INNER_H
 #include "generator/discover/answer.h"
@@ -15,7 +15,8 @@ enum {
     SEARCH_ELEMENTS = 512,   /* of a value, at the small sizes */
     SEARCH_TYPES = 24,       /* of terms on data */
     SEARCH_CONSTANTS = 1200, /* terms on constants alone */
-    SEARCH_GOALS = 60,
+    SEARCH_GOALS = 90,
+    SEARCH_BLOCK = 2,     /* places of an axis that become one, and as many channels */
     SEARCH_KEPT = 8,      /* answers that later ones are compared with */
     SEARCH_UNKNOWNS = 480 /* of a system of equations (holes.c) */
 };
@@ -36,7 +37,8 @@ typedef struct Goal {
     Sig sig;
     TypeId type;
     const Lanes *x;
-    int n, axis; /* axis: of the concat of several outputs; -1: the one output itself */
+    int n, axis;  /* axis: of the concat of several outputs; -1: the one output itself */
+    bool between; /* a step to another goal, not looked for itself */
     uint64_t key;
 } Goal;
 typedef struct SigFacts {                       /* of a signature, found by evaluating it */
@@ -92,9 +94,10 @@ typedef struct Search {
     Sizes small, real;
     int nsize; /* of the question */
     Symbol size[LIFT_SYMBOLS];
-    int rank;        /* the most axes of a constant of the question */
-    bool positive;   /* constants are */
-    bool moves_data; /* the question has views of data: only then answers get more of them */
+    int rank;          /* the most axes of a constant of the question */
+    bool positive;     /* constants are */
+    bool proportional; /* the result is 0 where the data is (constants.c) */
+    bool moves_data;   /* the question has views of data: only then answers get more of them */
     /* What is known. */
     ValueTable values;
     Bank bank;
@@ -134,6 +137,8 @@ int term_find(const Search *, bool constant, uint64_t key);
 
 /* ---- moves.c: which operators fit */
 const Moves *moves_of(Search *, int nin, const TypeId in[]);
+/* Those of all operators, not only near ones (op_is_near). */
+const Moves *moves_of_all(Search *, int nin, const TypeId in[]);
 /* Each output element is this element of the one input; NULL: it is not a view. */
 const int *sig_source(Search *, Sig);
 /* Linear in input k; in all inputs together; in all but input k, taken together. */
@@ -150,8 +155,15 @@ bool op_is_near(const Search *, const Op *);
 /* What it needs of sizes follows from what the question needs. */
 bool sig_fits(Search *, Sig);
 
+/* ---- blocks.c: the result by blocks of places along some axes, whose places are more channels */
+void goals_in_blocks(Search *);
+
 /* ---- goals.c */
 void goals_open(Search *);
+/* The number of a goal of this value, which may have been there before; -1: they are too many. */
+int goal_put(Search *, Goal);
+/* What must stand before the view for its result to be the goal; NULL: nothing can. */
+const Lanes *goal_before(Search *, const Goal *, Sig view);
 /* Terms that equal goals, or do so together with another term. */
 void goals_look(Search *, int depth);
 

@@ -30,6 +30,20 @@ static void grow_two(Search *s, Found a, Found b) {
     }
 }
 
+/* What any operator that is linear in both makes of two constants of the question: products of
+   matrices, and of kernels. */
+static void put_products(Search *s, int given) {
+    for (int k = 0; k < given; k++)
+        for (int j = 0; j < given; j++) {
+            const Value in[2] = {s->bank.constant[k].v, s->bank.constant[j].v};
+            const TypeId type[2] = {value_type_id(s->w, in[0]), value_type_id(s->w, in[1])};
+            if (k == j || !input_name(s->w, in[0]) || !input_name(s->w, in[1])) continue;
+            const Moves *m = moves_of_all(s, 2, type);
+            for (int i = 0; i < m->n; i++)
+                if (sig_linear(s, m->v[i], 0) && sig_linear(s, m->v[i], 1)) put(s, m->v[i], in, 1);
+        }
+}
+
 /* Numbers that stand in the question, and 0 and 1. */
 static void put_numbers(Search *s) {
     Attr attr[ATTRS_MAX];
@@ -62,6 +76,21 @@ static Value number_of_type(Search *s, const Type *t, int64_t number) {
     attr[attrs_find(defs, "shape")].ints = (PolyList){t->dim.n, t->dim.v};
     attr[attrs_find(defs, "dtype")].word = (int)t->dtype;
     return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
+}
+
+/* The question's one result is 0 where the data is. */
+static bool is_proportional(Search *s, Value x, const Type *t) {
+    const Value zero = number_of_type(s, t, 0);
+    Error ignored = {0};
+    Graph y;
+    if (s->g.nout != 1 || !zero ||
+        !graph_substitute(s->w, s->a, &s->g, 1, &x, &zero, &y, NULL, &ignored))
+        return false;
+    const Lanes *v = value_at(s, y.out[0]);
+    for (int k = 0; v && k < count_of(s, value_type_id(s->w, y.out[0])); k++)
+        for (int l = 0; l < LANES; l++)
+            if (v[k].p[l]) return false;
+    return v != NULL;
 }
 
 /* Every node of g that types where x is this number. */
@@ -119,6 +148,7 @@ static void put_probes(Search *s) {
     }
     const Type *t = x ? value_type(s->w, x) : NULL;
     if (!t || dtype_class(t->dtype) != 'F') return;
+    s->proportional = is_proportional(s, x, t);
     for (int number = 0; number < 2; number++) {
         for (int from = 0; from <= t->dim.n; from++) {
             Type y = {.dtype = t->dtype, .known = true, .dim = {.n = t->dim.n - from}};
@@ -158,6 +188,7 @@ void constants_grow(Search *s) {
     int given = s->bank.nconstant;
     put_probes(s);
     int probes = s->bank.nconstant;
+    put_products(s, given);
     grow_pairs(s, 0, given, given);
     int one = s->bank.nconstant;
     stage(s, 2);

@@ -100,9 +100,16 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
                                 write_models(s, g)};
 }
 
-static bool has_signature(Search *s, NodeList live, Sig sig) {
-    for (int k = 0; k < live.n; k++)
-        if (node_get(s->w, live.v[k]).sig == sig) return true;
+/* A node of the same operator on the same types: a step along an axis of one place makes no other
+   one of it. */
+static bool has_alike(Search *s, NodeList live, Sig sig) {
+    const SigInfo *a = sig_info(s->w, sig);
+    for (int k = 0; k < live.n; k++) {
+        const SigInfo *b = sig_info(s->w, node_get(s->w, live.v[k]).sig);
+        bool alike = a->op == b->op && a->nin == b->nin && a->out[0] == b->out[0];
+        for (int j = 0; j < a->nin && alike; j++) alike = a->in[j] == b->in[j];
+        if (alike) return true;
+    }
     return false;
 }
 
@@ -111,7 +118,7 @@ static bool includes(Search *s, NodeList live, NodeList of) {
     for (int k = 0; k < of.n; k++) {
         const Node n = node_get(s->w, of.v[k]);
         if (input_name(s->w, n.out) || value_is_constant(s, n.out)) continue;
-        if (!has_signature(s, live, n.sig)) return false;
+        if (!has_alike(s, live, n.sig)) return false;
     }
     return true;
 }

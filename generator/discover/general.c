@@ -304,8 +304,8 @@ static Symbol grows_with(General *g, const Graph *y, Poly size, Poly *rest) {
     return 0;
 }
 
-/* The sizes of the result from the third axis on as twice a symbol. false: they are odd, or do not
-   follow from those of the data so simply. */
+/* The sizes of the result from the third axis on, those that are even and follow simply from those
+   of the data, as twice a symbol. false: there is none. */
 static bool make_even(General *g, Graph *y) {
     const Type *t = value_type(g->w, y->out[0]);
     Symbol from[RANK_MAX];
@@ -317,14 +317,14 @@ static bool make_even(General *g, Graph *y) {
     if (g->p->n != 1 || y->nout != 1 || t->dim.n < 3 || !constant) return false;
     for (int d = 2; d < t->dim.n; d++) {
         int64_t v;
-        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % 2) return false;
-        if (!(from[n] = grows_with(g, y, t->dim.v[d], &rest))) return false;
+        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % 2) continue;
+        if (!(from[n] = grows_with(g, y, t->dim.v[d], &rest))) continue;
         const Poly half = fresh(g, v / 2, false);
         if (!half) return false;
         to[n++] = poly_sub(g->w, poly_scale(g->w, half, 2), rest);
     }
     const Graph old = *y;
-    return graph_resize(g->w, g->a, &old, n, from, to, y, &ignored);
+    return n && graph_resize(g->w, g->a, &old, n, from, to, y, &ignored);
 }
 
 /* The part at these choices, in the arena. */

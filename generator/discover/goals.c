@@ -7,17 +7,18 @@ enum { GOAL_DEPTH = 2 }; /* views between a goal and the question's result, at m
 
 /* ---- goals */
 
-static void put_goal(Search *s, Goal g) {
+int goal_put(Search *s, Goal g) {
     g.key = value_key(g.type, g.x, g.n);
     for (int k = 0; k < s->goals.n; k++)
-        if (s->goals.v[k].key == g.key) return;
-    if (s->goals.n < SEARCH_GOALS) s->goals.v[s->goals.n++] = g;
+        if (s->goals.v[k].key == g.key) return k;
+    if (s->goals.n == SEARCH_GOALS) return -1;
+    s->goals.v[s->goals.n] = g;
+    return s->goals.n++;
 }
 
 static bool same_lanes(const Lanes *a, const Lanes *b) { return !memcmp(a->p, b->p, sizeof a->p); }
 
-/* What must stand before the view for its result to be the goal; NULL: nothing can. */
-static const Lanes *before_view(Search *s, const Goal *g, Sig sig) {
+const Lanes *goal_before(Search *s, const Goal *g, Sig sig) {
     const SigInfo *i = sig_info(s->w, sig);
     const int *source = sig_source(s, sig);
     int n = count_of(s, i->in[0]);
@@ -41,9 +42,9 @@ static void put_goals_before(Search *s, int at) {
         for (int j = 0; j < m->n; j++) {
             const SigInfo *i = sig_info(s->w, m->v[j]);
             if (i->out[0] != s->goals.v[at].type) continue;
-            const Lanes *x = before_view(s, &s->goals.v[at], m->v[j]);
+            const Lanes *x = goal_before(s, &s->goals.v[at], m->v[j]);
             if (x)
-                put_goal(s, (Goal){.parent = at,
+                goal_put(s, (Goal){.parent = at,
                                    .sig = m->v[j],
                                    .type = s->types.v[k],
                                    .x = x,
@@ -60,7 +61,7 @@ static void put_joined(Search *s, int axis) {
     Value v = node_make(s->w, &op_concat, &attr, s->g.nout, s->g.out, 1, &why);
     const Lanes *x = v && sig_fits(s, node_get(s->w, v).sig) ? value_at(s, v) : NULL;
     if (x)
-        put_goal(s, (Goal){.parent = -1,
+        goal_put(s, (Goal){.parent = -1,
                            .type = value_type_id(s->w, v),
                            .x = x,
                            .n = count_of(s, value_type_id(s->w, v)),
@@ -163,7 +164,7 @@ void goals_open(Search *s) {
     for (int k = 0, n = s->bank.nterm; k < n && s->moves_data; k++) put_views(s, s->bank.term[k]);
     if (s->g.nout == 1) {
         TypeId type = value_type_id(s->w, s->g.out[0]);
-        put_goal(s, (Goal){.parent = -1,
+        goal_put(s, (Goal){.parent = -1,
                            .type = type,
                            .x = value_at(s, s->g.out[0]),
                            .n = count_of(s, type),
@@ -177,6 +178,7 @@ void goals_open(Search *s) {
         for (int k = from; k < to; k++) put_goals_before(s, k);
         from = to;
     }
+    goals_in_blocks(s);
 }
 
 /* ---- meeting */
@@ -222,12 +224,13 @@ static void meet(Search *s, const Goal *g, const Found *t, int depth) {
 void goals_look(Search *s, int depth) {
     for (int k = 0; k < s->goals.n; k++) {
         const Goal *g = &s->goals.v[k];
+        if (g->between) continue;
         int at = term_find(s, false, g->key), c = term_find(s, true, g->key);
         if (at >= 0) goal_met(s, g, s->bank.term[at].v, "equal", depth);
         if (c >= 0) goal_met(s, g, s->bank.constant[c].v, "constant", depth);
     }
     for (int k = 0; k < s->goals.n; k++)
-        for (int j = 0; j < s->bank.nterm; j++) {
+        for (int j = 0; j < s->bank.nterm && !s->goals.v[k].between; j++) {
             const Goal *g = &s->goals.v[k];
             if (value_type_id(s->w, s->bank.term[j].v) != g->type) continue;
             if (s->bank.term[j].cost > s->best) continue;

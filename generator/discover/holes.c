@@ -6,7 +6,7 @@
 /* Beyond these limits an answer may be missed. */
 enum {
     LAYERS = 64,                /* of one term and goal */
-    HOLE_RANK = 4,              /* axes of an unknown */
+    HOLE_RANK = 5,              /* axes of an unknown */
     PAIRS = 12,                 /* of terms, for one goal and term */
     SPREADS = 2 * RANK_MAX + 2, /* at most, by spreads_of */
     UNKNOWN_SYMBOLS =
@@ -216,6 +216,7 @@ static Value add_layer(Search *s, Sum *x, const Layer *y, Value a) {
         if (k != y->data && y->spread) in[k] = spread_to(s, in[k], i->in[k]);
         if (!in[k]) return 0;
     }
+    if (!sig_linear(s, y->sig, y->data)) x->shifted = true;
     x->leaf[x->nleaf++] = a;
     return sig_node(s, y->sig, in);
 }
@@ -279,11 +280,20 @@ static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
     return solution != NULL;
 }
 
+/* Nothing can be missing that is added: sum and goal are 0 where the data is. */
+static bool has_no_shift(Search *s, const Sum *x) {
+    if (!s->proportional || x->shifted) return false;
+    for (int k = 0; k < x->nleaf; k++)
+        if (!input_name(s->w, value_node(s->w, x->leaf[k]))) return false;
+    return true;
+}
+
 /* The sum alone, then with each constant that may be added. */
 static bool try_with_constants(Search *s, const Sum *x, const Goal *g, int depth) {
     Spread b[SPREADS];
     if (too_expensive(s, x)) return false;
     if (try_sum(s, x, g, depth)) return true;
+    if (has_no_shift(s, x)) return false;
     int n = spreads_of(s, g->type, b);
     for (int k = 0; k < n; k++) {
         Sum y = *x;
@@ -334,7 +344,7 @@ void holes_look(Search *s, int depth) {
     LayerCache c = {.keys = intern_new(s->a)};
     for (int k = 0; k < s->goals.n && s->bank.nconstant; k++) {
         int pairs = 0;
-        for (int j = 0; j < s->bank.nterm && s->left > 0; j++) {
+        for (int j = 0; j < s->bank.nterm && s->left > 0 && !s->goals.v[k].between; j++) {
             const Goal *g = &s->goals.v[k];
             Found t = s->bank.term[j];
             if (j < s->completed || t.cost >= s->best) continue;

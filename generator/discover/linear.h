@@ -9,6 +9,7 @@ typedef struct Sum {
     int nhole, nleaf;
     Value hole[HOLES]; /* inputs that stand for the unknowns */
     Value leaf[2];     /* the terms on data */
+    bool shifted;      /* not linear in one of these */
 } Sum;
 /* The residues of the unknowns for which the sum equals the goal, in the arena, those of hole k
    from first[k] to first[k + 1]; first has HOLES + 1 places. NULL: there is no solution, more than

@@ -9,7 +9,7 @@
 
 /* So many signatures cost as much as an evaluation. */
 enum { TYPED_STEP = 16 };
-enum { BLOCK = 2, CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
+enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
 typedef struct Choices {
     int n;
     Attr v[CHOICES];
@@ -39,7 +39,7 @@ static const Poly *numbers(Search *s, int n, const int v[]) {
 
 /* Sizes of blocks. */
 static void choose_blocks(Search *s, Choices *c) {
-    choose_list(c, 1, numbers(s, 1, (int[]){BLOCK}));
+    choose_list(c, 1, numbers(s, 1, (int[]){SEARCH_BLOCK}));
 }
 
 static void choose_axes(Search *s, Choices *c, bool list, int rank) {
@@ -128,7 +128,8 @@ static void try_tuple(Tuples *t, const Attr attr[]) {
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }
 
-/* The same with one list that counts from 1 on (strides, dilations) times the size of a block. */
+/* The same with some numbers of one list that counts from 1 on (strides, dilations) times the size
+   of a block. */
 static void try_blocks(Tuples *t, const Attr attr[]) {
     World *w = t->s->w;
     Attr other[ATTRS_MAX];
@@ -137,10 +138,13 @@ static void try_blocks(Tuples *t, const Attr attr[]) {
         const PolyList old = attr[k].ints;
         if (def->kind != A_INTS || !def->init || strcmp(def->init, "1")) continue;
         memcpy(other, attr, sizeof other);
-        Poly *v = ARENA_NEW(w->scratch, Poly, old.n);
-        for (int j = 0; j < old.n; j++) v[j] = poly_scale(w, old.v[j], BLOCK);
-        other[k].ints = (PolyList){old.n, v};
-        try_tuple(t, other);
+        for (unsigned some = (1u << old.n) - 1; some; some--) {
+            Poly *v = ARENA_NEW(w->scratch, Poly, old.n);
+            for (int j = 0; j < old.n; j++)
+                v[j] = some >> j & 1 ? poly_scale(w, old.v[j], SEARCH_BLOCK) : old.v[j];
+            other[k].ints = (PolyList){old.n, v};
+            try_tuple(t, other);
+        }
     }
 }
 
@@ -337,11 +341,11 @@ bool op_is_near(const Search *s, const Op *op) {
 }
 
 /* May stand in an answer with so many inputs. */
-static bool may_answer(const Search *s, const Op *op, int nin) {
+static bool may_answer(const Search *s, const Op *op, int nin, bool far) {
     bool variadic, many;
     int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
     if (!op_algebraic(op) || op->flags & (OP_RANDOM | OP_NO_COST | OP_ANY_TYPE)) return false;
-    if (nin > 1 && !variadic && !op_is_near(s, op)) return false;
+    if (nin > 1 && !variadic && !far && !op_is_near(s, op)) return false;
     return outputs == 1 && !many && (variadic ? nin == 2 : least == nin);
 }
 
@@ -360,16 +364,27 @@ static void order_moves(Search *s, Moves *m) {
     m->v = v;
 }
 
-const Moves *moves_of(Search *s, int nin, const TypeId in[]) {
+static const Moves *moves_among(Search *s, int nin, const TypeId in[], bool far) {
+    TypeId key[PROGRAM_INPUTS + 1] = {far};
+    memcpy(key + 1, in, (size_t)nin * sizeof *in);
     uint32_t old = intern_count(s->moves.keys),
-             id = intern_put(s->moves.keys, in, (size_t)nin * sizeof *in);
+             id = intern_put(s->moves.keys, key, (size_t)(nin + 1) * sizeof *key);
     ARENA_GROW(s->a, s->moves.v, s->moves.room, (int)id);
     if (id <= old) return &s->moves.v[id - 1];
     Moves m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
-        if (may_answer(s, op_number(k), nin)) each_signature(s, op_number(k), nin, in, collect, &c);
+        if (may_answer(s, op_number(k), nin, far))
+            each_signature(s, op_number(k), nin, in, collect, &c);
     order_moves(s, &m);
     s->moves.v[id - 1] = m;
     return &s->moves.v[id - 1];
+}
+
+const Moves *moves_of(Search *s, int nin, const TypeId in[]) {
+    return moves_among(s, nin, in, false);
+}
+
+const Moves *moves_of_all(Search *s, int nin, const TypeId in[]) {
+    return moves_among(s, nin, in, true);
 }

@@ -73,6 +73,20 @@ static int64_t degenerate_penalty(Search *s) {
     return EACH * n;
 }
 
+/* Axes of data whose sizes are made of several and that come out short: hardly anything but padding
+   would be read. */
+static int64_t short_penalty(Search *s) {
+    enum { LONG = 6 };
+    int64_t n = 0, now;
+    for (int k = 0; k < s->g.nin; k++) {
+        const Type *t = value_type(s->w, s->g.in[k]);
+        for (int d = 0; d < t->dim.n && !value_is_constant(s, s->g.in[k]); d++)
+            if (!poly_is_symbol(s->w, t->dim.v[d]) && poly_eval(s->w, t->dim.v[d], s->small, &now))
+                n += now < LONG ? LONG - now : 0;
+    }
+    return n;
+}
+
 /* A draw for a symbol of this real size. Draws differ in the greatest size, so that some fit even
    where many symbols multiply; 1 stays 1 in every other one. */
 static int64_t draw_size(const Search *s, int try, int k, int64_t real) {
@@ -97,7 +111,8 @@ static int64_t draw_score(Search *s, int n, const Symbol symbol[], const int64_t
         }
     }
     if (total < ELEMENTS_LEAST) score = 0;
-    return score - constants_penalty(s) - degenerate_penalty(s) - work_penalty(s);
+    return score - constants_penalty(s) - degenerate_penalty(s) - short_penalty(s) -
+           work_penalty(s);
 }
 
 /* Sets the small sizes to the best of many draws; once one fits, a sixth of the tries is enough.

@@ -5,12 +5,13 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { FREE_MOST = 3, PARTS = 4 };
+enum { FREE_MOST = 4, PARTS = 4 };
 typedef struct Fitted { /* y's element at i is x's at M i + o, or 0 where that is outside */
     int rank, from;     /* of y and x */
     int64_t dim[RANK_MAX], old[RANK_MAX];
     int64_t matrix[RANK_MAX][RANK_MAX], offset[RANK_MAX]; /* by axis of x, of y */
     bool known[RANK_MAX];                                 /* by axis of y: its column */
+    unsigned related[RANK_MAX];                           /* by axis of y: a set of axes of x */
     const int *source;                                    /* by element of y: x's, -1: it is 0 */
     int n;
 } Fitted;
@@ -89,15 +90,27 @@ static bool fits_everywhere(const Fitted *f) {
     return true;
 }
 
-/* A column that no neighbours show moves one axis of x by one place, or none. */
-static bool fit_rest(Fitted *f, int axis, int free) {
+/* Which axes of x the size of each axis of y is made of. */
+static void find_related(Search *s, Fitted *f, const Dims *y, const Dims *x) {
+    for (int axis = 0; axis < f->rank; axis++)
+        for (int k = 0; k < f->from; k++) {
+            const Symbol size = poly_is_symbol(s->w, x->v[k]);
+            if (size && poly_mentions(s->w, y->v[axis], size)) f->related[axis] |= 1u << k;
+        }
+}
+
+/* A column that no neighbours show moves one axis of x by one place, or none; strict: one whose
+   size is in that of y's axis, if there is such a one. */
+static bool fit_rest(Fitted *f, int axis, int free, bool strict) {
     while (axis < f->rank && f->known[axis]) axis++;
     if (axis == f->rank) return fit_offsets(f), fits_everywhere(f);
     if (!free) return false;
+    const unsigned only = strict && f->related[axis] ? f->related[axis] : ~0u;
     for (int k = 0; k <= 2 * f->from; k++) {
+        if (!(only >> k / 2 & 1)) continue;
         for (int j = 0; j < f->from; j++) f->matrix[j][axis] = 0;
         if (k < 2 * f->from) f->matrix[k / 2][axis] = k % 2 ? 1 : -1;
-        if (fit_rest(f, axis + 1, free - 1)) return true;
+        if (fit_rest(f, axis + 1, free - 1, strict)) return true;
     }
     return false;
 }
@@ -173,9 +186,11 @@ Value constant_rearranged(Search *s, TypeId id, const Lanes *c) {
             if (!parts_of(s, type, split / 2, split % 2 == 0, &parts)) continue;
             f.rank = parts.n;
             if (!numbers_of(s, &parts, f.dim) || !numbers_of(s, &t->dim, f.old)) continue;
+            find_related(s, &f, &parts, &t->dim);
             fit_single(s, &f, &parts, &t->dim);
             fit_columns(&f);
-            if (fit_rest(&f, 0, FREE_MOST)) return written(s, &f, x, &parts, type);
+            if (fit_rest(&f, 0, FREE_MOST, true) || fit_rest(&f, 0, FREE_MOST, false))
+                return written(s, &f, x, &parts, type);
         }
     }
     return 0;

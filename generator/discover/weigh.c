@@ -16,7 +16,6 @@ int64_t type_elements(World *w, const Type *t, Sizes sizes) {
     return n;
 }
 
-/* A composite's operations are those of its expansion. */
 /* Functions and powers in the definition, each counted where it stands. */
 static int calls_in(World *w, Ex e) {
     ExNode x;
@@ -27,6 +26,13 @@ static int calls_in(World *w, Ex e) {
     return n + (x.kind == EX_FN) + 4 * (x.kind == EX_POW);
 }
 
+static bool listed(NodeList list, NodeId id) {
+    for (int k = 0; k < list.n; k++)
+        if (list.v[k] == id) return true;
+    return false;
+}
+
+/* A composite's operations are those of its expansion. */
 static double operations(World *w, NodeId id, Sizes sizes) {
     Node n = node_get(w, id);
     if (!n.op->expand) {
@@ -40,10 +46,11 @@ static double operations(World *w, NodeId id, Sizes sizes) {
     double total = 0;
     if (node_expand(w, w->scratch, id, out, &ignored)) {
         Graph g = {n.nin, n.nout, n.in, out};
-        NodeList live = graph_live(w, w->scratch, &g);
+        const Graph inputs = {0, n.nin, NULL, n.in};
+        const NodeList live = graph_live(w, w->scratch, &g),
+                       given = graph_live(w, w->scratch, &inputs);
         for (int k = 0; k < live.n && total >= 0; k++) {
-            bool outside = input_name(w, live.v[k]) || live.v[k] <= id;
-            double one = outside ? 0 : operations(w, live.v[k], sizes);
+            double one = listed(given, live.v[k]) ? 0 : operations(w, live.v[k], sizes);
             total = one < 0 ? one : total + one;
         }
     }

@@ -35,6 +35,10 @@ ANSWERED = {
     "batchnorm": ["--worse", "3", "--depth", "0"],
     "shifted": ["--depth", "0"],
     "block": ["--depth", "0", "--worse", "3"],
+    "blocks_of_line": ["--depth", "0", "--worse", "3"],
+    "blocks_of_volume": ["--depth", "0", "--worse", "6"],
+    "kernels": ["--depth", "0"],
+    "kernels_point_first": ["--depth", "0"],
     "pointwise": ["--depth", "0", "--worse", "6"],
     "norm": ["--depth", "0", "--worse", "6"],
     "window": ["--depth", "0"],
@@ -120,6 +124,13 @@ def test_answers_are_the_expected_graphs(tmp_path):
     block = answered(tmp_path, "block", *ANSWERED["block"]).split("to\n")[1]
     assert re.search(r"%1 = select %k2 matrix=.* shape=\[2, 2, k, b, c \+ 1, g \+ 1\]\n", block)
     assert "strides=[2, 2] pads=[d, h, e, i]" in block and "depthtospace %3 block=2" in block
+    line = answered(tmp_path, "blocks_of_line", *ANSWERED["blocks_of_line"])
+    assert re.search(r" shape=\[2, g, b, c \+ 1\]\n.*\n.* strides=\[2\] pads=\[d, e\]\n", line)
+    volume = answered(tmp_path, "blocks_of_volume", *ANSWERED["blocks_of_volume"])
+    strides = re.findall(r" strides=\[(.*)\]\n", volume)
+    assert "2, 2, 2" in strides and "1, 2, 2" in strides and "2, 1, 1" in strides
+    kernels = answered(tmp_path, "kernels", *ANSWERED["kernels"])
+    assert "  %1 = convtranspose %k3 %k2\n  %2 = conv %x1 %1 pads=[i, j, k, l]\n" in kernels
     out = answered(tmp_path, "pointwise", *ANSWERED["pointwise"]).split("to\n")[1]
     assert re.findall(r"= (\w+)", out) == ["fill", "max", "exp", "fill", "add", "min", "add"]
     assert "= sqrt %" in answered(tmp_path, "norm", *ANSWERED["norm"])

@@ -1,0 +1,96 @@
+/* blocks.c -- the result by blocks of places along some axes: what has half the places there, and
+   the places of a block side by side on an axis of channels, gives the result by three views. An
+   axis of channels is one whose size is that of a constant's axis: only there a layer can make more
+   of them. Any number of axes may have blocks; where it is all of an image's, the views may be one
+   operator, which goals.c finds as well. */
+#include "generator/discover/answer_inner.h"
+
+typedef struct Blocks { /* of the result's type */
+    Search *s;
+    Type of;
+    unsigned axes; /* that are divided */
+    int channels;
+    Poly half[RANK_MAX]; /* by axis */
+} Blocks;
+
+static TypeId type_like(const Blocks *b, int n, const Poly dim[]) {
+    Type t = b->of;
+    t.dim = (Dims){.n = n};
+    for (int k = 0; k < n; k++) t.dim.v[k] = dim[k];
+    return type_intern(b->s->w, &t);
+}
+
+/* The goal before this view; -1: the view does not fit, or there are too many goals. */
+static int put_before(Search *s, int at, const Op *op, const Poly list[], int n, TypeId in,
+                      bool between) {
+    if (at < 0) return -1;
+    const Goal *g = &s->goals.v[at];
+    const Attr attr = {.ints = {n, list}};
+    const Sig sig = sig_intern(s->w, op, &attr, 1, &in, 1);
+    if (count_of(s, in) < 0 || !sig_fits(s, sig) || sig_info(s->w, sig)->out[0] != g->type)
+        return -1;
+    const Lanes *x = goal_before(s, g, sig);
+    if (!x) return -1;
+    return goal_put(s, (Goal){.parent = at,
+                              .sig = sig,
+                              .type = in,
+                              .x = x,
+                              .n = count_of(s, in),
+                              .axis = g->axis,
+                              .between = between});
+}
+
+/* From the result back: its axes taken apart, the places of blocks in front of the channels, joined
+   with them. */
+static void put_blocks(const Blocks *b, int at) {
+    Search *s = b->s;
+    const Poly two = poly_int(s->w, SEARCH_BLOCK);
+    Poly apart[RANK_MAX], moved[RANK_MAX], joined[RANK_MAX], perm[RANK_MAX], *to = moved;
+    int n = 0, of_axis[RANK_MAX], of_block[RANK_MAX]; /* places in `moved` */
+    for (int d = 0; d < b->of.dim.n; d++) {
+        for (int j = 0; j < b->of.dim.n && d == b->channels; j++)
+            if (b->axes >> j & 1) of_block[j] = (int)(to - moved), *to++ = two;
+        of_axis[d] = (int)(to - moved);
+        *to++ = b->axes >> d & 1 ? b->half[d] : b->of.dim.v[d];
+        joined[d] = to[-1];
+    }
+    for (int d = 0; d < b->of.dim.n; d++) {
+        apart[n] = moved[of_axis[d]];
+        perm[n++] = poly_int(s->w, of_axis[d]);
+        if (!(b->axes >> d & 1)) continue;
+        joined[b->channels] = poly_scale(s->w, joined[b->channels], SEARCH_BLOCK);
+        apart[n] = two;
+        perm[n++] = poly_int(s->w, of_block[d]);
+    }
+    const TypeId type_moved = type_like(b, n, moved);
+    at = put_before(s, at, &op_reshape, b->of.dim.v, b->of.dim.n, type_like(b, n, apart), true);
+    at = put_before(s, at, &op_transpose, perm, n, type_moved, true);
+    put_before(s, at, &op_reshape, moved, n, type_like(b, b->of.dim.n, joined), false);
+}
+
+static bool constant_has(Search *s, Poly size) {
+    for (int k = 0; k < s->g.nin; k++) {
+        const Dims t = value_type(s->w, s->g.in[k])->dim;
+        for (int d = 0; d < t.n && value_is_constant(s, s->g.in[k]); d++)
+            if (t.v[d] == size && !poly_is(s->w, size, 1)) return true;
+    }
+    return false;
+}
+
+void goals_in_blocks(Search *s) {
+    const Goal *g = &s->goals.v[0];
+    if (!s->goals.n || g->axis >= 0 || !s->bank.nconstant) return;
+    Blocks b = {.s = s, .of = *type_get(s->w, g->type)};
+    unsigned even = 0;
+    for (int d = 0; d < b.of.dim.n; d++)
+        if (poly_divide(s->w, b.of.dim.v[d], poly_int(s->w, SEARCH_BLOCK), &b.half[d]))
+            even |= 1u << d;
+    for (b.axes = even; b.axes; b.axes = (b.axes - 1) & even) {
+        int n = 0;
+        for (int d = 0; d < b.of.dim.n; d++) n += (int)(b.axes >> d & 1);
+        if (b.of.dim.n + n > RANK_MAX) continue;
+        for (b.channels = 0; b.channels < b.of.dim.n; b.channels++)
+            if (!(b.axes >> b.channels & 1) && constant_has(s, b.of.dim.v[b.channels]))
+                put_blocks(&b, 0);
+    }
+}

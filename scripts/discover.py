@@ -7,8 +7,9 @@ rules/discovered, with the question, the models, the places, the ratio, the date
 comment. Questions of one operator are asked first, then those of two, and so on, each for the same
 time, first what loses most of its model's time, where the target gives a profile. A step whose
 results are in BUILD/discover is not done again; an interrupted one continues. For some models
-alone, or models of one's own (a file's path, or a table of scripts/fetch-zoo, of which names choose), the result goes to BUILD/discover; with --beyond only
-what does not follow from the library is timed.
+alone, or models of one's own (a file's path, or a table as scripts/fetch-zoo writes it, of which
+names choose), the result goes to BUILD/discover; with --beyond only what does not follow from the
+library is timed.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]

@@ -73,6 +73,7 @@ static void grow(Search *s, int depth) {
 
 static void search_run(Search *s) {
     goals_open(s);
+    goals_in_blocks(s);
     terms_written_out(s);
     if (!s->goals.n) return;
     constants_grow(s);

@@ -155,9 +155,6 @@ bool op_is_near(const Search *, const Op *);
 /* What it needs of sizes follows from what the question needs. */
 bool sig_fits(Search *, Sig);
 
-/* ---- blocks.c: the result by blocks of places along some axes, whose places are more channels */
-void goals_in_blocks(Search *);
-
 /* ---- goals.c */
 void goals_open(Search *);
 /* The number of a goal of this value, which may have been there before; -1: they are too many. */
@@ -166,6 +163,10 @@ int goal_put(Search *, Goal);
 const Lanes *goal_before(Search *, const Goal *, Sig view);
 /* Terms that equal goals, or do so together with another term. */
 void goals_look(Search *, int depth);
+
+/* ---- blocks.c: the result by blocks of places along some axes, whose places are more channels;
+   after goals_open */
+void goals_in_blocks(Search *);
 
 /* ---- found.c */
 /* A value that equals the goal: an answer, if its price is right, it holds at other sizes, and

@@ -178,7 +178,6 @@ void goals_open(Search *s) {
         for (int k = from; k < to; k++) put_goals_before(s, k);
         from = to;
     }
-    goals_in_blocks(s);
 }
 
 /* ---- meeting */

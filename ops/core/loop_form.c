@@ -123,10 +123,12 @@ static void take_sum(Decode *d, DecodedNode *x, int at) {
     x->uses = d->bad ? 0 : l->node[x->a].uses;
     take_cond(d, x, x->inner >= 0 ? x->inner : x->lane);
     x->uses &= ~own;
-    x->key = ARENA_NEW(l->arena, int64_t, l->nvar);
-    x->key_var = ARENA_NEW(l->arena, int, l->nvar);
-    for (int v = 0; v < l->nvar; v++)
-        if (x->uses >> v & 1) x->key_var[x->nkey++] = v;
+}
+/* The innermost first, which change most often. */
+static void list_keys(Loop *l, DecodedNode *x) {
+    x->key = ARENA_NEW(l->arena, int, l->nvar);
+    for (int v = l->nvar - 1; v >= 0; v--)
+        if (x->uses >> v & 1) x->key[x->nkey++] = v;
 }
 
 /* The numbers of isomer_backend.h as our kinds and functions. */
@@ -216,7 +218,10 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
     l->node = ARENA_NEW(l->arena, DecodedNode, l->nnode);
-    for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
+    for (int j = 0; j < l->nnode && !d.bad; j++) {
+        take_node(&d, j);
+        list_keys(l, &l->node[j]);
+    }
     if (d.bad || d.at != d.end)
         return error_set(error, E_INVALID, "", "the loop program does not match its inputs");
     return true;

@@ -45,9 +45,8 @@ typedef struct DecodedNode {
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
-    int nkey, *key_var, low, high; /* sums: the variables it depends on, and for which values of
-                                      them buffer[low..high) is right */
-    int64_t *key;
+    int nkey, *key, low, high; /* the variables it depends on; buffer[low..high) is right */
+    uint64_t done;             /* for what values they had at this time (Loop.time) */
     char *buffer;
 } DecodedNode;
 struct Loop {
@@ -57,6 +56,7 @@ struct Loop {
     double modulus; /* of results, which wrap as integers do; 0: they are stored as they are */
     int nview, rank, nvar, nreg, nnode, root, lane;
     int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS]; /* from: of the output's axes */
+    uint64_t time, changed[LOOP_VARS]; /* counts changes of values; the time of each one's last */
     View *view;
     char **data; /* of each view, while running */
     Register *reg;

@@ -3,12 +3,17 @@
 
    A node is asked for the lanes low..high of its buffer and asks its children for the same; a child
    without lanes holds one value. Conditions cut the range of a sum's variable or the range of lanes
-   where they are affine in it, so the innermost loops have no tests. A sum remembers for which
-   values of the variables it depends on it holds, so that what does not change in a loop is
-   computed once. */
+   where they are affine in it, so the innermost loops have no tests. A node remembers when it was
+   computed, and is computed again only if a variable that it depends on has changed since. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
+
+static void set_value(Loop *l, int variable, int64_t value) {
+    if (l->value[variable] == value) return;
+    l->value[variable] = value;
+    l->changed[variable] = ++l->time;
+}
 
 /* ---- integers */
 
@@ -216,11 +221,11 @@ static void take_place(Loop *l, DecodedNode *x, int low, int high) {
             l->block->set(l->num, x->buffer + (size_t)j * l->block->size, l->num->real(NAN));
             continue;
         }
-        l->value[x->word] = place;
+        set_value(l, x->word, place);
         loop_visit(l, x->b, j, j + 1);
         copy_lane(l, x, x->b, j);
     }
-    l->value[x->word] = before;
+    set_value(l, x->word, before);
 }
 
 static ExKind step_of(const DecodedNode *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
@@ -246,7 +251,7 @@ static void sum_blocks(Loop *l, DecodedNode *x, int64_t first, int64_t last) {
     int from, to;
     bool yes;
     for (int64_t base = first; base < last; base += LOOP_LANES) {
-        l->value[x->inner] = base;
+        set_value(l, x->inner, base);
         runs_begin(l, x, x->inner, 0, last - base < LOOP_LANES ? (int)(last - base) : LOOP_LANES,
                    &r);
         while (runs_next(&r, &from, &to, &yes)) {
@@ -269,33 +274,26 @@ static void sum_loops(Loop *l, DecodedNode *x, int level, int low, int high) {
         return;
     }
     for (int64_t v = from; v < to; v++) {
-        l->value[x->var[level]] = v;
+        set_value(l, x->var[level], v);
         if (checks(l, x, level)) sum_loops(l, x, level + 1, low, high);
     }
+}
+
+static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
+    char *y = x->buffer + (size_t)low * l->block->size;
+    l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
+    if (high - low > 1) l->block->copy(y + l->block->size, (Operand1){y, 0}, high - low - 1);
+    if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
 }
 
 static bool result_stands(const Loop *l, const DecodedNode *x, int low, int high) {
     if (low < x->low || high > x->high) return false;
     for (int j = 0; j < x->nkey; j++)
-        if (x->key[j] != l->value[x->key_var[j]]) return false;
+        if (l->changed[x->key[j]] > x->done) return false;
     return true;
 }
-
-static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
-    if (result_stands(l, x, low, high)) return;
-    char *y = x->buffer + (size_t)low * l->block->size;
-    l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
-    if (high - low > 1) l->block->copy(y + l->block->size, (Operand1){y, 0}, high - low - 1);
-    if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
-    x->low = low;
-    x->high = high;
-    for (int j = 0; j < x->nkey; j++) x->key[j] = l->value[x->key_var[j]];
-}
-
-static void loop_visit(Loop *l, int node, int low, int high) {
-    DecodedNode *x = &l->node[node];
+static void compute(Loop *l, DecodedNode *x, int low, int high) {
     int64_t v[LOOP_LANES];
-    if (x->lane < 0) low = 0, high = 1;
     char *y = x->buffer + (size_t)low * l->block->size;
     switch (x->kind) {
     case EX_NUM:
@@ -321,6 +319,13 @@ static void loop_visit(Loop *l, int node, int low, int high) {
     if (x->b != x->a) loop_visit(l, x->b, low, high);
     l->block->binary(l->num, x->kind, y, node_operand(l, x->a, low), node_operand(l, x->b, low),
                      high - low);
+}
+static void loop_visit(Loop *l, int node, int low, int high) {
+    DecodedNode *x = &l->node[node];
+    if (x->lane < 0) low = 0, high = 1;
+    if (result_stands(l, x, low, high)) return;
+    compute(l, x, low, high);
+    x->low = low, x->high = high, x->done = l->time;
 }
 
 /* ---- the output */
@@ -355,7 +360,7 @@ static void write_row(Loop *l, int64_t at) {
             stride = l->lane < 0 ? 0 : v->stride[l->lane];
     for (int64_t base = l->lane < 0 ? 0 : l->from[l->lane]; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
-        if (l->lane >= 0) l->value[l->lane] = base;
+        if (l->lane >= 0) set_value(l, l->lane, base);
         loop_visit(l, l->root, 0, lanes);
         l->block->copy(l->row, node_operand(l, l->root, 0), lanes);
         if (l->modulus > 0)
@@ -374,7 +379,7 @@ void loop_run(Loop *l, void *const slot[], const Number param[]) {
     int64_t rows = 1, at = 0;
     for (int k = 0; k < l->rank; k++) {
         const int64_t n = l->extent[k] - l->from[k];
-        l->value[k] = k == l->lane ? 0 : l->from[k];
+        set_value(l, k, k == l->lane ? 0 : l->from[k]);
         at += l->value[k] * v->stride[k];
         rows *= k == l->lane ? n > 0 : n;
     }
@@ -382,13 +387,14 @@ void loop_run(Loop *l, void *const slot[], const Number param[]) {
     prepare_loop(l, slot, param);
     for (; rows > 0; rows--) {
         write_row(l, at);
-        if (l->lane >= 0) l->value[l->lane] = 0;
+        if (l->lane >= 0) set_value(l, l->lane, 0);
         for (int k = l->rank - 1; k >= 0; k--) {
             if (k == l->lane) continue;
             at += v->stride[k];
-            if (++l->value[k] < l->extent[k]) break;
+            set_value(l, k, l->value[k] + 1);
+            if (l->value[k] < l->extent[k]) break;
             at -= v->stride[k] * (l->extent[k] - l->from[k]);
-            l->value[k] = l->from[k];
+            set_value(l, k, l->from[k]);
         }
     }
 }

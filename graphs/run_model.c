@@ -200,13 +200,16 @@ static bool dump(ModelRun *r) {
     return true;
 }
 
+static void give_pages(const void *model) { model_release_pages(model); }
+
 static bool run_model(ModelRun *r) {
     if (!open_backend(r)) return false;
     if (r->o.machine) return run_machine(r);
     if (!open_model(r)) return false;
     if (r->o.dump) return dump(r);
     if (!run_fill_inputs(r) || !make_plan(r)) return false;
-    r->runner = runner_new(r->plan, r->backend, r->device, r->error);
+    const Relief relief = {give_pages, r->model};
+    r->runner = runner_new_relieved(r->plan, r->backend, r->device, &relief, r->error);
     if (!r->runner || !run_repeat(r) || !run_outputs(r)) return false;
     return !r->o.profile || run_profile(r);
 }

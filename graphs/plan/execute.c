@@ -14,6 +14,8 @@
 struct Runner {
     Cleanup cleanup;
     const Plan *plan;
+    const Relief *relief; /* while it is made; NULL: none */
+    int64_t met;          /* bytes of constants, since the last relief */
     const Backend *backend;
     Device *device;
     Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
@@ -146,6 +148,18 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
 }
 
+/* After step k has been compiled. */
+static void relieve(Runner *r, int k) {
+    const Step *s = &r->plan->step[k].step;
+    for (int j = 0; j < s->nview && r->relief; j++) {
+        const Slot *slot = s->view[j].slot < 0 ? NULL : &r->plan->slot[s->view[j].slot];
+        if (slot && slot->data) r->met += slot->bytes;
+    }
+    if (r->met < RELIEF_BYTES) return;
+    r->relief->give(r->relief->user);
+    r->met = 0;
+}
+
 static bool step_failed(const Runner *r, int k, Error *e) {
     char place[64];
     snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
@@ -190,10 +204,13 @@ static bool prepare(Runner *r, Error *e) {
             r->writer[p->step[k].step.view[j].slot] = k;
     if (!take_slots(r, e)) return false;
     r->made = arena_new(arena_escape(r->arena), 0);
-    for (int k = 0; k < p->nstep; k++)
+    if (r->relief) r->relief->give(r->relief->user);
+    for (int k = 0; k < p->nstep; k++) {
         if (!compile_step(r, k, &workspace, e) || !take_read(r, k, e) ||
             (p->step[k].once && !run_once(r, k, workspace, e)))
             return false;
+        relieve(r, k);
+    }
     drop_passed(r);
     r->workspace = r->backend->alloc(r->device, workspace + 1);
     return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
@@ -203,6 +220,10 @@ static void free_runner(void *runner) { runner_free(runner); }
 
 /* Running out of memory is an error like any other: kernels and device memory are freed. */
 Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
+    return runner_new_relieved(p, backend, device, NULL, e);
+}
+Runner *runner_new_relieved(const Plan *p, const Backend *backend, Device *device,
+                            const Relief *relief, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     Runner *volatile r = NULL;
     Arena *volatile a = NULL;
@@ -214,8 +235,10 @@ Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error 
     }
     a = arena_new(&escape, 0);
     r = ARENA_NEW(a, Runner, 1);
-    *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
+    *r = (Runner){.plan = p, .relief = relief, .backend = backend, .device = device, .arena = a};
     if (!prepare(r, e)) return runner_free(r), NULL;
+    r->relief = NULL;
+    if (relief) relief->give(relief->user);
     arena_keep(a);
     cleanup_add(p->arena ? arena_escape(p->arena) : NULL, &r->cleanup, free_runner, r);
     return r;

@@ -6,6 +6,15 @@
 typedef struct Runner Runner; /* kernels compiled, constants on the device, work memory taken */
 /* NULL: E_MEMORY, or E_ENVIRONMENT if the device fails. The plan must outlive it; runner_free. */
 Runner *runner_new(const Plan *, const Backend *, Device *, Error *);
+/* Gives memory back that constants take where they can be read again, as those of a mapped file. */
+typedef struct Relief {
+    void (*give)(const void *user);
+    const void *user;
+} Relief;
+enum { RELIEF_BYTES = 16 << 20 };
+/* The same; relief is called first, and then whenever kernels have been made that read RELIEF_BYTES
+   of constants more: what they keep packed and what it was packed of are never in memory whole. */
+Runner *runner_new_relieved(const Plan *, const Backend *, Device *, const Relief *, Error *);
 /* in, out: dense host buffers in the order of the graph's inputs and outputs. False: *e says which
    step failed. From the second run on, what the back end can record is replayed. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);

@@ -54,8 +54,8 @@ static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
          .into = &o->repeat,
          .default_value = 1,
          .value = "N",
-         .help = "Runs the model N times and prints the minimum and the median time; on a device "
-                 "that records, by replay, which must give the bytes of single steps.",
+         .help = "Runs the model N times and prints the minimum and the median time. A device that "
+                 "can record a run replays it, and the results must be the same bytes.",
          .least = 1,
          .most = 1e6},
         {.name = "profile",
@@ -157,8 +157,8 @@ static bool open_model(ModelRun *r) {
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
     return known_dims(r) &&
-           sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes,
-                      NULL, r->error) &&
+           sizes_bind(r->w, r->arena, r->graph, name, &(SizeOptions){.shapes = r->o.shape},
+                      &r->sizes, r->error) &&
            run_feed(r);
 }
 

@@ -115,7 +115,7 @@ static bool set_dim(Bind *b, Arena *a, const char *option) {
                : set_size(b, s, value, option);
 }
 
-static bool complete_sizes(Bind *b, Text *notes) {
+static bool complete_sizes(Bind *b) {
     for (int k = 0; k < b->g->nin; k++) {
         const Type *t = value_type(b->w, b->g->in[k]);
         for (int axis = 0; axis < t->dim.n; axis++) {
@@ -126,25 +126,24 @@ static bool complete_sizes(Bind *b, Text *notes) {
                     b->error, E_USAGE, b->name[k],
                     "the size of axis %d is not known; give it with --input-shape or --dim", axis);
             if (!set_axis(b, k, axis, 1)) return false;
-            if (notes) text_add(notes, "%s: the size of axis 0 is taken to be 1\n", b->name[k]);
         }
     }
     return true;
 }
 
-bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], StringList shapes,
-                StringList dims, Sizes *out, Text *notes, Error *e) {
+bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
+                const SizeOptions *given, Sizes *out, Error *e) {
     Bind b = {
         .w = w, .g = g, .name = name, .n = intern_count(w->table[TABLE_SYMBOL]) + 1, .error = e};
     b.value = ARENA_NEW(a, int64_t, b.n);
     *out = (Sizes){0};
     for (uint32_t s = 0; s < b.n; s++) b.value[s] = SIZE_UNKNOWN;
-    for (int k = 0; k < shapes.n; k++)
-        if (!set_shape(&b, shapes.v[k])) return false;
-    for (int k = 0; k < dims.n; k++)
-        if (!set_dim(&b, a, dims.v[k])) return false;
+    for (int k = 0; k < given->shapes.n; k++)
+        if (!set_shape(&b, given->shapes.v[k])) return false;
+    for (int k = 0; k < given->dims.n; k++)
+        if (!set_dim(&b, a, given->dims.v[k])) return false;
     *out = (Sizes){b.n, b.value};
-    return complete_sizes(&b, notes);
+    return complete_sizes(&b);
 }
 
 /* ---- guesses */

@@ -5,28 +5,28 @@
 #include "graphs/graph.h"
 #include "ops/base/options.h"
 
-/* shapes: "NAME:1,3,224,224" (the name may be left out where there is one input); dims: "NAME=8", a
-   named size. name[k] is the name of input k. What nothing gives is 1 on an input's first axis,
-   which `notes` (may be NULL) says; elsewhere it is E_USAGE, as is what does not fit. *out lives in
-   the arena, holds what is known also where a size is missing (n == 0 for other errors), and covers
-   the symbols there are now. */
-bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], StringList shapes,
-                StringList dims, Sizes *out, Text *notes, Error *);
+/* What the options say. shapes: "NAME:1,3,224,224" (the name may be left out where there is one
+   input); dims: "NAME=8", a named size. */
+typedef struct SizeOptions {
+    StringList shapes, dims;
+} SizeOptions;
+/* name[k] is the name of input k. What nothing gives is 1 on an input's first axis; elsewhere it is
+   E_USAGE, as is what does not fit. *out lives in the arena, holds what is known also where a size
+   is missing (n == 0 for other errors), and covers the symbols there are now. */
+bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
+                Sizes *out, Error *);
 
 /* Numbers for the sizes that have none: of an open first axis 1, of others 64 or, where data
    decides them, 16, unless a node of the graph needs other ones. False: none were found at which
    all needs are met; *sizes is complete all the same. It lives in the arena. */
 bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 
-/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. user: a
-   SizeOptions. */
-typedef struct SizeOptions {
-    StringList shapes, dims;
-} SizeOptions;
 /* The NAME of a --dim NAME=NUMBER; NULL: E_USAGE, it is not of this form. In the arena. */
 const char *dim_option_name(Arena *, const char *option, Error *);
 /* How many sizes an --input-shape NAME:1,3,.. gives for this input; -1: it is about another one.
    -2: E_USAGE, it is not of this form. */
 int shape_option_axes(const char *option, const char *input, bool only_input, Error *);
+/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. user: a
+   SizeOptions. */
 int64_t size_given(const void *user, const char *input, int axis, const char *param);
 #endif

@@ -119,8 +119,8 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
     add_window(c, &params_only, &s);
     if (params_only.why) return false;
     for (int i = 0; i < 2 * spatial; i++) padded |= s.param[1 + spatial + i] > 0;
-    return exact_int8(b, S_CONV, v, s.nparam, s.param, padded,
-                      has(c, k.x_zero) ? &in[k.x_zero] : NULL,
+    s.nview = 3, s.view = v;
+    return exact_int8(b, &s, padded, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL, 0);
 }
 /* The convolution of 8-bit integers minus their zero points, as one step on integers if the target

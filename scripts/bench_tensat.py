@@ -4,9 +4,9 @@
 
 The graphs are made in FOLDER, and there the answers are kept: what is there already is not asked
 again, and the page has all graphs that every search has answered. A search that ends with an error
-is said to have failed. For the built-in runtime the
-three searches have the same time and share a cost file; for ONNX Runtime each search has a cost
-file of its own. TASO's rules are those of its published file that verify-rules proves.
+is said to have failed. For the built-in runtime the three searches have the same time and share a
+cost file; for ONNX Runtime each search has a cost file of its own. TASO's rules are those of its
+published file that verify-rules proves.
 """
 
 import argparse, datetime, json, os, resource, subprocess, sys, time

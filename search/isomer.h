@@ -43,8 +43,9 @@ typedef struct IsomerOptions {
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
     IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
-    const char *allow; /* "drops", "defines", "overflows" joined by +: also rules that may make NaN
-                          and infinity vanish or appear */
+    const char *allow; /* "drops", "defines", "overflows", "jumps" joined by +: also rules that may
+                          make NaN and infinity vanish or appear, or change a rounding into a whole
+                          step */
 
     /* What is minimized. */
     const char *cost;         /* "measured" time, "flops" (estimated time) or "nodes" */

@@ -106,8 +106,9 @@ bool run_sizes(Run *r, int set) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    if (!sizes_bind(r->w, r->arena, &r->source.original, name, run_list(r->o->input_shape),
-                    given_dims(r, set), &r->source.sizes, NULL, &missing) &&
+    const SizeOptions given = {run_list(r->o->input_shape), given_dims(r, set)};
+    if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, &r->source.sizes,
+                    &missing) &&
         !r->source.sizes.n) {
         *r->error = missing;
         return false;

@@ -335,8 +335,8 @@ static bool bind(World *w, const Graph *g, const char *shape, const char *dim, S
                  Error *e) {
     static const char *const names[] = {"x", "a:b"};
     *e = (Error){0};
-    return sizes_bind(w, w->arena, g, names, (StringList){shape != NULL, &shape},
-                      (StringList){dim != NULL, &dim}, out, NULL, e);
+    const SizeOptions given = {{shape != NULL, &shape}, {dim != NULL, &dim}};
+    return sizes_bind(w, w->arena, g, names, &given, out, e);
 }
 
 static void sizes_come_from_options(void **state) {

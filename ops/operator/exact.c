@@ -61,46 +61,66 @@ static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums)
     *sums = per_axis_view(&each, like, like->rank - 1);
     return true;
 }
-bool exact_int8(StepBuf *b, StepKind kind, const View v[3], int nparam, const int64_t param[],
-                bool padded, const View *x_zero, const View *w_zero, int w_axis) {
+/* The zero point of x: a number known now, or one that is read when the step runs. */
+typedef struct ZeroPoint {
+    bool known;
+    int64_t is; /* if it is known; 0: there is none */
+} ZeroPoint;
+/* False: it is not a single number. */
+static bool zero_point(const StepBuf *b, const View *zero, ZeroPoint *out) {
+    *out = (ZeroPoint){.known = true};
+    if (!zero || zero->rank < 0) return true;
+    if (view_count(zero) != 1) return false;
+    const void *data = b->target->known(b->target->user, zero->slot);
+    out->known = data != NULL;
+    if (data) out->is = (int64_t)element_real((DType)zero->dtype, data, zero->offset);
+    return true;
+}
+/* acc - zero * (the sum of w's column), of views 3 and 4. */
+static void subtract_zero(StepBuf *b, Step *s) {
+    step_code(b, s, 5,
+              (const Scalar[]){{.op = C_ACC},
+                               {.op = C_VIEW, .a = 3},
+                               {.op = C_VIEW, .a = 4},
+                               {.op = C_MUL, .a = 1, .b = 2},
+                               {.op = C_SUB, .a = 0, .b = 3}});
+}
+/* The steps of exact_int8; where it fails, what was added stays. */
+static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero,
+                     const View *w_zero, int w_axis) {
     enum { PARAMS = 2 + 4 * STEP_SPATIAL };
-    View views[5] = {v[0], v[1], v[2]};
+    const View *v = step->view;
+    View views[5] = {v[0], v[1], v[2]}, made;
     int64_t params[PARAMS] = {0};
-    const int steps = b->n, buffers = b->nbuffers;
-    View made;
-    if (!b->target || nparam >= PARAMS || v[0].dtype != DT_INT32) return false;
-    if (nparam) memcpy(params, param, (size_t)nparam * sizeof *params);
-    const bool shifted = x_zero && x_zero->rank >= 0;
-    if (shifted && view_count(x_zero) != 1) return false;
-    const void *zero = shifted ? b->target->known(b->target->user, x_zero->slot) : NULL;
-    if (zero) params[nparam] = (int64_t)element_real((DType)x_zero->dtype, zero, x_zero->offset);
-    const bool dynamic = shifted && !zero;
-    if ((dynamic && (padded || kind != S_GEMM)) ||
-        !signed_weights(b, &v[2], w_zero, &views[2], &made))
-        return b->nbuffers = buffers, false;
-    const Step wanted = {
-        .kind = kind, .nview = 3, .nparam = nparam + 1, .view = views, .param = params};
-    if (!b->target->runs(b->target->user, &wanted)) return b->nbuffers = buffers, false;
+    ZeroPoint zero;
+    if (!b->target || step->nparam >= PARAMS || v[0].dtype != DT_INT32) return false;
+    if (step->nparam) memcpy(params, step->param, (size_t)step->nparam * sizeof *params);
+    if (!zero_point(b, x_zero, &zero)) return false;
+    if (!zero.known && (padded || step->kind != S_GEMM)) return false;
+    params[step->nparam] = zero.is;
+    if (!signed_weights(b, &v[2], w_zero, &views[2], &made)) return false;
+    Step wanted = *step;
+    wanted.nparam++, wanted.view = views, wanted.param = params;
+    if (!b->target->runs(b->target->user, &wanted)) return false;
     if (made.rank >= 0) {
         View w = v[2];
         memcpy(w.dim, made.dim, sizeof w.dim);
         add_less(b, &made, &w, w_zero, w_axis);
     }
-    if (dynamic) {
+    if (!zero.known) {
         views[3] = per_axis_view(x_zero, &v[0], -1);
-        if (!column_sums(b, &views[2], &v[0], &views[4]))
-            return b->n = steps, b->nbuffers = buffers, false;
+        if (!column_sums(b, &views[2], &v[0], &views[4])) return false;
     }
-    Step *s = step_add(b, kind, dynamic ? 5 : 3, views);
-    step_param(b, s, nparam + 1, params);
-    if (dynamic)
-        step_code(b, s, 5,
-                  (const Scalar[]){{.op = C_ACC},
-                                   {.op = C_VIEW, .a = 3},
-                                   {.op = C_VIEW, .a = 4},
-                                   {.op = C_MUL, .a = 1, .b = 2},
-                                   {.op = C_SUB, .a = 0, .b = 3}});
+    Step *s = step_add(b, step->kind, zero.known ? 3 : 5, views);
+    step_param(b, s, wanted.nparam, params);
+    if (!zero.known) subtract_zero(b, s);
     return true;
+}
+bool exact_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero, const View *w_zero,
+                int w_axis) {
+    const int steps = b->n, buffers = b->nbuffers;
+    return add_int8(b, step, padded, x_zero, w_zero, w_axis) ||
+           (b->n = steps, b->nbuffers = buffers, false);
 }
 bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *out) {
     if (!step_buffer(b, DT_FLOAT, x->rank, x->dim, out)) return false;

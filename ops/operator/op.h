@@ -128,11 +128,11 @@ View per_axis_view(const View *in, const View *like, int axis);
 
 /* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_buffer). */
 /* y, 32-bit integers, as one convolution or product of 8-bit integers, where the target has an
-   algorithm for it: views y, x and w of the step and the parameters that it has without zero points
-   (NULL or left out: none; those of w one for each place of w_axis). padded: some windows reach
-   over the image. False: no step was added. */
-bool exact_int8(StepBuf *, StepKind, const View v[3], int nparam, const int64_t param[],
-                bool padded, const View *x_zero, const View *w_zero, int w_axis);
+   algorithm for it. *step: its kind, the views y, x and w, and the parameters that it has without
+   zero points (NULL or left out: none; those of w one for each place of w_axis). padded: some
+   windows reach over the image. False: no step was added. */
+bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero,
+                int w_axis);
 enum { EXACT_TERMS = 258 }; /* that floats add exactly */
 /* x minus its zero point (NULL or left out: none), per tensor or along the axis, as floats in a
    buffer (step_buffer). */

@@ -8,14 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CASES = 250, CODE = 16, GAP = 5 };
+enum { CASES = 350, CODE = 16, GAP = 5 };
 enum { Y, INPUT, WEIGHTS, BIAS, ADDED, FACTOR, VIEWS };
 typedef enum Epilogue {
     NONE,
     BIASED,
     RELU,
     CLIP,
+    CLIP_LOW_LAST,
+    RELU_6,
     HARD_SWISH,
+    HARD_SWISH_OF_SIXTHS, /* as the operator HardSwish is defined */
+    STEEPER_GATE,         /* almost the same */
     SILU,
     GELU,
     ADD_RELU,
@@ -70,7 +74,11 @@ static double apply(Epilogue e, double x) {
     switch (e) {
     case RELU:
     case ADD_RELU: return x > 0 ? x : 0;
+    case CLIP_LOW_LAST:
     case CLIP: return fmin(fmax(x, -0.5), 1.5);
+    case RELU_6: return fmin(fmax(x, 0), 6);
+    case STEEPER_GATE: return x * fmin(fmax(0.2 * x + 0.5, 0), 1);
+    case HARD_SWISH_OF_SIXTHS:
     case HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
     case SILU: return x / (1 + exp(-x));
     case GELU: return 0.5 * x * (1 + erf(x * sqrt(0.5)));
@@ -91,6 +99,17 @@ static void add_epilogue(Drawn *t) {
     if (e == CLIP)
         x = add_code(t, C_MAX, x, add_code(t, C_CONST, 0, 0, -0.5), 0),
         add_code(t, C_MIN, x, add_code(t, C_CONST, 0, 0, 1.5), 0);
+    if (e == CLIP_LOW_LAST)
+        x = add_code(t, C_MIN, x, add_code(t, C_CONST, 0, 0, 1.5), 0),
+        add_code(t, C_MAX, add_code(t, C_CONST, 0, 0, -0.5), x, 0);
+    if (e == RELU_6)
+        add_code(t, C_MIN, add_code(t, C_RELU, x, 0, 0), add_code(t, C_CONST, 0, 0, 6), 0);
+    if (e == HARD_SWISH_OF_SIXTHS || e == STEEPER_GATE) {
+        z = add_code(t, C_CONST, 0, 0, e == STEEPER_GATE ? 0.2 : 1.0 / 6);
+        z = add_code(t, C_ADD, add_code(t, C_MUL, z, x, 0), add_code(t, C_CONST, 0, 0, 0.5), 0);
+        z = add_code(t, C_MIN, add_code(t, C_CONST, 0, 0, 1), z, 0);
+        add_code(t, C_MUL, x, add_code(t, C_MAX, add_code(t, C_CONST, 0, 0, 0), z, 0), 0);
+    }
     if (e == HARD_SWISH) {
         z = add_code(t, C_RELU, add_code(t, C_ADD, x, add_code(t, C_CONST, 0, 0, 3), 0), 0, 0);
         z = add_code(t, C_MIN, z, add_code(t, C_CONST, 0, 0, 6), 0);

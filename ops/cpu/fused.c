@@ -2,6 +2,7 @@
    a line alpha*x + beta. Numbers may be constants of the program or views of one element that is
    known now. */
 #include "ops/cpu/cpu.h"
+#include <math.h>
 
 static bool bias_like(const View *v, const View *y, int axis) {
     for (int i = 0; i < v->rank; i++)
@@ -40,10 +41,23 @@ static bool is_with(const Build *b, const Step *s, int i, int op, double *k, int
     *x = second ? c->a : c->b;
     return second || (op != C_SUB && op != C_DIV && number_of(b, s, c->a, k));
 }
+/* Value i is `op` of some value *x and a bound; relu is the maximum with 0. */
+static bool is_bound(const Build *b, const Step *s, int i, int op, double *bound, int *x) {
+    const Scalar *c = &s->code[i];
+    if (op != C_MAX || c->op != C_RELU) return is_with(b, s, i, op, bound, x);
+    *bound = 0, *x = c->a;
+    return true;
+}
+/* Value i is value *x between two bounds, whichever is applied first. */
+static bool is_between(const Build *b, const Step *s, int i, int *x, double *low, double *high) {
+    int in;
+    return ((is_bound(b, s, i, C_MIN, high, &in) && is_bound(b, s, in, C_MAX, low, x)) ||
+            (is_bound(b, s, i, C_MAX, low, &in) && is_bound(b, s, in, C_MIN, high, x))) &&
+           *low <= *high;
+}
 static bool is_clip(const Build *b, const Step *s, int i, int *x, Act *act) {
     double low, high;
-    int in;
-    if (!is_with(b, s, i, C_MIN, &high, &in) || !is_with(b, s, in, C_MAX, &low, x)) return false;
+    if (!is_between(b, s, i, x, &low, &high)) return false;
     *act = (Act){ACT_CLIP, (float)low, (float)high};
     return true;
 }
@@ -57,29 +71,13 @@ static bool is_swish(const Step *s, int i, int *x, Act *act) {
     *act = (Act){ACT_SWISH, 1, 0};
     return true;
 }
-/* gate = min(relu(x + 3), 6), six times the slope that hardswish has. */
-static bool is_gate(const Build *b, const Step *s, int gate, int x) {
-    double k;
-    int in, from;
-    if (!is_with(b, s, gate, C_MIN, &k, &in) || k != 6) return false;
-    if (s->code[in].op == C_RELU) in = s->code[in].a;
-    else if (!is_with(b, s, in, C_MAX, &k, &in) || k != 0) return false;
-    return is_with(b, s, in, C_ADD, &k, &from) && k == 3 && from == x;
-}
-static bool is_hardswish(const Build *b, const Step *s, int i, int *x, double *times) {
-    const Scalar *c = &s->code[i];
-    if (c->op != C_MUL) return false;
-    const bool first = is_gate(b, s, c->a, c->b);
-    if (!first && !is_gate(b, s, c->b, c->a)) return false;
-    *x = first ? c->b : c->a;
-    *times = 6;
-    return true;
-}
-/* y = scale * value i + shift, i as far inside as numbers are added and multiplied. */
-static int peel_line(const Build *b, const Step *s, int i, double *scale, double *shift) {
+/* y = scale * value i + shift, i as far inside as numbers are added and multiplied, but no further
+   than value `stop`. */
+static int peel_line(const Build *b, const Step *s, int i, int stop, double *scale, double *shift) {
     double k;
     *scale = 1, *shift = 0;
     for (int in;; i = in) {
+        if (i == stop) return i;
         if (is_with(b, s, i, C_ADD, &k, &in)) *shift += *scale * k;
         else if (is_with(b, s, i, C_SUB, &k, &in)) *shift -= *scale * k;
         else if (is_with(b, s, i, C_MUL, &k, &in)) *scale *= k;
@@ -87,20 +85,37 @@ static int peel_line(const Build *b, const Step *s, int i, double *scale, double
         else return i;
     }
 }
+static bool near(double a, double b) { return fabs(a - b) <= 1e-6 * b; }
+/* gate = `times` * clip(x / 6 + 1 / 2, 0, 1) */
+static bool is_gate(const Build *b, const Step *s, int gate, int x, double *times) {
+    double low, scale, shift;
+    int in;
+    return is_between(b, s, gate, &in, &low, times) && low == 0 && *times > 0 &&
+           peel_line(b, s, in, x, &scale, &shift) == x && near(6 * scale, *times) &&
+           near(2 * shift, *times);
+}
+static bool is_hardswish(const Build *b, const Step *s, int i, int *x, double *times) {
+    const Scalar *c = &s->code[i];
+    if (c->op != C_MUL) return false;
+    const bool first = is_gate(b, s, c->a, c->b, times);
+    if (!first && !is_gate(b, s, c->b, c->a, times)) return false;
+    *x = first ? c->b : c->a;
+    return true;
+}
 bool fused_activation(const Build *b, const Step *s, int i, int *x, Fused *f) {
     static const struct {
         int op;
         ActKind act;
     } simple[] = {{C_RELU, ACT_RELU}, {C_SIGMOID, ACT_SIGMOID}, {C_TANH, ACT_TANH}};
     double scale, shift, times = 1;
-    const int in = peel_line(b, s, i, &scale, &shift);
-    f->nact = 0;
+    const int in = peel_line(b, s, i, -1, &scale, &shift);
+    f->nact = is_clip(b, s, in, x, &f->act[0]);
     for (size_t k = 0; k < sizeof simple / sizeof *simple; k++)
-        if (s->code[in].op == simple[k].op)
+        if (!f->nact && s->code[in].op == simple[k].op)
             f->act[0] = (Act){simple[k].act, 0, 0}, f->nact = 1, *x = s->code[in].a;
     if (!f->nact && is_hardswish(b, s, in, x, &times))
         f->act[0] = (Act){ACT_HARDSWISH, 1.0f / 6, 0.5f}, f->nact = 1;
-    if (!f->nact) f->nact = is_clip(b, s, in, x, &f->act[0]) || is_swish(s, in, x, &f->act[0]);
+    if (!f->nact) f->nact = is_swish(s, in, x, &f->act[0]);
     if (f->nact && (scale * times != 1 || shift != 0))
         f->act[f->nact++] = (Act){ACT_LINE, (float)(scale * times), (float)shift};
     return f->nact > 0;

@@ -130,5 +130,5 @@ bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, 
     f.from = ARENA_NEW(a, Value, n);
     f.to = ARENA_NEW(a, Value, n);
     fold_all(&f, g);
-    return graph_substitute(w, a, g, f.n, f.from, f.to, out, map, e);
+    return graph_substitute(w, a, g, &(Substitution){f.n, f.from, f.to}, out, map, e);
 }

@@ -58,12 +58,12 @@ bool nodes_substitute(World *w, Arena *a, NodeList nodes, ValueMap *map, Error *
     return true;
 }
 
-bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value from[],
-                      const Value to[], Graph *out, ValueMap *map, Error *e) {
+bool graph_substitute(World *w, Arena *a, const Graph *g, const Substitution *s, Graph *out,
+                      ValueMap *map, Error *e) {
     NodeList live = graph_live(w, a, g);
     ValueMap own = value_map_new(w, a);
-    for (int k = 0; k < n; k++)
-        if (from[k] < own.n) own.to[from[k]] = to[k];
+    for (int k = 0; k < s->n; k++)
+        if (s->from[k] < own.n) own.to[s->from[k]] = s->to[k];
     if (!nodes_substitute(w, a, live, &own, e)) return false;
     *out = mapped_graph(a, g, &own);
     if (map) *map = own;

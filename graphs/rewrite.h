@@ -6,15 +6,18 @@
 
 typedef struct ValueMap {
     uint32_t n;
-    Value *to;
-} ValueMap; /* to[v] for v < n: the new value with the meaning of v; 0: not live or unchanged (then
-               v itself) */
+    Value *to; /* to[v] for v < n: the new value with the meaning of v; 0: not live, or still v */
+} ValueMap;
 Value map_value(const ValueMap *, Value);
+typedef struct Substitution { /* from[k] becomes to[k], all at once */
+    int n;
+    const Value *from, *to;
+} Substitution;
 /* The result is in the arena; map (may be NULL): from the graph's values to those of the result.
    False: the inputs of a rebuilt node do not fit its operator, so the rewriting would be wrong: *e
    says which. */
-bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[],
-                      Graph *out, ValueMap *map, Error *e);
+bool graph_substitute(World *, Arena *, const Graph *, const Substitution *, Graph *out,
+                      ValueMap *map, Error *e);
 ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values there are now */
 /* The node over what the map makes of its inputs: itself where it changes none of them. 0: they do
    not fit its operator, *e says why. The arena is for the list of inputs. */

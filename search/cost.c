@@ -63,7 +63,7 @@ static bool without_constants(World *w, Arena *a, const Graph *g, const Constant
     }
     *out = *g;
     if (!n) return true;
-    if (!graph_substitute(w, a, g, n, from, to, out, NULL, NULL)) return false;
+    if (!graph_substitute(w, a, g, &(Substitution){n, from, to}, out, NULL, NULL)) return false;
     Value *in = ARENA_NEW(a, Value, g->nin + n);
     memcpy(in, g->in, sizeof *in * (size_t)g->nin);
     memcpy(in + g->nin, to, sizeof *in * (size_t)n);

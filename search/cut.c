@@ -56,7 +56,8 @@ bool cut_remaining(Cut *c, int side, Graph *out, ValueMap *map, Error *e) {
     if (g->nout) memcpy(outs, g->out, sizeof *outs * (size_t)g->nout);
     if (s->ntaken) memcpy(outs + g->nout, s->taken, sizeof *outs * (size_t)s->ntaken);
     const Graph all = {g->nin + s->ncut, g->nout + s->ntaken, in, outs};
-    return graph_substitute(c->w, c->arena, &all, s->ncut, s->cut, s->in, out, map, e);
+    return graph_substitute(c->w, c->arena, &all, &(Substitution){s->ncut, s->cut, s->in}, out, map,
+                            e);
 }
 
 /* Whether the built-in runtime can compute with this type and rank, so that

@@ -81,7 +81,8 @@ static bool replace_values(Finish *f, Error *e) {
     Graph next;
     ValueMap map;
     if (!f->n) return true;
-    if (!graph_substitute(f->w, f->d->arena, &f->d->graph, f->n, f->from, f->to, &next, &map, e))
+    if (!graph_substitute(f->w, f->d->arena, &f->d->graph, &(Substitution){f->n, f->from, f->to},
+                          &next, &map, e))
         return false;
     derive_mapped(f->d, &next, &map);
     return true;

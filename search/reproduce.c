@@ -139,8 +139,10 @@ static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     for (int k = 0; k < n; k++)
         in[k] = graph_input(p->r->w, arena_format(p->arena, "boundary %d", k),
                             value_type(p->r->w, p->old[k]));
-    if (!graph_substitute(p->r->w, p->arena, &side[0], n, p->old, in, &out[0], NULL, p->r->error) ||
-        !graph_substitute(p->r->w, p->arena, &side[1], n, p->now, in, &out[1], NULL, p->r->error))
+    if (!graph_substitute(p->r->w, p->arena, &side[0], &(Substitution){n, p->old, in}, &out[0],
+                          NULL, p->r->error) ||
+        !graph_substitute(p->r->w, p->arena, &side[1], &(Substitution){n, p->now, in}, &out[1],
+                          NULL, p->r->error))
         return false;
     NodeList live[2] = {graph_live(p->r->w, p->arena, &out[0]),
                         graph_live(p->r->w, p->arena, &out[1])};

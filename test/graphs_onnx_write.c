@@ -35,7 +35,7 @@ static Model *rewritten(Model *m, World *w, Value from, Value to, const char *ru
     ValueMap map;
     char *bytes;
     size_t n;
-    if (!graph_substitute(w, arena, model_graph(m), 1, &from, &to, &g, &map, &e))
+    if (!graph_substitute(w, arena, model_graph(m), &(Substitution){1, &from, &to}, &g, &map, &e))
         fail_msg("%s", e.reason);
     ModelWrite x = {
         .graph = &g, .map = &map, .tag = rule ? tag : NULL, .user = (void *)(uintptr_t)rule};

@@ -13,8 +13,10 @@ static Graph put_back(World *w, const Graph *g, const Region *r) {
     Graph part, own, out;
     Error e = {0};
     assert_true(region_graph(w, w->arena, r, &part, NULL, &e));
-    assert_true(graph_substitute(w, w->arena, &part, r->nin, part.in, r->in, &own, NULL, &e));
-    assert_true(graph_substitute(w, w->arena, g, r->nout, r->out, own.out, &out, NULL, &e));
+    assert_true(graph_substitute(w, w->arena, &part, &(Substitution){r->nin, part.in, r->in}, &own,
+                                 NULL, &e));
+    assert_true(graph_substitute(w, w->arena, g, &(Substitution){r->nout, r->out, own.out}, &out,
+                                 NULL, &e));
     return out;
 }
 

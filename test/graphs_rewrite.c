@@ -20,7 +20,7 @@ static void what_stands_above_is_rebuilt(void **state) {
     Value from = names_find(&n, "a"), to = names_find(&n, "c");
     ValueMap map;
     Error e = {0};
-    assert_true(graph_substitute(w, w->arena, &g, 1, &from, &to, &out, &map, &e));
+    assert_true(graph_substitute(w, w->arena, &g, &(Substitution){1, &from, &to}, &out, &map, &e));
     assert_string_equal(graph_body(w, &out),
                         "  %1 = neg %x\n  %2 = exp %1\n  %3 = add %2 %1\n  out %3 %1\n");
     assert_int_equal(out.out[1], g.out[1]);
@@ -45,12 +45,12 @@ static void replacements_do_not_see_each_other(void **state) {
           out;
     Value from[] = {names_find(&n, "a"), names_find(&n, "b")}, to[] = {from[1], from[0]};
     Error e = {0};
-    assert_true(graph_substitute(w, w->arena, &g, 2, from, to, &out, NULL, &e));
+    assert_true(graph_substitute(w, w->arena, &g, &(Substitution){2, from, to}, &out, NULL, &e));
     assert_string_equal(
         graph_body(w, &out),
         "  %1 = exp %x\n  %2 = relu %x\n  %3 = sub %1 %2\n  %4 = relu %1\n  out %3 %4\n");
     /* x -> relu(x): the relu of the replacement keeps its x */
-    assert_true(graph_substitute(w, w->arena, &g, 1, g.in, from, &out, NULL, &e));
+    assert_true(graph_substitute(w, w->arena, &g, &(Substitution){1, g.in, from}, &out, NULL, &e));
     assert_string_equal(graph_body(w, &out), "  %1 = relu %x\n  %2 = relu %1\n  %3 = exp %1\n  %4 "
                                              "= sub %2 %3\n  %5 = relu %2\n  out %4 %5\n");
     world_free(w);
@@ -68,14 +68,15 @@ static void one_of_several_results_can_be_replaced(void **state) {
     Value from = names_find(&n, "b"), to = names_find(&n, "c");
     ValueMap map;
     Error e = {0};
-    assert_true(graph_substitute(w, w->arena, &g, 1, &from, &to, &out, &map, &e));
+    assert_true(graph_substitute(w, w->arena, &g, &(Substitution){1, &from, &to}, &out, &map, &e));
     assert_string_equal(graph_body(w, &out), "  %1 %2 = split %x axis=1 sizes=[3, 3]\n  %3 = neg "
                                              "%1\n  %4 = add %3 %1\n  out %3 %4 %1\n");
     /* a replaced result of a rebuilt node stays replaced */
     Value from2[] = {g.in[0], from}, twice[] = {to, to};
     Type t = *value_type(w, g.in[0]);
     twice[0] = graph_input(w, "y", &t);
-    assert_true(graph_substitute(w, w->arena, &g, 2, from2, twice, &out, &map, &e));
+    assert_true(
+        graph_substitute(w, w->arena, &g, &(Substitution){2, from2, twice}, &out, &map, &e));
     assert_int_equal(map_value(&map, from), to);
     assert_int_equal(node_get(w, value_node(w, map_value(&map, names_find(&n, "a")))).in[0],
                      twice[0]);
@@ -93,7 +94,8 @@ static void what_does_not_fit_is_named(void **state) {
           out;
     Value from = names_find(&n, "a");
     Error e = {0};
-    assert_false(graph_substitute(w, w->arena, &g, 1, &from, &g.in[1], &out, NULL, &e));
+    assert_false(
+        graph_substitute(w, w->arena, &g, &(Substitution){1, &from, &g.in[1]}, &out, NULL, &e));
     assert_int_equal(e.kind, E_INVALID);
     assert_non_null(strstr(e.place, "exp"));
     world_free(w);

@@ -29,8 +29,8 @@ static bool apply(void *user, const Match *m) {
     for (int k = 0; k < f->graph.nout; k++)
         if (m->root[k] != f->graph.out[k]) return true;
     if (!match_apply(f->t->w, f->t->arena, f->facts, m, to, &e) ||
-        !graph_substitute(f->t->w, f->t->arena, &f->graph, f->graph.nout, m->root, to, &f->result,
-                          &map, &e)) {
+        !graph_substitute(f->t->w, f->t->arena, &f->graph,
+                          &(Substitution){f->graph.nout, m->root, to}, &f->result, &map, &e)) {
         snprintf(f->why, sizeof f->why, "%.250s", e.reason);
         return true;
     }

@@ -235,8 +235,9 @@ static bool apply_first(void *user, const Match *m) {
         fail_msg("%s", a->f->error.reason);
     Graph out;
     ValueMap map;
-    assert_true(graph_substitute(a->f->world, a->f->arena, a->graph, m->instance->from.nout,
-                                 m->root, to, &out, &map, &a->f->error));
+    assert_true(graph_substitute(a->f->world, a->f->arena, a->graph,
+                                 &(Substitution){m->instance->from.nout, m->root, to}, &out, &map,
+                                 &a->f->error));
     graph_print(a->f->world, "result", &out, &a->text);
     return true;
 }

@@ -84,7 +84,7 @@ static bool is_proportional(Search *s, Value x, const Type *t) {
     Error ignored = {0};
     Graph y;
     if (s->g.nout != 1 || !zero ||
-        !graph_substitute(s->w, s->a, &s->g, 1, &x, &zero, &y, NULL, &ignored))
+        !graph_substitute(s->w, s->a, &s->g, &(Substitution){1, &x, &zero}, &y, NULL, &ignored))
         return false;
     const Lanes *v = value_at(s, y.out[0]);
     for (int k = 0; v && k < count_of(s, value_type_id(s->w, y.out[0])); k++)

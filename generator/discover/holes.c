@@ -262,8 +262,10 @@ static Value explained(Search *s, const Sum *x, const uint32_t *solution, const 
     }
     Graph g = {s->g.nin, 1, s->g.in, &x->v}, y;
     Error ignored = {0};
-    return graph_substitute(s->w, s->a, &g, x->nhole, x->hole, known, &y, NULL, &ignored) ? y.out[0]
-                                                                                          : 0;
+    return graph_substitute(s->w, s->a, &g, &(Substitution){x->nhole, x->hole, known}, &y, NULL,
+                            &ignored)
+               ? y.out[0]
+               : 0;
 }
 
 /* The price of the goal's value if the sum is it: constants cost nothing. */

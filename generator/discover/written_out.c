@@ -42,7 +42,8 @@ static void answer_with(Search *s, const Node *node, const Value out[], const ch
         if (!out[j] || j == PROGRAM_INPUTS) return;
         from[j] = node->out + (Value)j;
     }
-    if (graph_substitute(s->w, s->a, &s->g, node->nout, from, out, &y, &map, &ignored))
+    if (graph_substitute(s->w, s->a, &s->g, &(Substitution){node->nout, from, out}, &y, &map,
+                         &ignored))
         question_met(s, y.out, how, 0);
 }
 

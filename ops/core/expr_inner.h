@@ -5,7 +5,7 @@
 
 /* Then n polynomials and, for each literal, its polynomial and eq. */
 typedef struct ExRecord {
-    uint8_t kind, n, literals, binds; /* binds: there is a SUM or MOST in it */
+    uint8_t kind, n, literals, binds; /* binds: there is a SUM or MAXIMUM in it */
     uint32_t word, size;
     Ex child[EX_CHILDREN];
     uint32_t reads; /* bit k: reads input k; bit 31: some input from 31 on */

@@ -42,7 +42,7 @@ static bool negate_twice(World *w, Model *m, Graph *out, ValueMap *map, Error *e
             from[n] = v, to[n] = negated(w, negated(w, v));
             n += to[n] != 0;
         }
-    return graph_substitute(w, w->arena, g, n, from, to, out, map, e);
+    return graph_substitute(w, w->arena, g, &(Substitution){n, from, to}, out, map, e);
 }
 
 static int work(const char *in, const char *out, Mode mode, char *text, size_t n) {

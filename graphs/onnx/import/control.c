@@ -2,160 +2,14 @@
    then the nodes of the branch that is taken, or of every iteration of the loop, become nodes of
    the graph itself. So an iteration may have other sizes than the one before, and what runs is one
    plan. What a long loop carries is computed iteration by iteration and goes on as a constant, so
-   that no iteration costs more than the first. Without data these operators are opaque. Invariant:
-   a body sees its own names and, through the node's captured inputs, those of the graphs around it;
-   what it defines is not seen outside. */
-#include "graphs/onnx/import/import.h"
+   that no iteration costs more than the first. Without data these operators are opaque. */
+#include "graphs/onnx/import/control_body.h"
 #include "ops/core/element.h"
 #include <string.h>
 
 enum { ITERATIONS_KEPT = 32, ITERATIONS_MAX = 1 << 16 };
 
-typedef struct Body { /* a subgraph, read once */
-    Import *s;
-    GraphIndex g;
-    OnnxNode *node;
-    NameId *in, *out;
-    NameId *weight;
-    Value *content;
-    Error error;
-} Body;
-
-typedef struct IterationScope { /* names of one iteration and what they are now */
-    int n, room;
-    NameId *name;
-    Value *value;
-} IterationScope;
-
-static bool body_failed(Body *b) {
-    return import_fail(b->s, "%s", b->error.kind ? b->error.reason : "an unreadable subgraph");
-}
-static Wire body_wire(Body *b, Slice s) {
-    return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
-}
-
-static void scope_bind(Import *s, IterationScope *c, NameId name, Value v) {
-    int room = c->room;
-    ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
-    ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
-    c->name[c->n] = name, c->value[c->n++] = v;
-}
-
-static bool scope_find(Import *s, const IterationScope *c, NameId name, Value *out) {
-    *out = 0;
-    for (int k = c->n; name && k-- > 0;)
-        if (c->name[k] == name) return *out = c->value[k], true;
-    return !name ||
-           import_fail(s, "a subgraph uses '%s', which nothing defines", s->m->name[name].text);
-}
-
-/* ---- reading */
-
-static NameId used_name(Body *b, Slice text) {
-    NameId id = name_id(b->s->m, text, &b->error);
-    if (id) b->s->m->name[id].used = true;
-    return id;
-}
-
-static bool info_names(Body *b, const SliceList *list, NameId **out) {
-    *out = ARENA_NEW(b->s->w->arena, NameId, list->n);
-    for (int k = 0; k < list->n; k++) {
-        Wire w = body_wire(b, list->v[k]);
-        for (Field f; wire_next(&w, &f);)
-            if (f.number == VALUE_INFO_NAME && wire_want(&w, &f, WIRE_BYTES))
-                (*out)[k] = used_name(b, f.bytes);
-        if (w.failed || !(*out)[k]) return body_failed(b);
-    }
-    return true;
-}
-
-static bool read_weights(Body *b) {
-    int n = b->g.initializer.n;
-    if (b->g.sparse.n) return import_fail(b->s, "a subgraph with sparse tensors");
-    b->weight = ARENA_NEW(b->s->w->arena, NameId, n),
-    b->content = ARENA_NEW(b->s->w->arena, Value, n);
-    for (int k = 0; k < n; k++) {
-        FileTensor t;
-        if (!tensor_read(b->s->w->arena, body_wire(b, b->g.initializer.v[k]), &t))
-            return body_failed(b);
-        b->weight[k] = name_id(b->s->m, t.name, &b->error);
-        if (!tensor_constant(b->s->m, &t, &b->content[k], &b->error)) return body_failed(b);
-        if (!b->content[k])
-            return import_fail(b->s, "a subgraph with a tensor of an unsupported kind");
-    }
-    return true;
-}
-
-static bool read_node(Body *b, int k) {
-    Model *m = b->s->m;
-    Arena *a = b->s->w->arena;
-    OnnxNode *n = &b->node[k];
-    Wire w = body_wire(b, b->g.node.v[k]);
-    if (!index_node(a, &w, &n->x)) return body_failed(b);
-    n->inner = true;
-    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
-    n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain),
-    n->call = extras_is_function(m, n->x.domain, n->x.type);
-    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
-    for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
-    for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
-    if (!subgraph_captures(m, n, &b->error)) return body_failed(b);
-    for (int j = 0; j < n->ncapture; j++) m->name[n->capture[j]].used = true;
-    return b->error.kind == E_NONE || body_failed(b);
-}
-
-static bool body_read(Import *s, const char *attribute, Body *b) {
-    Slice graph = {0};
-    *b = (Body){.s = s};
-    for (int k = 0; k < s->n->x.nattr; k++)
-        if (slice_is(s->n->x.attr[k].name, attribute) && s->n->x.attr[k].graph.n == 1)
-            graph = s->n->x.attr[k].graph.v[0];
-    if (!graph.at) return import_fail(s, "it has no subgraph %s", attribute);
-    Wire w = body_wire(b, graph);
-    if (!index_graph(s->w->arena, &w, 1, &b->g)) return body_failed(b);
-    b->node = ARENA_NEW(s->w->arena, OnnxNode, b->g.node.n);
-    if (!info_names(b, &b->g.input, &b->in) || !info_names(b, &b->g.output, &b->out) ||
-        !read_weights(b))
-        return false;
-    for (int k = 0; k < b->g.node.n; k++)
-        if (!read_node(b, k)) return false;
-    return true;
-}
-
-/* ---- one iteration */
-
-static bool iteration_node(Body *b, IterationScope *c, const OnnxNode *read) {
-    Import *s = b->s;
-    OnnxNode *n = arena_copy(s->w->arena, read, sizeof *read);
-    int nin = n->x.nin + n->ncapture;
-    Value *in = ARENA_NEW(s->w->arena, Value, nin), *out = ARENA_NEW(s->w->arena, Value, n->x.nout);
-    const char *why;
-    for (int k = 0; k < nin; k++)
-        if (!scope_find(s, c, k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin], &in[k]))
-            return false;
-    normalize_node(s->m, n, in, out, &why);
-    if (why)
-        return import_fail(s, "inside: %s%s%s: %s", n->name, n->name[0] ? " " : "", n->type, why);
-    for (int k = 0; k < n->x.nout; k++)
-        if (n->out[k]) scope_bind(s, c, n->out[k], out[k]);
-    return true;
-}
-
-static bool iterate(Body *b, int nin, const Value in[], Value out[]) {
-    Import *s = b->s;
-    IterationScope c = {0};
-    if (nin != b->g.input.n)
-        return import_fail(s, "a subgraph with %d inputs is given %d", b->g.input.n, nin);
-    for (int k = 0; k < s->n->ncapture; k++) scope_bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
-    for (int k = 0; k < b->g.initializer.n; k++) scope_bind(s, &c, b->weight[k], b->content[k]);
-    for (int k = 0; k < nin; k++) scope_bind(s, &c, b->in[k], in[k]);
-    for (int k = 0; k < b->g.node.n; k++)
-        if (!iteration_node(b, &c, &b->node[k])) return false;
-    for (int k = 0; k < b->g.output.n; k++)
-        if (!scope_find(s, &c, b->out[k], &out[k])) return false;
-    return true;
-}
+/* ---- values */
 
 /* What stands for v from here on: itself, or after many iterations its contents. */
 static bool settle_value(Import *s, int64_t iterations, Value *v) {
@@ -168,8 +22,6 @@ static bool settle_value(Import *s, int64_t iterations, Value *v) {
     *v = constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, n)));
     return true;
 }
-
-/* ---- values */
 
 static Value number_value(Import *s, DType d, int64_t v) {
     Type t = {.dtype = d, .known = true};
@@ -254,7 +106,7 @@ static bool take_if(Import *s, Value out[]) {
     if (!body_read(s, condition ? "then_branch" : "else_branch", &b)) return false;
     if (b.g.output.n != s->n->x.nout)
         return import_fail(s, "a branch with the wrong number of results");
-    return iterate(&b, 0, NULL, out);
+    return body_run(&b, 0, NULL, out);
 }
 
 typedef struct Iterations { /* a loop under way */
@@ -291,7 +143,7 @@ static void iterations_grow(Iterations *l) {
 static bool iterations_next(Iterations *l, int nin, int at, int from) {
     if (l->n == ITERATIONS_MAX)
         return import_fail(l->s, "a loop of more than %d iterations", ITERATIONS_MAX);
-    if (!iterate(&l->b, nin, l->in, l->out)) return false;
+    if (!body_run(&l->b, nin, l->in, l->out)) return false;
     if (l->n == l->room) iterations_grow(l);
     for (int k = 0; k < l->b.g.output.n; k++)
         if (!settle_value(l->s, l->n, &l->out[k])) return false;

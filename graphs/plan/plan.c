@@ -365,6 +365,7 @@ static bool plan_all(Lowering *l) {
     plan_collapse(&l->b);
     plan_fuse(&l->b);
     plan_rows(&l->b);
+    plan_attention(&l->b);
     plan_once(&l->b);
     plan_split_constants(&l->b);
     charge(&l->b);

@@ -28,6 +28,9 @@ void plan_fuse(PlanBuild *);
 /* plan_rows.c: reductions and the element-wise steps around them become steps over rows, where the
    device has an algorithm for these. */
 void plan_rows(PlanBuild *);
+/* plan_attention.c: a product, a softmax and a product become one step of attention, where the
+   device has an algorithm for it. */
+void plan_attention(PlanBuild *);
 /* plan_memory.c: marks the steps that read constants only. */
 void plan_once(PlanBuild *);
 /* plan_repeat.c: parts of element-wise programs that read constants alone and are the same along

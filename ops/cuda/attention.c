@@ -3,22 +3,28 @@
    their scores, in tiles of registers; the softmax of what has been seen so far, whose greatest
    score and sum are corrected as it grows (Milakov and Gimelshein, Online normalizer calculation
    for softmax, 2018); and the values that they weigh, added up in registers (Dao and others,
-   FlashAttention, 2022). Scores are stored as well, because the step has them for a result. */
+   FlashAttention, 2022). Scores, and keys and values with the past, are stored as well if the step
+   has them for results. Products and a softmax that amount to the same are the step "sdpa"
+   (graphs/plan/plan_attention.c). */
 #include "ops/cuda/generate.h"
 #include <math.h>
 #include <string.h>
 
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
-enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS };
+enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS, P_UNSEEN = PARAMS };
 enum { SHOW_SCORES, SHOW_CAPPED, SHOW_BIASED, SHOW_WEIGHTS };
 enum { SIDE = 16, BLOCK = 64, TILE = BLOCK / SIDE };
 /* What threads have registers for: values of a query; of TILE queries in one thread. */
 enum { VALUES_MOST = 256, TILE_VALUES = 128 };
+/* What a query gives that sees nothing, or whose scores are not numbers: 0 for nothing; what the
+   division gives; 0 for both. */
+typedef enum Unseen { UNSEEN_ZERO, UNSEEN_DIVIDED, UNSEEN_MENDED } Unseen;
 typedef struct Attention {
     const Step *step;
     int64_t batch, heads, groups, queries, total, before, d, e;
     int rows; /* of scores that one thread computes, SIDE apart */
     int shown;
+    Unseen unseen;
 } Attention;
 
 static bool given(const Step *s, int view) { return view < s->nview && s->view[view].rank >= 0; }
@@ -27,31 +33,66 @@ static double real_param(const Step *s, int k) {
     return memcpy(&x, &s->param[k], sizeof x), x;
 }
 
+static bool of_products(const Step *s) {
+    return s->op && !strcmp(s->op, "sdpa") && s->nparam == PARAMS + 1;
+}
 /* ---- what fits */
 static bool is_empty(const View *v) {
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] < 1) return true;
     return false;
 }
+/* A result that the step has: of products there is one. */
+static bool wanted(const Step *s, int view) { return !is_empty(&s->view[view]); }
+static bool may_be_empty(const Step *s, int view) {
+    if (view == PAST_KEY || view == PAST_VALUE) return true;
+    return of_products(s) && view > Y && view < Q;
+}
 static bool types_fit(const Step *s) {
     for (int k = 0; k < s->nview; k++) {
         if (!given(s, k)) continue;
         const View *v = &s->view[k];
-        if (is_empty(v) && k != PAST_KEY && k != PAST_VALUE) return false;
+        if (is_empty(v) && !may_be_empty(s, k)) return false;
         if (k == LENGTHS ? v->dtype != I32 && v->dtype != I64
                          : v->dtype != F32 && (k != MASK || !source_element_bytes(v->dtype)))
             return false;
     }
-    return s->view[PRESENT_VALUE].dim[3] <= VALUES_MOST;
+    return true;
+}
+static Attention sizes_of(const Step *s) {
+    const View *v = s->view;
+    if (of_products(s))
+        return (Attention){.step = s,
+                           .batch = v[Q].dim[0],
+                           .heads = v[Q].dim[1],
+                           .groups = v[K].dim[1],
+                           .queries = v[Q].dim[2],
+                           .total = v[K].dim[2],
+                           .d = v[Q].dim[3],
+                           .e = v[V].dim[3],
+                           .unseen = (Unseen)s->param[P_UNSEEN]};
+    return (Attention){.step = s,
+                       .batch = v[SCORES].dim[0],
+                       .heads = v[SCORES].dim[1],
+                       .groups = v[PRESENT_KEY].dim[1],
+                       .queries = v[SCORES].dim[2],
+                       .total = v[SCORES].dim[3],
+                       .before = given(s, PAST_KEY) ? v[PAST_KEY].dim[2] : 0,
+                       .d = v[PRESENT_KEY].dim[3],
+                       .e = v[PRESENT_VALUE].dim[3]};
+}
+static bool is_attention(const Step *s) {
+    return of_products(s) ||
+           (s->op && !strcmp(s->op, "attention") && s->nparam == PARAMS && s->param[0] == Q);
 }
 int attention_variants(const Step *s) {
-    if (!s->op || strcmp(s->op, "attention") != 0 || s->nparam != PARAMS || s->param[0] != Q ||
-        s->nview <= V)
-        return 0;
+    if (!is_attention(s) || s->nview <= V) return 0;
     for (int k = Y; k <= V; k++)
         if (!given(s, k)) return 0;
-    if (!types_fit(s) || s->view[SCORES].dim[1] % s->view[PRESENT_KEY].dim[1]) return 0;
-    return s->view[SCORES].dim[2] > SIDE ? 2 : 1;
+    if (!types_fit(s)) return 0;
+    const Attention a = sizes_of(s);
+    if (a.heads % a.groups || a.e > VALUES_MOST) return 0;
+    return a.queries > SIDE ? 2 : 1;
 }
 
 /* ---- places: views have the axes batch, head, place, number, the heads maybe
@@ -125,7 +166,7 @@ static void score_lines(Gen *g, const Attention *a) {
 }
 static void show(Gen *g, const Attention *a, int what, const char *x) {
     const char *const index[] = {"b", "h", "i", "j"};
-    if (a->shown == what)
+    if (a->shown == what && wanted(a->step, SCORES))
         line(g, "if (inside) v%d[%s] = %s;", SCORES, spot(g, SCORES, 0, index), x);
 }
 /* What the mask makes of the score x at (b, h, i, j); after its end nothing is seen. */
@@ -231,21 +272,11 @@ static void value_lines(Gen *g, const Attention *a, int columns) {
 
 /* ---- the kernel */
 static Attention attention_of(const Step *s, int variant) {
-    const View *scores = &s->view[SCORES];
-    const bool few = scores->dim[2] <= SIDE, wide = s->view[PRESENT_VALUE].dim[3] > TILE_VALUES;
-    return (Attention){.step = s,
-                       .batch = scores->dim[0],
-                       .heads = scores->dim[1],
-                       .groups = s->view[PRESENT_KEY].dim[1],
-                       .queries = scores->dim[2],
-                       .total = scores->dim[3],
-                       .before = given(s, PAST_KEY) ? s->view[PAST_KEY].dim[2] : 0,
-                       .d = s->view[PRESENT_KEY].dim[3],
-                       .e = s->view[PRESENT_VALUE].dim[3],
-                       .rows = few || variant ? 1
-                               : wide         ? TILE / 2
-                                              : TILE,
-                       .shown = (int)s->param[P_SHOWN]};
+    Attention a = sizes_of(s);
+    const bool few = a.queries <= SIDE, wide = a.e > TILE_VALUES;
+    a.rows = few || variant ? 1 : wide ? TILE / 2 : TILE;
+    a.shown = (int)s->param[P_SHOWN];
+    return a;
 }
 static void start_lines(Gen *g, const Attention *a, int columns) {
     const View *n = &g->step->view[LENGTHS];
@@ -257,8 +288,8 @@ static void start_lines(Gen *g, const Attention *a, int columns) {
     line(g, "SHARED float qs[%d][%d], ks[%d][%d];", SIDE, size + 1, SIDE, BLOCK + 1);
     line(g, "SHARED float ps[%d][%d], vs[%d][%d];", size, BLOCK + 1, SIDE, SIDE * columns + 1);
     line(g, "const place_t tx = threadIdx.x %% %d, ty = threadIdx.x / %d;", SIDE, SIDE);
-    present_lines(g, a, PRESENT_KEY, K, PAST_KEY);
-    present_lines(g, a, PRESENT_VALUE, V, PAST_VALUE);
+    if (wanted(a->step, PRESENT_KEY)) present_lines(g, a, PRESENT_KEY, K, PAST_KEY);
+    if (wanted(a->step, PRESENT_VALUE)) present_lines(g, a, PRESENT_VALUE, V, PAST_VALUE);
     line(g, "count_t q = blockIdx.x;");
     line(g, "const place_t row0 = (place_t)(q %% %lluu) * %d; q /= %lluu;",
          (unsigned long long)blocks, size, (unsigned long long)blocks);
@@ -296,14 +327,17 @@ static void weight_lines(Gen *g, const Attention *a) {
     line(g, "}");
 }
 static void result_lines(Gen *g, const Attention *a, int columns) {
+    static const char *const result[] = {[UNSEEN_ZERO] = "all[u] == 0 ? 0 : acc[u][w] / all[u]",
+                                         [UNSEEN_DIVIDED] = "acc[u][w] / all[u]",
+                                         [UNSEEN_MENDED] = "all[u] > 0 ? acc[u][w] / all[u] : 0"};
     const char *const index[] = {"b", "h", "i", "n"};
     line(g, "UNROLL");
     line(g, "for (int u = 0; u < %d; u++) {", a->rows);
     line(g, "UNROLL");
     line(g, "for (int w = 0; w < %d; w++) {", columns);
     line(g, "const place_t i = row0 + ty + %d * u, n = tx + %d * w;", SIDE, SIDE);
-    line(g, "if (i < %lld && n < %lld) v%d[%s] = all[u] == 0 ? 0 : acc[u][w] / all[u];",
-         (long long)a->queries, (long long)a->e, Y, spot(g, Y, a->e, index));
+    line(g, "if (i < %lld && n < %lld) v%d[%s] = %s;", (long long)a->queries, (long long)a->e, Y,
+         spot(g, Y, a->e, index), result[a->unseen]);
     line(g, "}");
     line(g, "}");
 }
@@ -315,6 +349,6 @@ void attention_write(Gen *g, int variant) {
     softmax_lines(g, &a, columns);
     value_lines(g, &a, columns);
     line(g, "}");
-    if (a.shown == SHOW_WEIGHTS) weight_lines(g, &a);
+    if (a.shown == SHOW_WEIGHTS && wanted(a.step, SCORES)) weight_lines(g, &a);
     result_lines(g, &a, columns);
 }

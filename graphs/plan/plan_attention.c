@@ -1,0 +1,282 @@
+/* plan_attention.c -- a product, its softmax and the product with that become one step: attention
+   as exporters write it out. Between them the scores may be multiplied by a number and get one
+   tensor added; a factor of the queries or keys becomes the scores', and a copy of the result to
+   another layout is what the step writes. All of it is float32, and nothing else reads what lies
+   between. The step is S_OP "sdpa", scaled dot-product attention, with the views and parameters of
+   the operator attention (ops/attention.c), whose further results are empty, and one more
+   parameter: 1: a softmax of nothing is no number, as dividing gives it; 2: it is 0. Only for
+   targets that have an algorithm for it. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/base/arena.h"
+#include <string.h>
+
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, VIEWS };
+enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_UNSEEN, PARAMS };
+enum { DIVIDED = 1, MENDED = 2 };
+typedef struct Affine { /* scale * scores + mask */
+    double scale;
+    const View *mask; /* NULL: none */
+} Affine;
+typedef struct Match {
+    PlanBuild *b;
+    SlotUses uses;
+    int scores, softmax, values, scale[2], copy; /* steps; -1: none */
+    Affine affine;
+    int unseen;
+    View view[VIEWS];
+} Match;
+
+static const Step *step_at(const Match *m, int k) { return &m->b->plan->step[k].step; }
+
+/* ---- views */
+static View narrow(const View *v) {
+    View out = *v;
+    out.rank = 0;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] != 1) out.dim[out.rank] = v->dim[a], out.stride[out.rank++] = v->stride[a];
+    return out;
+}
+/* v with the axes of `like`; false: it has other sizes, axes of size 1 aside. */
+static bool widened(const View *like, const View *v, View *out) {
+    const View n = narrow(v);
+    int at = 0;
+    *out = *v;
+    out->rank = like->rank;
+    for (int a = 0; a < like->rank; a++) {
+        const bool one = like->dim[a] == 1;
+        if (!one && (at == n.rank || n.dim[at] != like->dim[a])) return false;
+        out->dim[a] = like->dim[a], out->stride[a] = one ? 0 : n.stride[at++];
+    }
+    return at == n.rank;
+}
+static bool same_elements(const View *a, const View *b) {
+    View w;
+    return widened(b, a, &w) && view_same(&w, b);
+}
+/* As [batch, heads, places, numbers]. */
+static View four_axes(const View *v) {
+    const int more = 4 - v->rank;
+    View out = *v;
+    for (int a = 0; a < 4; a++) {
+        out.dim[a] = a < more ? 1 : v->dim[a - more];
+        out.stride[a] = a < more ? 0 : v->stride[a - more];
+    }
+    return out.rank = 4, out;
+}
+static View turned(View v) {
+    const int64_t dim = v.dim[2], stride = v.stride[2];
+    v.dim[2] = v.dim[3], v.stride[2] = v.stride[3];
+    return v.dim[3] = dim, v.stride[3] = stride, v;
+}
+
+/* ---- steps */
+static bool is_float(const Step *s) {
+    for (int j = 0; j < s->nview; j++)
+        if (s->view[j].rank >= 0 && (s->view[j].dtype != DT_FLOAT || s->view[j].format))
+            return false;
+    return s->nview > 0;
+}
+/* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
+static int maker(const Match *m, int k, int j) {
+    const int slot = step_at(m, k)->view[j].slot;
+    if (slot < 0) return -1;
+    const Slot *s = &m->b->plan->slot[slot];
+    if (s->data || s->input >= 0 || s->output >= 0 || m->uses.writers[slot] != 1 ||
+        m->uses.readers[slot] != 1)
+        return -1;
+    const int made = m->uses.writer[slot];
+    return made < k && is_float(step_at(m, made)) ? made : -1;
+}
+static bool is_product(const Step *s) { /* of batches of one size */
+    if (s->kind != S_GEMM || s->nparam || !is_float(s) || s->view[0].rank > 4) return false;
+    for (int a = 0; a < s->view[0].rank - 2; a++)
+        if (s->view[1].dim[a] != s->view[0].dim[a] || s->view[2].dim[a] != s->view[0].dim[a])
+            return false;
+    return true;
+}
+
+/* ---- programs */
+typedef struct Part {
+    enum { NUMBER, SCORE, TENSOR } is;
+    Affine score;
+    double number;
+    const View *tensor;
+} Part;
+static bool apply(int op, const Part *x, const Part *y, Part *out) {
+    if (op != C_DIV && y->is == SCORE) return apply(op, y, x, out);
+    *out = *x;
+    if (x->is != SCORE || y->is == SCORE) return false;
+    if (op == C_ADD) {
+        if (y->is != TENSOR || x->score.mask) return false;
+        return out->score.mask = y->tensor, true;
+    }
+    if (y->is != NUMBER || x->score.mask) return false;
+    if (op == C_MUL) out->score.scale *= y->number;
+    else out->score.scale /= y->number;
+    return op == C_MUL || op == C_DIV;
+}
+/* What the first n instructions make of the accumulator or, if they have none, of view 1. */
+static bool affine_of(const Step *s, int n, Affine *out) {
+    Part part[32];
+    *out = (Affine){.scale = 1};
+    if (n > (int)(sizeof part / sizeof *part)) return false;
+    for (int i = 0; i < n; i++) {
+        const Scalar *c = &s->code[i];
+        const bool score = c->op == C_ACC || (c->op == C_VIEW && s->kind == S_ROWS && c->a == 1);
+        if (score) part[i] = (Part){.is = SCORE, .score = {.scale = 1}};
+        else if (c->op == C_VIEW) part[i] = (Part){.is = TENSOR, .tensor = &s->view[c->a]};
+        else if (c->op == C_CONST) part[i] = (Part){.is = NUMBER, .number = c->k};
+        else if (scalar_values(c->op) != 2 || !apply(c->op, &part[c->a], &part[c->b], &part[i]))
+            return false;
+    }
+    if (n) *out = part[n - 1].score;
+    return !n || part[n - 1].is == SCORE;
+}
+static bool instruction(const Step *s, int i, int op, int a, int b) {
+    if (i >= s->ncode) return false;
+    const Scalar *c = &s->code[i];
+    const int values = scalar_values(op);
+    return c->op == op && (values < 1 || c->a == a) && (values < 2 || c->b == b);
+}
+/* The softmax of a row of view 1: what it is taken of, and of nothing. */
+static bool softmax_of(const Step *s, Affine *out, int *unseen) {
+    *unseen = DIVIDED;
+    if (s->kind == S_SOFTMAX) return !s->ncode && affine_of(s, 0, out);
+    if (s->kind != S_ROWS || s->param[0] != 1) return false;
+    int r = 0;
+    while (r < s->ncode && s->code[r].op != C_ROW_MAX) r++;
+    if (!instruction(s, r, C_ROW_MAX, r - 1, 0) || !instruction(s, r + 1, C_SUB, r - 1, r) ||
+        !instruction(s, r + 2, C_EXP, r + 1, 0) || !instruction(s, r + 3, C_ROW_SUM, r + 2, 0) ||
+        !instruction(s, r + 4, C_DIV, r + 2, r + 3) || !affine_of(s, r, out))
+        return false;
+    if (s->ncode == r + 5) return true;
+    *unseen = MENDED;
+    return s->ncode == r + 8 && instruction(s, r + 5, C_ISNAN, r + 4, 0) &&
+           instruction(s, r + 6, C_CONST, 0, 0) && s->code[r + 6].k == 0 &&
+           instruction(s, r + 7, C_WHERE, r + 5, r + 6) && s->code[r + 7].c == r + 4;
+}
+
+/* ---- what matches */
+static bool take_affine(Match *m) {
+    Affine first, second;
+    const Step *s = step_at(m, m->scores);
+    if (!affine_of(s, s->ncode, &first) || !softmax_of(step_at(m, m->softmax), &second, &m->unseen))
+        return false;
+    if (first.mask && (second.mask || second.scale != 1)) return false;
+    m->affine.scale = first.scale * second.scale;
+    m->affine.mask = first.mask ? first.mask : second.mask;
+    return true;
+}
+/* A factor of view j of the scores' product is the scores'. */
+static void take_factor(Match *m, int j, View *v) {
+    const int k = maker(m, m->scores, j);
+    const Step *s = k < 0 ? NULL : step_at(m, k);
+    Affine factor;
+    m->scale[j - 1] = -1;
+    if (!s || s->kind != S_EWISE || s->nview != 2 || !view_same(&s->view[0], v)) return;
+    Step as_rows = *s;
+    as_rows.kind = S_ROWS;
+    if (!affine_of(&as_rows, s->ncode, &factor) || factor.mask) return;
+    m->affine.scale *= factor.scale;
+    m->scale[j - 1] = k;
+    *v = s->view[1];
+}
+/* The only reader of the result, if it copies all of it: *y becomes what that writes. */
+static void take_copy(Match *m, View *y) {
+    const Plan *p = m->b->plan;
+    const Slot *slot = &p->slot[y->slot];
+    m->copy = -1;
+    if (slot->output >= 0 || m->uses.writers[y->slot] != 1 || m->uses.readers[y->slot] != 1) return;
+    for (int k = m->values + 1; k < p->nstep; k++) {
+        const Step *s = step_at(m, k);
+        if (s->kind != S_COPY || s->nview != 2 || s->ncode || s->view[1].slot != y->slot) continue;
+        View out = s->view[0];
+        const View *x = &s->view[1];
+        if (!is_float(s) || x->offset != y->offset) return;
+        out.rank = y->rank;
+        for (int a = 0; a < y->rank; a++) {
+            int from = 0;
+            while (from < x->rank && (x->dim[from] != y->dim[a] || x->stride[from] != y->stride[a]))
+                from++;
+            if (y->dim[a] > 1 && from == x->rank) return;
+            out.dim[a] = y->dim[a];
+            out.stride[a] = y->dim[a] > 1 ? s->view[0].stride[from] : 0;
+        }
+        m->copy = k, *y = out;
+        return;
+    }
+}
+static int64_t elements(const View *v) {
+    int64_t n = 1;
+    for (int a = 0; a < v->rank; a++) n *= v->dim[a];
+    return n;
+}
+/* values: a product; whether it is the last of an attention. */
+static bool match(Match *m, int values) {
+    m->values = values;
+    const Step *last = step_at(m, values);
+    if (!is_product(last) || last->ncode || (m->softmax = maker(m, values, 1)) < 0) return false;
+    const Step *soft = step_at(m, m->softmax);
+    if ((soft->kind != S_SOFTMAX && soft->kind != S_ROWS) ||
+        !same_elements(&soft->view[0], &last->view[1]) || (m->scores = maker(m, m->softmax, 1)) < 0)
+        return false;
+    const Step *s = step_at(m, m->scores);
+    const int rank = last->view[0].rank;
+    if (!is_product(s) || s->view[0].rank != rank || s->view[0].dim[rank - 1] < 2 ||
+        !same_elements(&soft->view[1], &s->view[0]) || !take_affine(m))
+        return false;
+    View y = last->view[0], q = s->view[1], k = s->view[2], mask;
+    if (m->affine.mask && !widened(&s->view[0], m->affine.mask, &mask)) return false;
+    if (elements(&y) < 1 || elements(&q) < 1) return false;
+    take_factor(m, 1, &q);
+    take_factor(m, 2, &k);
+    take_copy(m, &y);
+    m->view[Y] = four_axes(&y), m->view[Q] = four_axes(&q), m->view[K] = turned(four_axes(&k));
+    m->view[V] = four_axes(&last->view[2]);
+    m->view[MASK] = m->affine.mask ? four_axes(&mask) : (View){.rank = -1, .slot = -1};
+    for (int j = PRESENT_KEY; j <= SCORES; j++) {
+        m->view[j] = m->view[Y];
+        for (int a = 0; a < 4; a++) m->view[j].dim[a] = 0;
+    }
+    return m->affine.scale != 0; /* which would stand for 1 / sqrt(d) */
+}
+static void join(Match *m) {
+    PlanBuild *b = m->b;
+    int64_t param[PARAMS] = {
+        [P_OUTPUTS] = Q, [P_LEFT] = -1, [P_RIGHT] = -1, [P_UNSEEN] = m->unseen};
+    const double none = 0;
+    memcpy(&param[P_SCALE], &m->affine.scale, sizeof m->affine.scale);
+    memcpy(&param[P_CAP], &none, sizeof none);
+    Step s = {.kind = S_OP, .nview = m->affine.mask ? VIEWS : MASK, .nparam = PARAMS};
+    s.view = m->view, s.param = param, s.op = "sdpa";
+    if (b->device->backend->choices(b->device->device, &s) < 1) return;
+    s.view = arena_copy(b->arena, m->view, (size_t)s.nview * sizeof *m->view);
+    s.param = arena_copy(b->arena, param, sizeof param);
+    const int part[] = {m->scores, m->softmax, m->values, m->scale[0], m->scale[1], m->copy};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (part[i] < 0) continue;
+        slot_uses_add(&m->uses, b->plan, part[i], -1);
+        b->plan->step[part[i]].step.nview = 0; /* gone */
+    }
+    const int root = m->copy < 0 ? m->values : m->copy;
+    b->plan->step[root].step = s;
+    slot_uses_add(&m->uses, b->plan, root, 1);
+}
+
+static bool has_softmax(const Plan *p) {
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.kind == S_SOFTMAX || p->step[k].step.kind == S_ROWS) return true;
+    return false;
+}
+void plan_attention(PlanBuild *b) {
+    Plan *p = b->plan;
+    int n = 0;
+    if (!b->device || !has_softmax(p)) return;
+    Match *m = ARENA_NEW(b->w->scratch, Match, 1);
+    m->b = b, m->uses = slot_uses_new(p, b->w->scratch, 0);
+    for (int k = 0; k < p->nstep; k++)
+        if (step_at(m, k)->kind == S_GEMM && match(m, k)) join(m);
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.nview) p->step[n++] = p->step[k];
+    p->nstep = n;
+}

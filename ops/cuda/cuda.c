@@ -46,18 +46,35 @@ static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t
     return !r || device_failed(d, "a kernel's function", r, why, n);
 }
 /* The key of the cache is the text, so it begins with whatever else determines the image. */
-static bool load_text(Device *d, const KernelSource *s, Code *c, char *why, size_t n) {
+static bool text_image(Device *d, const KernelSource *s, int args, Image *image, char *why,
+                       size_t n) {
     static const char form[] = "/* %s */\n%s%s";
     const char *identity = compiler_identity(d->compiler);
     const size_t room = strlen(identity) + strlen(source_prelude) + s->size + sizeof form;
     char *text = malloc(room);
-    Image image = {0};
     if (!text) return snprintf(why, n, "out of memory for a kernel"), false;
     snprintf(text, room, form, identity, source_prelude, s->text);
-    const bool done =
-        get_image(d, text, c->args, &image, why, n) && load_image(d, &image, c, why, n);
-    free(image.bytes);
+    const bool done = get_image(d, text, args, image, why, n);
     free(text);
+    return done;
+}
+static bool load_text(Device *d, const KernelSource *s, Code *c, char *why, size_t n) {
+    Image image = {0};
+    const bool done = text_image(d, s, c->args, &image, why, n) && load_image(d, &image, c, why, n);
+    free(image.bytes);
+    return done;
+}
+/* Every kernel that is generated for the step, whether it is to be run or not. */
+static bool make_images(Device *d, const Step *s, char *why, size_t n) {
+    bool done = true;
+    for (int k = 0; k < source_variants(s) && done; k++) {
+        KernelSource source;
+        Image image = {0};
+        if (!source_write(s, k, &source, why, n)) return false;
+        done = !source.grid || text_image(d, &source, s->nview + source.table, &image, why, n);
+        free(image.bytes);
+        free(source.text);
+    }
     return done;
 }
 static bool make_code(Device *d, const Step *s, int algorithm, Code *c, bool *table, char *why,
@@ -132,6 +149,7 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
                         size_t n) {
     Device *d = k->device;
     int algorithms[LIBRARIES];
+    if (d->options.all && !make_images(d, s, why, n)) return false;
     memo_algorithms(d, s, algorithms);
     for (int j = 0; j < LIBRARIES; j++) {
         if (choice >= algorithms[j]) {

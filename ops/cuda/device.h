@@ -15,6 +15,7 @@ typedef struct CudaOptions {
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
+    bool all;                   /* kernels for all choices are compiled, for tests */
     bool refuse_spills;         /* kernels that the compiler had no registers for, for tests */
     bool require;               /* convolutions of float32 without cuDNN are errors, for tests */
     int blocks;                 /* at a time on a processor, at least; 0: any, for tests */

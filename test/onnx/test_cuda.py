@@ -78,6 +78,84 @@ def test_replays_are_compared_with_single_steps(behaviour):
     assert ("a replay gives other bytes" in done.stderr) == bool(behaviour)
 
 
+# Attention as exporters write it out, and what only looks like it: the model's body, how many steps
+# of attention its plan has. x, k, v: [2,3,20,16], [2,3,24,16], [2,3,24,8]; m: a mask that hides all
+# of some rows, f: one that does not.
+BEGIN = "kt = Transpose <perm = [0,1,3,2]> (k) "
+WRITTEN_OUT = {
+    "factors": (
+        "a = Mul (x, half) b = Mul (kt, half) s = MatMul (a, b) t = Add (s, f) p = Softmax (t) "
+        "w = MatMul (p, v) y = Transpose <perm = [0,2,1,3]> (w)",
+        1,
+    ),
+    "a quotient": ("s = MatMul (x, kt) t = Div (s, three) p = Softmax (t) y = MatMul (p, v)", 1),
+    "rows without a number": (
+        "s = MatMul (x, kt) t = Add (s, m) p = Softmax (t) y = MatMul (p, v)",
+        1,
+    ),
+    "rows mended": (
+        "s = MatMul (x, kt) t = Add (m, s) p = Softmax (t) n = IsNaN (p) "
+        "o = Where (n, zero, p) y = MatMul (o, v)",
+        1,
+    ),
+    "a mask that is scaled": (
+        "s = MatMul (x, kt) t = Add (s, f) u = Mul (t, half) p = Softmax (t) y = MatMul (p, v) "
+        "z = Identity (u)",
+        0,
+    ),
+    "scaled after the mask": (
+        "s = MatMul (x, kt) t = Add (s, f) u = Mul (t, half) p = Softmax (u) y = MatMul (p, v)",
+        0,
+    ),
+    "weights that are a result": (
+        "s = MatMul (x, kt) z = Softmax (s) y = MatMul (z, v)",
+        0,
+    ),
+    "another axis": (
+        "s = MatMul (x, kt) p = Softmax <axis = 2> (s) y = MatMul (p, v)",
+        0,
+    ),
+    "scores on the right": (
+        "s = MatMul (x, kt) p = Softmax (s) pt = Transpose <perm = [0,1,3,2]> (p) "
+        "y = MatMul (pt, x)",
+        0,
+    ),
+}
+
+
+@needs_plugin
+@pytest.mark.parametrize("name", WRITTEN_OUT)
+def test_attention_written_out_is_one_step(name, tmp_path):
+    import onnx
+
+    body, steps = WRITTEN_OUT[name]
+    shown = ", float[a1,b1,c1,d1] z" if "z =" in body else ""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3,20,16] x, float[2,3,24,16] k, float[2,3,24,8] v, float[2,1,20,24] m,
+           float[20,24] f) => (float[a0,b0,c0,d0] y{shown})
+        <float half = {{0.5}}, float three = {{3}}, float zero = {{0}}> {{ {BEGIN} {body} }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    mask = numpy.random.default_rng(1).standard_normal((2, 1, 20, 24)).astype(numpy.float32)
+    mask[0, 0, 3], mask[1, 0, :, 5:9] = -numpy.inf, -numpy.inf
+    numpy.save(tmp_path / "m.npy", mask)
+    words = [PROGRAM, tmp_path / "m.onnx", "--input", f"m={tmp_path / 'm.npy'}"]
+    kernels = f"cache={os.path.join(BUILD, 'test', 'cuda', 'kernels')}"
+    on_host = ["--backend", HOST, "--backend-options", kernels]
+
+    def said(*more):
+        done = subprocess.run(words + list(more), check=True, capture_output=True, cwd=ROOT)
+        return done.stdout.decode()
+
+    assert said(*on_host, "--dump", "plan").count("| op sdpa ") == steps
+    said("--output-dir", tmp_path / "cpu")
+    said("--output-dir", tmp_path / "host", *on_host)
+    for file in os.listdir(tmp_path / "cpu"):
+        want, got = numpy.load(tmp_path / "cpu" / file), numpy.load(tmp_path / "host" / file)
+        numpy.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+    nan = numpy.isnan(numpy.load(tmp_path / "host" / "y.npy"))
+    assert nan.any() == (name == "rows without a number")
+
+
 # Kernels of whole models for GPUs that are not here: what NVRTC makes and cuDNN plans, not run.
 GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 HEAVY = "ISOMER_HEAVY" in os.environ
@@ -117,7 +195,7 @@ def described_run(plugin, gpu, path, words, more):
 @pytest.mark.parametrize("model", described_models(), ids=lambda row: row[0])
 def test_no_kernel_of_a_model_spills_registers(model, gpu):
     _, path, words = model
-    kernels = f"spills=refuse,cache={os.path.join(BUILD, 'test', 'cuda', 'unspilt')}"
+    kernels = f"choices=all,spills=refuse,cache={os.path.join(BUILD, 'test', 'cuda', 'unspilt')}"
     done = described_run("nvrtc", gpu, path, words, kernels)
     assert done.returncode == 0, done.stderr
 
@@ -159,6 +237,22 @@ def test_what_decides_sizes_is_not_computed_on_the_device(tmp_path):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("y: F [300004] ")
+
+
+@needs_plugin
+def test_kernels_of_all_choices_are_compiled(tmp_path):
+    import onnx
+
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[64,64] a, float[64,64] b) => (float[64,64] y) { y = MatMul (a, b) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    kept = []
+    for words in ("", "choices=all,"):
+        cache = tmp_path / f"kept{len(kept)}"
+        done = described_run("nvrtc", "sm_90", tmp_path / "m.onnx", [], f"{words}cache={cache}")
+        assert done.returncode == 0, done.stderr
+        kept.append(sum(len(files) for _, _, files in os.walk(cache)))
+    assert kept[1] > kept[0] + 1
 
 
 @needs_plugin

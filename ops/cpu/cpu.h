@@ -313,6 +313,9 @@ bool depthwise_build(Build *, Kernel *);
 /* ---- direct.c */
 bool direct_conv_build(Build *, Kernel *);
 
+/* ---- planes.c: pooling, of any layout */
+bool planes_build(Build *, Kernel *);
+
 /* ---- taps.c */
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);

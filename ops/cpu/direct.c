@@ -154,39 +154,6 @@ static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
     else
         for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
 }
-static void pool_row(const Pool *p, void *acc, const char *x, int64_t od, int64_t oh) {
-    const Window *g = &p->g;
-    int64_t d, h, lo, hi;
-    for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
-        if (!window_at(g, 0, od, kd, &d)) continue;
-        for (int64_t kh = 0; kh < g->kernel[1]; kh++) {
-            if (!window_at(g, 1, oh, kh, &h)) continue;
-            for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
-                window_row(g, kw, &lo, &hi);
-                if (lo >= hi) continue;
-                const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
-                p->merge((char *)acc + lo * p->wide_size,
-                         x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * p->size,
-                         g->stride[2] * g->x[2], hi - lo);
-            }
-        }
-    }
-}
-
-static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
-    const Window *g = &p->g;
-    for (int64_t od = 0; od < g->out[0]; od++)
-        for (int64_t oh = 0; oh < g->out[1]; oh++) {
-            pool_start(p, acc, g->out[2]);
-            pool_row(p, acc, x, od, oh);
-            if (p->kind == REDUCE_MEAN)
-                for (int64_t ow = 0; ow < g->out[2]; ow++)
-                    reduce_divide((char *)acc + ow * p->wide_size, p->wide,
-                                  p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], 1);
-            p->store(y + (od * g->y[0] + oh * g->y[1]) * p->size, g->y[2], acc, g->out[2]);
-        }
-}
-
 /* All channels of an output at once, where they are adjacent. */
 static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od,
                        int64_t oh, int64_t ow) {
@@ -222,20 +189,6 @@ static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-static int pool_run(const Kernel *k, void *const slot[], void *work) {
-    const Pool *p = k->self;
-    const char *x = operand_at(&p->x, slot, work);
-    char *y = view_at(&p->tail.into, slot, work);
-    const View *yv = &p->tail.into, *xv = &p->x.view;
-    for (int64_t n = 0; n < yv->dim[0]; n++)
-        for (int64_t c = 0; c < yv->dim[1]; c++)
-            pool_plane(p, (char *)work + p->acc,
-                       y + (n * yv->stride[0] + c * yv->stride[1]) * p->size,
-                       x + (n * xv->stride[0] + c * xv->stride[1]) * p->size);
-    tail_run(&p->tail, slot, work);
-    return 0;
-}
-
 /* Cells of the input, or of the padded input, under each output of an axis. */
 static int64_t *count_cells(Build *b, const Window *g, int a, bool padded, int64_t pad_end) {
     int64_t *cells = ARENA_NEW(b->arena, int64_t, g->out[a]);
@@ -252,6 +205,11 @@ static bool pools_bytes(const Step *s) {
     const int type = s->view[1].dtype;
     return s->param[0] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
            (type == DT_UINT8 || type == DT_INT8);
+}
+/* Channels are adjacent in what is read: a copy of another type would be dense. */
+static bool reads_channels(const Step *s) {
+    return view_is_channels_last(&s->view[1]) &&
+           (pools_bytes(s) || s->view[1].dtype == class_dtype(view_class(s->view, 2)));
 }
 static bool direct_pool_build(Build *b, Kernel *k) {
     Pool *p = ARENA_NEW(b->arena, Pool, 1);
@@ -271,12 +229,11 @@ static bool direct_pool_build(Build *b, Kernel *k) {
         p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0,
                                   i >= 0 ? s->param[1 + 3 * n + i] : 0);
     }
-    const bool channels = view_is_channels_last(&p->x.view);
-    p->acc = build_bytes(b, (size_t)((channels ? s->view[0].dim[1] : p->g.out[2]) * p->wide_size));
+    p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
     const Simd *simd = b->device->simd;
     p->merge = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
-    k->run = channels ? pool_run_channels : pool_run;
+    k->run = pool_run_channels;
     k->self = p;
     return true;
 }
@@ -296,7 +253,7 @@ static bool pool_build_whole(Build *b, int choice, Kernel *k) {
         if (choice > 0) return false;
         b->workspace = before;
     }
-    return direct_pool_build(b, k);
+    return reads_channels(b->step) ? direct_pool_build(b, k) : planes_build(b, k);
 }
 static bool pool_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;

@@ -171,9 +171,10 @@ static dnnl_alg_kind_t pool_kind(const Step *s) {
            : s->param[1 + 5 * n]   ? dnnl_pooling_avg_include_padding
                                    : dnnl_pooling_avg_exclude_padding;
 }
-/* Its plain loops over windows, ten times as slow as ours (direct.c). */
-static bool is_slow_maximum(const Step *s, const_dnnl_primitive_desc_t pd) {
-    return s->param[0] == POOL_MAX && strncmp(implementation(pd), "simple", 6) == 0;
+/* Its plain loops over windows, several times as slow as ours (direct.c). */
+static bool is_plain_loop(const_dnnl_primitive_desc_t pd) {
+    const char *name = implementation(pd);
+    return strncmp(name, "simple", 6) == 0 || strncmp(name, "ref", 3) == 0;
 }
 bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
@@ -192,7 +193,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     if (attr && x_md && y_md)
         c->pd = describe_pool(c->dnn->engine, pool_kind(s), x_md, y_md, &at, attr);
     dnnl_primitive_attr_destroy(attr);
-    if (is_slow_maximum(s, c->pd)) return chain_end(b, k, false);
+    if (is_plain_loop(c->pd)) return chain_end(b, k, false);
     return chain_finish(b, k, &x, NULL, NULL, &y);
 }
 

@@ -1,0 +1,185 @@
+/* planes.c -- pooling of planes, one axis after the other: a window's maximum or sum is that over
+   its columns of those over its rows. Some rows at a time are copied with what pads them, which
+   changes no result; then each row of the window, and each column, is one long vector operation
+   over all of them. The columns between two rows of the copy are computed too, and not used. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { ROOM = 4096, D = 0, H = 1, W = 2 }; /* elements of a copy, unless a row alone has more */
+typedef struct Planes {
+    Operand x;
+    Tail tail;
+    Class class, wide;
+    ReduceKind kind;
+    int size, wide_size, bytes; /* bytes: the lowest 8-bit integer + 1; 0: another type */
+    int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
+        pad[STEP_SPATIAL], dilation[STEP_SPATIAL], xs[STEP_SPATIAL], ys[STEP_SPATIAL];
+    int64_t pitch, height;        /* a row of the copy, a multiple of the stride; output rows */
+    int64_t rows;                 /* of the copy */
+    bool flat, pads;              /* windows are one row each; which reach beyond the row */
+    int64_t *cells[STEP_SPATIAL]; /* means: by how many cells each output of the axis divides */
+    size_t copy, line, sum;       /* in the scratch */
+    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
+    void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Planes;
+
+static void start(const Planes *p, void *to, Class class, int64_t n) {
+    if (p->bytes) memset(to, p->bytes - 1, (size_t)n);
+    else reduce_start(to, class, p->kind, n);
+}
+static void copy_bytes(void *y, const void *x, int64_t stride, int64_t n) {
+    if (stride == 1) memcpy(y, x, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++) ((char *)y)[i] = ((const char *)x)[i * stride];
+}
+static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
+    if (stride == 1) memcpy(y, x, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
+}
+/* The rows of plane x from `first` on, which may lie in the padding. */
+static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t rows, char *copy) {
+    start(p, copy, p->class, rows * p->pitch);
+    for (int64_t r = 0; r < rows; r++)
+        if (first + r >= 0 && first + r < p->in[H])
+            p->load(copy + (r * p->pitch + p->pad[W]) * p->size,
+                    x + (first + r) * p->xs[H] * p->size, p->xs[W], p->in[W]);
+}
+/* Of `height` output rows from row `oh` on, x being a plane: what its rows contribute. */
+static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t height, char *copy,
+                       char *line) {
+    const int64_t s = p->stride[H], reach = (p->kernel[H] - 1) * p->dilation[H];
+    copy_rows(p, x, oh * s - p->pad[H], (height - 1) * s + reach + 1, copy);
+    for (int64_t k = 0; k < p->kernel[H]; k++) {
+        const char *from = copy + k * p->dilation[H] * p->pitch * p->size;
+        if (s == 1) p->down(line, from, 1, height * p->pitch);
+        else
+            for (int64_t r = 0; r < height; r++)
+                p->down(line + r * p->pitch * p->wide_size, from + r * s * p->pitch * p->size, 1,
+                        p->pitch);
+    }
+}
+static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
+                       char *sum) {
+    for (int64_t r = 0; r < height; r++) {
+        char *from = sum + r * (p->pitch / p->stride[W]) * p->wide_size;
+        for (int64_t ow = 0; ow < p->out[W] && p->kind == REDUCE_MEAN; ow++)
+            reduce_divide(from + ow * p->wide_size, p->wide,
+                          p->cells[D][od] * p->cells[H][oh + r] * p->cells[W][ow], 1);
+        p->store(y + (od * p->ys[D] + (oh + r) * p->ys[H]) * p->size, p->ys[W], from, p->out[W]);
+    }
+}
+/* The windows are parts of rows, which need no copy if nothing pads them; x: the plane. */
+static void merge_row(const Planes *p, const char *x, int64_t oh, char *copy, char *sum) {
+    const char *from = x + (oh * p->stride[H] - p->pad[H]) * p->xs[H] * p->size;
+    int64_t step = p->xs[W];
+    if (p->pads) copy_rows(p, x, oh * p->stride[H] - p->pad[H], 1, copy), from = copy, step = 1;
+    for (int64_t k = 0; k < p->kernel[W]; k++)
+        p->down(sum, from + k * p->dilation[W] * step * p->size, p->stride[W] * step, p->out[W]);
+}
+/* Output rows from `oh` on of output plane `od`; x, y: the volumes. */
+static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_t od, int64_t oh) {
+    const int64_t left = p->out[H] - oh, height = left < p->height ? left : p->height,
+                  n = height * p->pitch, slack = (p->kernel[W] - 1) * p->dilation[W];
+    char *line = work + p->line, *sum = work + p->sum;
+    if (p->flat) {
+        start(p, sum, p->wide, p->out[W]);
+        merge_row(p, x + (od * p->stride[D] - p->pad[D]) * p->xs[D] * p->size, oh, work + p->copy,
+                  sum);
+        write_rows(p, y, od, oh, 1, sum);
+        return;
+    }
+    start(p, line, p->wide, n + slack);
+    for (int64_t k = 0; k < p->kernel[D]; k++) {
+        const int64_t d = od * p->stride[D] - p->pad[D] + k * p->dilation[D];
+        if (d >= 0 && d < p->in[D])
+            merge_rows(p, x + d * p->xs[D] * p->size, oh, height, work + p->copy, line);
+    }
+    start(p, sum, p->wide, n / p->stride[W]);
+    for (int64_t k = 0; k < p->kernel[W]; k++)
+        p->across(sum, line + k * p->dilation[W] * p->wide_size, p->stride[W], n / p->stride[W]);
+    write_rows(p, y, od, oh, height, sum);
+}
+static int planes_run(const Kernel *k, void *const slot[], void *work) {
+    const Planes *p = k->self;
+    const View *yv = &p->tail.into, *xv = &p->x.view;
+    const char *x = operand_at(&p->x, slot, work);
+    char *y = view_at(yv, slot, work);
+    for (int64_t n = 0; n < yv->dim[0]; n++)
+        for (int64_t c = 0; c < yv->dim[1]; c++)
+            for (int64_t od = 0; od < p->out[D]; od++)
+                for (int64_t oh = 0; oh < p->out[H]; oh += p->height)
+                    run_rows(p, x + (n * xv->stride[0] + c * xv->stride[1]) * p->size,
+                             y + (n * yv->stride[0] + c * yv->stride[1]) * p->size, work, od, oh);
+    tail_run(&p->tail, slot, work);
+    return 0;
+}
+
+/* ---- making */
+/* Cells of the input, or of the padded input, under each output of an axis. */
+static int64_t *count_cells(Build *b, const Planes *p, int a, bool padded, int64_t pad_end) {
+    int64_t *cells = ARENA_NEW(b->arena, int64_t, p->out[a]);
+    for (int64_t o = 0; o < p->out[a]; o++)
+        for (int64_t k = 0; k < p->kernel[a]; k++) {
+            const int64_t i = o * p->stride[a] - p->pad[a] + k * p->dilation[a],
+                          low = padded ? -p->pad[a] : 0, end = p->in[a] + (padded ? pad_end : 0);
+            cells[o] += i >= low && i < end;
+        }
+    return cells;
+}
+/* Parameters: the kind, kernel, strides, pads (beginnings, ends), dilations, 1 to count pads. */
+static void take_axes(Build *b, Planes *p) {
+    const Step *s = b->step;
+    const View *y = &p->tail.into, *x = &p->x.view;
+    const int n = x->rank - 2;
+    const int64_t *list = s->param + 1;
+    for (int a = 0; a < STEP_SPATIAL; a++) {
+        const int i = a - (STEP_SPATIAL - n);
+        const bool real = i >= 0;
+        p->in[a] = real ? x->dim[2 + i] : 1, p->out[a] = real ? y->dim[2 + i] : 1;
+        p->xs[a] = real ? x->stride[2 + i] : 0, p->ys[a] = real ? y->stride[2 + i] : 0;
+        p->kernel[a] = real ? list[i] : 1, p->stride[a] = real ? list[n + i] : 1;
+        p->pad[a] = real ? list[2 * n + i] : 0, p->dilation[a] = real ? list[4 * n + i] : 1;
+        p->cells[a] = count_cells(b, p, a, list[5 * n] != 0, real ? list[3 * n + i] : 0);
+    }
+}
+/* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
+static void take_room(Build *b, Planes *p) {
+    const int64_t s = p->stride[W], slack = (p->kernel[W] - 1) * p->dilation[W],
+                  reached = (p->out[W] - 1) * s + slack + 1, own = p->pad[W] + p->in[W],
+                  row = own > reached ? own : reached;
+    p->pitch = (row + s - 1) / s * s;
+    p->flat = p->kernel[D] == 1 && p->kernel[H] == 1 && !p->pad[D] && !p->pad[H];
+    p->pads = p->pad[W] > 0 || reached > p->in[W];
+    p->height = ROOM / p->pitch < 1 || p->flat ? 1 : ROOM / p->pitch;
+    if (p->height > p->out[H]) p->height = p->out[H];
+    p->rows = (p->height - 1) * p->stride[H] + (p->kernel[H] - 1) * p->dilation[H] + 1;
+    p->copy = build_bytes(b, (size_t)(p->rows * p->pitch * p->size));
+    p->line = build_bytes(b, (size_t)((p->height * p->pitch + slack) * p->wide_size));
+    p->sum = build_bytes(b, (size_t)(p->height * p->pitch / s * p->wide_size));
+}
+bool planes_build(Build *b, Kernel *k) {
+    const Step *s = b->step;
+    const Simd *simd = b->device->simd;
+    const int type = s->view[1].dtype;
+    Planes *p = ARENA_NEW(b->arena, Planes, 1);
+    if (view_count(&s->view[0]) == 0) return build_fail(b, "pooling without outputs");
+    p->class = view_class(s->view, 2);
+    p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
+    p->wide = class_wide(p->class, p->kind);
+    if (p->kind == REDUCE_MAX && s->view[0].dtype == type && s->ncode == 0)
+        p->bytes = type == DT_UINT8 ? 1 : type == DT_INT8 ? 1 + (uint8_t)INT8_MIN : 0;
+    const int dtype = p->bytes ? type : class_dtype(p->class);
+    p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
+    if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
+    take_axes(b, p);
+    take_room(b, p);
+    p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];
+    p->down = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
+    p->across = p->bytes ? p->down : simd->merge[p->wide][p->kind];
+    p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
+    k->run = planes_run, k->self = p;
+    return true;
+}

@@ -19,9 +19,9 @@
     X(DT_UINT64, uint64_t) \
     X(DT_BOOL, uint8_t)
 
-/* Small floats by the bits of their exponent and mantissa. Those without infinities (FINITE) have
-   one NaN: all ones, or the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has
-   none, and -0 for it. */
+/* Small floats by the bits of their exponent and mantissa. Those without infinities (`finite`)
+   have one NaN: all ones, or the sign alone (`unsigned_zero`, whose exponents are one lower); E2M1
+   has none, and -0 for it. */
 typedef struct SmallFloat {
     int exponent, mantissa;
     bool finite, unsigned_zero;

@@ -152,7 +152,7 @@ static void add_rows(const RoiAlign *r, const Reads *rows, const Reads *c, int64
     const int64_t stride = r->x.dim[3], n = c->high - c->low + 1, first = rows->first[i],
                   taps = rows->first[i + 1] - first;
     x += c->low * r->size;
-    if (r->class == CLASS_FLOAT) { /* places are offsets then: see finish_rows */
+    if (r->class == CLASS_FLOAT) { /* places are offsets then: see run_part */
         r->simd->taps((float *)(void *)row, (const float *)(const void *)x, rows->place + first,
                       rows->single + first, taps, n);
         return;

@@ -26,7 +26,7 @@ static void put_value(const RuleSide *o, Text *graph, uint32_t number, const cha
     Text info = text_new(o->arena);
     int64_t dim[RANK_MAX] = {0};
     for (int k = 0; k < t->dim.n; k++) poly_constant(o->w, t->dim.v[k], &dim[k]);
-    value_info_put(o->arena, &info, name, t->dtype, t->dim.n, dim);
+    value_info_put(o->arena, &info, name, t->dtype, t->dim.n, dim, NULL);
     put_message(graph, number, &info);
 }
 

@@ -271,6 +271,16 @@ bool candidate_original(CommandSearch *s) {
     return true;
 }
 
+bool candidate_file(CommandSearch *s, const Pieces *file) {
+    Run *r = s->r;
+    ModelCandidate c = {.ratio = 1};
+    hash_pieces(file, c.digest);
+    c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);
+    if (!file_write_pieces(c.path, file->n, file->v, r->error)) return false;
+    candidate_add(s, c);
+    return true;
+}
+
 bool candidates_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;

@@ -55,6 +55,8 @@ bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivatio
 bool candidate_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original as candidate 0. */
 bool candidate_original(CommandSearch *);
+/* Writes this file as a candidate, by no rules. */
+bool candidate_file(CommandSearch *, const Pieces *);
 /* Times candidate 0 alone: it must run, and gains are compared with its time. */
 bool candidates_start(CommandSearch *);
 /* Times those of the candidates of `list` whose time is not known, in one batch with the

@@ -47,6 +47,10 @@ typedef struct RunDiscovered {
     const char *path; /* the file */
     const char *note; /* what went wrong; NULL: nothing */
 } RunDiscovered;
+/* A body of control flow that gained as a model of its own: its name, the table and the report. */
+typedef struct RunBody {
+    const char *name, *table, *report;
+} RunBody;
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
@@ -73,6 +77,13 @@ typedef struct RunStats {
     const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
     RunDiscovered discovered;
+    int nbody;
+    RunBody *body;
+    /* With these bodies the whole model takes this share of the original's seconds; 0: they are
+       not used, for the reason of the note. */
+    double bodies_ratio, bodies_before;
+    int64_t bodies_bytes; /* the file's */
+    const char *bodies_note;
     int noperator; /* run_operators */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];

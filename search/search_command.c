@@ -320,7 +320,7 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     return candidate_apply(s, &s->v[best], r->arena, d);
 }
 
-static double seconds_given(const IsomerOptions *o) {
+double search_command_seconds(const IsomerOptions *o) {
     const char *effort = o->effort ? o->effort : "default";
     return o->time_limit > 0             ? o->time_limit
            : !strcmp(effort, "quick")    ? 30
@@ -345,7 +345,7 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
-    s->limit = s->until = seconds_given(r->o);
+    s->limit = s->until = search_command_seconds(r->o);
     if (!places_find(r, &s->origins, r->arena, FIND * s->limit, &s->places)) return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !see_profile(s))
         return false;
@@ -369,6 +369,18 @@ static void end_search(CommandSearch *s) {
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = start_search(r);
     const bool good = s->folder && name_target(s) && search_places(s, d);
+    end_search(s);
+    return good;
+}
+
+bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
+    CommandSearch *s = start_search(r);
+    int other = 1;
+    s->limit = s->until = search_command_seconds(r->o);
+    const bool good = s->folder && name_target(s) && candidate_original(s) &&
+                      candidate_file(s, file) && confirm(s, s->until, &other) &&
+                      measure_others(s, &s->v[1]);
+    if (good) *before = s->base, *ratio = s->v[1].ratio;
     end_search(s);
     return good;
 }

@@ -5,6 +5,11 @@
 
 /* Leaves the best result in the derivation; false: the run's error is set. */
 bool search_command(Run *, Derivation *);
+/* The seconds that --time-limit or --effort give a search. */
+double search_command_seconds(const IsomerOptions *);
+/* Another file against the original on the target, in several batches: *before: the original's
+   seconds; *ratio: the file's to these, of several sets of sizes the greatest; <= 0: it fails. */
+bool search_command_compare(Run *, const Pieces *file, double *before, double *ratio);
 /* --headroom: *text is how far the original is from the machine's roofline on the target, in the
    run's arena. False: the run's error is set, also if the target provides no profile. */
 bool search_headroom(Run *, const char **text);

@@ -101,6 +101,11 @@ bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Err
 /* Copies the external files that the result names into the folder of `path`, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
+/* export/part.c: a file with this graph, with the model's versions and functions. An IR version in
+   which initializers have to be inputs becomes the first in which they need not. */
+enum { OLDEST_IR = 4 };
+void model_around(const Model *, Arena *, const Pieces *graph, Pieces *file);
+
 /* import/model_extras.c: functions, training and annotations of quantization: what is outside the
    graph and refers to its names. */
 bool extras_read(Model *, Error *);

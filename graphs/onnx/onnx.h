@@ -111,5 +111,28 @@ typedef struct PartBorder {
 } PartBorder;
 int model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, Pieces *file, int **node,
                const char **why);
+
+/* A body of control flow (bodies.c): a subgraph of a node of the graph. */
+typedef struct BodyInput {
+    const char *name;
+    const Type *type;
+} BodyInput;
+typedef struct ModelBody {
+    int node, attr;   /* the node that has it, which of its attributes it is */
+    const char *name; /* "then_branch of If 'x'" */
+    int nodes;
+    int ninput; /* model_body: values of the graph around it that the model takes, in the arena */
+    BodyInput *input;
+} ModelBody;
+/* How many there are; all are in the arena. */
+int model_bodies(Model *, Arena *, ModelBody **);
+/* The body as a model of its own: pieces of this model's file and of the arena. False and *why: it
+   cannot be one. */
+bool model_body(Model *, ModelBody *, Arena *, Pieces *file, const char **why);
+/* The file with other bodies: what the model result[k] (no bytes: it stays) computes in place of
+   body[k], whose model it was made from. Weights that nothing uses any more are left out. False and
+   *why: a new name would hide one of the graph around it. */
+bool model_with_bodies(Model *, int n, const ModelBody body[], const Piece result[], Arena *,
+                       Pieces *file, const char **why);
 void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 #endif

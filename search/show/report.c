@@ -102,9 +102,27 @@ static void table_discovered(const RunDiscovered *d, Text *t) {
     if (d->note) text_add(t, "  %s\n", d->note);
 }
 
+/* Lines of a table, further to the right. */
+static void add_indented(const char *lines, Text *t) {
+    for (const char *end; *lines; lines = end) {
+        end = lines + strcspn(lines, "\n");
+        end += *end == '\n';
+        text_add(t, "  %.*s", (int)(end - lines), lines);
+    }
+}
+
+static void table_bodies(const RunStats *s, Text *t) {
+    for (int k = 0; k < s->nbody; k++) {
+        text_add(t, "  %s, as a model of its own:\n", s->body[k].name);
+        add_indented(s->body[k].table, t);
+    }
+    if (s->bodies_note) text_add(t, "  these bodies are not used: %s\n", s->bodies_note);
+}
+
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->source.model);
+    table_bodies(&r->stats, t);
     if (changed) table_places(&r->stats, t);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->stats.noperator; k++)

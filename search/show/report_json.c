@@ -140,6 +140,18 @@ static void json_discovered(const RunDiscovered *d, cJSON *o) {
     else cJSON_AddNullToObject(x, "note");
 }
 
+static void json_bodies(const RunStats *s, cJSON *o) {
+    cJSON *x = cJSON_AddObjectToObject(o, "bodies"), *list = cJSON_AddArrayToObject(x, "reports");
+    for (int k = 0; k < s->nbody; k++) {
+        cJSON *body = cJSON_CreateObject();
+        cJSON_AddStringToObject(body, "name", s->body[k].name);
+        cJSON_AddRawToObject(body, "report", s->body[k].report);
+        cJSON_AddItemToArray(list, body);
+    }
+    if (s->bodies_note) cJSON_AddStringToObject(x, "note", s->bodies_note);
+    else cJSON_AddNullToObject(x, "note");
+}
+
 static void drop(void *json) { cJSON_Delete(json); }
 
 void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
@@ -162,6 +174,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     json_places(s, changed, o);
     json_discovered(&s->discovered, o);
+    json_bodies(s, o);
     json_numbers(s, run_seconds(r), o);
     json_check(r, o);
     char *text = cJSON_Print(o);

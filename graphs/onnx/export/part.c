@@ -10,7 +10,7 @@
 #include "graphs/onnx/model.h"
 #include <string.h>
 
-enum { HOPS = 2, NODES_MAX = 600, OLDEST_IR = 4 };
+enum { HOPS = 2, NODES_MAX = 600 };
 typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
 
 typedef struct Part {
@@ -174,7 +174,7 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
     for (int k = 0; known && k < t->dim.n; k++)
         known = poly_eval(p->m->w, t->dim.v[k], p->sizes, &dim[k]) && dim[k] > 0;
     if (!known) return part_refused(p, "sizes at its border are not known");
-    value_info_put(p->a, &info, p->m->name[id].text, t->dtype, t->dim.n, dim);
+    value_info_put(p->a, &info, p->m->name[id].text, t->dtype, t->dim.n, dim, NULL);
     wire_put_slice(&p->graph, number, info.data, info.size);
     return true;
 }
@@ -251,20 +251,20 @@ static bool part_graph(Part *p) {
     return nout || part_refused(p, "nothing reads its results");
 }
 
-static void put_file(Part *p, Pieces *file) {
-    const FileIndex *x = &p->m->x;
-    Text head = text_new(p->a);
+void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
+    const FileIndex *x = &m->x;
+    Text head = text_new(a);
     wire_put_int(&head, MODEL_IR_VERSION,
                  (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
     for (int k = 0; k < x->nopset; k++) {
-        Text opset = text_new(p->a);
+        Text opset = text_new(a);
         wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, x->opset[k].domain.at, x->opset[k].domain.n);
         wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)x->opset[k].version);
         wire_put_bytes(&head, MODEL_OPSET_IMPORT, opset.data, opset.size);
     }
-    *file = pieces_new(p->a);
+    *file = pieces_new(a);
     pieces_add(file, head.data, head.size);
-    wire_put_pieces(file, MODEL_GRAPH, &p->graph);
+    wire_put_pieces(file, MODEL_GRAPH, graph);
     for (int k = 0; k < x->function.n; k++)
         wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);
 }
@@ -281,7 +281,7 @@ int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder bo
     find_users(&p);
     p.taken = ARENA_NEW(a, uint8_t, p.nname);
     if (!surround(&p, core) || !part_graph(&p)) return 0;
-    put_file(&p, file);
+    model_around(m, a, &p.graph, file);
     *node = ARENA_NEW(a, int, p.n);
     int n = 0;
     for (int i = 0; i < m->nnode; i++)

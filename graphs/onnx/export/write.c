@@ -127,7 +127,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text info = text_new(a);
     value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n,
-                   constant_sizes(m->w, a, type));
+                   constant_sizes(m->w, a, type), NULL);
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 

@@ -158,11 +158,13 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
 void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
 
 void value_info_put(Arena *a, Text *out, const char *name, DType dtype, int rank,
-                    const int64_t *dims) {
+                    const int64_t *dims, const char *const *names) {
     Text shape = text_new(a), tensor = text_new(a), kind = text_new(a);
     for (int k = 0; k < rank; k++) {
         Text dim = text_new(a);
-        wire_put_int(&dim, DIMENSION_DIM_VALUE, (uint64_t)dims[k]);
+        if (names && names[k])
+            wire_put_bytes(&dim, DIMENSION_DIM_PARAM, names[k], strlen(names[k]));
+        else wire_put_int(&dim, DIMENSION_DIM_VALUE, (uint64_t)dims[k]);
         wire_put_bytes(&shape, TENSOR_SHAPE_DIM, dim.data, dim.size);
     }
     wire_put_int(&tensor, TENSOR_ELEM_TYPE, (uint64_t)dtype);

@@ -31,6 +31,8 @@ size_t tensor_size(DType, int64_t count);
 void tensor_put_length(Text *, size_t n);
 void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,
                 size_t n); /* contents of a TensorProto with raw_data; bytes NULL: without */
-/* Contents of a ValueInfoProto: a tensor of these sizes. */
-void value_info_put(Arena *, Text *out, const char *name, DType, int rank, const int64_t *dims);
+/* Contents of a ValueInfoProto: a tensor of these sizes; of axes that have a name, of that one
+   (names NULL: none has). */
+void value_info_put(Arena *, Text *out, const char *name, DType, int rank, const int64_t *dims,
+                    const char *const *names);
 #endif

@@ -1,0 +1,295 @@
+/* bodies.c -- bodies of control flow (the branches of an If, what a Loop or Scan repeats) as models
+   of their own, and back. Such a model takes what the body takes, and after it the values of the
+   graph around the body that it uses; initializers of that graph are initializers of the model.
+   Sizes keep their names, or are named after their value, so that equal sizes stay equal; what else
+   the graph around knows of them is lost, which only makes the model more general. */
+#include "graphs/onnx/model.h"
+#include <string.h>
+
+static Slice body_graph(const Model *m, const ModelBody *b) {
+    return m->node[b->node].x.attr[b->attr].graph.v[0];
+}
+static Wire model_wire(const Model *m, Slice s, Error *e) {
+    return wire_new(s, m->x.bytes.at, m->path, e);
+}
+
+int model_bodies(Model *m, Arena *a, ModelBody **out) {
+    int n = 0, room = 0;
+    ModelBody *list = NULL;
+    for (int i = 0; i < m->nnode; i++)
+        for (int k = 0; k < m->node[i].x.nattr; k++) {
+            const AttrSlice *attr = &m->node[i].x.attr[k];
+            Error ignored = {0};
+            GraphIndex g;
+            if (attr->graph.n != 1) continue;
+            Wire w = model_wire(m, attr->graph.v[0], &ignored);
+            if (!index_graph(a, &w, 1, &g)) continue;
+            const OnnxNode *x = &m->node[i];
+            const char *node = x->name[0] ? x->name : slice_text(a, x->x.out[0]);
+            ARENA_GROW(a, list, room, n + 1);
+            list[n++] = (ModelBody){
+                .node = i,
+                .attr = k,
+                .nodes = g.node.n,
+                .name = arena_format(a, "%s of %s '%s'", slice_text(a, attr->name), x->type, node)};
+        }
+    *out = list;
+    return n;
+}
+
+/* ---- a body as a model */
+
+typedef struct BodyNames {
+    Model *m;
+    Arena *a;
+    Error error;
+    uint8_t *defined; /* by NameId */
+    int room, nused, used_room;
+    NameId *used; /* all that it uses, in order; names may be repeated */
+} BodyNames;
+
+static void see_name(void *names, Slice text, bool defined) {
+    BodyNames *x = names;
+    const NameId id = name_id(x->m, text, &x->error);
+    if (!id) return;
+    ARENA_GROW(x->a, x->defined, x->room, (int)id + 1);
+    if (defined) {
+        x->defined[id] = 1;
+        return;
+    }
+    ARENA_GROW(x->a, x->used, x->used_room, x->nused + 1);
+    x->used[x->nused++] = id;
+}
+
+/* What the body defines and uses, its outputs among what it uses. */
+static bool body_names(Model *m, Arena *a, Slice graph, BodyNames *x) {
+    *x = (BodyNames){.m = m, .a = a};
+    GraphIndex g;
+    Wire w = model_wire(m, graph, &x->error), names = w;
+    if (!index_graph(a, &w, 1, &g) || !index_names(a, names, 1, true, see_name, x)) return false;
+    for (int k = 0; k < g.output.n; k++)
+        see_name(x, wire_bytes(wire_inner(&w, g.output.v[k]), VALUE_INFO_NAME), false);
+    return x->error.kind == E_NONE;
+}
+
+/* By axis a name, or NULL where the size is a number. */
+static void put_typed_input(Model *m, Arena *a, NameId id, const Type *t, Pieces *graph) {
+    const char **name = ARENA_NEW(a, const char *, t->dim.n);
+    int64_t *dim = ARENA_NEW(a, int64_t, t->dim.n);
+    Text info = text_new(a);
+    for (int k = 0; k < t->dim.n; k++) {
+        Text text = text_new(a);
+        if (poly_constant(m->w, t->dim.v[k], &dim[k])) continue;
+        poly_print(m->w, t->dim.v[k], &text);
+        name[k] = text.data;
+    }
+    value_info_put(a, &info, m->name[id].text, t->dtype, t->dim.n, dim, name);
+    wire_put_slice(graph, GRAPH_INPUT, info.data, info.size);
+}
+
+/* A value of the graph around the body, as an input or an initializer. */
+static bool put_captured(Model *m, Arena *a, NameId id, ModelBody *b, Pieces *graph,
+                         const char **why) {
+    const NameInfo *name = &m->name[id];
+    if (name->source == FROM_INITIALIZER && name->index >= 0 && !name->trained) {
+        const Slice s = m->x.g.initializer.v[name->index];
+        return wire_put_slice(graph, GRAPH_INITIALIZER, s.at, s.n), true;
+    }
+    const Type *t = name->value ? value_type(m->w, name->value) : NULL;
+    if (!t || !t->known || dtype_bits(t->dtype) <= 0)
+        return *why = arena_format(a, "the type of '%s', which it uses, is not known", name->text),
+               false;
+    put_typed_input(m, a, id, t, graph);
+    b->input[b->ninput++] = (BodyInput){name->text, t};
+    return true;
+}
+
+bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why) {
+    const Slice body = body_graph(m, b);
+    BodyNames x;
+    *why = "its names cannot be read";
+    if (m->external || m->x.ir_version < OLDEST_IR)
+        return *why = "its weights lie in other files, or its IR version is too old", false;
+    if (!body_names(m, a, body, &x)) return false;
+    Pieces graph = pieces_new(a);
+    Wire w = model_wire(m, body, &x.error);
+    for (Field f; wire_next(&w, &f);) pieces_add(&graph, f.whole.at, f.whole.n);
+    b->ninput = 0, b->input = ARENA_NEW(a, BodyInput, x.nused);
+    for (int k = 0; k < x.nused; k++) {
+        const NameId id = x.used[k];
+        if ((int)id < x.room && x.defined[id]) continue;
+        ARENA_GROW(a, x.defined, x.room, (int)id + 1);
+        x.defined[id] = 1;
+        if (!put_captured(m, a, id, b, &graph, why)) return false;
+    }
+    model_around(m, a, &graph, file);
+    return true;
+}
+
+/* ---- back */
+
+typedef struct Splice {
+    Model *m;
+    Arena *a;
+    int n;
+    const ModelBody *body;
+    FileIndex *result; /* by body; without bytes: it stays */
+    NameId known;      /* the last name of the file: what comes after it, results brought */
+    Intern *read;      /* names that something in the new file uses */
+    const char **why;
+} Splice;
+
+/* Of a body: an initializer of the graph around it, which need not be in it. */
+static bool is_captured(const Model *m, const BodyNames *old, NameId id) {
+    return m->name[id].source == FROM_INITIALIZER && !((int)id < old->room && old->defined[id]);
+}
+/* New names must not be those of anything around the body, which it would hide. */
+static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) {
+    BodyNames now = {.m = x->m, .a = x->a};
+    Wire w = wire_new(result->graph, result->bytes.at, "", &now.error);
+    if (!index_names(x->a, w, 1, true, see_name, &now) || now.error.kind)
+        return *x->why = "a result cannot be read", false;
+    for (NameId id = 1; (int)id < now.room && id <= x->known; id++) {
+        const bool had = (int)id < old->room && old->defined[id];
+        if (!now.defined[id] || had || x->m->name[id].source == FROM_INITIALIZER) continue;
+        bool input = false;
+        for (int k = 0; k < old->nused; k++) input |= old->used[k] == id;
+        if (input) continue;
+        return *x->why = arena_format(x->a, "the name '%s' is taken", x->m->name[id].text), false;
+    }
+    return true;
+}
+
+static void put_list(const SliceList *list, uint32_t number, Pieces *out) {
+    for (int k = 0; k < list->n; k++) wire_put_slice(out, number, list->v[k].at, list->v[k].n);
+}
+
+/* The new graph of a body: what is computed is the result's, all else is as it was. */
+static bool put_body(Splice *x, int k, Pieces *out) {
+    const FileIndex *r = &x->result[k];
+    const Slice graph = body_graph(x->m, &x->body[k]);
+    BodyNames old;
+    Error e = {0};
+    if (!body_names(x->m, x->a, graph, &old) || !names_fit(x, r, &old)) return false;
+    put_list(&r->g.node, GRAPH_NODE, out);
+    for (int j = 0; j < r->g.initializer.n; j++) {
+        const Slice tensor = r->g.initializer.v[j];
+        const Slice name = wire_bytes(wire_new(tensor, r->bytes.at, "", &e), TENSOR_NAME);
+        const NameId id = name_id(x->m, name, &e);
+        if (!is_captured(x->m, &old, id))
+            wire_put_slice(out, GRAPH_INITIALIZER, tensor.at, tensor.n);
+    }
+    put_list(&r->g.sparse, GRAPH_SPARSE_INITIALIZER, out);
+    put_list(&r->g.value_info, GRAPH_VALUE_INFO, out);
+    Wire w = model_wire(x->m, graph, &e);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number != GRAPH_NODE && f.number != GRAPH_INITIALIZER &&
+            f.number != GRAPH_SPARSE_INITIALIZER && f.number != GRAPH_VALUE_INFO)
+            pieces_add(out, f.whole.at, f.whole.n);
+    return e.kind == E_NONE;
+}
+
+static int body_of(const Splice *x, int node, int attr) {
+    for (int k = 0; k < x->n; k++)
+        if (x->body[k].node == node && x->body[k].attr == attr && x->result[k].bytes.at) return k;
+    return -1;
+}
+
+static bool put_node(Splice *x, int node, Pieces *out) {
+    const Slice whole = x->m->node[node].x.whole;
+    Pieces copy = pieces_new(x->a);
+    Error e = {0};
+    int attr = 0;
+    Wire w = model_wire(x->m, whole, &e);
+    for (Field f; wire_next(&w, &f);) {
+        const int k = f.number == NODE_ATTRIBUTE ? body_of(x, node, attr++) : -1;
+        if (k < 0) {
+            pieces_add(&copy, f.whole.at, f.whole.n);
+            continue;
+        }
+        Pieces inner = pieces_new(x->a), graph = pieces_new(x->a);
+        if (!put_body(x, k, &graph)) return false;
+        Wire v = wire_inner(&w, f.bytes);
+        for (Field g; wire_next(&v, &g);)
+            if (g.number == ATTRIBUTE_G) wire_put_pieces(&inner, ATTRIBUTE_G, &graph);
+            else pieces_add(&inner, g.whole.at, g.whole.n);
+        wire_put_pieces(&copy, NODE_ATTRIBUTE, &inner);
+    }
+    wire_put_pieces(out, GRAPH_NODE, &copy);
+    return true;
+}
+
+static void note_read(void *splice, Slice text, bool defined) {
+    const Splice *x = splice;
+    if (!defined && text.n) intern_put(x->read, text.at, text.n);
+}
+
+/* Weights that only bodies used, and that these no longer use, are left out. */
+static bool put_graph(Splice *x, Pieces *out) {
+    const Model *m = x->m;
+    Error e = {0};
+    Pieces nodes = pieces_new(x->a);
+    for (int i = 0; i < m->nnode; i++)
+        if (!put_node(x, i, &nodes)) return false;
+    const char *joined = pieces_join(&nodes, x->a);
+    const Slice graph = {(const unsigned char *)joined, nodes.size};
+    if (!index_names(x->a, wire_new(graph, graph.at, "", &e), 0, true, note_read, x)) return false;
+    pieces_add(out, joined, nodes.size);
+    Wire w = model_wire(m, m->x.graph, &e);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == GRAPH_NODE) continue;
+        const Slice name = f.number == GRAPH_INITIALIZER
+                               ? wire_bytes(wire_inner(&w, f.bytes), TENSOR_NAME)
+                               : (Slice){0};
+        const NameId id = name.n ? intern_find(m->names, name.at, name.n) : 0;
+        bool stays = !id || m->name[id].pinned || m->name[id].source != FROM_INITIALIZER ||
+                     intern_find(x->read, name.at, name.n);
+        for (int k = 0; k < m->graph.nout; k++) stays |= m->output[k] == id;
+        if (stays) pieces_add(out, f.whole.at, f.whole.n);
+    }
+    return e.kind == E_NONE;
+}
+
+static bool imports(const FileIndex *x, Slice domain) {
+    for (int k = 0; k < x->nopset; k++)
+        if (slice_equal(x->opset[k].domain, domain)) return true;
+    return false;
+}
+
+static void put_opsets(const Splice *x, Pieces *file) {
+    for (int k = 0; k < x->n; k++)
+        for (int j = 0; j < x->result[k].nopset; j++) {
+            const Opset *o = &x->result[k].opset[j];
+            bool had = imports(&x->m->x, o->domain);
+            for (int i = 0; i < k; i++) had |= imports(&x->result[i], o->domain);
+            if (had) continue;
+            Text opset = text_new(x->a);
+            wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, o->domain.at, o->domain.n);
+            wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)o->version);
+            wire_put_slice(file, MODEL_OPSET_IMPORT, opset.data, opset.size);
+        }
+}
+
+bool model_with_bodies(Model *m, int n, const ModelBody body[], const Piece result[], Arena *a,
+                       Pieces *file, const char **why) {
+    Splice x = {.m = m, .a = a, .n = n, .body = body, .why = why};
+    Error e = {0};
+    *why = "a result cannot be read";
+    x.known = intern_count(m->names), x.result = ARENA_NEW(a, FileIndex, n);
+    for (int k = 0; k < n; k++)
+        if (result[k].at &&
+            !index_file(a, (Slice){result[k].at, result[k].n}, "", &x.result[k], &e))
+            return false;
+    x.read = intern_new(a);
+    Pieces graph = pieces_new(a);
+    const bool put = put_graph(&x, &graph);
+    intern_free(x.read);
+    if (!put) return false;
+    *file = pieces_new(a);
+    Wire w = model_wire(m, m->x.bytes, &e);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
+    put_opsets(&x, file);
+    return e.kind == E_NONE;
+}

@@ -1,0 +1,142 @@
+/* bodies.c -- rules do not look into control flow, whose nodes are copied as they are. So each body
+   becomes a model of its own, at the sizes that its inputs have in this run, goes through the whole
+   of optimize-model, with its proofs, prices and checks, and comes back in place of the old one.
+   The last word is the target's, on the whole model: on the data of this run an If takes one
+   branch, and a faster branch that is not taken gains nothing. */
+#include "search/bodies.h"
+#include "search/folder.h"
+#include "search/search_command.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { BODIES_MOST = 16, NODES_LEAST = 3 };
+
+typedef struct BodySearch {
+    Run *r;
+    RunFolder *folder;
+    double seconds; /* that each may take */
+    int n;
+    ModelBody *body;
+    Piece *result; /* by body; without bytes: it stays */
+} BodySearch;
+
+/* Its nodes are copied where a log of rules has to describe all that was done. */
+static bool bodies_wanted(const Run *r) {
+    const IsomerOptions *o = r->o;
+    const bool rules = !o->rules || strcmp(o->rules, "none") != 0;
+    return o->measure_with && rules && !o->replay && !o->proof_log && !o->headroom;
+}
+
+/* "x:1,3": the sizes of an input that has open ones, in this run; NULL: it has none, or they are
+   not known. */
+static const char *input_shape(const Run *r, const BodyInput *x) {
+    Text t = text_new(r->arena);
+    bool open = false;
+    text_add(&t, "%s:", x->name);
+    for (int k = 0; k < x->type->dim.n; k++) {
+        int64_t dim, number;
+        if (!poly_eval(r->w, x->type->dim.v[k], r->source.sizes, &dim)) return NULL;
+        open |= !poly_constant(r->w, x->type->dim.v[k], &number);
+        text_add(&t, k ? ",%lld" : "%lld", (long long)dim);
+    }
+    return open ? t.data : NULL;
+}
+
+static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
+    const Run *r = s->r;
+    IsomerOptions o = *r->o;
+    const char **shape = ARENA_NEW(r->arena, const char *, b->ninput);
+    int n = 0;
+    for (int k = 0; k < b->ninput; k++)
+        if ((shape[n] = input_shape(r, &b->input[k]))) n++;
+    o.input_shape = (IsomerTexts){n, shape};
+    o.dim = o.inputs = o.explain = (IsomerTexts){0};
+    o.input = o.check_with = o.report = o.html = o.dot = o.proof_log = o.replay = NULL;
+    o.fix_dims = o.diff = o.external = o.dry_run = 0;
+    o.discover = 0;
+    o.time_limit = s->seconds;
+    return o;
+}
+
+static bool write_body(const BodySearch *s, ModelBody *b, const char *path, const char **why) {
+    Pieces file;
+    Error e = {0};
+    Arena *a = s->r->arena;
+    if (!model_body(s->r->source.model, b, a, &file, why)) return false;
+    if (file_write_pieces(path, file.n, file.v, &e)) return true;
+    return *why = arena_format(a, "%s", e.reason), false;
+}
+
+/* One that fails stays as it is, unless its check failed or the run is cancelled. */
+static bool optimize_body(BodySearch *s, int k) {
+    Run *r = s->r;
+    ModelBody *b = &s->body[k];
+    IsomerResult result;
+    const char *why, *in = arena_format(r->arena, "%s/body%d.onnx", s->folder->path, k),
+                     *out = arena_format(r->arena, "%s/result%d.onnx", s->folder->path, k);
+    if (!write_body(s, b, in, &why)) {
+        run_say(r, "%s stays as it is: %s", b->name, why);
+        return true;
+    }
+    run_say(r, "%s is optimized as a model of its own", b->name);
+    const IsomerOptions o = body_options(s, b);
+    const int code = isomer_optimize(in, out, &o, &result);
+    char *bytes = NULL;
+    size_t n = 0;
+    bool good = !run_cancelled(r);
+    if (good && code == 1)
+        good = error_set(r->error, E_CHECK, r->in, "%s: %s", b->name, result.message);
+    else if (good && code) run_say(r, "%s stays as it is: %s", b->name, result.message);
+    else if (good && result.changed) {
+        good = file_read(r->arena, out, &bytes, &n, r->error);
+        s->result[k] = (Piece){bytes, n};
+        const RunBody kept = {b->name, arena_string(r->arena, result.table, strlen(result.table)),
+                              arena_string(r->arena, result.report, strlen(result.report))};
+        ARENA_APPEND(r->arena, r->stats.body, r->stats.nbody, kept);
+    }
+    isomer_result_free(&result);
+    return good;
+}
+
+/* The whole decides. */
+static bool keep_if_faster(BodySearch *s, Pieces *file) {
+    Run *r = s->r;
+    const char *why;
+    double before, ratio;
+    if (!model_with_bodies(r->source.model, s->n, s->body, s->result, r->arena, file, &why)) {
+        r->stats.bodies_note = arena_format(r->arena, "they cannot be put back: %s", why);
+        return *file = (Pieces){0}, true;
+    }
+    if (!search_command_compare(r, file, &before, &ratio)) return false;
+    if (ratio > 0 && ratio <= RUN_GAIN) {
+        r->stats.bodies_before = before, r->stats.bodies_ratio = ratio;
+        return true;
+    }
+    r->stats.bodies_note = arena_format(
+        r->arena, "in the whole model, on the data of this run, %s",
+        ratio > 0 ? arena_format(r->arena, "the gain is %.1f %%", (1 / ratio - 1) * 100)
+                  : "they fail");
+    return *file = (Pieces){0}, true;
+}
+
+static bool optimize_all(BodySearch *s, Pieces *file) {
+    for (int k = 0; k < s->n; k++)
+        if (s->body[k].nodes >= NODES_LEAST && !optimize_body(s, k)) return false;
+    return !s->r->stats.nbody || keep_if_faster(s, file);
+}
+
+bool run_optimize_bodies(Run *r, Pieces *file) {
+    BodySearch s = {.r = r};
+    int n = 0;
+    *file = (Pieces){0};
+    if (!bodies_wanted(r)) return true;
+    s.n = model_bodies(r->source.model, r->arena, &s.body);
+    for (int k = 0; k < s.n; k++) n += s.body[k].nodes >= NODES_LEAST;
+    if (!n || n > BODIES_MOST) return true;
+    s.result = ARENA_NEW(r->arena, Piece, s.n);
+    s.seconds = (search_command_seconds(r->o) - run_seconds(r)) / (n + 1);
+    s.folder = run_folder(r->source.model, r->arena, r->error);
+    const bool good = s.folder && optimize_all(&s, file);
+    if (s.folder) cleanup_run(&s.folder->cleanup);
+    return good;
+}

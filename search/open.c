@@ -1,0 +1,247 @@
+/* open.c -- what a run opens before it searches: the model, as it is read and as bodies of
+   functions and of control flow leave it, the rules, the cost file, the inputs. */
+#include "search/open.h"
+#include "graphs/fold.h"
+#include "graphs/needs.h"
+#include "graphs/sizes.h"
+#include "graphs/world.h"
+#include "search/bodies.h"
+#include "search/discover.h"
+#include "search/input_data.h"
+#include "search/option_table.h"
+#include "search/second_opinion.h"
+#include "search/show/report.h"
+#include "search/show/show.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Values of at most this many bytes that depend only on constants are computed before the search,
+   so that rules can see them. */
+enum { PREFOLD_BYTES = 64 };
+
+static bool is_a_domain(const char *domain) {
+    for (int k = 0; k < op_count(); k++)
+        for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++)
+            if (*domain && !strcmp(e->domain, domain)) return true;
+    return false;
+}
+
+/* What --domain says; without it, what the target has. */
+static bool choose_domains(Run *r) {
+    static const char *const onnxruntime[] = {"com.microsoft"};
+    const IsomerTexts said = r->o->domain;
+    const bool none = said.n && !strcmp(said.v[said.n - 1], "none");
+    for (int k = 0; k < said.n; k++)
+        if (strcmp(said.v[k], "none") && !is_a_domain(said.v[k]))
+            return error_set(r->error, E_USAGE, "--domain", "no operator of the domain %s is known",
+                             said.v[k]);
+    r->domain = none ? (IsomerTexts){0} : said;
+    if (!said.n && run_targets_onnxruntime(r->o)) r->domain = (IsomerTexts){1, onnxruntime};
+    return true;
+}
+
+bool run_open_library(Run *r) {
+    unsigned allow = 0;
+    if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
+    char *own = NULL;
+    Error none = {0}; /* a user without a folder has no rules */
+    if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &none);
+    LibraryOptions l = {.rules = r->o->rules,
+                        .target = r->o->measure_with ? r->o->measure_with : "isomer",
+                        .own = own,
+                        .allow = allow,
+                        .nenable = r->o->enable.n,
+                        .enable = r->o->enable.v,
+                        .ndisable = r->o->disable.n,
+                        .disable = r->o->disable.v};
+    if (!library_open(r->w, r->arena, &l, &r->library, r->error)) return false;
+    if (r->library.nstale)
+        run_say(r, "%d rules of %s are not used: their proofs do not hold for this version",
+                r->library.nstale, own);
+    return true;
+}
+
+/* Whether the nodes of the right side can be written in the model's operator set. Nodes without
+   inputs become constants. */
+static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i) {
+    NodeList live = graph_live(w, a, &i->to);
+    const char *why;
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(w, live.v[k]);
+        if (node.nin && !(node.op->flags & OP_ON_CONSTANTS) && !model_exportable(m, node.op, &why))
+            return false;
+    }
+    return true;
+}
+
+/* Rules whose right side cannot be written in the model's operator set are switched off. */
+static void drop_unwritable(Run *r) {
+    for (int k = 0; k < r->library.n; k++) {
+        LibraryRule *rule = &r->library.rule[k];
+        const Instance *first = &r->library.instance[rule->first];
+        if (!rule->on || !rule->count ||
+            instance_exportable(r->source.model, r->w, r->arena, first))
+            continue;
+        rule->on = false;
+        run_say(r, "rule %s is left out: the model's operator set has no such operator",
+                rule->rule->name);
+    }
+}
+
+/* The log to follow, and the seed: a result is checked again on the data of the run that made it,
+   unless --seed says otherwise. */
+static bool open_log(Run *r) {
+    char *text;
+    size_t n;
+    if (r->o->replay && (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
+                         !prooflog_parse(r->arena, r->o->replay, text, n, &r->log, r->error)))
+        return false;
+    r->seed = (uint64_t)(r->o->seed >= 0 ? r->o->seed : r->log.seed);
+    return true;
+}
+
+static bool open_costs(Run *r) {
+    char *path = NULL;
+    bool needed = r->o->measure_with || run_measures(r->o);
+    if (!needed || r->o->replay) return true;
+    if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
+    r->db = costdb_open(r->escape, r->o->cost_db ? r->o->cost_db : path, r->error);
+    return r->db != NULL;
+}
+
+/* Digest, size and allowed growth of the file. */
+static bool measure_original(Run *r) {
+    Pieces file;
+    ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
+    if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
+    hash_pieces(&file, r->source.digest);
+    r->stats.bytes_before = (int64_t)file.size;
+    r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)file.size / 10;
+    return true;
+}
+
+static bool read_model(Run *r) {
+    r->source.model = model_open_values(
+        r->w, r->source.path,
+        &(OpenValues){.base_path = r->in, .ndomain = r->domain.n, .domain = r->domain.v}, r->error);
+    if (!r->source.model) return false;
+    r->source.original = *model_graph(r->source.model);
+    int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
+                                                                              : PREFOLD_BYTES;
+    return graph_fold(r->w, r->arena, &r->source.original, limit, &r->source.start,
+                      &r->source.prefold, r->error);
+}
+
+/* The file is read from memory from now on, into a new World. */
+static bool read_from_memory(Run *r, const Pieces *file) {
+    char path[64];
+    int fd = file_in_memory(file->n, file->v);
+    if (fd < 0)
+        return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
+    if (r->source.memory) cleanup_run(&r->source.cleanup);
+    file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    r->source.path = arena_string(r->arena, path, strlen(path));
+    model_close(r->source.model);
+    world_free(r->w);
+    r->source.model = NULL, r->w = NULL;
+    r->w = graph_world_new(r->escape, 0);
+    return true;
+}
+
+/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them. */
+static bool inline_bodies(Run *r, bool *again) {
+    Pieces file;
+    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+             model_inline(r->source.model, &r->source.prefold, r->arena, &file);
+    r->inlined |= *again;
+    return !*again || read_from_memory(r, &file);
+}
+
+/* Sizes that are given get their numbers in the file. */
+static bool fix_sizes(Run *r, bool *again) {
+    const SizeOptions given = {run_list(r->o->input_shape), run_list(r->o->dim)};
+    Pieces file;
+    if (run_size_sets(r) > 1)
+        return error_set(r->error, E_USAGE, "--fix-dims",
+                         "give one value for each size, not a list");
+    if (!given.shapes.n && !given.dims.n)
+        return error_set(r->error, E_USAGE, "--fix-dims",
+                         "no size is given: name those to fix by --dim or --input-shape");
+    if (!run_sizes(r, 0)) return false;
+    r->sizes_fixed = true;
+    *again = model_fix_sizes(r->source.model, size_given, &given, r->arena, &file);
+    if (!*again) run_say(r, "--fix-dims: the model leaves none of these sizes open");
+    return !*again || read_from_memory(r, &file);
+}
+
+/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
+   different rules, and the meaning of later ones is not known: such a model is copied. */
+enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
+bool run_known_opset(const Model *m, int *oldest, int *newest) {
+    int64_t version = model_version(m);
+    *oldest = OPSET_OLDEST, *newest = OPSET_NEWEST;
+    return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
+}
+
+/* The model at source.path: its bodies inlined, and ready to be searched. */
+static bool open_source(Run *r) {
+    int oldest, newest;
+    for (bool again = true; again;) {
+        if (!read_model(r)) return false;
+        if (!run_known_opset(r->source.model, &oldest, &newest)) break;
+        const bool fix = r->o->fix_dims && !r->sizes_fixed;
+        if (fix ? !fix_sizes(r, &again) : !inline_bodies(r, &again)) return false;
+        again |= fix;
+    }
+    r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
+    if (!run_sizes(r, 0)) return false;
+    r->source.model_nodes = node_count(r->w);
+    model_release_pages(r->source.model);
+    return true;
+}
+
+static bool open_model(Run *r) {
+    r->source.path = r->in;
+    return open_source(r) && measure_original(r);
+}
+
+static bool open_inputs(Run *r) {
+    r->inputs.w = r->w, r->inputs.arena = r->arena, r->inputs.source = &r->source;
+    return inputs_feed(&r->inputs, r->seed, r->error);
+}
+
+static bool outputs_writable(const Run *r) {
+    const IsomerOptions *o = r->o;
+    const char *const path[] = {o->dry_run ? NULL : r->out, o->report, o->html, o->dot,
+                                o->proof_log};
+    for (size_t k = 0; k < sizeof path / sizeof *path; k++)
+        if (path[k] && !file_writable(path[k], r->error)) return false;
+    return true;
+}
+
+/* With better bodies of control flow it is another model, which is opened again. What is said of
+   the original, its digest and size, stays. */
+static bool open_bodies(Run *r) {
+    Pieces file;
+    int oldest, newest;
+    if (!run_known_opset(r->source.model, &oldest, &newest)) return true;
+    if (!run_optimize_bodies(r, &file)) return false;
+    if (!file.n) return true;
+    const int64_t bytes = r->stats.bytes_before, growth = r->growth;
+    r->library = (Library){0};
+    if (!read_from_memory(r, &file) || !open_source(r) || !measure_original(r)) return false;
+    r->stats.bodies_bytes = r->stats.bytes_before;
+    r->stats.bytes_before = bytes, r->growth = growth;
+    return open_inputs(r) && run_open_library(r);
+}
+
+bool run_open(Run *r) {
+    const bool opened = optimize_options_valid(r->arena, r->o, r->error) && run_can_discover(r) &&
+                        outputs_writable(r) && run_read_inputs(r) && choose_domains(r) &&
+                        open_model(r) && open_log(r) && open_inputs(r) &&
+                        run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) &&
+                        run_discover(r) && run_open_library(r) && open_costs(r) && open_bodies(r);
+    if (opened) drop_unwritable(r);
+    return opened;
+}

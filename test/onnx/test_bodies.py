@@ -1,0 +1,150 @@
+"""Bodies of If and Loop are optimized like models, and put back."""
+
+import subprocess
+import numpy, onnx, pytest
+import roundtrip
+from onnx import TensorProto as T, helper as h
+from unusual_models import X, constant, core, info, make, weights
+
+SLOW_IF = """
+import sys, onnx
+for line in sys.stdin:
+    path = line.strip()
+    kinds = [n.op_type for n in onnx.load(path).graph.node] if path else []
+    seconds = 5 if "If" in kinds else 1 + kinds.count("BatchNormalization")
+    print(f"{seconds} {path}" if path else "", flush=True)
+"""
+
+
+def layers(x="x", y="y", p=""):
+    """A convolution and a normalization, which become one, and an activation."""
+    return [*core(x, p + "bn_out", ""), h.make_node("Relu", [p + "bn_out"], [y], p + "relu")]
+
+
+def renamed(nodes, suffix):
+    """The same nodes with results of their own."""
+    made = {name for node in nodes for name in node.output}
+    copies = []
+    for node in nodes:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        for names in (copy.input, copy.output):
+            names[:] = [n + suffix if n in made else n for n in names]
+        copies.append(copy)
+    return copies
+
+
+def branch(suffix):
+    return h.make_graph(renamed(layers(), suffix), "b" + suffix, [], [info("y" + suffix, None)])
+
+
+def if_model(more=()):
+    choice = h.make_node(
+        "If", ["cond"], ["z"], "choice", then_branch=branch("1"), else_branch=branch("2")
+    )
+    nodes = [choice, h.make_node("Abs", ["z"], ["out"]), *more]
+    return make(nodes, [info("x"), info("cond", (), T.BOOL)], [info("out", (1, 4, 6, 6))])
+
+
+def loop_model():
+    """Adds the sum of what the layers give to its state, three times."""
+    body = h.make_graph(
+        [
+            *layers(),
+            h.make_node("ReduceSum", ["y"], ["sum"], keepdims=0),
+            h.make_node("Add", ["state", "sum"], ["next"]),
+            h.make_node("Identity", ["go"], ["more"]),
+        ],
+        "body",
+        [info("i", (), T.INT64), info("go", (), T.BOOL), info("state", ())],
+        [info("more", (), T.BOOL), info("next", ())],
+    )
+    loop = h.make_node("Loop", ["n", "", "zero"], ["out"], "repeat", body=body)
+    first = [constant("n", numpy.int64(3)), constant("zero", numpy.float32(0))]
+    return make([loop], outputs=[info("out", ())], initializers=[*weights(), *first])
+
+
+def bodies(path):
+    for node in onnx.load(path).graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield attribute.g
+
+
+def optimize(tmp_path, model, *options, target=None):
+    path, out = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    onnx.save(model, path)
+    done = subprocess.run(
+        [roundtrip.OPTIMIZE, path, out, "--measure-with", target or f"exec '{roundtrip.EAGER}'"]
+        + ["--cost-db", tmp_path / "costs", *options],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(path), str(out), done.stdout
+
+
+def same(path, out, feed):
+    for a, b in zip(roundtrip.run_any(path, feed), roundtrip.run_any(out, feed), strict=True):
+        numpy.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_both_branches_of_an_if(tmp_path):
+    path, out, said = optimize(tmp_path, if_model())
+    assert "then_branch of If 'choice'" in said and "else_branch of If 'choice'" in said
+    for graph in bodies(out):
+        assert "BatchNormalization" not in {n.op_type for n in graph.node}
+    left = {t.name for t in onnx.load(out).graph.initializer}
+    assert not left & set("sbmv"), "weights that nothing uses any more"
+    for cond in (True, False):
+        same(path, out, {"x": X, "cond": numpy.array(cond)})
+
+
+def test_a_weight_that_others_use_stays(tmp_path):
+    kept = [h.make_node("Neg", ["s"], ["negative"])]
+    model = if_model(kept)
+    model.graph.output.append(info("negative", (4,)))
+    path, out, _ = optimize(tmp_path, model)
+    assert "s" in {t.name for t in onnx.load(out).graph.initializer}
+    same(path, out, {"x": X, "cond": numpy.array(True)})
+
+
+def test_the_body_of_a_loop(tmp_path):
+    path, out, said = optimize(tmp_path, loop_model())
+    assert "body of Loop 'repeat'" in said
+    (graph,) = bodies(out)
+    assert "BatchNormalization" not in {n.op_type for n in graph.node}
+    same(path, out, {"x": X})
+
+
+def test_names_around_a_body_are_not_hidden(tmp_path):
+    """The names that new values would get are those of values around the bodies."""
+    taken = [h.make_node("Neg", ["x"], [f"isomer_{k}"]) for k in range(1, 40)]
+    model = if_model(taken)
+    path, out, _ = optimize(tmp_path, model)
+    onnx.checker.check_model(out)
+    same(path, out, {"x": X, "cond": numpy.array(True)})
+    outer = {n for node in onnx.load(out).graph.node for n in node.output}
+    for graph in bodies(out):
+        assert not outer & {n for node in graph.node for n in node.output}
+        assert not outer & {t.name for t in graph.initializer}
+
+
+def test_the_whole_model_decides(tmp_path):
+    """A target on which only models without an If gain."""
+    target = tmp_path / "target.py"
+    target.write_text(SLOW_IF)
+    path, out, said = optimize(
+        tmp_path, if_model(), target=f"exec {roundtrip.sys.executable} {target}"
+    )
+    assert "these bodies are not used" in said and roundtrip.read(out) == roundtrip.read(path)
+
+
+@pytest.mark.parametrize("options", [["--rules", "none"], ["--proof-log", "log"]])
+def test_where_bodies_stay_as_they_are(tmp_path, options):
+    words = [str(tmp_path / w) if w == "log" else w for w in options]
+    path, out, _ = optimize(tmp_path, if_model(), *words)
+    assert [g.SerializeToString() for g in bodies(out)] == [
+        g.SerializeToString() for g in bodies(path)
+    ]

@@ -18,7 +18,7 @@ What was measured is kept in build/bench/peers.json, and a model that is there i
 again; --page only writes the page.
 """
 
-import argparse, datetime, filecmp, json, math, os, resource, shutil, statistics, sys, tempfile
+import argparse, datetime, filecmp, json, math, os, re, resource, shutil, statistics, sys, tempfile
 import time
 import numpy, onnx, onnxruntime
 from bench import BUILD, ROOT, WORK, call, processor
@@ -232,7 +232,8 @@ def section(title, rows):
         ],
     )
     reasons = [
-        f"- {name}, {tool}: {row['tools'][tool]['state']}: {row['tools'][tool].get('why', '')}"
+        f"- {name}, {tool}: {row['tools'][tool]['state']}: "
+        + re.sub(r"/[^ ]*/(tmp[^/ ]*)/", r"\1/", row["tools"][tool].get("why", ""))
         for name, row in rows.items()
         for tool in TOOLS
         if row["tools"][tool]["state"] != "ok"

@@ -25,13 +25,13 @@ int model_bodies(Model *m, Arena *a, ModelBody **out) {
             Wire w = model_wire(m, attr->graph.v[0], &ignored);
             if (!index_graph(a, &w, 1, &g)) continue;
             const OnnxNode *x = &m->node[i];
-            const char *node = x->name[0] ? x->name : slice_text(a, x->x.out[0]);
             ARENA_GROW(a, list, room, n + 1);
-            list[n++] = (ModelBody){
-                .node = i,
-                .attr = k,
-                .nodes = g.node.n,
-                .name = arena_format(a, "%s of %s '%s'", slice_text(a, attr->name), x->type, node)};
+            list[n++] =
+                (ModelBody){.node = i,
+                            .attr = k,
+                            .nodes = g.node.n,
+                            .name = arena_format(a, "%s of %s '%s'", slice_text(a, attr->name),
+                                                 x->type, node_shown(a, x))};
         }
     *out = list;
     return n;
@@ -60,6 +60,8 @@ static void see_name(void *names, Slice text, bool defined) {
     ARENA_GROW(x->a, x->used, x->used_room, x->nused + 1);
     x->used[x->nused++] = id;
 }
+
+static bool defines(const BodyNames *x, NameId id) { return (int)id < x->room && x->defined[id]; }
 
 /* What the body defines and uses, its outputs among what it uses. */
 static bool body_names(Model *m, Arena *a, Slice graph, BodyNames *x) {
@@ -117,7 +119,7 @@ bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why
     b->ninput = 0, b->input = ARENA_NEW(a, BodyInput, x.nused);
     for (int k = 0; k < x.nused; k++) {
         const NameId id = x.used[k];
-        if ((int)id < x.room && x.defined[id]) continue;
+        if (defines(&x, id)) continue;
         ARENA_GROW(a, x.defined, x.room, (int)id + 1);
         x.defined[id] = 1;
         if (!put_captured(m, a, id, b, &graph, why)) return false;
@@ -141,7 +143,7 @@ typedef struct Splice {
 
 /* Of a body: an initializer of the graph around it, which need not be in it. */
 static bool is_captured(const Model *m, const BodyNames *old, NameId id) {
-    return m->name[id].source == FROM_INITIALIZER && !((int)id < old->room && old->defined[id]);
+    return m->name[id].source == FROM_INITIALIZER && !defines(old, id);
 }
 /* New names must not be those of anything around the body, which it would hide. */
 static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) {
@@ -150,8 +152,8 @@ static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) 
     if (!index_names(x->a, w, 1, true, see_name, &now) || now.error.kind)
         return *x->why = "a result cannot be read", false;
     for (NameId id = 1; (int)id < now.room && id <= x->known; id++) {
-        const bool had = (int)id < old->room && old->defined[id];
-        if (!now.defined[id] || had || x->m->name[id].source == FROM_INITIALIZER) continue;
+        if (!now.defined[id] || defines(old, id) || x->m->name[id].source == FROM_INITIALIZER)
+            continue;
         bool input = false;
         for (int k = 0; k < old->nused; k++) input |= old->used[k] == id;
         if (input) continue;
@@ -263,10 +265,7 @@ static void put_opsets(const Splice *x, Pieces *file) {
             bool had = imports(&x->m->x, o->domain);
             for (int i = 0; i < k; i++) had |= imports(&x->result[i], o->domain);
             if (had) continue;
-            Text opset = text_new(x->a);
-            wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, o->domain.at, o->domain.n);
-            wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)o->version);
-            wire_put_slice(file, MODEL_OPSET_IMPORT, opset.data, opset.size);
+            index_put_opset(x->a, o->domain, o->version, file);
         }
 }
 
@@ -286,10 +285,7 @@ bool model_with_bodies(Model *m, int n, const ModelBody body[], const Piece resu
     intern_free(x.read);
     if (!put) return false;
     *file = pieces_new(a);
-    Wire w = model_wire(m, m->x.bytes, &e);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
-        else pieces_add(file, f.whole.at, f.whole.n);
+    index_put_graph(&m->x, &graph, file);
     put_opsets(&x, file);
     return e.kind == E_NONE;
 }

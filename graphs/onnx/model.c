@@ -29,10 +29,12 @@ bool model_allows(const Model *m, const char *domain) {
     return false;
 }
 
+const char *node_shown(Arena *a, const OnnxNode *n) {
+    return n->name[0] ? n->name : n->x.nout ? slice_text(a, n->x.out[0]) : "";
+}
+
 const char *node_place(Model *m, const OnnxNode *n) {
-    const char *shown = n->name[0]  ? n->name
-                        : n->x.nout ? slice_text(m->w->arena, n->x.out[0])
-                                    : "";
+    const char *shown = node_shown(m->w->arena, n);
     if (n->inner)
         return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown,
                             n->type);

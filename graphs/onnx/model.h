@@ -82,6 +82,7 @@ int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 /* Whether operators of this domain may be written although the file does not import it
    (OpenValues.domain). */
 bool model_allows(const Model *, const char *domain);
+const char *node_shown(Arena *, const OnnxNode *); /* its name, or that of its first result */
 const char *node_place(Model *, const OnnxNode *); /* for an error: file, number, name, type */
 /* import/values.c: the type that a ValueInfoProto gives; not known where it says nothing.
    False: E_INVALID. */

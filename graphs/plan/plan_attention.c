@@ -7,6 +7,7 @@
    parameter: 1: a softmax of nothing is no number, as dividing gives it; 2: it is 0. Only for
    targets that have an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
+#include "ops/backend/view.h"
 #include "ops/base/arena.h"
 #include <string.h>
 
@@ -29,16 +30,9 @@ typedef struct Match {
 static const Step *step_at(const Match *m, int k) { return &m->b->plan->step[k].step; }
 
 /* ---- views */
-static View narrow(const View *v) {
-    View out = *v;
-    out.rank = 0;
-    for (int a = 0; a < v->rank; a++)
-        if (v->dim[a] != 1) out.dim[out.rank] = v->dim[a], out.stride[out.rank++] = v->stride[a];
-    return out;
-}
 /* v with the axes of `like`; false: it has other sizes, axes of size 1 aside. */
 static bool widened(const View *like, const View *v, View *out) {
-    const View n = narrow(v);
+    const View n = view_narrow(v);
     int at = 0;
     *out = *v;
     out->rank = like->rank;
@@ -206,11 +200,6 @@ static void take_copy(Match *m, View *y) {
         return;
     }
 }
-static int64_t elements(const View *v) {
-    int64_t n = 1;
-    for (int a = 0; a < v->rank; a++) n *= v->dim[a];
-    return n;
-}
 /* values: a product; whether it is the last of an attention. */
 static bool match(Match *m, int values) {
     m->values = values;
@@ -227,7 +216,7 @@ static bool match(Match *m, int values) {
         return false;
     View y = last->view[0], q = s->view[1], k = s->view[2], mask;
     if (m->affine.mask && !widened(&s->view[0], m->affine.mask, &mask)) return false;
-    if (elements(&y) < 1 || elements(&q) < 1) return false;
+    if (view_count(&y) < 1 || view_count(&q) < 1) return false;
     take_factor(m, 1, &q);
     take_factor(m, 2, &k);
     take_copy(m, &y);

@@ -6,6 +6,7 @@
    are left out of sizes that are compared. Only for targets that have an
    algorithm for such steps. */
 #include "graphs/plan/plan_inner.h"
+#include "ops/backend/view.h"
 #include "ops/base/arena.h"
 #include <string.h>
 
@@ -22,13 +23,6 @@ typedef struct Rows {
 } Rows;
 
 /* ---- views */
-static View narrow(const View *v) {
-    View out = *v;
-    out.rank = 0;
-    for (int a = 0; a < v->rank; a++)
-        if (v->dim[a] != 1) out.dim[out.rank] = v->dim[a], out.stride[out.rank++] = v->stride[a];
-    return out;
-}
 static bool same_sizes(const View *a, int rank, const View *b) {
     return a->rank == rank && !memcmp(a->dim, b->dim, (size_t)rank * sizeof *a->dim);
 }
@@ -60,7 +54,7 @@ static int member_index(const Rows *h, int k) {
 }
 
 static bool reduces(const Rows *h, const Step *s) {
-    const View y = narrow(&s->view[0]), x = s->nview > 1 ? narrow(&s->view[1]) : y;
+    const View y = view_narrow(&s->view[0]), x = s->nview > 1 ? view_narrow(&s->view[1]) : y;
     return s->kind == S_REDUCE && s->view[1].dtype == DT_FLOAT &&
            (s->param[0] == REDUCE_SUM || s->param[0] == REDUCE_MEAN || s->param[0] == REDUCE_MAX) &&
            same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
@@ -69,7 +63,7 @@ static bool may_join(const Rows *h, const Step *s) {
     if (!s->nview || s->view[0].dtype != DT_FLOAT) return false;
     for (int j = 1; j < s->nview; j++)
         if (s->view[j].rank < 0 || s->view[j].dtype == DT_DOUBLE) return false;
-    const View y = narrow(&s->view[0]);
+    const View y = view_narrow(&s->view[0]);
     if (s->kind == S_SOFTMAX)
         return h->row_rank == 1 && same_sizes(&y, h->y.rank, &h->y) &&
                s->view[1].dtype == DT_FLOAT && s->view[0].dim[s->view[0].rank - 1] > 1;
@@ -77,8 +71,8 @@ static bool may_join(const Rows *h, const Step *s) {
 }
 /* View j of step k is what step m writes: element for element, or for each row the number of it. */
 static bool reads_result(const Rows *h, int k, int j, int m) {
-    const View x = narrow(&step_of(h, k)->view[j]);
-    View y = narrow(&step_of(h, m)->view[0]);
+    const View x = view_narrow(&step_of(h, k)->view[j]);
+    View y = view_narrow(&step_of(h, m)->view[0]);
     if (reduces(h, step_of(h, m)) && !same_sizes(&x, y.rank, &y) && !spread(h, &y)) return false;
     return x.offset == y.offset && x.dtype == y.dtype && view_same(&x, &y);
 }
@@ -135,7 +129,7 @@ static bool stays(const Rows *h, int k, const View *v) {
     return v->slot != h->y.slot || (v->offset == h->y.offset && view_same(v, &h->y));
 }
 static int outside(Rows *h, int k, int j) {
-    View v = narrow(&step_of(h, k)->view[j]);
+    View v = view_narrow(&step_of(h, k)->view[j]);
     if (!same_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
     if (h->full || !stays(h, k, &v)) return h->full = true, 0;
     int at = 1;
@@ -224,7 +218,7 @@ static bool join_rows(PlanBuild *b, Rows *h) {
 static void try_root(PlanBuild *b, Rows *h, int k) {
     const Step *s = &b->plan->step[k].step;
     if ((s->kind != S_EWISE && s->kind != S_SOFTMAX) || !s->nview) return;
-    h->root = k, h->y = narrow(&s->view[0]);
+    h->root = k, h->y = view_narrow(&s->view[0]);
     for (h->row_rank = 1; h->row_rank <= h->y.rank; h->row_rank++) {
         if (!may_join(h, s)) continue;
         find_members(h);

@@ -37,6 +37,14 @@ View view_axes(const View *v, int n, const int axis[]) {
     return y;
 }
 
+View view_narrow(const View *v) {
+    View y = *v;
+    y.rank = 0;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] != 1) y.dim[y.rank] = v->dim[a], y.stride[y.rank++] = v->stride[a];
+    return y;
+}
+
 View view_part(const View *v, int axis, int64_t from, int64_t size) {
     View y = *v;
     y.offset += from * y.stride[axis];

@@ -13,6 +13,8 @@ void view_extent(const View *, int64_t *low, int64_t *high);
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);
 /* Axes in this order; the others are dropped. */
 View view_axes(const View *, int n, const int axis[]);
+/* Without its axes of size 1. */
+View view_narrow(const View *);
 View view_part(const View *, int axis, int64_t from, int64_t size);
 /* To these sizes: missing and shorter axes repeat. */
 View view_spread(const View *, int rank, const int64_t dim[]);

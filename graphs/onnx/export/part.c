@@ -256,14 +256,10 @@ void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
     Text head = text_new(a);
     wire_put_int(&head, MODEL_IR_VERSION,
                  (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
-    for (int k = 0; k < x->nopset; k++) {
-        Text opset = text_new(a);
-        wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, x->opset[k].domain.at, x->opset[k].domain.n);
-        wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)x->opset[k].version);
-        wire_put_bytes(&head, MODEL_OPSET_IMPORT, opset.data, opset.size);
-    }
     *file = pieces_new(a);
     pieces_add(file, head.data, head.size);
+    for (int k = 0; k < x->nopset; k++)
+        index_put_opset(a, x->opset[k].domain, x->opset[k].version, file);
     wire_put_pieces(file, MODEL_GRAPH, graph);
     for (int k = 0; k < x->function.n; k++)
         wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);

@@ -157,17 +157,10 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     if (!file_plan(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
     write_graph(m, a, store, &r, &graph);
-    Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
-    for (Field f; wire_next(&w, &f);) {
-        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
-        else pieces_add(file, f.whole.at, f.whole.n);
-    }
+    index_put_graph(&m->x, &graph, file);
     for (int k = 0; k < r.nimport; k++) {
-        Text opset = text_new(a), field = text_new(a);
-        wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, r.import[k], strlen(r.import[k]));
-        wire_put_int(&opset, OPERATOR_SET_ID_VERSION, 1);
-        wire_put_bytes(&field, MODEL_OPSET_IMPORT, opset.data, opset.size);
-        pieces_add(file, field.data, field.size);
+        const Slice domain = {(const unsigned char *)r.import[k], strlen(r.import[k])};
+        index_put_opset(a, domain, 1, file);
     }
     return true;
 }

@@ -68,6 +68,20 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     return index_graph(a, &g, 0, &x->g);
 }
 
+void index_put_graph(const FileIndex *x, const Pieces *graph, Pieces *file) {
+    Wire w = wire_new(x->bytes, x->bytes.at, "", NULL);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
+}
+
+void index_put_opset(Arena *a, Slice domain, int64_t version, Pieces *file) {
+    Text t = text_new(a);
+    wire_put_bytes(&t, OPERATOR_SET_ID_DOMAIN, domain.at, domain.n);
+    wire_put_int(&t, OPERATOR_SET_ID_VERSION, (uint64_t)version);
+    wire_put_slice(file, MODEL_OPSET_IMPORT, t.data, t.size);
+}
+
 static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
     *out = (AttrSlice){.whole = w.rest, .small = true};
     for (Field f; wire_next(&w, &f);) {

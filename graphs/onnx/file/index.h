@@ -57,6 +57,10 @@ bool index_opset(Wire message, Opset *);
 bool index_file(Arena *, Slice file, const char *place, FileIndex *, Error *);
 bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);
 bool index_node(Arena *, Wire *message, NodeIndex *);
+/* The file with this graph, all else as it is. */
+void index_put_graph(const FileIndex *, const Pieces *graph, Pieces *file);
+/* An import of an operator set, as a field of ModelProto. */
+void index_put_opset(Arena *, Slice domain, int64_t version, Pieces *file);
 /* name(user, text, defined) for each name that the graph defines (defined) or a node of it reads;
    `deep`: in the subgraphs of its nodes too. */
 typedef void NameVisit(void *user, Slice text, bool defined);

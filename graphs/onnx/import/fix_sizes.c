@@ -92,9 +92,6 @@ bool model_fix_sizes(const Model *m, InputSize size, const void *user, Arena *a,
     put_graph(&x, m->x.graph, &graph);
     intern_free(x.name);
     *file = pieces_new(a);
-    Wire w = walk(&x, m->x.bytes);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
-        else pieces_add(file, f.whole.at, f.whole.n);
+    index_put_graph(&m->x, &graph, file);
     return x.fixed;
 }

@@ -278,12 +278,8 @@ static void put_nodes(Inlining *x, const SliceList *nodes, FunctionCall *c, int 
 /* ---- the file */
 
 static void put_opsets(const Inlining *x, Pieces *out) {
-    for (int k = x->file->nopset; k < x->nopset; k++) {
-        Text t = text_new(x->a);
-        wire_put_bytes(&t, OPERATOR_SET_ID_DOMAIN, x->opset[k].domain.at, x->opset[k].domain.n);
-        wire_put_int(&t, OPERATOR_SET_ID_VERSION, (uint64_t)x->opset[k].version);
-        wire_put_slice(out, MODEL_OPSET_IMPORT, t.data, t.size);
-    }
+    for (int k = x->file->nopset; k < x->nopset; k++)
+        index_put_opset(x->a, x->opset[k].domain, x->opset[k].version, out);
 }
 static bool read_functions(Inlining *x, bool all) {
     x->function = ARENA_NEW(x->a, LocalFunction, x->file->function.n);

@@ -212,10 +212,6 @@ bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool th
     const bool put = count_chosen(&x) && !e.kind && put_graph(&x, &graph);
     intern_free(x.node_name);
     if (!put) return false;
-    Wire w = inliner_wire(&x, m->x.bytes);
-    for (Field f; wire_next(&w, &f);) {
-        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
-        else pieces_add(file, f.whole.at, f.whole.n);
-    }
-    return !w.failed;
+    index_put_graph(&m->x, &graph, file);
+    return true;
 }

@@ -2,17 +2,17 @@
 the table test/bench/OPERATORS.md, the worst first.
 
 Each case of bench_operator_cases.py becomes a model of one node. Rounds of both programs take
-turns, and the least time of each counts: on a shared machine noise only adds. Outputs are compared
-too. With words, only the cases whose family or name contains one of them are run, and the table is
-printed, not kept.
+turns, and the least time of each counts, the processor's on one thread: on a shared machine noise
+only adds. Outputs are compared too. With words, only the cases whose family or name contains one of
+them are run, and the table is printed, not kept.
 """
 
-import argparse, os, platform, re, subprocess, sys, tempfile, time
+import argparse, os, platform, re, subprocess, sys, tempfile
 import numpy, onnx, onnxruntime
 from onnx import helper, numpy_helper
 from bench_operator_cases import CASES
 from markdown_page import page, table
-from onnx_tools import ROOT, least_seconds, one_line, session
+from onnx_tools import ROOT, clock_of, least_seconds, one_line, session
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
@@ -86,7 +86,7 @@ def own(path, feed, repeat, threads):
     return max(least_seconds(done.stdout), 1e-7)
 
 
-def theirs(runner, feed, names, repeat):
+def theirs(runner, feed, names, repeat, clock):
     """Seconds of the fastest of some calls, outputs bound to where they stay."""
     binding = runner.io_binding()
     for name, array in feed.items():
@@ -95,9 +95,9 @@ def theirs(runner, feed, names, repeat):
         binding.bind_output(name)
     best = 1e9
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = clock()
         runner.run_with_iobinding(binding)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
     return best
 
 
@@ -116,15 +116,16 @@ def difference(path, expected, names):
 
 def measured(case, folder, threads):
     path, feed = written(case, folder)
-    runner, names = session(path, int(threads)), [f"y{k}" for k in range(case.outputs)]
+    runner, clock = session(path, int(threads)), clock_of(int(threads))
+    names = [f"y{k}" for k in range(case.outputs)]
     expected = runner.run(names, feed)
     ours = own(path, feed, 3, threads)
     wrong = difference(path, expected, names)
     repeat = max(3, min(2000, int(SECONDS / max(ours, 1e-7))))
-    ort = theirs(runner, feed, names, 5)
+    ort = theirs(runner, feed, names, 5, clock)
     ort_repeat = max(5, min(5000, int(SECONDS / ort)))
     for _ in range(ROUNDS):
-        ort = min(ort, theirs(runner, feed, names, ort_repeat))
+        ort = min(ort, theirs(runner, feed, names, ort_repeat, clock))
         ours = min(ours, own(path, feed, repeat, threads))
     return ours, ort, wrong
 

@@ -5,17 +5,17 @@ Models: the public ones of scripts/models.tsv (light ones get random weights) an
 tables ISOMER_ZOO, colons between, or of the tables named: lines of name, path and the options that
 describe the feed, tabs between. Every runtime gets the original file, as many threads as said,
 denormals flushed, float32 inference; ours chooses its algorithms by a cost file, which the first
-run fills. Rounds of all runtimes take turns and the least time of each counts: on a shared machine
-noise only adds. With words, only models whose names contain one of them are run, and nothing is
-written.
+run fills. Rounds of all runtimes take turns and the least time of each counts, the processor's on
+one thread: on a shared machine noise only adds. With words, only models whose names contain one of
+them are run, and nothing is written.
 """
 
-import argparse, datetime, math, os, re, sys, time
+import argparse, datetime, math, os, re, sys
 import onnxruntime
 from bench import BUILD, WORK, call, processor
 from bench_groups import measured, option_parser, write_page
 from markdown_page import table
-from onnx_tools import ROOT, Feed, add_feed_options, least_seconds, one_line, session
+from onnx_tools import ROOT, Feed, add_feed_options, clock_of, least_seconds, one_line, session
 
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
 STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){4}(\S+)")  # of run-model --profile
@@ -42,7 +42,7 @@ class OnnxRuntime:
 
     def __init__(self, path, feed, threads):
         self.session = session(path, threads)
-        self.values = feed.draw(self.session.get_inputs())
+        self.values, self.clock = feed.draw(self.session.get_inputs()), clock_of(threads)
         self.run()
 
     def run(self):
@@ -51,9 +51,9 @@ class OnnxRuntime:
     def round(self, repeat):
         best = math.inf
         for _ in range(repeat):
-            start = time.perf_counter()
+            start = self.clock()
             self.run()
-            best = min(best, time.perf_counter() - start)
+            best = min(best, self.clock() - start)
         return best * 1e3
 
 
@@ -76,7 +76,7 @@ class OpenVino(OnnxRuntime):
                 "CPU_DENORMALS_OPTIMIZATION": True,
             },
         ).create_infer_request()
-        self.values = values
+        self.values, self.clock = values, clock_of(threads)
         self.run()
 
     def run(self):

@@ -22,7 +22,7 @@ import argparse, math, os, random, statistics, sys, time
 from packages import need
 
 need("numpy", "onnxruntime")
-from onnx_tools import Feed, add_feed_options, one_line, session  # noqa: E402
+from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
 
 SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds
 CLEARLY_SLOWER = 1.05, 1.03, 1.02
@@ -35,8 +35,7 @@ class Measured:
 
     def __init__(self, path, feed, threads, visit, provider="cpu"):
         self.path, self.reason, self.visits = path, None, []
-        alone = threads == 1 and provider == "cpu"
-        self.clock = time.thread_time if alone else time.perf_counter
+        self.clock = clock_of(threads) if provider == "cpu" else time.perf_counter
         try:
             self.session = session(path, threads, provider=provider)
             self.values = feed.draw(self.session.get_inputs())

@@ -8,7 +8,7 @@ drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on t
 input's name only, so that two models with the same inputs get the same values.
 """
 
-import csv, os, re, subprocess, zlib
+import csv, os, re, subprocess, time, zlib
 import numpy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -135,6 +135,12 @@ def session(path, threads=1, optimized=True, provider="cpu"):
     if provider == "cuda" and "CUDAExecutionProvider" not in made.get_providers():
         raise RuntimeError("ONNX Runtime does not run it on the GPU")
     return made
+
+
+def clock_of(threads):
+    """What one thread is timed by is the processor's time of the process, as run-model does it, so
+    that other programs do not count; that of several is the wall's."""
+    return time.process_time if threads == 1 else time.perf_counter
 
 
 def least_seconds(text):

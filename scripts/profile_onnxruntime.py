@@ -16,7 +16,8 @@ from packages import need
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx  # noqa: E402
-from onnx_tools import Feed, add_feed_options, one_line, session, session_options  # noqa: E402
+from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
+from onnx_tools import session_options  # noqa: E402
 
 RUNS, SECONDS = 9, 1.5
 NUMBERED = re.compile(r"isomer_(\d+)_")
@@ -114,7 +115,7 @@ def share_others(model, listed, makers, nodes, others):
 
 
 def least_seconds(run, values, threads):
-    clock, best = time.thread_time if threads == 1 else time.perf_counter, float("inf")
+    clock, best = clock_of(threads), float("inf")
     for _ in range(5):
         start = clock()
         run.run(None, values)

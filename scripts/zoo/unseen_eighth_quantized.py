@@ -1,0 +1,44 @@
+"""Models of the eighth set of test/bench/UNSEEN.md in 8 bits, as ONNX Runtime's tool writes them.
+Usage: unseen_eighth_quantized.py FOLDER: those that unseen.py wrote there and that are listed below
+get a file NAME_qdq.onnx (activations and weights by drawn feeds) or NAME_dynamic.onnx."""
+
+import os, sys
+import numpy, onnx
+from onnxruntime import quantization
+
+STATIC = {  # name: whether each channel has its own scale
+    "semnasnet_075_script": True,
+    "resnetblur18": False,
+    "psp_net_script": True,
+    "bc_res_net": True,
+}
+DYNAMIC = ["megatron_bert_3_script", "graphormer"]
+
+
+class Draws(quantization.CalibrationDataReader):
+    """Four feeds of normal numbers; sizes that are open are 1."""
+
+    def __init__(self, path):
+        draw, inputs = numpy.random.default_rng(1), onnx.load(path).graph.input
+        sizes = {i.name: [d.dim_value or 1 for d in i.type.tensor_type.shape.dim] for i in inputs}
+        one = lambda: {n: draw.normal(size=s).astype("float32") for n, s in sizes.items()}
+        self.feeds = iter([one() for _ in range(4)])
+
+    def get_next(self):
+        return next(self.feeds, None)
+
+
+def main(folder):
+    at = lambda name: os.path.join(folder, name + ".onnx")
+    for name, channels in STATIC.items():
+        ready = at(name) + ".part"
+        quantization.quant_pre_process(at(name), ready)
+        out = at(name + "_qdq")
+        quantization.quantize_static(ready, out, Draws(at(name)), per_channel=channels)
+        os.remove(ready)
+    for name in DYNAMIC:
+        quantization.quantize_dynamic(at(name), at(name + "_dynamic"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,6 +1,6 @@
 """Optimizes models of your own for ONNX Runtime and confirms each result in a process of its own.
 
-    bench-unseen run --program build/optimize-model --into FOLDER MODEL.onnx ..
+    bench-unseen run --program build/optimize-model --into FOLDER [--table FILE] [MODEL.onnx ..]
     bench-unseen table BEFORE AFTER
 
 `run` optimizes each model with an empty cost file and writes the result and a line of results.json
@@ -8,10 +8,13 @@ into FOLDER; then it times the original, a copy of it and the result in turns (t
 shares of a round, as measure-onnxruntime has them). Models that are there already are left out.
 `table` compares two such folders, made by two versions of the program, as Markdown.
 
-Sizes that a model leaves open are given by `MODEL.onnx:seq=64,batch=2`.
+Sizes that a model leaves open and the range of its integers are given by
+`MODEL.onnx:seq=64,ids=0..99`, or in a table as zoo/zoo.py writes it: lines of name, file and
+options, tabs between.
 """
 
 import argparse, json, math, os, resource, shutil, subprocess, statistics, sys, tempfile, time
+from bench_groups import tables
 from onnx_tools import Feed, add_feed_options
 from measure_onnxruntime import measure
 
@@ -20,12 +23,12 @@ GAIN = 1.03
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def confirm(paths, dims):
+def confirm(paths, words):
     """Of each file but the first: how many times as fast, by the median over rounds; and the least
     seconds of all."""
     parser = argparse.ArgumentParser()
     add_feed_options(parser)
-    feed = Feed(parser.parse_args([f"--dim={d}" for d in dims]))
+    feed = Feed(parser.parse_args(words))
     files = measure(paths, feed, ROUNDS)
     for file in files:
         if file.reason:
@@ -42,24 +45,22 @@ def processor_seconds():
     return use.ru_utime + use.ru_stime
 
 
-def optimize(program, path, out, dims, folder):
+def optimize(program, path, out, feed, folder):
     report = os.path.join(folder, "report.json")
     words = [program, path, out, "--measure-with", "onnxruntime", "--quiet", "--report", report]
-    words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + [f"--dim={d}" for d in dims]
+    words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + feed
     start, used = time.time(), processor_seconds()
     subprocess.run(words, check=True)
     with open(report, encoding="utf-8") as file:
         return time.time() - start, processor_seconds() - used, json.load(file)
 
 
-def one(program, argument, into):
-    path, _, sizes = argument.partition(":")
-    dims = [d for d in sizes.split(",") if d]
-    name = os.path.splitext(os.path.basename(path))[0]
+def one(program, path, feed, into):
+    name = name_of(path)
     out = os.path.join(into, name + ".onnx")
     with tempfile.TemporaryDirectory() as folder:
-        seconds, used, report = optimize(program, path, out, dims, folder)
-        row = {"name": name, "sizes": sizes}
+        seconds, used, report = optimize(program, path, out, feed, folder)
+        row = {"name": name, "feed": " ".join(feed)}
         row |= {"seconds": round(seconds, 1), "processor": round(used, 1)}
         row["rules"] = sorted(rule["name"] for rule in report["rules"])
         with open(path, "rb") as a, open(out, "rb") as b:
@@ -67,7 +68,7 @@ def one(program, argument, into):
         if not row["same"]:
             copy = os.path.join(folder, "copy.onnx")
             shutil.copy(path, copy)
-            (row["control"], row["ratio"]), least = confirm([path, copy, out], dims)
+            (row["control"], row["ratio"]), least = confirm([path, copy, out], feed)
             row["before"], row["after"] = least[0], least[2]
             row["claimed"] = claimed(report)
     return row
@@ -87,15 +88,29 @@ def rows_of(folder):
         return {row["name"]: row for row in map(json.loads, file)}
 
 
+def name_of(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def given(options):
+    """(path, feed options) of the models named and of those in the table."""
+    for argument in options.models:
+        path, _, sizes = argument.partition(":")
+        words = [w for w in sizes.split(",") if w]
+        yield path, [f"--{'input' if '..' in w else 'dim'}={w}" for w in words]
+    for _, path, words in tables(options.table) if options.table else ():
+        yield path, words
+
+
 def run(options):
     os.makedirs(options.into, exist_ok=True)
     done = rows_of(options.into)
-    for argument in options.models:
-        name = os.path.splitext(os.path.basename(argument.partition(":")[0]))[0]
+    for path, feed in given(options):
+        name = name_of(path)
         if name in done:
             continue
         try:
-            row = one(options.program, argument, options.into)
+            row = one(options.program, path, feed, options.into)
         except (subprocess.CalledProcessError, RuntimeError, OSError) as error:
             row = {"name": name, "failed": str(error)}
         print(json.dumps(row), flush=True)
@@ -148,7 +163,8 @@ def main():
     words = commands.add_parser("run", help="optimizes and confirms")
     words.add_argument("--program", default=os.path.join(HERE, "..", "build", "optimize-model"))
     words.add_argument("--into", required=True, metavar="FOLDER")
-    words.add_argument("models", nargs="+", metavar="MODEL.onnx[:NAME=N,..]")
+    words.add_argument("--table", metavar="FILE", help="a table of models")
+    words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LO..HI,..]")
     words = commands.add_parser("table", help="compares two folders")
     words.add_argument("before")
     words.add_argument("after")

@@ -16,14 +16,13 @@ model("tresnet_m", image(160))(vision("timm", "tresnet_m"))
 model("resnetblur18", open_image(160))(vision("timm", "resnetblur18"))
 model("semnasnet_075", image(), script=True)(vision("timm", "semnasnet_075"))
 model("cs3darknet_focus_s", image(192), script=True)(vision("timm", "cs3darknet_focus_s"))
-model("vit_relpos_s", image())(vision("timm", "vit_relpos_small_patch16_224", depth=4))
+model("vit_relpos_s", image(), script=True)(vision("timm", "vit_relpos_small_patch16_224", depth=4))
 model("vit_dinov3_s", image(160))(vision("timm", "vit_small_patch16_dinov3", depth=4))
 model("vitamin_small", image(), script=True)(vision("timm", "vitamin_small_224"))
 model("rdnet_tiny", image(128))(vision("timm", "rdnet_tiny"))
 model("inception_resnet_v2", image(139), script=True)(vision("timm", "inception_resnet_v2"))
-model("gcresnext26ts", open_image(160))(vision("timm", "gcresnext26ts"))
+model("gcresnext26ts", image(160))(vision("timm", "gcresnext26ts"))
 model("csatv2", image(256))(vision("timm", "csatv2"))
-model("r2plus1d_18", {"x": ((1, 3, 8, 64, 64), None)})(vision("torchvision", "r2plus1d_18"))
 
 # ---- transformers
 SIZES = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}

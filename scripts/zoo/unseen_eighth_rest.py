@@ -104,7 +104,7 @@ class GraphLook(nn.Module):
 ENDS = ((1500,), 200)
 model("dg_cnn", {"x": ((1, 3, 256), None)}, unordered=True)(EdgeConv)
 model("mpnn", {"x": ((200, 11), None), "e": ((1500, 5), None), "a": ENDS, "b": ENDS})(Messages)
-model("pna", {"x": ((200, 64), None), "a": ENDS, "b": ENDS}, script=True)(Aggregate)
+model("pna", {"x": ((200, 64), None), "a": ENDS, "b": ENDS})(Aggregate)
 GRAPH = {"kinds": ((1, 64), 64), "degree": ((1, 64), 16), "far": ((1, 64, 64), 20)}
 model("graphormer", GRAPH)(GraphLook)
 
@@ -375,4 +375,4 @@ model("text_cnn", {"ids": (("batch=4", 64), 2000)}, script=True)(TextCnn)
 model("slot_attention", {"x": ((1, 3, 64, 64), None)}, script=True)(Slots)
 model("relation_net", {"x": ((2, 3, 80, 80), None), "q": ((2, 32), None)})(Relations)
 DECIDE = {"r": ((1, 20, 1), None), "s": ((1, 20, 17), None), "a": ((1, 20, 6), None)}
-model("decision_transformer", DECIDE)(Decisions)
+model("decision_transformer", DECIDE, script=True)(Decisions)

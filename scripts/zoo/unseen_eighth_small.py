@@ -255,7 +255,7 @@ class Shifted(nn.Module):
 PAIR = ((1, 3, 128, 192), None)
 model("restormer", image(64))(Restormer)
 model("edsr_x4", image(48, "batch=1"))(Edsr)
-model("seg_net", image(96), script=True)(Segment)
+model("seg_net", image(96))(Segment)
 model("psp_net", image(192), script=True)(Pyramid)
 model("hard_net", image(128))(Hard)
 model("spade", image(64, channels=16))(Spade)

@@ -189,7 +189,7 @@ class Sinc(nn.Module):
         return self.end(self.body(y).mean(2)).log_softmax(1)
 
 
-model("dp_rnn", {"x": ((1, 1, 4000), None)}, script=True)(DualPath)
+model("dp_rnn", {"x": ((1, 1, 4000), None)})(DualPath)
 model("full_sub_net", {"x": ((1, 65, 40), None)}, script=True)(SubBand)
 model("bc_res_net", {"x": (("batch=1", 1, 40, 101), None)})(BandNet)
 model("mel_gan", {"x": ((1, 80, 40), None)})(MelGan)

@@ -88,6 +88,25 @@ static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     for (int64_t k = 1; k < q; k++) n = least(c, n, x.v[batch + k]);
     return all_places(c, n, low, high);
 }
+/* Each axis that is addressed has an index of its own. */
+static Ex define_nd(Call *c, Dims i) {
+    const Dims x = c->in[0]->dim, index = c->in[1]->dim;
+    const int places = index.n - 1, q = (int)addressed(c), batch = x.n + places - q - i.n;
+    Dims at_index = index, at_x = x, size = {.n = q};
+    for (int k = 0; k < q; k++) size.v[k] = x.v[batch + k];
+    const Dims place = bound(c, size);
+    for (int k = 0; k < places; k++) at_index.v[k] = i.v[k];
+    for (int k = 0; k < x.n; k++)
+        at_x.v[k] = k < batch       ? i.v[k]
+                    : k < batch + q ? place.v[k - batch]
+                                    : i.v[places + k - batch - q];
+    Ex y = at(c, 0, at_x);
+    for (int k = q - 1; k >= 0; k--) {
+        at_index.v[places] = poly_int(c->w, k);
+        y = take(c, place.v[k], at(c, 1, at_index), y);
+    }
+    return y;
+}
 static int params_nd(Call *c, int64_t *out, int room) {
     return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1;
 }
@@ -117,11 +136,12 @@ const Op op_gathernd = {
     "y",
     nd_attrs,
     shape_nd,
+    define_nd,
     .domain = domain_nd,
     .kernel = kernel_nd,
     .params = params_nd,
     .onnx = onnx_nd,
-    .flags = OP_PASSES,
+    .flags = OP_BY_DATA,
 };
 
 enum { BATCH_AXIS, TIME_AXIS };

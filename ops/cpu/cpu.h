@@ -114,14 +114,13 @@ typedef struct Vector Vector;
 Vector *vector_new(Build *, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
+/* The program with known numbers as constants and each view read once. */
+void program_read_once(const Build *, const View *view, const Scalar *code, int ncode,
+                       Scalar own[]);
 
 /* ---- narrow.c: the class for a well-formed program of CLASS_INT, whose instructions may be
    FurtherOps; view[0] is its output. */
 Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode);
-
-/* The program with known numbers as constants and each view read once. */
-void program_read_once(const Build *, const View *view, const Scalar *code, int ncode,
-                       Scalar own[]);
 
 /* ---- copy.c */
 typedef struct Copy Copy;

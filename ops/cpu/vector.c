@@ -1,52 +1,13 @@
-/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two
-   innermost joined axes, at most BLOCK bytes of the class. Each instruction is one call of an inner
-   loop (simd.h) over the tile. A view that is contiguous there and of the class's own type is used
-   where it lies; others are loaded, converted, into a register of the scratch. Constants and views
-   of one element are loaded once a run, and what is computed of them alone is computed then; what
-   is the same for all rows, once for the tiles along them. The last instruction stores into y
-   directly where it can. Values of the scratch are reused after their last use. */
+/* vector.c -- element-wise programs, built for the tiles in which vector_run.c runs them. Each
+   instruction is one call of an inner loop (simd.h) over a tile: some rows of the two innermost
+   joined axes, at most BLOCK bytes of the class. A view that is contiguous there and of the class's
+   own type is used where it lies; others are loaded, converted, into a register of the scratch.
+   Constants and views of one element are loaded once a run, and what is computed of them alone is
+   computed then; what is the same for all rows, once for the tiles along them. The last instruction
+   stores into y directly where it can. Values of the scratch are reused after their last use. */
 #include "ops/core/element.h"
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/vector.h"
 #include <string.h>
-
-enum { BLOCK = 4096, FLOATS = 512, MAX_CODE = 256 };
-
-typedef struct Source {
-    View view;
-    int size; /* bytes of an element in memory */
-    bool native, once,
-        literal;   /* of the class's type; the same for all tiles; a constant of the program */
-    bool repeated; /* all tiles along the axis are the same: each row, or each element */
-    size_t at;     /* its register: offset in the scratch */
-    double k;
-    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-} Source;
-/* A value that no tile needs to compute again: the same for all; for all along the rows. */
-typedef enum Held { NOT_HELD, HELD_ONCE, HELD_ALONG } Held;
-typedef struct Instruction {
-    void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
-    bool source, inside; /* inside: a later instruction computes it on the way */
-    Held held;
-    int a, b, c; /* earlier values, or the source */
-    size_t at;
-    Pass *joined; /* of value a: several instructions in one; else NULL */
-    float *k;     /* its numbers */
-} Instruction;
-struct Vector {
-    Class class;
-    int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans rows of the last axis but one */
-    size_t size;                   /* bytes of an element of the class */
-    int64_t block;                 /* elements of a tile, at most */
-    Source y, *source;
-    Instruction *code;
-    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
-    void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
-                      int64_t columns);
-    int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
-    size_t registers;                              /* bytes, from the first source's on */
-    Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
-};
 
 typedef struct Making {
     Build *b;
@@ -155,24 +116,26 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
 }
 
 /* What is read alike by all tiles, and what is computed of that alone. */
-static void find_held(Making *m) {
+static void find_invariants(Making *m) {
     Vector *v = m->v;
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
         if (c->source) {
             const Source *s = &v->source[c->a];
-            c->held = s->once ? HELD_ONCE : s->repeated ? HELD_ALONG : NOT_HELD;
+            c->invariance = s->once ? INVARIANT : s->repeated ? INVARIANT_ALONG : VARIES;
             continue;
         }
-        const Held of[] = {v->code[c->a].held, v->code[c->b].held, v->code[c->c].held};
-        c->held = HELD_ONCE;
+        const Invariance of[] = {v->code[c->a].invariance, v->code[c->b].invariance,
+                                 v->code[c->c].invariance};
+        c->invariance = INVARIANT;
         for (int k = 0; k < 3; k++)
-            if (of[k] == NOT_HELD || c->held == NOT_HELD) c->held = NOT_HELD;
-            else if (of[k] == HELD_ALONG) c->held = HELD_ALONG;
-        if (i == v->ncode - 1) c->held = NOT_HELD;
+            if (of[k] == VARIES || c->invariance == VARIES) c->invariance = VARIES;
+            else if (of[k] == INVARIANT_ALONG) c->invariance = INVARIANT_ALONG;
+        if (i == v->ncode - 1) c->invariance = VARIES;
     }
 }
-/* Registers: one for each source and each value that is held, and for others by their last use. */
+/* Registers: one for each source and each value that is invariant, and for others by their last
+ * use. */
 static void assign_registers(Making *m) {
     Vector *v = m->v;
     int last[MAX_CODE], spare[MAX_CODE], nspare = 0;
@@ -188,7 +151,7 @@ static void assign_registers(Making *m) {
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
         if (c->source || c->inside) continue;
-        if (c->held) {
+        if (c->invariance != VARIES) {
             c->at = build_bytes(m->b, (size_t)v->block * v->size), last[i] = -1;
             continue;
         }
@@ -341,188 +304,11 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
         s->load = b->device->simd->load[v->class][dtype];
     }
     make_nest(&m);
-    find_held(&m);
+    find_invariants(&m);
     const size_t before = b->workspace;
     assign_registers(&m);
     v->registers = b->workspace - before;
     return v;
-}
-
-/* ---- running */
-typedef struct Tile {
-    bool first; /* of those along an axis, and so of the most rows */
-    int64_t rows, columns;
-    void *source[MAX_CODE], *value[MAX_CODE];
-} Tile;
-
-static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n) {
-    const Instruction *c = &v->code[i];
-    const void *a = t->value[c->a], *b = t->value[c->b];
-    t->value[i] = to;
-    if (c->joined) c->joined(to, a, c->k, n);
-    else if (c->op) c->op(to, a, b, n);
-    else v->where(to, a, b, t->value[c->c], n);
-}
-static void fill_integers(const Vector *v, void *to, int64_t k) {
-    for (int64_t j = 0; j < v->block; j++)
-        if (v->size == sizeof(int64_t)) ((int64_t *)to)[j] = k;
-        else if (v->size == sizeof(int32_t)) ((int32_t *)to)[j] = (int32_t)k;
-        else ((int16_t *)to)[j] = (int16_t)k;
-}
-static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
-    for (int i = 0; i < v->nsource; i++) {
-        const Source *s = &v->source[i];
-        t->source[i] = registers + s->at;
-        if (!s->once) continue;
-        if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, v->block);
-        else if (v->class >= CLASS_INT) fill_integers(v, t->source[i], (int64_t)s->k);
-        else s->load(t->source[i], &s->k, 0, v->block);
-    }
-    for (int i = 0; i < v->ncode; i++) {
-        const Instruction *c = &v->code[i];
-        if (c->source) t->value[i] = t->source[c->a];
-        else if (c->held == HELD_ONCE && !c->inside)
-            run_instruction(v, t, i, registers + c->at, v->block);
-    }
-}
-
-static inline bool contiguous(int64_t rows, int64_t columns, const int64_t stride[2]) {
-    return (columns == 1 || stride[1] == 1) && (rows == 1 || stride[0] == columns);
-}
-
-/* The strides of the tile's rows and columns in a view of the nest. */
-static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
-    const int64_t *s = v->nest.stride + (int64_t)view * STEP_RANK + v->nest.rank - 1;
-    stride[0] = v->rows_axis ? s[-1] : 0;
-    stride[1] = s[0];
-}
-
-/* A tile column by column: of many short rows, as planes of an image that is wanted channels last,
-   or where a column lies together. */
-#define DEFINE_SPREAD(type)                                                                \
-    static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
-        for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
-    }
-DEFINE_SPREAD(uint16_t)
-DEFINE_SPREAD(uint32_t)
-DEFINE_SPREAD(uint64_t)
-static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
-                         const char *from, const int64_t stride[2]) {
-    uint64_t room[BLOCK / sizeof(uint64_t)]; /* of any class */
-    const bool as_is = s->native && stride[0] == 1;
-    if (as_is && v->size == sizeof(uint32_t)) {
-        v->transpose((uint32_t *)(void *)to, t->columns, (const uint32_t *)(const void *)from,
-                     stride[1], t->columns, t->rows);
-        return;
-    }
-    for (int64_t c = 0; c < t->columns; c++) {
-        const char *column = from + c * stride[1] * s->size;
-        const void *x = as_is ? (const void *)column : room;
-        if (!as_is) s->load(room, column, stride[0], t->rows);
-        if (v->size == sizeof(uint32_t))
-            spread_uint32_t((uint32_t *)(void *)to + c, x, t->rows, t->columns);
-        else if (v->size == sizeof(uint16_t))
-            spread_uint16_t((uint16_t *)(void *)to + c, x, t->rows, t->columns);
-        else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
-    }
-}
-static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
-    for (int i = 0; i < v->nsource; i++) {
-        const Source *s = &v->source[i];
-        if (s->once || (s->repeated && !t->first)) continue;
-        int64_t stride[2];
-        tile_strides(v, i + 1, stride);
-        char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
-        if (!s->repeated && contiguous(t->rows, t->columns, stride)) {
-            if (!s->native) s->load(to, from, 1, t->rows * t->columns);
-            t->source[i] = s->native ? from : to;
-            continue;
-        }
-        const bool crossed = stride[0] == 1 && stride[1] != 1 && stride[1] != 0;
-        if (!s->repeated && t->rows > 1 &&
-            (crossed || (t->columns < 8 && t->rows > 2 * t->columns)))
-            load_columns(v, t, s, to, from, stride);
-        else
-            for (int64_t r = 0; r < t->rows; r++)
-                s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
-                        stride[1], t->columns);
-        t->source[i] = to;
-    }
-}
-
-static void store_tile(const Vector *v, const Tile *t, const void *from, char *to,
-                       const int64_t stride[2]) {
-    if (contiguous(t->rows, t->columns, stride)) {
-        v->store(to, 1, from, t->rows * t->columns);
-        return;
-    }
-    for (int64_t r = 0; r < t->rows; r++)
-        v->store(to + r * stride[0] * v->y.size, stride[1],
-                 (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
-}
-
-static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
-    int64_t stride[2];
-    tile_strides(v, 0, stride);
-    char *to = base[0] + offset[0] * v->y.size;
-    const bool direct = v->y.native && contiguous(t->rows, t->columns, stride);
-    const int end = v->ncode - 1;
-    load_tile(v, t, base, offset);
-    for (int i = 0; i <= end; i++) {
-        const Instruction *c = &v->code[i];
-        if (c->source) t->value[i] = t->source[c->a];
-        if (c->source || c->inside || c->held == HELD_ONCE) continue;
-        if (c->held == HELD_ALONG && !t->first) continue;
-        run_instruction(v, t, i, i == end && direct ? to : base[v->nsource + 1] + c->at,
-                        t->rows * t->columns);
-    }
-    if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
-}
-
-/* Tiles along the last axis, or along the last but one in groups of whole rows: from the first to
-   before the last. */
-static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[],
-                      int64_t first, int64_t last) {
-    const Nest *n = &v->nest;
-    const int axis = n->rank - 1 - v->rows_axis;
-    const int64_t length = n->dim[axis], step = v->rows_axis ? v->tile_rows : v->tile_columns;
-    int64_t offset[MAX_CODE + 1];
-    for (int64_t at = first * step; at < length && at < last * step; at += step) {
-        const int64_t part = length - at < step ? length - at : step;
-        t->rows = v->rows_axis ? part : 1;
-        t->columns = v->rows_axis ? v->tile_columns : part;
-        for (int i = 0; i < n->n; i++) offset[i] = start[i] + at * n->stride[i * STEP_RANK + axis];
-        t->first = at == first * step;
-        run_tile(v, t, base, offset);
-    }
-}
-
-/* Part k of n of the tiles: whole tiles, so that they are the same for any n. */
-static void run_tiles_part(const Vector *v, void *const slot[], void *work, int k, int n) {
-    if (v->nest.count == 0) return;
-    Tile t;
-    char *base[MAX_CODE + 2], *registers = (char *)work + (size_t)k * v->registers;
-    int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0}, at = 0, end = v->outer * v->tiles;
-    base[0] = view_at(&v->y.view, slot, work);
-    for (int i = 0; i < v->nsource; i++)
-        base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
-    base[v->nsource + 1] = registers;
-    load_once(v, &t, slot, work, registers);
-    if (n > 1) {
-        at = end * k / n, end = end * (k + 1) / n;
-        nest_goto(&v->nest, 1 + v->rows_axis, at / v->tiles, index, offset);
-    }
-    while (at < end) {
-        const int64_t first = n > 1 ? at % v->tiles : 0, left = end - at,
-                      last = left < v->tiles - first ? first + left : v->tiles;
-        run_inner(v, &t, base, offset, first, last);
-        at += last - first;
-        nest_next(&v->nest, 1 + v->rows_axis, index, offset);
-    }
-}
-
-void vector_run(const Vector *v, void *const slot[], void *work) {
-    run_tiles_part(v, slot, work, 0, 1);
 }
 
 /* ---- steps */
@@ -548,7 +334,7 @@ typedef struct Job {
 } Job;
 static void run_program_part(void *job, int k) {
     const Job *j = job;
-    run_tiles_part(j->program->vector, j->slot, j->work, k, j->program->parts);
+    vector_run_part(j->program->vector, j->slot, j->work, k, j->program->parts);
 }
 static int run_parts(const Kernel *k, void *const slot[], void *work) {
     const Program *p = k->self;

@@ -1,0 +1,177 @@
+/* vector_run.c -- runs a built element-wise program, tile by tile. */
+#include "ops/cpu/vector.h"
+
+typedef struct Tile {
+    bool first; /* of those along an axis, and so of the most rows */
+    int64_t rows, columns;
+    void *source[MAX_CODE], *value[MAX_CODE];
+} Tile;
+
+static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n) {
+    const Instruction *c = &v->code[i];
+    const void *a = t->value[c->a], *b = t->value[c->b];
+    t->value[i] = to;
+    if (c->joined) c->joined(to, a, c->k, n);
+    else if (c->op) c->op(to, a, b, n);
+    else v->where(to, a, b, t->value[c->c], n);
+}
+static void fill_integers(const Vector *v, void *to, int64_t k) {
+    for (int64_t j = 0; j < v->block; j++)
+        if (v->size == sizeof(int64_t)) ((int64_t *)to)[j] = k;
+        else if (v->size == sizeof(int32_t)) ((int32_t *)to)[j] = (int32_t)k;
+        else ((int16_t *)to)[j] = (int16_t)k;
+}
+static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
+    for (int i = 0; i < v->nsource; i++) {
+        const Source *s = &v->source[i];
+        t->source[i] = registers + s->at;
+        if (!s->once) continue;
+        if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, v->block);
+        else if (v->class >= CLASS_INT) fill_integers(v, t->source[i], (int64_t)s->k);
+        else s->load(t->source[i], &s->k, 0, v->block);
+    }
+    for (int i = 0; i < v->ncode; i++) {
+        const Instruction *c = &v->code[i];
+        if (c->source) t->value[i] = t->source[c->a];
+        else if (c->invariance == INVARIANT && !c->inside)
+            run_instruction(v, t, i, registers + c->at, v->block);
+    }
+}
+
+static inline bool contiguous(int64_t rows, int64_t columns, const int64_t stride[2]) {
+    return (columns == 1 || stride[1] == 1) && (rows == 1 || stride[0] == columns);
+}
+
+/* The strides of the tile's rows and columns in a view of the nest. */
+static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
+    const int64_t *s = v->nest.stride + (int64_t)view * STEP_RANK + v->nest.rank - 1;
+    stride[0] = v->rows_axis ? s[-1] : 0;
+    stride[1] = s[0];
+}
+
+/* A tile column by column: of many short rows, as planes of an image that is wanted channels last,
+   or where a column lies together. */
+#define DEFINE_SPREAD(type)                                                                \
+    static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
+        for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
+    }
+DEFINE_SPREAD(uint16_t)
+DEFINE_SPREAD(uint32_t)
+DEFINE_SPREAD(uint64_t)
+static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
+                         const char *from, const int64_t stride[2]) {
+    uint64_t room[BLOCK / sizeof(uint64_t)]; /* of any class */
+    const bool as_is = s->native && stride[0] == 1;
+    if (as_is && v->size == sizeof(uint32_t)) {
+        v->transpose((uint32_t *)(void *)to, t->columns, (const uint32_t *)(const void *)from,
+                     stride[1], t->columns, t->rows);
+        return;
+    }
+    for (int64_t c = 0; c < t->columns; c++) {
+        const char *column = from + c * stride[1] * s->size;
+        const void *x = as_is ? (const void *)column : room;
+        if (!as_is) s->load(room, column, stride[0], t->rows);
+        if (v->size == sizeof(uint32_t))
+            spread_uint32_t((uint32_t *)(void *)to + c, x, t->rows, t->columns);
+        else if (v->size == sizeof(uint16_t))
+            spread_uint16_t((uint16_t *)(void *)to + c, x, t->rows, t->columns);
+        else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
+    }
+}
+static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+    for (int i = 0; i < v->nsource; i++) {
+        const Source *s = &v->source[i];
+        if (s->once || (s->repeated && !t->first)) continue;
+        int64_t stride[2];
+        tile_strides(v, i + 1, stride);
+        char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
+        if (!s->repeated && contiguous(t->rows, t->columns, stride)) {
+            if (!s->native) s->load(to, from, 1, t->rows * t->columns);
+            t->source[i] = s->native ? from : to;
+            continue;
+        }
+        const bool crossed = stride[0] == 1 && stride[1] != 1 && stride[1] != 0;
+        if (!s->repeated && t->rows > 1 &&
+            (crossed || (t->columns < 8 && t->rows > 2 * t->columns)))
+            load_columns(v, t, s, to, from, stride);
+        else
+            for (int64_t r = 0; r < t->rows; r++)
+                s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
+                        stride[1], t->columns);
+        t->source[i] = to;
+    }
+}
+
+static void store_tile(const Vector *v, const Tile *t, const void *from, char *to,
+                       const int64_t stride[2]) {
+    if (contiguous(t->rows, t->columns, stride)) {
+        v->store(to, 1, from, t->rows * t->columns);
+        return;
+    }
+    for (int64_t r = 0; r < t->rows; r++)
+        v->store(to + r * stride[0] * v->y.size, stride[1],
+                 (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
+}
+
+static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+    int64_t stride[2];
+    tile_strides(v, 0, stride);
+    char *to = base[0] + offset[0] * v->y.size;
+    const bool direct = v->y.native && contiguous(t->rows, t->columns, stride);
+    const int end = v->ncode - 1;
+    load_tile(v, t, base, offset);
+    for (int i = 0; i <= end; i++) {
+        const Instruction *c = &v->code[i];
+        if (c->source) t->value[i] = t->source[c->a];
+        if (c->source || c->inside || c->invariance == INVARIANT) continue;
+        if (c->invariance == INVARIANT_ALONG && !t->first) continue;
+        run_instruction(v, t, i, i == end && direct ? to : base[v->nsource + 1] + c->at,
+                        t->rows * t->columns);
+    }
+    if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
+}
+
+/* Tiles along the last axis, or along the last but one in groups of whole rows: from the first to
+   before the last. */
+static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[],
+                      int64_t first, int64_t last) {
+    const Nest *n = &v->nest;
+    const int axis = n->rank - 1 - v->rows_axis;
+    const int64_t length = n->dim[axis], step = v->rows_axis ? v->tile_rows : v->tile_columns;
+    int64_t offset[MAX_CODE + 1];
+    for (int64_t at = first * step; at < length && at < last * step; at += step) {
+        const int64_t part = length - at < step ? length - at : step;
+        t->rows = v->rows_axis ? part : 1;
+        t->columns = v->rows_axis ? v->tile_columns : part;
+        for (int i = 0; i < n->n; i++) offset[i] = start[i] + at * n->stride[i * STEP_RANK + axis];
+        t->first = at == first * step;
+        run_tile(v, t, base, offset);
+    }
+}
+
+void vector_run_part(const Vector *v, void *const slot[], void *work, int k, int n) {
+    if (v->nest.count == 0) return;
+    Tile t;
+    char *base[MAX_CODE + 2], *registers = (char *)work + (size_t)k * v->registers;
+    int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0}, at = 0, end = v->outer * v->tiles;
+    base[0] = view_at(&v->y.view, slot, work);
+    for (int i = 0; i < v->nsource; i++)
+        base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
+    base[v->nsource + 1] = registers;
+    load_once(v, &t, slot, work, registers);
+    if (n > 1) {
+        at = end * k / n, end = end * (k + 1) / n;
+        nest_goto(&v->nest, 1 + v->rows_axis, at / v->tiles, index, offset);
+    }
+    while (at < end) {
+        const int64_t first = n > 1 ? at % v->tiles : 0, left = end - at,
+                      last = left < v->tiles - first ? first + left : v->tiles;
+        run_inner(v, &t, base, offset, first, last);
+        at += last - first;
+        nest_next(&v->nest, 1 + v->rows_axis, index, offset);
+    }
+}
+
+void vector_run(const Vector *v, void *const slot[], void *work) {
+    vector_run_part(v, slot, work, 0, 1);
+}

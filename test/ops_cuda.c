@@ -5,7 +5,7 @@
    the driver is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in
    is. */
 #include "ops/backend/view.h"
-#include "test/shared/step_cases.h"
+#include "test/shared/conformance.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,49 +31,26 @@ static Device *open_good(void) {
     return d;
 }
 
-/* Every algorithm for one drawn step in both orders; text: what is wrong. Returns how many
-   were run. */
-static int check_case(Case *c, Device *d, char *text, size_t n) {
-    int64_t count;
-    const int algorithms = host->choices(d, &c->step);
-    int ran = 0;
-    Num *want = ref_run(&c->step, c->slot, &count);
-    for (int k = 0; k < 2 * algorithms && !*text; k++) {
-        setenv("ISOMER_HOST", k % 2 ? "descending" : "", 1);
-        if (!case_run(c, host, d, k / 2, 0)) snprintf(text, n, "algorithm %d is refused", k / 2);
-        else if (case_compare(c, want, count, text, n)) break;
-        ran++;
-    }
-    if (!algorithms) snprintf(text, n, "there is no algorithm");
-    free(want);
-    return ran;
-}
-static void check_many(StepKind kind, int count) {
+/* The threads of a block take turns in both orders. */
+static void set_order(int round) { setenv("ISOMER_HOST", round % 2 ? "descending" : "", 1); }
+
+static bool check_many(StepKind kind, int count, Found *found) {
     Device *d = open_good();
-    const bool heavy = getenv("ISOMER_HEAVY") != NULL;
-    int ran = 0;
-    if (!heavy) count /= 10;
-    for (int i = 0; i < count; i++) {
-        Case c;
-        char text[200] = "", what[1500];
-        case_start(&c, (uint64_t)i, kind);
-        ran += check_case(&c, d, text, sizeof text);
-        case_describe(&c, what, sizeof what);
-        if (*text) fail_msg("%s: %s", text, what);
-        case_end(&c);
-    }
-    assert_true(ran >= 2 * count);
+    const bool good =
+        conformance_run(&(Suite){.backend = host, .device = d, .rounds = 2, .round = set_order},
+                        kind, count, NULL, found);
     host->close(d);
+    return good;
 }
-static void gemm_agrees(void **state) { (void)state, check_many(S_GEMM, 300); }
-static void conv_agrees(void **state) { (void)state, check_many(S_CONV, 300); }
-static void pool_agrees(void **state) { (void)state, check_many(S_POOL, 200); }
-static void ewise_agrees(void **state) { (void)state, check_many(S_EWISE, 500); }
-static void reduce_agrees(void **state) { (void)state, check_many(S_REDUCE, 300); }
-static void copy_agrees(void **state) { (void)state, check_many(S_COPY, 300); }
-static void fill_agrees(void **state) { (void)state, check_many(S_FILL, 40); }
-static void softmax_agrees(void **state) { (void)state, check_many(S_SOFTMAX, 100); }
-static void rows_agree(void **state) { (void)state, check_many(S_ROWS, 200); }
+static void steps_agree(void **state) {
+    const StepCount *kind = *state;
+    const int count = getenv("ISOMER_HEAVY") ? kind->steps : kind->steps / 15;
+    Found found = {0};
+    if (!check_many(kind->kind, count, &found)) fail_msg("%s", found.text);
+    print_message("%s: %d steps, %d runs\n", kind->name, found.steps, found.runs);
+    assert_int_equal(found.steps, count);
+    assert_true(found.runs >= 2 * count);
+}
 
 /* 1e20 cubed times 1e-20 cubed: what one thread multiplies overflows, the product is 1. */
 static void products_of_parts_do_not_overflow(void **state) {
@@ -119,18 +96,9 @@ static const struct {
 static void planted_faults_are_noticed(void **state) {
     (void)state;
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
-        bool noticed = false;
+        Found found = {0};
         setenv("ISOMER_PLANT", faults[f].plant, 1);
-        Device *d = open_good();
-        for (uint64_t seed = 0; seed < 60 && !noticed; seed++) {
-            Case c;
-            char text[200] = "";
-            case_start(&c, seed, faults[f].kind);
-            check_case(&c, d, text, sizeof text);
-            noticed = *text != 0;
-            case_end(&c);
-        }
-        host->close(d);
+        const bool noticed = !check_many(faults[f].kind, 60, &found);
         unsetenv("ISOMER_PLANT");
         if (!noticed) fail_msg("nothing notices %s", faults[f].plant);
     }
@@ -408,7 +376,8 @@ static void nothing_to_test(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
+    enum { OTHERS = 12 };
+    struct CMUnitTest tests[OTHERS + CONFORMANCE_KINDS] = {
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(arithmetic_is_a_part_of_the_identity),
         cmocka_unit_test(failures_to_open_are_said),
@@ -417,15 +386,6 @@ int main(void) {
         cmocka_unit_test(zero_points_are_refused),
         cmocka_unit_test(equal_constants_are_held_once),
         cmocka_unit_test(kernels_are_kept),
-        cmocka_unit_test(fill_agrees),
-        cmocka_unit_test(copy_agrees),
-        cmocka_unit_test(ewise_agrees),
-        cmocka_unit_test(reduce_agrees),
-        cmocka_unit_test(softmax_agrees),
-        cmocka_unit_test(rows_agree),
-        cmocka_unit_test(pool_agrees),
-        cmocka_unit_test(gemm_agrees),
-        cmocka_unit_test(conv_agrees),
         cmocka_unit_test(products_of_parts_do_not_overflow),
         cmocka_unit_test(planted_faults_are_noticed),
         cmocka_unit_test(nvrtc_takes_every_kernel),
@@ -435,5 +395,9 @@ int main(void) {
     char path[300];
     plugin_path("isomer-host.so", path, sizeof path);
     if (access(path, F_OK)) return cmocka_run_group_tests(none, NULL, NULL);
+    for (int k = 0; k < CONFORMANCE_KINDS; k++)
+        tests[OTHERS + k] = (struct CMUnitTest){.name = conformance_kinds[k].name,
+                                                .test_func = steps_agree,
+                                                .initial_state = (void *)&conformance_kinds[k]};
     return cmocka_run_group_tests(tests, setup, NULL);
 }

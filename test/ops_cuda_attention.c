@@ -4,6 +4,7 @@
    block in both orders; and what is wrong on purpose in the text must be noticed. NVRTC compiles
    it for four kinds of GPU, without spills. Skipped where CUDA's headers are missing.
    $ISOMER_GPU: a back end, with options $OPTIONS, that runs the first of these instead. */
+#include "graphs/plan/plan_inner.h"
 #include "ops/backend/backend.h"
 #include "ops/backend/view.h"
 #include "ops/base/random.h"
@@ -19,7 +20,8 @@
 #include <cmocka.h>
 
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
-enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS, OUTPUTS = 4 };
+enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_UNSEEN, PARAMS };
+enum { OUTPUTS = 4, OPERATOR_PARAMS = P_UNSEEN };
 typedef struct Drawn {
     Random random;
     Step step;
@@ -102,13 +104,41 @@ static void drawn_start(Drawn *t, uint64_t seed) {
     draw_inputs(t, b, g, h, s, n);
     t->step = (Step){.kind = S_OP,
                      .nview = VIEWS,
-                     .nparam = PARAMS,
+                     .nparam = OPERATOR_PARAMS,
                      .view = t->view,
                      .param = t->param,
                      .op = "attention"};
     for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
     for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
     op_kernel("attention")(&t->step, t->slot);
+}
+/* A step of two products and a softmax, as the planner makes it; what it gives is what the operator
+   gives where each query sees something. */
+static void products_start(Drawn *t, uint64_t seed) {
+    *t = (Drawn){.random = {seed, 0}};
+    const int64_t b = draw(t, 1, 2), h = draw(t, 1, 3), d = draw(t, 1, 40), e = draw(t, 1, 40),
+                  q = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 2, 70) : 150;
+    const int64_t size[VIEWS][4] = {{b, h, q, e}, {b, h, n, d}, {b, h, n, e}, {b, h, q, n},
+                                    {b, h, q, d}, {b, h, n, d}, {b, h, n, e}, {b, h, q, n}};
+    for (int k = 0; k < VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
+    for (int k = 0; k < (draw(t, 0, 1) ? PAST_KEY : MASK); k++) add(t, k, DT_FLOAT, 4, size[k]);
+    t->param[P_OUTPUTS] = OUTPUTS, t->param[P_LEFT] = t->param[P_RIGHT] = -1;
+    put_real(&t->param[P_SCALE], draw(t, 0, 1) ? 1 : 1.0 / 3);
+    t->step = (Step){.kind = S_OP,
+                     .nview = t->data[MASK] ? PAST_KEY : MASK,
+                     .nparam = OPERATOR_PARAMS,
+                     .view = t->view,
+                     .param = t->param,
+                     .op = "attention"};
+    for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
+    for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
+    op_kernel("attention")(&t->step, t->slot);
+    t->step.op = "sdpa", t->step.nparam = PARAMS;
+    t->param[P_UNSEEN] = draw(t, 1, 2);
+    for (int k = PRESENT_KEY; k < OUTPUTS; k++) {
+        memset(t->view[k].dim, 0, sizeof t->view[k].dim);
+        t->bytes[k] = 0;
+    }
 }
 static void drawn_end(Drawn *t) {
     for (int k = 0; k < VIEWS; k++) free(t->data[k]);
@@ -145,10 +175,12 @@ static const char *run_algorithm(Drawn *t, Device *d, int algorithm) {
         slot[j] = host->alloc(d, t->bytes[j] + 1);
         host->copy(d, slot[j], t->data[j], t->bytes[j], COPY_TO_DEVICE);
     }
-    if (k) wrong = host->run(k, slot, NULL) || host->wait(d, NULL) ? "it fails" : NULL;
+    void *workspace = k && room ? host->alloc(d, room) : NULL;
+    if (k) wrong = host->run(k, slot, workspace) || host->wait(d, NULL) ? "it fails" : NULL;
     if (!wrong) wrong = wrong_result(t, d, slot);
     for (int j = 0; j < VIEWS; j++) host->release(d, slot[j]);
     if (k) host->forget(k);
+    host->release(d, workspace);
     return wrong;
 }
 static Device *open_host(void) {
@@ -158,11 +190,12 @@ static Device *open_host(void) {
     if (!d) fail_msg("%s", why);
     return d;
 }
+typedef void Start(Drawn *, uint64_t seed);
 /* The first thing that is wrong with case `seed`, NULL: nothing; *algorithms: how many were run. */
-static const char *check(Device *d, uint64_t seed, int *algorithms) {
+static const char *check_by(Start *start, Device *d, uint64_t seed, int *algorithms) {
     Drawn t;
     const char *wrong = NULL;
-    drawn_start(&t, seed);
+    start(&t, seed);
     *algorithms = host->choices(d, &t.step);
     for (int k = 0; k < 2 * *algorithms && !wrong; k++) {
         setenv("ISOMER_HOST", k % 2 ? "descending" : "", 1);
@@ -170,6 +203,51 @@ static const char *check(Device *d, uint64_t seed, int *algorithms) {
     }
     drawn_end(&t);
     return wrong;
+}
+static const char *check(Device *d, uint64_t seed, int *algorithms) {
+    return check_by(drawn_start, d, seed, algorithms);
+}
+/* As one kernel, and as two products with a softmax between them. */
+static void products_agree(void **state) {
+    const uint64_t count = getenv("ISOMER_HEAVY") ? 100 : 8;
+    int most = 0;
+    (void)state;
+    Device *d = open_host();
+    for (uint64_t seed = 0; seed < count; seed++) {
+        int algorithms;
+        const char *wrong = check_by(products_start, d, seed, &algorithms);
+        if (wrong) fail_msg("case %d: %s", (int)seed, wrong);
+        assert_true(algorithms >= 2);
+        if (algorithms > most) most = algorithms;
+    }
+    assert_true(most > 3);
+    host->close(d);
+}
+static void arithmetic_is_that_of_the_parts(void **state) {
+    Drawn t;
+    (void)state;
+    products_start(&t, 1);
+    const int64_t *q = t.view[Q].dim, *v = t.view[V].dim;
+    const double scores = (double)(q[0] * q[1] * q[2] * v[2]),
+                 want = scores * (double)(2 * q[3] + 5 + 2 * v[3]);
+    assert_true(fabs(step_flops(&t.step) - want) < 1e-6 * want);
+    drawn_end(&t);
+}
+/* The scores would take more memory than a step may: one kernel it is. */
+static void scores_that_do_not_fit_are_not_stored(void **state) {
+    char words[360], why[300];
+    Drawn t;
+    (void)state;
+    setenv("ISOMER_HOST", "", 1);
+    snprintf(words, sizeof words, "workspace=0,%s", options);
+    Device *d = open_host(), *small = host->open(words, why, sizeof why);
+    if (!small) fail_msg("%s", why);
+    products_start(&t, 0);
+    assert_true(host->choices(small, &t.step) >= 1);
+    assert_true(host->choices(small, &t.step) < host->choices(d, &t.step));
+    drawn_end(&t);
+    host->close(small);
+    host->close(d);
 }
 static void attention_agrees(void **state) {
     const uint64_t count = getenv("ISOMER_HEAVY") ? 300 : 25;
@@ -273,12 +351,16 @@ static void nothing_to_test(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_agrees),
+        cmocka_unit_test(products_agree),
+        cmocka_unit_test(arithmetic_is_that_of_the_parts),
+        cmocka_unit_test(scores_that_do_not_fit_are_not_stored),
         cmocka_unit_test(planted_faults_are_noticed),
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(nvrtc_takes_it_without_spills),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
-    const struct CMUnitTest device[] = {cmocka_unit_test(attention_agrees)};
+    const struct CMUnitTest device[] = {cmocka_unit_test(attention_agrees),
+                                        cmocka_unit_test(products_agree)};
     const char *gpu = getenv("ISOMER_GPU");
     char path[300];
     if (gpu && *gpu) { /* a back end: its devices instead of the host */

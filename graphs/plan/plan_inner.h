@@ -60,7 +60,7 @@ void slot_uses_add(SlotUses *, const Plan *, int k, int by);
 bool view_same(const View *, const View *);
 bool view_gapless(const View *); /* row-major without gaps from where it starts */
 int step_writes(const Step *);   /* how many views it writes, the first ones */
-/* Read off its kind and sizes; < 0: S_LOOP and S_OP do not tell. */
+/* Read off its kind and sizes; < 0: S_LOOP and, "sdpa" aside, S_OP do not tell. */
 double step_flops(const Step *);
 double step_bytes(const Step *); /* read and written, each element once */
 #endif

@@ -2,6 +2,7 @@
    and sizes. */
 #include "graphs/plan/plan_inner.h"
 #include <inttypes.h>
+#include <string.h>
 
 static const char *const kind_name[] = {
 #define X(id, name) [id] = name,
@@ -61,6 +62,13 @@ static int operations(const Step *s) {
     return n;
 }
 
+/* Of attention as a step (plan_attention.c): two products and a softmax, for one element of y. */
+static double attention_flops(const Step *s) {
+    enum { Q = 4, K };
+    if (strcmp(s->op, "sdpa") != 0) return -1;
+    const double keys = (double)s->view[K].dim[2], d = (double)s->view[Q].dim[3];
+    return 2 * keys + (2 * d + 5) * keys / (double)s->view[0].dim[3];
+}
 /* Operations for one element of the result before the epilogue; < 0: not told by the kind. */
 static double element_flops(const Step *s) {
     const View *v = s->view;
@@ -76,8 +84,8 @@ static double element_flops(const Step *s) {
     case S_REDUCE:
         return view_elements(&v[0]) > 0 ? view_elements(&v[1]) / view_elements(&v[0]) : 0;
     case S_SOFTMAX: return 5;
-    case S_LOOP:
-    case S_OP: return -1;
+    case S_OP: return attention_flops(s);
+    case S_LOOP: return -1;
     default: return 0;
     }
 }

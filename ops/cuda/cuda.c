@@ -1,6 +1,7 @@
 /* cuda.c -- the back end: kernels from steps, started on the device's one stream. A step is run by
    a library's algorithm or by a generated kernel; an algorithm that leaves the step's program out
    is followed by a generated kernel that runs it in place. */
+#include "ops/cuda/attention_parts.h"
 #include "ops/cuda/cache.h"
 #include "ops/cuda/device.h"
 #include "ops/cuda/generate.h"
@@ -22,7 +23,9 @@ struct Kernel {
     Library *library; /* NULL: generated alone */
     Algorithm *algorithm;
     Code code;
-    CUgraphExec recorded; /* of other kernels; then it has nothing else */
+    CUgraphExec recorded;          /* of other kernels; then it has nothing else */
+    Kernel *part[ATTENTION_PARTS]; /* of attention that is not one kernel; NULL: none */
+    size_t scores;                 /* bytes of the workspace that these use before their own */
     void *table;
     int nview;
     int32_t slot[VIEWS_MOST];
@@ -99,13 +102,51 @@ static int run_code(const Kernel *k, void *const view[]) {
                                                          0, k->device->stream, arg, NULL));
 }
 
+/* ---- attention in parts: choice k runs both products by their algorithm k, or the last one */
+static int cuda_choices(Device *, const Step *);
+static void cuda_forget(Kernel *);
+static Kernel *cuda_compile(Device *, const Step *, int choice, const void *const weights[],
+                            size_t *workspace, char *why, size_t n);
+static int least(int a, int b) { return a < b ? a : b; }
+/* How many there are; 0: the scores take more memory than a step may, or it is no attention. */
+static int part_choices(Device *d, const Step *s) {
+    enum { MOST = 4 };
+    AttentionParts p;
+    int n = 0;
+    if (!attention_parts(s, &p) || p.scores > d->options.workspace) return 0;
+    for (int j = 0; j < ATTENTION_PARTS; j++) {
+        const int choices = cuda_choices(d, &p.step[j]);
+        if (!choices) return 0;
+        if (p.step[j].kind == S_GEMM && choices > n) n = choices;
+    }
+    return least(n, MOST);
+}
+static bool make_parts(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
+                       size_t n) {
+    AttentionParts p;
+    size_t most = 0;
+    if (!attention_parts(s, &p)) return snprintf(why, n, "there is no such choice"), false;
+    for (int j = 0; j < ATTENTION_PARTS; j++) {
+        const Step *part = &p.step[j];
+        const int last = cuda_choices(k->device, part) - 1;
+        size_t more = 0;
+        k->part[j] = cuda_compile(k->device, part, part->kind == S_GEMM ? least(choice, last) : 0,
+                                  NULL, &more, why, n);
+        if (!k->part[j]) return false;
+        if (more > most) most = more;
+    }
+    k->scores = p.scores;
+    *workspace = p.scores + most;
+    return true;
+}
+
 /* ---- kernels */
 static int cuda_choices(Device *d, const Step *s) {
     int n = source_variants(s), algorithms[LIBRARIES];
     if (!n || d->lost || !device_enter(d)) return 0;
     memo_algorithms(d, s, algorithms);
     for (int k = 0; k < LIBRARIES; k++) n += algorithms[k];
-    return n;
+    return n + part_choices(d, s);
 }
 
 /* The step's program alone: the element just computed is read from the output. */
@@ -145,11 +186,22 @@ static bool lies_apart(const View *v) {
         if (v->dim[a] > 1 && v->stride[a] == 1) return false;
     return true;
 }
+static void forget_parts(Kernel *k) {
+    for (int j = 0; j < ATTENTION_PARTS; j++) cuda_forget(k->part[j]), k->part[j] = NULL;
+}
+/* The kernels of all choices; of the parts of an attention, too. */
+static bool make_all(Kernel *k, const Step *s, size_t *workspace, char *why, size_t n) {
+    if (!make_images(k->device, s, why, n)) return false;
+    if (!part_choices(k->device, s)) return true;
+    const bool made = make_parts(k, s, 0, workspace, why, n);
+    forget_parts(k);
+    return *workspace = 0, made;
+}
 static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
                         size_t n) {
     Device *d = k->device;
     int algorithms[LIBRARIES];
-    if (d->options.all && !make_images(d, s, why, n)) return false;
+    if (d->options.all && !make_all(k, s, workspace, why, n)) return false;
     memo_algorithms(d, s, algorithms);
     for (int j = 0; j < LIBRARIES; j++) {
         if (choice >= algorithms[j]) {
@@ -164,6 +216,8 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
     if (d->options.require && s->kind == S_CONV && s->view[0].dtype == F32 && !algorithms[1] &&
         !lies_apart(&s->view[0]))
         return snprintf(why, n, "cuDNN has no exact plan for a convolution"), false;
+    const int generated = source_variants(s);
+    if (choice >= generated) return make_parts(k, s, choice - generated, workspace, why, n);
     return make_generated(k, s, choice, why, n);
 }
 
@@ -171,6 +225,7 @@ static void cuda_forget(Kernel *k) {
     if (!k) return;
     Device *d = k->device;
     device_enter(d);
+    forget_parts(k);
     if (k->algorithm) k->library->forget(k->algorithm);
     if (k->table) memory_drop(d, k->table);
     if (k->recorded) record_forget(d, k->recorded);
@@ -198,19 +253,31 @@ static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *co
     return cuda_forget(k), NULL;
 }
 
-static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
-    Device *d = k->device;
+static int start_kernel(const Kernel *k, void *const slot[], void *workspace);
+static int start_parts(const Kernel *k, void *const view[], void *workspace) {
+    void *slot[VIEWS_MOST + 1];
+    memcpy(slot, view, sizeof *view * (size_t)k->nview);
+    slot[k->nview] = workspace;
+    for (int j = 0; j < ATTENTION_PARTS; j++)
+        if (start_kernel(k->part[j], slot, (char *)workspace + k->scores)) return -1;
+    return 0;
+}
+static int start_kernel(const Kernel *k, void *const slot[], void *workspace) {
     void *view[VIEWS_MOST];
-    if (d->lost || !device_enter(d)) return -1;
     for (int j = 0; j < k->nview; j++)
         view[j] = k->slot[j] < 0 ? NULL : (char *)slot[k->slot[j]] + k->offset[j];
+    if (k->part[0]) return start_parts(k, view, workspace);
+    if (k->algorithm && k->library->run(k->algorithm, view, workspace)) return -1;
+    return run_code(k, view);
+}
+static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
+    Device *d = k->device;
+    if (d->lost || !device_enter(d)) return -1;
     if (!d->recording && !d->started &&
         device_done(d, "cuEventRecord", d->driver.cuEventRecord_(d->start, d->stream)))
         return -1;
     d->started |= !d->recording;
-    if (k->recorded) return record_run(d, k->recorded);
-    if (k->algorithm && k->library->run(k->algorithm, view, workspace)) return -1;
-    return run_code(k, view);
+    return k->recorded ? record_run(d, k->recorded) : start_kernel(k, slot, workspace);
 }
 
 /* The failure of a kernel shows here; the context cannot be used after it. */

@@ -8,7 +8,7 @@
 typedef struct Suite {
     const Backend *backend;
     Device *device;
-    Device *twin;       /* must give the same bytes, or refuse; NULL: none */
+    Device *twin;       /* must give the same bytes; NULL: none */
     bool weights;       /* some inputs are known when a step is compiled */
     bool may_refuse;    /* choices other than the first when they are compiled */
     int rounds;         /* how often each choice runs; 0: once */
@@ -20,7 +20,7 @@ typedef struct Found {
 } Found;
 
 enum { CONFORMANCE_KINDS = 9 };
-/* kind, its name, and how many steps of it make the full suite of 3,000. */
+/* kind, its name, and how many steps of it make the full suite of 3,360. */
 typedef struct StepCount {
     StepKind kind;
     const char *name;

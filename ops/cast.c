@@ -1,6 +1,8 @@
 /* cast: the same numbers in another element type. In shape computations whole numbers keep their
-   value where 32 bits hold it. There is a definition where y's type holds every number of an
-   integer x exactly; otherwise numbers are rounded, truncated or saturate. */
+   value where 32 bits hold it. There is a definition for integers and truth values: the same
+   number, which a narrower integer type holds modulo 2^bits (verifier/wrap.c) and a float rounds.
+   There is none where floats become integers, nor where a float's range ends before the integers
+   do. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { TO, SATURATE, ROUND };
@@ -37,11 +39,14 @@ static bool holds_all(DType to, DType whole) {
     if (dtype_class(to) == 'U') return !is_signed && bits <= dtype_bits(to);
     return dtype_class(to) == 'I' && bits <= dtype_bits(to) - 1;
 }
+static bool is_integer(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
+/* The range of the type is beyond all integers of 64 bits. */
+static bool is_far(DType t) { return t == DT_FLOAT || t == DT_DOUBLE || t == DT_BFLOAT16; }
 static Ex define(Call *c, Dims i) {
-    const DType from = c->in[0]->dtype;
-    const char kind = dtype_class(from);
-    if ((kind != 'I' && kind != 'U' && kind != 'B') || is_small(from)) return 0;
-    return holds_all(c->out[0].dtype, from) ? at(c, 0, i) : 0;
+    const DType from = c->in[0]->dtype, to = c->out[0].dtype;
+    if ((!is_integer(from) && from != DT_BOOL) || is_small(from) || is_small(to)) return 0;
+    const bool narrows = is_integer(from) && is_integer(to) && dtype_bits(to) <= dtype_bits(from);
+    return holds_all(to, from) || narrows || is_far(to) ? at(c, 0, i) : 0;
 }
 
 static int params(Call *c, int64_t *out, int room) {

@@ -10,7 +10,8 @@
 
 enum {
     PAIR_DIVIDE = 1000,
-    PAIR_OWN = 2000, /* added in operators that do something else than their definitions read */
+    PAIR_ROUNDED = 1001, /* an integer as a float that may not hold it */
+    PAIR_OWN = 2000,     /* added in operators that do something else than their definitions read */
     FACTORS_MAX = 8,
     CONSTANT_WORD = 1 << 20
 };
@@ -23,6 +24,7 @@ void import_init(NfImport *m) {
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
     m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
     m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
+    m->bounds = ARENA_NEW(m->p->arena, Bounds, m->room);
 }
 Dom import_range(NfImport *m, Value v) {
     Dims d = scope_sizes(m, v);
@@ -304,6 +306,16 @@ Ex import_definition(NfImport *m, Value v, const Node *node) {
                     arena_format(m->p->arena, "operator %s has no definition", node->op->name));
     return e;
 }
+/* The definition is an element of integers that its floats may not hold. */
+static bool rounds_integer(NfImport *m, Value v, const Node *node, Ex definition) {
+    ExNode x;
+    ex_get(m->p->w, definition, &x);
+    const DType to = value_type(m->p->w, v)->dtype;
+    if (x.kind != EX_AT || dtype_class(to) != 'F') return false;
+    const DType from = value_type(m->p->w, node->in[x.word])->dtype;
+    const int sign = dtype_class(from) == 'I';
+    return (sign || dtype_class(from) == 'U') && dtype_bits(from) - sign > dtype_digits(to);
+}
 Nf import_value(NfImport *m, Value v) {
     if (!v || v >= m->room) prover_fail(m->p, "an input is missing");
     if (m->done[v]) return m->form[v];
@@ -316,6 +328,8 @@ Nf import_value(NfImport *m, Value v) {
         const char *why = integers_at_risk(m, v, &node, e);
         if (why) prover_fail(m->p, why);
         form = simplify(m->p, ctx, import_tree(&s, ctx, e));
+        if (m->p->exact && rounds_integer(m, v, &node, e))
+            form = apply_pair(m->p, ctx, PAIR_ROUNDED, form, nf_number(m->p, ratio(1, 1)));
     }
     m->done[v] = true;
     return m->form[v] = form;

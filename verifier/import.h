@@ -10,6 +10,12 @@ typedef struct Parts {
     Part *v;
     bool too_many, done;
 } Parts;
+typedef struct Bounds { /* of integers: see bounds.c */
+    bool known;
+    Poly low, high;
+    bool asked;
+} Bounds;
+enum { LACKS_MAX = 4 };
 typedef struct NfImport {
     Prover *p;
     int ninput;
@@ -26,6 +32,9 @@ typedef struct NfImport {
     bool any_padding; /* some sum of products has a condition, so that these may be more */
     bool whole_wants; /* one is of integers */
     uint8_t *stays;   /* see wrap.c; 0: not asked yet */
+    Bounds *bounds;
+    int nlack; /* conditions under which integers would stay in their types */
+    Lit lack[LACKS_MAX];
 } NfImport;
 
 void import_init(NfImport *);        /* after p .. to are set */

@@ -316,7 +316,10 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     solver_trace(a->prover.solver, o->trace);
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
-    if (!stage(a, attempt_proof)) a->proof.proved = false;
+    if (!stage(a, attempt_proof)) {
+        a->proof.proved = false;
+        for (int k = 0; k < a->import.nlack; k++) add_missing(a, a->import.lack[k], "integers");
+    }
     if (a->proof.proved) {
         if (!stage(a, refine)) a->refines = false;
         if (!stage(a, same_operations)) a->exact = false;

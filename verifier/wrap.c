@@ -2,8 +2,10 @@
    the same thing as long as only sums and products are taken: equal polynomials are equal modulo
    2^n. What looks at the number itself (a maximum, a function, a choice, another element type) must
    not meet one that may have left its type: its argument is an element of an input, or one of
-   several such elements. Within one operator's definition integers are those of mathematics. */
+   several such elements, or lies between bounds in the type (bounds.h). Within one operator's
+   definition integers are those of mathematics. */
 #include "verifier/wrap.h"
+#include "verifier/bounds.h"
 #include "ops/core/element.h"
 
 enum {
@@ -86,7 +88,7 @@ static bool stays(NfImport *m, Value v) {
     if (!constant_stays(w, v, &good)) {
         Node node = node_get(w, value_node(w, v));
         Ex e = sig_define(w, node.sig, value_port(w, v));
-        good = e && tree_stays(&(WrapWalk){m, &node, type}, e);
+        good = e && (tree_stays(&(WrapWalk){m, &node, type}, e) || bounds_in_type(m, v));
     }
     m->stays[v] = good ? YES : NO;
     return good;
@@ -94,8 +96,14 @@ static bool stays(NfImport *m, Value v) {
 
 static const char *risk(const WrapWalk *, Ex, bool ring);
 
+/* Equal modulo 2^bits of the element is equal modulo 2^bits of the result, which has no more. */
+static bool is_congruent(const WrapWalk *k, uint32_t input) {
+    const DType from = type_of(k, input);
+    return from == k->type ||
+           (whole(from) && whole(k->type) && dtype_bits(from) >= dtype_bits(k->type));
+}
 static const char *element_risk(const WrapWalk *k, uint32_t input, bool ring) {
-    if ((ring && type_of(k, input) == k->type) || stays(k->m, k->node->in[input])) return NULL;
+    if ((ring && is_congruent(k, input)) || stays(k->m, k->node->in[input])) return NULL;
     return "integers may overflow their type before they are compared or converted";
 }
 static const char *index_risk(const WrapWalk *k, Ex index) {

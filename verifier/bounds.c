@@ -1,0 +1,176 @@
+/* bounds.c -- intervals of integers: an element of an input lies in its type, sums and products lie
+   where those of the bounds do, and a sum over n places is at most n times as great. So bounds are
+   numbers or polynomials in sizes; the latter lie on both sides of 0. A product of k bytes by k
+   others stays in 32 bits where 255*255*k does: what is asked of k is the rule's condition. */
+#include "verifier/bounds.h"
+#include "ops/core/element.h"
+
+enum {
+    BITS_MAX = 32,  /* wider integers have no bounds here */
+    SMALL = 1 << 30 /* numbers up to this are multiplied in 64 bits */
+};
+typedef struct BoundsWalk {
+    NfImport *m;
+    const Node *node;
+} BoundsWalk;
+
+static const Bounds unknown = {.known = false};
+
+static World *world_of(const BoundsWalk *k) { return k->m->p->w; }
+static Bounds bounds(Poly low, Poly high) {
+    return (Bounds){.known = true, .low = low, .high = high};
+}
+static Bounds between(World *w, int64_t low, int64_t high) {
+    return bounds(poly_int(w, low), poly_int(w, high));
+}
+static bool numbers(World *w, Bounds x, int64_t v[2]) {
+    return poly_constant(w, x.low, &v[0]) && poly_constant(w, x.high, &v[1]);
+}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
+/* With 0 among them, as polynomials always have. */
+static Bounds with_zero(World *w, Bounds x) {
+    int64_t v[2];
+    return numbers(w, x, v) ? between(w, least(v[0], 0), greatest(v[1], 0)) : x;
+}
+static Bounds either(World *w, Bounds x, Bounds y) {
+    int64_t u[2], v[2];
+    if (!x.known || !y.known) return unknown;
+    if (x.low == y.low && x.high == y.high) return x;
+    if (!numbers(w, x, u) || !numbers(w, y, v)) return unknown;
+    return between(w, least(u[0], v[0]), greatest(u[1], v[1]));
+}
+static Bounds sum_of(World *w, Bounds x, Bounds y) {
+    int64_t u[2], v[2];
+    if (!x.known || !y.known) return unknown;
+    if (!numbers(w, x, u) || !numbers(w, y, v)) x = with_zero(w, x), y = with_zero(w, y);
+    return bounds(poly_add(w, x.low, y.low), poly_add(w, x.high, y.high));
+}
+static bool is_small(const int64_t v[2]) { return v[0] >= -SMALL && v[1] <= SMALL; }
+/* |x| is at most high - low where 0 lies between the two. */
+static Bounds product_of(World *w, Bounds x, Bounds y) {
+    int64_t u[2], v[2];
+    if (!x.known || !y.known) return unknown;
+    if (numbers(w, x, u) && numbers(w, y, v) && is_small(u) && is_small(v)) {
+        const int64_t a = u[0] * v[0], b = u[0] * v[1], c = u[1] * v[0], d = u[1] * v[1];
+        return between(w, least(least(a, b), least(c, d)),
+                       greatest(greatest(a, b), greatest(c, d)));
+    }
+    x = with_zero(w, x), y = with_zero(w, y);
+    const Poly most = poly_mul(w, poly_sub(w, x.high, x.low), poly_sub(w, y.high, y.low));
+    return bounds(poly_scale(w, most, -1), most);
+}
+/* A number that depends on sizes alone, and is shown not to be negative. */
+static bool counts(const BoundsWalk *k, Poly n) {
+    World *w = world_of(k);
+    Prover *p = k->m->p;
+    Monomial m;
+    for (PolyScan s = poly_scan(w, n); poly_next(&s, &m);)
+        for (uint32_t j = 0; j < m.degree; j++)
+            if (symbol_def(w, m.symbol[j]).kind != SYM_NAMED) return false;
+    const Lit l = {poly_subst(w, n, k->m->nsolved, k->m->from, k->m->to), false};
+    const Dom d = dom_make(p, 1, &l);
+    return !d || prover_entails(p, DOM_TRUE, d);
+}
+static Bounds of_value(NfImport *, Value);
+static Bounds of_tree(const BoundsWalk *, Ex);
+
+static Bounds of_sum(const BoundsWalk *k, const ExNode *x) {
+    World *w = world_of(k);
+    Bounds y = with_zero(w, of_tree(k, x->a));
+    for (int j = 0; j < x->n && y.known; j++) {
+        const Poly n = symbol_def(w, poly_is_symbol(w, x->dims[j])).arg[0];
+        y.known = counts(k, n);
+        y.low = poly_mul(w, y.low, n);
+        y.high = poly_mul(w, y.high, n);
+    }
+    return y;
+}
+static Bounds of_tree(const BoundsWalk *k, Ex e) {
+    World *w = world_of(k);
+    ExNode x;
+    if (!e) return between(w, 0, 0);
+    ex_get(w, e, &x);
+    switch (x.kind) {
+    case EX_NUM: return x.q == 1 ? between(w, x.p, x.p) : unknown;
+    case EX_AT: return of_value(k->m, k->node->in[x.word]);
+    case EX_ADD: return sum_of(w, of_tree(k, x.a), of_tree(k, x.b));
+    case EX_MUL: return product_of(w, of_tree(k, x.a), of_tree(k, x.b));
+    case EX_IF:
+    case EX_WHERE: return either(w, of_tree(k, x.a), of_tree(k, x.b));
+    case EX_SUM: return of_sum(k, &x);
+    default: return unknown;
+    }
+}
+static Bounds of_type(World *w, DType t) {
+    const int bits = dtype_bits(t);
+    if (bits > BITS_MAX) return unknown;
+    return dtype_class(t) == 'U'
+               ? between(w, 0, ((int64_t)1 << bits) - 1)
+               : between(w, -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1);
+}
+static bool is_integer(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
+static Bounds of_constant(World *w, const Type *t, const void *bytes) {
+    Bounds y = of_type(w, t->dtype);
+    if (!y.known || type_count(w, t) != poly_int(w, 1)) return y;
+    const int64_t v = element_integer(t->dtype, bytes, 0);
+    return between(w, v, v);
+}
+static bool is_input(const NfImport *m, Value v) {
+    for (int k = 0; k < m->ninput; k++)
+        if (m->input[k] == v) return true;
+    return false;
+}
+static Bounds of_value(NfImport *m, Value v) {
+    World *w = m->p->w;
+    Type t;
+    const void *bytes;
+    if (!is_integer(value_type(w, v)->dtype)) return unknown;
+    if (m->bounds[v].asked) return m->bounds[v];
+    Bounds y = of_type(w, value_type(w, v)->dtype);
+    if (constant_get(w, v, &t, &bytes)) y = of_constant(w, &t, bytes);
+    else if (!is_input(m, v)) {
+        const Node node = node_get(w, value_node(w, v));
+        const Ex e = sig_define(w, node.sig, value_port(w, v));
+        y = e ? of_tree(&(BoundsWalk){m, &node}, e) : unknown;
+    }
+    y.asked = true;
+    return m->bounds[v] = y;
+}
+
+/* ---- in a type */
+
+/* c - a*p >= 0 as floor(c/a) - p >= 0. */
+static Poly tightened(World *w, Poly p) {
+    Monomial m;
+    int64_t c = 0;
+    Poly rest, divided;
+    for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);)
+        if (!m.degree) c = m.coefficient;
+    rest = poly_sub(w, p, poly_int(w, c));
+    const int64_t a = poly_content(w, rest);
+    if (a < 2 || c < 0 || !poly_divide(w, rest, poly_int(w, a), &divided)) return p;
+    return poly_add(w, divided, poly_int(w, c / a));
+}
+/* p is not negative, perhaps because the rule will say so. */
+static bool follows(NfImport *m, Poly p) {
+    World *w = m->p->w;
+    const Lit l = {tightened(w, p), false},
+              solved = {poly_subst(w, l.p, m->nsolved, m->from, m->to), false};
+    int64_t c;
+    if (poly_constant(w, solved.p, &c)) return c >= 0;
+    const Dom d = dom_make(m->p, 1, &solved);
+    if (!d || prover_entails(m->p, DOM_TRUE, d)) return true;
+    for (int k = 0; k < m->nlack; k++)
+        if (m->lack[k].p == l.p) return false;
+    if (m->nlack < LACKS_MAX) m->lack[m->nlack++] = l;
+    return false;
+}
+bool bounds_in_type(NfImport *m, Value v) {
+    World *w = m->p->w;
+    const Bounds x = of_value(m, v), t = of_type(w, value_type(w, v)->dtype);
+    if (!x.known || !t.known) return false;
+    const bool above = follows(m, poly_sub(w, x.low, t.low)),
+               below = follows(m, poly_sub(w, t.high, x.high));
+    return above && below;
+}

@@ -1,0 +1,9 @@
+/* bounds.h -- between which numbers the integers of a value lie. */
+#ifndef ISOMER_BOUNDS_H
+#define ISOMER_BOUNDS_H
+#include "verifier/import.h"
+
+/* Whether every element of a value of an integer type, computed over all integers, lies in its
+   type. What that needs of sizes and does not follow from the assumptions is added to m->lack. */
+bool bounds_in_type(NfImport *, Value);
+#endif

@@ -1,7 +1,7 @@
 /* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the
    outputs: a needed one becomes a constant if its size allows, else its inputs are needed. Only
-   what is needed is computed, by the oracle (floats) or as a shape value (integers), so that the
-   result does not depend on the machine. */
+   what is needed is computed, by the oracle (floats, and many integers where doubles hold all that
+   occurs) or as a shape value (few integers), so that the result does not depend on the machine. */
 #include "graphs/fold.h"
 #include "graphs/constants.h"
 #include "graphs/oracle.h"
@@ -61,11 +61,46 @@ static Blob keep_contents(World *w, const void *data, size_t n) {
     return blob;
 }
 
+/* Sums of few integers of 32 bits, and what only moves or chooses them. */
+static bool exact_in_doubles(World *w, Ex e) {
+    ExNode x;
+    if (!e) return false;
+    ex_get(w, e, &x);
+    switch (x.kind) {
+    case EX_AT: return true;
+    case EX_NUM: return x.q == 1 && x.p == (int32_t)x.p;
+    case EX_ADD:
+    case EX_IF: return exact_in_doubles(w, x.a) && (!x.b || exact_in_doubles(w, x.b));
+    default: return false;
+    }
+}
+static bool short_integers(const Type *t) {
+    const char class = dtype_class(t->dtype);
+    return (class == 'I' || class == 'U') && dtype_bits(t->dtype) <= 32;
+}
+/* All that the value is computed from are integers that doubles hold. */
+static bool integers_in_doubles(Fold *f, Value v) {
+    ArenaMark mark = arena_mark(f->w->scratch);
+    const NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
+    bool good = true;
+    for (int k = 0; k < live.n && good; k++) {
+        const Node n = node_get(f->w, live.v[k]);
+        good = n.nout == 1 && short_integers(value_type(f->w, n.out)) &&
+               (constant_get(f->w, n.out, NULL, NULL) ||
+                exact_in_doubles(f->w, sig_define(f->w, n.sig, 0)));
+    }
+    arena_reset(f->w->scratch, mark);
+    return good;
+}
+
 static Value computed_constant(Fold *f, Value v, int64_t bytes) {
     Type t = *value_type(f->w, v);
     Error ignored = {0};
     void *data;
-    if (dtype_class(t.dtype) != 'F') return value_constant(f->w, v);
+    if (dtype_class(t.dtype) != 'F') {
+        const Value few = value_constant(f->w, v);
+        if (few || !integers_in_doubles(f, v)) return few;
+    }
     ArenaMark mark = arena_mark(f->w->scratch);
     data = arena_alloc(f->w->scratch, (size_t)bytes);
     Value y = 0;

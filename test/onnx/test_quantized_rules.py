@@ -128,3 +128,62 @@ def test_fusions_of_the_target_are_no_difference(tmp_path, steps, status):
     command = [os.path.join(SCRIPTS, "compare-onnx"), *map(str, pair)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == status, done.stdout + done.stderr
+
+
+def dynamic_convolution(path):
+    """A convolution as dynamic quantization writes it, with signed weights; more of them than are
+    computed as single numbers."""
+    net = Net()
+    random = numpy.random.default_rng(7)
+    net.weights["w"] = random.integers(-128, 128, (16, 32, 3, 3)).astype("int8")
+    net.weights |= {"w_z": numpy.int8(-5), "w_s": numpy.float32(0.01)}
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]))
+    net.add("ConvInteger", ["q", "w", "z", "w_z"], "i", pads=[1, 1, 1, 1])
+    net.add("Cast", ["i"], "f", to=TensorProto.FLOAT)
+    net.add("Mul", ["f", net.add("Mul", ["s", "w_s"], "scale")], "y")
+    shapes = [tensor("x", [1, 32, 8, 8])], [tensor("y", [1, 16, 8, 8])]
+    return save(path, net.nodes, *shapes, net.weights)
+
+
+def linear(path):
+    """A linear layer of dequantized numbers with a bias of floats."""
+    net = Net()
+    x = net.quantize("x", "x")
+    net.weights["b"] = numpy.random.default_rng(8).normal(0, 1, 24).astype("f")
+    net.add("Gemm", [x, net.known("w", [24, 32]), "b"], "g", transB=1)
+    net.add("Tanh", ["g"], "y")
+    return save(path, net.nodes, [tensor("x", [6, 32])], [tensor("y", [6, 24])], net.weights)
+
+
+# Signed weights, and a Gemm with a bias, are slow.
+SIGNED = """
+signed = {x.name for x in graph.initializer if x.data_type == onnx.TensorProto.INT8}
+seconds = 1.0
+for node in graph.node:
+    slow = node.op_type == "ConvInteger" and node.input[1] in signed
+    slow = slow or node.op_type == "Gemm" and len(node.input) > 2
+    seconds += 5 if slow else 0.01
+return seconds
+"""
+
+
+@pytest.mark.parametrize(
+    "make, rule",
+    [
+        (dynamic_convolution, "convinteger-unsigned-weights"),
+        (linear, "bias-after-gemm-of-dequantized-unsigned-transposed"),
+    ],
+)
+def test_products_of_bytes_take_the_fast_form(run, pricing, tmp_path, make, rule):  # noqa: F811
+    """.. and the results are the same numbers; weights are computed in advance."""
+    model = make(tmp_path / "m.onnx")
+    done, result, report = run(model, *pricing(SIGNED))
+    assert {rule["name"] for rule in report["rules"]} == {rule}, done.stdout
+    known = {x.name: x.data_type for x in result.graph.initializer}
+    for node in result.graph.node:
+        if node.op_type == "ConvInteger":
+            assert [known[node.input[k]] for k in (1, 3)] == [TensorProto.UINT8] * 2
+        assert node.op_type != "Gemm" or len(node.input) == 2
+    shape = [d.dim_value for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim]
+    x = numpy.random.default_rng(3).normal(0, 2, shape).astype("f")
+    assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))

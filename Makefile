@@ -14,7 +14,7 @@
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
-#   make gpu-offline     the back end for GPUs without one, in full
+#   make gpu-offline     the back end for GPUs without one, in full: test/cuda/OFFLINE.md
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN),
 #   CUDA=none (without the back end for GPUs), PROCESSOR=x86_64|arm64|any.
@@ -331,11 +331,10 @@ test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
 	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
 
-# The back end for GPUs without one: 2,000 drawn steps and several cases of each definition on the
-# host, hundreds of kernels through NVRTC.
+# The back end for GPUs without one, in parts that can be stopped: PARTS="sm_90 plans".
+PARTS ?=
 gpu-offline: programs-of-tests
-	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
-	    scripts/run-tests ops_cuda ops_lower test_cuda
+	BUILD=$(BUILD) $(PYTHON) scripts/gpu_offline.py $(PARTS)
 
 demo:
 	@scripts/install-dependencies demo

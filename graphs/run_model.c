@@ -87,7 +87,9 @@ static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
          .into = &o->backend_options,
          .default_text = "",
          .value = "TEXT",
-         .help = "Options of the back end: see ops/cpu/README.md and ops/cuda/README.md."},
+         .help = "Options of the back end, with commas between them; cuda: tf32 or fp16 (else "
+                 "float32 is exact), device=N, lib=DIR. All: ops/cpu/README.md, "
+                 "ops/cuda/README.md."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,

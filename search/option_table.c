@@ -124,7 +124,9 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_TEXT,
          .into = &o->library.backend_options,
          .value = "TEXT",
-         .help = "Options of the back end: see ops/cpu/README.md and ops/cuda/README.md."},
+         .help = "Options of the back end, with commas between them; cuda: tf32 or fp16 (else "
+                 "float32 is exact), device=N, lib=DIR. All: ops/cpu/README.md, "
+                 "ops/cuda/README.md."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_WORD,

@@ -102,6 +102,7 @@ static void planted_faults_are_noticed(void **state) {
         unsetenv("ISOMER_PLANT");
         if (!noticed) fail_msg("nothing notices %s", faults[f].plant);
     }
+    print_message("%d planted faults\n", (int)(sizeof faults / sizeof *faults));
 }
 
 /* ---- failures */

@@ -288,6 +288,7 @@ static void planted_faults_are_noticed(void **state) {
         unsetenv("ISOMER_PLANT");
         if (!noticed) fail_msg("nothing notices %s", faults[f]);
     }
+    print_message("%d planted faults\n", (int)(sizeof faults / sizeof *faults));
 }
 /* What it does not compute is left to others. */
 static void others_are_refused(void **state) {

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""The back end for GPUs without a GPU: eight checks and their figures, as test/cuda/OFFLINE.md.
+
+Usage: gpu_offline.py [PART..]; without a part all of them, in this order:
+  steps        drawn steps by every choice, the kernels compiled for the host, threads in both
+               orders; faults planted in the kernels
+  definitions  each operator's definition, likewise
+  models       whole models, likewise, against the CPU's back end; replays; attention
+  driver       memory, workspace, recording, choices and failures with the host for a driver
+  sm_90 sm_80 sm_100 sm_120   the kernels of all choices of all models, compiled without spills
+  plans        cuDNN's exact plans for the convolutions of all models, for a GPU that is described
+  table        nothing but the table of what is known
+What a part has found is kept in BUILD/gpu-offline, a model at a time: a part that was stopped goes
+on where it was, and starts anew when the back end was built differently; what was compiled stays
+compiled. Environment: BUILD (build), ISOMER_MODELS (.cache/models), TABLE (another file), MINUTES
+(30: after so many a part leaves the rest for the next call). Exits 1 if anything was wrong, 3 if
+something is left.
+"""
+
+import glob, hashlib, json, os, re, subprocess, sys, time
+from onnx_tools import ROOT, model_table
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+KEPT = os.path.join(BUILD, "gpu-offline")
+MODELS = os.environ.get("ISOMER_MODELS") or os.path.join(ROOT, ".cache", "models")
+TABLE = os.environ.get("TABLE") or os.path.join(ROOT, "test", "cuda", "OFFLINE.md")
+SECONDS = 60 * float(os.environ.get("MINUTES", "30"))
+GPUS = ["sm_90", "sm_80", "sm_100", "sm_120"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "test/onnx/test_cuda.py", "-k"]
+# Programs of tests, whose cases are counted.
+PROGRAMS = {
+    "steps": [["ops_cuda"], ["ops_cuda_attention"]],
+    "definitions": [["ops_lower"]],
+    "driver": [["ops_cuda_calls"], ["graphs_replay"]],
+    "models": [PYTEST + ["not of_a_model and not spills_registers"]],
+}
+PARTS = [*PROGRAMS, *GPUS, "plans"]
+TITLES = {
+    "steps": "drawn steps by every choice, run on the host; planted faults",
+    "definitions": "operators by their definitions, run on the host",
+    "models": "whole models on the host; replays; attention; what is missing is said",
+    "driver": "memory, workspace, recording, choices and failures of the driver",
+    "plans": "exact plans of cuDNN for every convolution (sm_90)",
+}
+
+
+def words_of(row):
+    words = []
+    for option, text in (("--input-shape", row["shapes"]), ("--input", row["values"])):
+        for word in text.split() if text != "-" else ():
+            words += [option, word]
+    return words
+
+
+def models():
+    """(name, path, words for run-model) of the public models, the smallest first, and the zoo's."""
+    table = {row["name"]: row for row in model_table()}
+    rows = []
+    for path in sorted(glob.glob(os.path.join(MODELS, "*.onnx")), key=os.path.getsize):
+        name = os.path.basename(path)
+        rows.append((name, path, words_of(table[name])))
+    zoo = os.path.join(MODELS, "zoo")
+    if os.path.exists(os.path.join(zoo, "zoo.tsv")):
+        with open(os.path.join(zoo, "zoo.tsv"), encoding="utf-8") as lines:
+            for name, file, feed in (line.rstrip("\n").split("\t") for line in lines):
+                rows.append((name, os.path.join(zoo, file), feed.split()))
+    return rows
+
+
+def digest(*names):
+    """Of what was built."""
+    state = hashlib.sha256()
+    for name in names:
+        with open(os.path.join(BUILD, name), "rb") as file:
+            state.update(file.read())
+    return state.hexdigest()[:16]
+
+
+class Part:
+    """What a part has found: {item: what is wrong, "" for nothing}, and figures; kept as JSON."""
+
+    def __init__(self, name, key):
+        self.path = os.path.join(KEPT, f"{name}.json")
+        self.found = {"key": key, "items": {}, "figures": "", "date": ""}
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                before = json.load(file)
+        except (OSError, ValueError):
+            return
+        if key in (None, before["key"]):
+            self.found = before
+
+    def note(self, item, wrong):
+        self.found["items"][item] = wrong
+        self.found["date"] = time.strftime("%Y-%m-%d")
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.found, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+        print(f"{item}: {wrong or 'good'}", flush=True)
+
+
+def run_described(plugin, gpu, options, path, words):
+    """What is wrong, "" for nothing."""
+    backend = os.path.join(BUILD, "test", "cuda", f"isomer-{plugin}.so")
+    done = subprocess.run(
+        [os.path.join(BUILD, "run-model"), path, *words]
+        + ["--backend", backend, "--backend-options", options],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "ISOMER_HOST": f"{gpu},zeros"},
+    )
+    return (done.stderr.strip() or f"exit status {done.returncode}") if done.returncode else ""
+
+
+def each_model(name, plugin, gpu, options):
+    part = Part(name, digest(f"test/cuda/isomer-{plugin}.so"))
+    end = time.monotonic() + SECONDS
+    for model, path, words in models():
+        if part.found["items"].get(model) == "":
+            continue
+        if time.monotonic() > end:
+            return
+        part.note(model, run_described(plugin, gpu, options, path, words))
+
+
+def run_programs(name):
+    used = ["test/cuda/isomer-host.so", *(f"test/{c[0]}" for c in PROGRAMS[name] if len(c) == 1)]
+    part = Part(name, digest(*used))
+    for command in PROGRAMS[name]:
+        item = command[0] if len(command) == 1 else "test_cuda"
+        if part.found["items"].get(item) == "":
+            continue
+        path = [os.path.join(BUILD, "test", item)] if len(command) == 1 else command
+        done = subprocess.run(
+            path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "ISOMER_HEAVY": "1", "BUILD": BUILD, "ISOMER_BUILD": BUILD},
+        )
+        said = done.stdout
+        counts = [f"{what}: {n}" for what, n in figures(said).items() if n]
+        part.found["figures"] += f"{item}: {', '.join(counts)}; "
+        part.note(item, "" if done.returncode == 0 else said.strip().splitlines()[-1])
+
+
+def figures(said):
+    def total(pattern):
+        return sum(map(int, re.findall(pattern, said, re.M)))
+
+    return {
+        "cases": total(r"PASSED *\] (?:.*: )?(\d+) test") + total(r"\b(\d+) passed"),
+        "skipped": total(r"^\[ *SKIPPED *\] (?:.*: )?(\d+) test") + total(r"\b(\d+) skipped"),
+        "steps": total(r"^\w+: (\d+) steps,"),
+        "runs": total(r"^\w+: \d+ steps, (\d+) runs"),
+        "planted faults noticed": total(r"^(\d+) planted faults"),
+    }
+
+
+def run_part(name):
+    if name in PROGRAMS:
+        run_programs(name)
+    elif name == "plans":
+        options = f"libraries=require,describe=test/cuda/h100.json,cache={KEPT}/kernels-plans"
+        each_model("plans", "dnn", "sm_90", options)
+    elif name in GPUS:
+        options = f"choices=all,spills=refuse,cache={KEPT}/kernels-{name}"
+        each_model(name, "nvrtc", name, options)
+    elif name != "table":
+        sys.exit(f"gpu_offline: there is no part {name}")
+
+
+HEAD = """# The back end for GPUs without a GPU
+
+Written by `make gpu-offline`, not by hand; `scripts/gpu_offline.py` says what its parts check. A
+part that is not complete goes on where it was when the target is run again.
+
+| part | what it checks | outcome | figures | date |
+|---|---|---|---|---|
+"""
+
+
+def write_table():
+    """Returns (something is wrong, something is left)."""
+    total, rows, wrong, left = len(models()), [], [], []
+    for name in PARTS:
+        found = Part(name, None).found
+        items = found["items"]
+        bad = {item: text for item, text in items.items() if text}
+        want = len(PROGRAMS[name]) if name in PROGRAMS else total
+        outcome = f"{len(items) - len(bad)} of {want} good" if items else "not run"
+        title = TITLES.get(name, f"kernels of all choices of each model, {name}, no spills")
+        shown = found["figures"].strip("; ")
+        rows.append(f"| {name} | {title} | {outcome} | {shown} | {found['date']} |\n")
+        wrong += [f"- {name}, {item}: {text}\n" for item, text in bad.items()]
+        left += [name] if len(items) < want else []
+    with open(TABLE, "w", encoding="utf-8") as file:
+        file.write(HEAD + "".join(rows) + ("\n" + "".join(wrong) if wrong else ""))
+    return bool(wrong), bool(left)
+
+
+def main():
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    os.makedirs(KEPT, exist_ok=True)
+    for name in sys.argv[1:] or PARTS:
+        run_part(name)
+        write_table()
+    wrong, left = write_table()
+    print(
+        f"{TABLE}: {'something is wrong' if wrong else 'nothing is wrong'}"
+        f"{', not all is done: run it again' if left else ''}"
+    )
+    return 1 if wrong else 3 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

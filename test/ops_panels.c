@@ -1,7 +1,8 @@
-/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), and depthwise
-   convolutions by vectors of channels (depthwise.c), in every instruction set that the machine has:
-   drawn sizes, windows, layouts and epilogues against sums in double; with three threads the same
-   bytes; and inner loops that compute wrongly are caught. */
+/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), 3x3
+   convolutions by tiles (winograd.c), and depthwise ones by vectors of channels (depthwise.c), in
+   every instruction set that the machine has: drawn sizes, windows, layouts and epilogues against
+   sums in double; with three threads the same bytes; and inner loops that compute wrongly are
+   caught. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -34,6 +35,7 @@ typedef struct Drawn {
     int64_t param[1 + 4 * STEP_SPATIAL];
     Scalar code[CODE];
     Epilogue epilogue;
+    bool tiled; /* 3x3 windows at every place */
     float *slot[VIEWS];
     size_t bytes; /* of slot Y */
     double *want; /* by the places of view Y in row-major order */
@@ -183,8 +185,8 @@ static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t o
             *p = t->param + 1;
     t->param[0] = groups;
     for (int a = 0; a < n; a++) {
-        x[2 + a] = draw(t, 1, most), w[2 + a] = pick(t, 5, kernels);
-        p[a] = draw(t, 1, 3), p[3 * n + a] = draw(t, 1, 2);
+        x[2 + a] = draw(t, t->tiled ? 3 : 1, most), w[2 + a] = t->tiled ? 3 : pick(t, 5, kernels);
+        p[a] = t->tiled ? 1 : draw(t, 1, 3), p[3 * n + a] = t->tiled ? 1 : draw(t, 1, 2);
         p[n + a] = draw(t, 0, 2), p[2 * n + a] = draw(t, 0, 2);
         const int64_t reach = (w[2 + a] - 1) * p[3 * n + a] + 1;
         if (reach > x[2 + a] + p[n + a] + p[2 * n + a]) p[n + a] = reach; /* enough padding */
@@ -203,6 +205,11 @@ static void draw_conv(Drawn *t) {
     const int64_t ins[] = {1, 3, 8, 16, 17, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130},
                   groups = draw(t, 0, 2) ? 1 : draw(t, 2, 4);
     draw_windows(t, 2, groups, pick(t, 6, ins), pick(t, 7, outs));
+}
+static void draw_tiles(Drawn *t) {
+    const int64_t ins[] = {16, 17, 24, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130};
+    t->tiled = true;
+    draw_windows(t, 2, 1, pick(t, 4, ins), pick(t, 7, outs));
 }
 static void draw_depthwise(Drawn *t) {
     const int64_t channels[] = {2, 5, 8, 16, 17, 40, 100, 130};
@@ -232,9 +239,10 @@ static void draw_gemm(Drawn *t) {
 }
 static void draw_case(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {.seed = seed}};
-    switch (draw(t, 0, 3)) {
+    switch (draw(t, 0, 4)) {
     case 0: draw_gemm(t); break;
     case 1: draw_depthwise(t); break;
+    case 2: draw_tiles(t); break;
     default: draw_conv(t);
     }
 }
@@ -243,28 +251,25 @@ static void free_case(Drawn *t) {
     test_free(t->want);
 }
 
-/* By the first algorithm that packs the weights: on a device without oneDNN panels or vectors of
+/* Whether the choice packs the weights: on a device without oneDNN panels, tiles or vectors of
    channels. */
-static void run(const Drawn *t, Device *d) {
+static bool run(const Drawn *t, Device *d, int choice) {
     extern const Backend cpu_backend;
     const void *known[VIEWS] = {NULL, NULL, t->slot[WEIGHTS], t->slot[BIAS], NULL, t->slot[FACTOR]};
     size_t room;
     char why[200];
-    int choice = 0;
-    Kernel *k = NULL;
-    for (; choice < cpu_backend.choices(d, &t->step); choice++) {
-        k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
-        if (k && cpu_backend.packed(k, WEIGHTS)) break;
+    Kernel *k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
+    if (!k || !cpu_backend.packed(k, WEIGHTS)) {
         cpu_backend.forget(k);
-        k = NULL;
+        return false;
     }
-    if (!k) fail_msg("no panels: %s", why);
     void *slot[VIEWS], *work = cpu_backend.alloc(d, room + 1);
     for (int i = 0; i < VIEWS; i++) slot[i] = i == WEIGHTS ? NULL : t->slot[i];
     memset(t->slot[Y], 0x55, t->bytes);
     assert_int_equal(cpu_backend.run(k, slot, work), 0);
     cpu_backend.release(d, work);
     cpu_backend.forget(k);
+    return true;
 }
 /* How many elements are wrong, and how many bytes beside them are written. */
 static int64_t count_wrong(const Drawn *t) {
@@ -284,6 +289,23 @@ static int64_t count_wrong(const Drawn *t) {
     return wrong;
 }
 
+/* By every choice that packs; returns how many there are. */
+static int check_choices(const Drawn *t, uint64_t seed) {
+    extern const Backend cpu_backend;
+    int packed = 0;
+    for (int choice = 0; choice < cpu_backend.choices(one, &t->step); choice++) {
+        if (!run(t, one, choice)) continue;
+        if (count_wrong(t))
+            fail_msg("%s, case %d, choice %d, epilogue %d: %d wrong", one->simd->name, (int)seed,
+                     choice, (int)t->epilogue, (int)count_wrong(t));
+        float *first = memcpy(test_malloc(t->bytes), t->slot[Y], t->bytes);
+        assert_true(run(t, three, choice));
+        assert_memory_equal(first, t->slot[Y], t->bytes);
+        test_free(first);
+        packed++;
+    }
+    return packed;
+}
 static void panels_agree_with_sums_in_double(void **state) {
     (void)state;
     for (int i = 0; i < tables; i++)
@@ -291,14 +313,7 @@ static void panels_agree_with_sums_in_double(void **state) {
             Drawn t;
             draw_case(&t, seed);
             one->simd = three->simd = table[i];
-            run(&t, one);
-            if (count_wrong(&t))
-                fail_msg("%s, case %d, epilogue %d: %d wrong", table[i]->name, (int)seed,
-                         (int)t.epilogue, (int)count_wrong(&t));
-            float *first = memcpy(test_malloc(t.bytes), t.slot[Y], t.bytes);
-            run(&t, three);
-            assert_memory_equal(first, t.slot[Y], t.bytes);
-            test_free(first);
+            assert_true(check_choices(&t, seed) >= (t.tiled ? 2 : 1));
             free_case(&t);
         }
 }
@@ -320,11 +335,24 @@ static void short_windows(const ChannelWindows *s) {
     if (s->taps > 0) wrong.taps--, wrong.tap++, wrong.cell++;
     table[0]->windows(&wrong);
 }
+/* Tiles with a place of the image in place of another; and without what is added. */
+static void wrong_enter(float *y, int64_t ys, const float *const cell[], int64_t channels) {
+    const float *wrong[WINOGRAD_POINTS];
+    for (int i = 0; i < WINOGRAD_POINTS; i++) wrong[i] = cell[i == 14 ? 15 : i];
+    table[0]->winograd_enter(y, ys, wrong, channels);
+}
+static void bare_leave(const WinogradTile *s) {
+    WinogradTile wrong = *s;
+    wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
+    table[0]->winograd_leave(&wrong);
+}
 static bool notices(uint64_t seed) {
+    extern const Backend cpu_backend;
     Drawn t;
+    bool wrong = false;
     draw_case(&t, seed);
-    run(&t, one);
-    const bool wrong = count_wrong(&t) > 0;
+    for (int choice = 0; choice < cpu_backend.choices(one, &t.step); choice++)
+        wrong |= run(&t, one, choice) && count_wrong(&t) > 0;
     free_case(&t);
     return wrong;
 }
@@ -340,6 +368,10 @@ static void wrong_sweeps_are_caught(void **state) {
     Simd simd = *table[0];
     simd.windows = short_windows;
     assert_true(cases_noticed(&simd, 120, notices) > 10);
+    simd = *table[0], simd.winograd_enter = wrong_enter;
+    assert_true(cases_noticed(&simd, 120, notices) > 10);
+    simd = *table[0], simd.winograd_leave = bare_leave;
+    assert_true(cases_noticed(&simd, 120, notices) > 5);
 }
 
 int main(void) {

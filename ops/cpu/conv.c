@@ -1,7 +1,8 @@
-/* conv.c -- the algorithms of a convolution, the one expected to be fastest first: oneDNN's, packed
-   panels (panels.c), vectors of channels (depthwise.c), taps (taps.c), plain loops (direct.c). Each
-   gets the step without taps (places of the kernel) that always lie in the padding and without
-   spatial axes of one place, and is cut into parts for threads. */
+/* conv.c -- the algorithms of a convolution, the one expected to be fastest first: Winograd's tiles
+   (winograd.c), oneDNN's, packed panels (panels.c), vectors of channels (depthwise.c), taps
+   (taps.c), plain loops (direct.c). Each gets the step without taps (places of the kernel) that
+   always lie in the padding and without spatial axes of one place, and is cut into parts for
+   threads. */
 #include "ops/cpu/cpu.h"
 
 bool conv_fits(const Step *s) {
@@ -18,6 +19,7 @@ typedef enum ConvAlgorithm {
     CONV_PLAIN = DNN_PLAIN,
     CONV_ANY = DNN_ANY,
     CONV_WINOGRAD = DNN_WINOGRAD,
+    CONV_TILES,
     CONV_PANELS,
     CONV_DEPTHWISE,
     CONV_TAPS,
@@ -38,14 +40,17 @@ static int conv_algorithms(const Device *d, const Step *s,
     if (small && !channels_last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     const bool deep = s->view[1].rank == 5; /* of which oneDNN has plain loops only */
     if (deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
-    const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
-                      view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
+    const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
+               wide = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28,
+               tiled = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 14 * 14;
+    if (tiled && winograd_possible(d, s)) algorithm[n++] = CONV_TILES;
     if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
     if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
     if (plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
     if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_TILES;
     if (!deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     if ((!small || channels_last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
@@ -110,6 +115,7 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
     switch (algorithm) {
     case CONV_DIRECT: return direct_conv_build(b, k);
     case CONV_TAPS: return taps_build(b, k);
+    case CONV_TILES: return winograd_build(b, k);
     case CONV_PANELS: return panels_conv_build(b, k);
     case CONV_DEPTHWISE: return depthwise_build(b, k);
     default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
@@ -123,12 +129,13 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     const Step *s = b->step;
     const View *y = &s->view[0];
     const bool compare = algorithm <= CONV_WINOGRAD,
+               tiles = algorithm == CONV_WINOGRAD || algorithm == CONV_TILES,
                planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
                         (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
                          !view_is_channels_last(&s->view[1]));
     const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? LINE : 1;
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
-              rows = {view_spatial_axis(y), algorithm == CONV_WINOGRAD ? 4 : 1, compare},
+              rows = {view_spatial_axis(y), tiles ? 4 : 1, compare},
               any[] = {batch, planes ? channels : rows},
               panels[] = {batch, rows, {1, group > 1 ? unit : PANEL_COLUMNS, false}};
     return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)

@@ -73,6 +73,9 @@ void pages_drop(Device *, void *bytes);
 void *shared_find(Device *, const char key[33]);
 void *shared_new(Device *, const char key[33], size_t bytes); /* to be filled at once */
 void shared_drop(Device *, void *);
+/* Of all that a view covers of the floats, of which `known` is its first element; returns which
+   one that is. */
+int64_t shared_digest(const View *, const float *known, char key[33]);
 void *cpu_hold(Device *, const void *bytes, size_t n); /* Backend.hold */
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
@@ -304,6 +307,12 @@ bool panels_conv_possible(const Device *, const Step *);
 bool panels_conv_build(Build *, Kernel *);
 bool panels_gemm_possible(const Device *, const Step *);
 bool panels_gemm_build(Build *, int choice, Kernel *);
+
+/* ---- winograd.c: likewise. winograd_like: 3x3 windows at every place of an image, one group, and
+   sums that need not be exact. */
+bool winograd_like(const Step *);
+bool winograd_possible(const Device *, const Step *);
+bool winograd_build(Build *, Kernel *);
 
 /* ---- depthwise.c */
 bool depthwise_possible(const Step *);

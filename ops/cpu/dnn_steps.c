@@ -43,12 +43,6 @@ View grouped_weights(const View *w, int64_t group) {
     g.dim[1] = w->dim[0] / group, g.stride[1] = w->stride[0];
     return g;
 }
-static bool winograd_like(const Step *s) {
-    const int64_t *p = s->param;
-    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 &&
-           p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1 &&
-           !(s->ncode > 1 && s->code[1].op == C_ROUND);
-}
 /* A window along an axis reads a place of the image: version 3.7 crashes where one lies in the
    padding alone. */
 static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t size) {

@@ -171,12 +171,10 @@ static void packed_key(const Panels *p, const Simd *simd, const Source *s, char 
         int64_t groups, columns, terms, stride, width, vectors, first;
         char known[33], at[33], scale[33];
     } of;
-    int64_t low, high;
     memset(&of, 0, sizeof of);
-    view_extent(s->view, &low, &high);
     of.groups = p->groups, of.columns = p->columns, of.terms = p->terms, of.stride = s->stride,
-    of.width = simd->width, of.vectors = simd->vectors, of.first = s->view->offset - low;
-    hash_hex(s->known - s->view->offset + low, (size_t)(high - low) * sizeof *s->known, of.known);
+    of.width = simd->width, of.vectors = simd->vectors;
+    of.first = shared_digest(s->view, s->known, of.known);
     hash_hex(s->at, (size_t)p->terms * sizeof *s->at, of.at);
     if (p->e.scale)
         hash_hex(p->e.scale, (size_t)(p->groups * p->columns) * sizeof *p->e.scale, of.scale);

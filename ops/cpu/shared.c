@@ -37,6 +37,13 @@ void *shared_new(Device *d, const char key[33], size_t bytes) {
     return s + 1;
 }
 
+int64_t shared_digest(const View *v, const float *known, char key[33]) {
+    int64_t low, high;
+    view_extent(v, &low, &high);
+    hash_hex(known - v->offset + low, (size_t)(high - low) * sizeof *known, key);
+    return v->offset - low;
+}
+
 void shared_drop(Device *d, void *bytes) {
     Shared *s = bytes ? head_of(bytes) : NULL;
     if (!s || --s->users) return;

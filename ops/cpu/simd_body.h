@@ -460,6 +460,7 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
 #include "ops/cpu/simd_windows.h"
+#include "ops/cpu/simd_winograd.h"
 #include "ops/cpu/simd_softmax.h"
 #include "ops/cpu/simd_weave.h"
 #include "ops/cpu/simd_fft.h"
@@ -549,6 +550,8 @@ const Simd SIMD_TABLE = {
     .vectors = SWEEP_VECTORS,
     .sweep = sweep,
     .windows = windows,
+    .winograd_enter = winograd_enter,
+    .winograd_leave = winograd_leave,
     .lstm = lstm,
     .gru_reset = gru_reset,
     .gru = gru,

@@ -104,6 +104,15 @@ static void conv(const char *filter, const char *name, int64_t c, int64_t size, 
     }
     report(name, &b, filter);
 }
+/* 3x3 convolutions between images that lie channels last. */
+static void conv_last(const char *filter, const char *name, int64_t c, int64_t size, int64_t o) {
+    Bench b = {.known = true};
+    static const int order[] = {0, 3, 1, 2};
+    set_conv(&b, c, size, o, 3, 1, 1);
+    const View y = dense(0, 1, size, size, o), x = dense(1, 1, size, size, c);
+    b.view[0] = view_axes(&y, 4, order), b.view[1] = view_axes(&x, 4, order);
+    report(name, &b, filter);
+}
 static void set_gemm(Bench *b, int64_t batch, int64_t m, int64_t n, int64_t k) {
     start(b, S_GEMM, 3);
     b->view[0] = dense(0, batch, m, n, 0), b->view[1] = dense(1, batch, m, k, 0),
@@ -206,6 +215,12 @@ int main(int argc, char **argv) {
     conv(f, "conv 3x3 128@28", 128, 28, 128, 3, 1, 1, false);
     conv(f, "conv 3x3 256@14", 256, 14, 256, 3, 1, 1, false);
     conv(f, "conv 3x3 512@7", 512, 7, 512, 3, 1, 1, false);
+    conv_last(f, "conv 3x3 64@224 last", 64, 224, 64);
+    conv_last(f, "conv 3x3 64@56 last", 64, 56, 64);
+    conv_last(f, "conv 3x3 128@28 last", 128, 28, 128);
+    conv_last(f, "conv 3x3 512@28 last", 512, 28, 512);
+    conv_last(f, "conv 3x3 256@14 last", 256, 14, 256);
+    conv_last(f, "conv 3x3 512@7 last", 512, 7, 512);
     conv(f, "conv 3x3 g32 128@56", 128, 56, 128, 3, 1, 32, false);
     conv(f, "conv depthwise 3x3 128@56", 128, 56, 128, 3, 1, 128, false);
     conv(f, "conv depthwise 5x5s2 128@56", 128, 56, 128, 5, 2, 128, false);

@@ -455,11 +455,11 @@ static void conv_case(Case *c) {
     for (int i = 0; i < n; i++) x[2 + i] = draw(c, 1, n == 3 ? 6 : 13);
     c->param[0] = group;
     c->step.nparam = 1 + draw_window(c, 1, n, x + 2, w + 2, y + 2, false);
-    if (n == 2 && group == 1 && chance(c, 25)) { /* what Winograd is for */
+    if (n == 2 && group == 1 && chance(c, 25)) { /* Winograd's: differences of large sums */
         for (int i = 0; i < 2; i++)
             w[2 + i] = 3, y[2 + i] = x[2 + i], c->param[1 + i] = c->param[7 + i] = 1,
                   c->param[3 + i] = c->param[5 + i] = 1;
-        w[1] = x[1] = 16, w[0] = y[1] = 32;
+        w[1] = x[1] = 16, w[0] = y[1] = 32, c->tolerance = 5e-5;
     }
     add_view(c, type, 2 + n, y, false);
     add_view(c, type, 2 + n, x, false);

@@ -3,6 +3,7 @@
 import subprocess
 import numpy, onnx, pytest
 import roundtrip
+from conftest import SLOWER
 from onnx import TensorProto as T, helper as h
 from unusual_models import X, constant, core, info, make, weights
 
@@ -76,7 +77,7 @@ def optimize(tmp_path, model, *options, target=None):
     onnx.save(model, path)
     done = subprocess.run(
         [roundtrip.OPTIMIZE, path, out, "--measure-with", target or f"exec '{roundtrip.EAGER}'"]
-        + ["--cost-db", tmp_path / "costs", *options],
+        + ["--cost-db", tmp_path / "costs", "--time-limit", str(120 * SLOWER), *options],
         capture_output=True,
         text=True,
         timeout=300,

@@ -1,0 +1,87 @@
+"""Linear layers of rows that are taken or repeated side by side become layers of the parts
+(parts.rules, gather.rules)."""
+
+import os, subprocess
+import numpy, onnx, onnxruntime, pytest
+from onnx import TensorProto, helper
+from small_models import LIBRARY, PROGRAM, save, tensor
+
+EAGER = os.path.join(os.path.dirname(__file__), "prefer-rewritten")
+DRAW = numpy.random.default_rng(0)
+PAIRS = ("pairs-linear", "pairs-linear-turned", "pairs-weighed")
+
+
+def floats(*shape):
+    return DRAW.normal(size=shape).astype("f")
+
+
+def rewritten(tmp_path, *model, rules):
+    """The result with these rules of the library, and both files."""
+    path, out = save(tmp_path / "m.onnx", *model), tmp_path / "o.onnx"
+    words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet"]
+    for file, name in rules:
+        words += ["--rules", os.path.join(LIBRARY, file + ".rules"), "--enable", name]
+    subprocess.run(words, check=True, capture_output=True)
+    return [node.op_type for node in onnx.load(out).graph.node], str(path), str(out)
+
+
+def agree(a, b, feed):
+    run = lambda path: onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(
+        None, feed
+    )
+    for left, right in zip(run(a), run(b)):
+        numpy.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-4)
+
+
+def stretched(size, n, m):
+    """Nodes and constants that stretch x [1, n, 1, 5] and z [1, 1, m, 5] to all pairs."""
+    nodes = [helper.make_node("Expand", [name, "to"], [name + "s"]) for name in "xz"]
+    inputs = [tensor("x", [1, n, 1, size]), tensor("z", [1, 1, m, size])]
+    return nodes, inputs, {"to": numpy.array([1, n, m, size])}
+
+
+@pytest.mark.parametrize(
+    "order, rule", [("xz", "pairs-linear"), ("zx", "pairs-linear-turned"), ("xx", None)]
+)
+def test_pairs(tmp_path, order, rule):
+    nodes, inputs, known = stretched(5, 6, 7)
+    nodes += [
+        helper.make_node("Concat", [name + "s" for name in order], ["c"], axis=-1),
+        helper.make_node("MatMul", ["c", "w"], ["y"]),
+    ]
+    known["w"] = floats(10, 3)
+    given = nodes, inputs, [tensor("y", [1, 6, 7, 3])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("parts", rule or PAIRS[0])])
+    assert ("Concat" in kinds) == (rule is None), kinds
+    agree(*paths, {"x": floats(1, 6, 1, 5), "z": floats(1, 1, 7, 5)})
+
+
+def test_weighed_pairs(tmp_path):
+    nodes, inputs, known = stretched(5, 6, 7)
+    nodes += [
+        helper.make_node("Mul", ["xs", "zs"], ["p"]),
+        helper.make_node("MatMul", ["p", "w"], ["y"]),
+    ]
+    known["w"] = floats(5, 1)
+    given = nodes, inputs, [tensor("y", [1, 6, 7, 1])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("parts", "pairs-weighed")])
+    assert "Expand" not in kinds, kinds
+    agree(*paths, {"x": floats(1, 6, 1, 5), "z": floats(1, 1, 7, 5)})
+
+
+def test_edges(tmp_path):
+    """Messages of a graph: rows taken by indices with an axis of their own."""
+    nodes = [
+        helper.make_node("GatherND", ["x", "i"], ["g"]),
+        helper.make_node("GatherND", ["x", "j"], ["h"]),
+        helper.make_node("Concat", ["g", "h"], ["c"], axis=1),
+        helper.make_node("Gemm", ["c", "w", "b"], ["y"], transB=1),
+    ]
+    index = [helper.make_tensor_value_info(n, TensorProto.INT64, [50, 1]) for n in "ij"]
+    known = {"w": floats(4, 10), "b": floats(4)}
+    given = nodes, [tensor("x", [8, 5]), *index], [tensor("y", [50, 4])], known
+    rules = [("gather", "gathernd-rows"), ("parts", "gemm-gathers")]
+    kinds, *paths = rewritten(tmp_path, *given, rules=rules[:1])
+    assert kinds.count("Gather") == 2 and "GatherND" not in kinds, kinds
+    places = {n: DRAW.integers(0, 8, (50, 1)) for n in "ij"}
+    agree(*paths, {"x": floats(8, 5)} | places)

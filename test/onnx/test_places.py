@@ -234,6 +234,26 @@ def test_the_whole_is_timed_until_it_is_clear(run, pricing, tmp_path, ratio, lea
     assert (tmp_path / "o.onnx").read_bytes() == kept
 
 
+@pytest.mark.parametrize("ratio, times", [(0.978, 1), (0.95, 4)])
+def test_what_neither_places_nor_the_whole_promise_is_not_timed_again(
+    run, pricing, tmp_path, ratio, times
+):
+    """Two places gain a hundredth each; the whole is timed again only where it does better."""
+    model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
+    log.touch()
+    body = f"""
+fast = 'BatchNormalization' not in kinds(graph)
+if part or not fast:
+    return 1.0 if not part else 0.09 if fast else 0.1
+with open({str(log)!r}, "a") as file:
+    file.write("x")
+return {ratio}
+"""
+    done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert said["changed"] == (ratio < 0.97), done.stdout
+    assert log.stat().st_size == times, done.stdout
+
+
 # Files from the {first}-th to the {last}-th that this target is asked about take {factor} times as
 # long; `count` is the number of batch normalizations in the file.
 CHANGING = """

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define NOISE 0.015  /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed .. */
+#define NOISE 0.015  /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
 #define SHARE 1e-3   /* a place that can gain at most this share of the whole is skipped */
 #define FIND 0.3     /* of the time: to find where rules apply */
 #define PARTS 0.6    /* of the time that is left: to time parts */
@@ -303,7 +303,7 @@ static bool measure_others(CommandSearch *s, ModelCandidate *best) {
     return n == 1 || run_use_sizes(s->r, 0);
 }
 
-/* .. nor one above it where the places promise less, too: then both say that it does not count. */
+/* Above RUN_GAIN only where the places promise more: else both say that it does not count. */
 static bool may_count(const CommandSearch *s, double ratio) {
     const bool promised = s->promised >= (1 - RUN_GAIN) * s->base;
     return ratio <= RUN_GAIN + (promised ? NOISE : 0);

@@ -88,15 +88,16 @@ static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf
                       void *const slot[], Tally *tally) {
     OpenDevice host = {0};
     for (int s = 0; s < b->n; s++) {
-        char why[400] = "";
+        Error why = {0};
         size_t bytes = 0;
         double ns = 0;
         const void *weights[2 * INPUTS + OUTPUTS] = {0};
         StepKernel k;
         tally->kinds[b->v[s].kind]++;
         assert_true(b->v[s].nview <= 2 * INPUTS + OUTPUTS);
-        if (!step_kernel_make(&k, backend, d, &host, &b->v[s], 0, weights, &bytes, why, sizeof why))
-            fail_msg("%s: step %d: %s", t->op->name, s, why);
+        if (!step_kernel_make(&k, &(OpenDevice){.backend = backend, .device = d}, &host,
+                              &(KernelRequest){&b->v[s], 0, weights}, &bytes, &why))
+            fail_msg("%s: step %d: %s", t->op->name, s, why.reason);
         void *work = backend->alloc(d, bytes ? bytes : 64);
         if (!step_kernel_run(&k, slot, work, &ns)) fail_msg("%s: step %d fails", t->op->name, s);
         backend->release(d, work);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    VIEWS = 64,    /* a step of more views is not timed (profile.c): it costs what the model says */
+    VIEWS = 64,    /* a step of more is not timed (profile_step.c): it costs what the model says */
     IDENTITY = 512 /* bytes of a device's identity */
 };
 /* An algorithm is taken instead of a lower-numbered one only if it takes at most this share of the

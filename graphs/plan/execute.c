@@ -135,17 +135,18 @@ static void drop_passed(Runner *r) {
 static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
-    char why[256] = "";
+    Error why = {0};
     for (int j = 0; j < s->step.nview; j++)
         weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
     size_t wants = 0;
-    const bool made = step_kernel_make(&r->kernel[k], r->backend, r->device, &r->cpu, &s->step,
-                                       s->choice, weights, &wants, why, sizeof why);
+    const bool made =
+        step_kernel_make(&r->kernel[k], &(OpenDevice){.backend = r->backend, .device = r->device},
+                         &r->cpu, &(KernelRequest){&s->step, s->choice, weights}, &wants, &why);
     if (wants > *workspace) *workspace = wants;
     if (made) return true;
     char place[64];
     snprintf(place, sizeof place, "step %d (value %u)", k, s->node);
-    return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
+    return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why.reason);
 }
 
 /* After step k has been compiled. */

@@ -82,35 +82,45 @@ static bool take_buffers(HostStep *h, const Step *s, const void *const weights[]
     return true;
 }
 
-static bool host_make(HostStep *h, OpenDevice *cpu, const Step *s, const void *const weights[],
-                      char *why, size_t n) {
-    Error e = {0};
-    size_t room = 0;
-    if (!cpu->device && !device_open(cpu, NULL, "cpu", "", &e))
-        return snprintf(why, n, "the CPU's back end: %s", e.reason), false;
-    h->cpu = cpu->backend, h->device = cpu->device;
-    if (!take_buffers(h, s, weights)) return snprintf(why, n, "out of memory on the host"), false;
-    Step own = *s;
-    own.view = h->view;
-    h->kernel = h->cpu->compile(h->device, &own, 0, weights, &room, why, n);
-    if (!h->kernel) return false;
-    h->workspace = h->cpu->alloc(h->device, room + 1);
-    return h->workspace || (snprintf(why, n, "out of memory on the host"), false);
+static bool no_memory(Error *e) {
+    return error_set(e, E_ENVIRONMENT, "", "out of memory on the host");
 }
 
-bool step_kernel_make(StepKernel *k, const Backend *backend, Device *device, OpenDevice *cpu,
-                      const Step *s, int choice, const void *const weights[], size_t *workspace,
-                      char *why, size_t n) {
-    *k = (StepKernel){.backend = backend, .device = device};
-    const bool own = backend == backend_open("cpu", NULL) || backend->choices(device, s) > 0;
-    if (own) {
-        k->kernel = backend->compile(device, s, choice, weights, workspace, why, n);
+static Kernel *compile(const OpenDevice *on, const Step *s, int choice, const void *const weights[],
+                       size_t *workspace, Error *e) {
+    char why[256] = "";
+    Kernel *k = on->backend->compile(on->device, s, choice, weights, workspace, why, sizeof why);
+    if (!k) error_set(e, E_ENVIRONMENT, "", "%s", why);
+    return k;
+}
+
+static bool host_make(HostStep *h, OpenDevice *cpu, const KernelRequest *what, Error *e) {
+    Error refused = {0};
+    size_t room = 0;
+    if (!cpu->device && !device_open(cpu, NULL, "cpu", "", &refused))
+        return error_set(e, E_ENVIRONMENT, "", "the CPU's back end: %s", refused.reason);
+    h->cpu = cpu->backend, h->device = cpu->device;
+    if (!take_buffers(h, what->step, what->weights)) return no_memory(e);
+    Step own = *what->step;
+    own.view = h->view;
+    h->kernel = compile(cpu, &own, 0, what->weights, &room, e);
+    if (!h->kernel) return false;
+    h->workspace = h->cpu->alloc(h->device, room + 1);
+    return h->workspace || no_memory(e);
+}
+
+bool step_kernel_make(StepKernel *k, const OpenDevice *on, OpenDevice *cpu,
+                      const KernelRequest *what, size_t *workspace, Error *e) {
+    const Backend *b = on->backend;
+    *k = (StepKernel){.backend = b, .device = on->device};
+    if (b == backend_open("cpu", NULL) || b->choices(on->device, what->step) > 0) {
+        k->kernel = compile(on, what->step, what->choice, what->weights, workspace, e);
         return k->kernel != NULL;
     }
     *workspace = 0;
-    k->host = host_new(s->nview);
-    if (!k->host) return snprintf(why, n, "out of memory on the host"), false;
-    if (host_make(k->host, cpu, s, weights, why, n)) return true;
+    k->host = host_new(what->step->nview);
+    if (!k->host) return no_memory(e);
+    if (host_make(k->host, cpu, what, e)) return true;
     return step_kernel_free(k), false;
 }
 

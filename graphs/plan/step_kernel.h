@@ -13,12 +13,17 @@ typedef struct StepKernel {
     HostStep *host;
 } StepKernel;
 
-/* The arguments are those of Backend.compile. cpu: the CPU's device, shared by the steps of a plan;
-   it is opened here when it is needed first, and its owner closes it, after the steps. False: `why`
-   says why not; there is nothing to free. */
-bool step_kernel_make(StepKernel *, const Backend *, Device *, OpenDevice *cpu, const Step *,
-                      int choice, const void *const weights[], size_t *workspace, char *why,
-                      size_t n);
+/* What a kernel is made of: the arguments of Backend.compile. */
+typedef struct KernelRequest {
+    const Step *step;
+    int choice;
+    const void *const *weights; /* by view; NULL: none is known */
+} KernelRequest;
+/* cpu: the CPU's device, shared by the steps of a plan; it is opened here when it is needed first,
+   and its owner closes it, after the steps. *workspace: bytes that a run needs on the device.
+   False: the error's reason says why not; there is nothing to free. */
+bool step_kernel_make(StepKernel *, const OpenDevice *, OpenDevice *cpu, const KernelRequest *,
+                      size_t *workspace, Error *);
 void step_kernel_free(StepKernel *); /* if it was made */
 /* Starts it; on the host: returns when it is done. *ns: the nanoseconds that passed until then are
    added, including those of what was started on the device before, since only waiting for the

@@ -1,0 +1,143 @@
+/* rounds.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
+   one. Rounds of one warm-up and up to three samples are repeated until the minima of the even and
+   of the odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not
+   be taken is left earlier: noise only adds, and the more rounds the less of it. */
+#include "graphs/plan/rounds.h"
+#include "ops/base/random.h"
+#include <math.h>
+
+#define SAMPLE 100e-6
+#define VISIT 10e-3
+#define LONG_CALL 20e-3
+#define FAR 4.0    /* times what is to be beaten: one call says enough */
+#define BEHIND 1.1 /* a plan so far behind the fastest will not be taken */
+enum { SOON = 5, ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
+
+double clock_now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+clockid_t device_clock(const Backend *b, const Device *d) {
+    return b->threads && b->threads(d) == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+}
+
+void pin_thread(clockid_t clock, cpu_set_t *before) {
+    cpu_set_t one;
+    int cpu = sched_getcpu();
+    CPU_ZERO(before);
+    if (clock != CLOCK_THREAD_CPUTIME_ID) return;
+    if (sched_getaffinity(0, sizeof *before, before) || cpu < 0) return;
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+void unpin_thread(const cpu_set_t *before) {
+    if (CPU_COUNT(before)) sched_setaffinity(0, sizeof *before, before);
+}
+
+static bool time_calls(Timed *t, int calls, double *seconds) {
+    if (!t->run(t->what, calls, seconds)) return false;
+    *seconds /= calls;
+    return true;
+}
+
+/* Samples of a round: three, or what fits into VISIT, at least one. */
+static int samples_of(const Timed *t) {
+    double fit = t->calls > 1 ? (double)SAMPLES : VISIT / t->best[0];
+    return fit >= (double)SAMPLES ? SAMPLES : fit >= 2 ? (int)fit : 1;
+}
+
+static bool warms_up(const Timed *t) { return t->calls > 1 || t->best[0] <= LONG_CALL; }
+
+static bool time_round(Timed *t, int round) {
+    double seconds;
+    const int samples = samples_of(t);
+    if (warms_up(t) && !time_calls(t, 1, &seconds)) return false;
+    for (int k = 0; k < samples; k++) {
+        if (!time_calls(t, t->calls, &seconds)) return false;
+        if (seconds < t->best[round & 1]) t->best[round & 1] = seconds;
+    }
+    return true;
+}
+
+/* Times what is to be beaten: slower than this after so many rounds is left. */
+static double hopeless(int rounds) {
+    return !rounds ? 2 : rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1;
+}
+
+double timed_least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
+
+/* A first look: how many calls a sample takes. The first call is cold, and no second one is made
+   only where that is long and far behind. */
+static bool settle(Timed *t, double beat) {
+    double first, second;
+    if (!time_calls(t, 1, &first)) return false;
+    second = first;
+    if ((first < FAR * beat || first < VISIT) && !time_calls(t, 1, &second)) return false;
+    if (second < first) first = second;
+    t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
+    if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
+    t->left = first > hopeless(0) * beat;
+    t->best[0] = t->best[1] = first >= SAMPLE || t->left ? first : INFINITY;
+    return true;
+}
+
+/* The minima of both halves agree within this part of them. */
+static bool steady(int n, const Timed *t, double part) {
+    for (int k = 0; k < n; k++)
+        if (!t[k].left && fabs(t[k].best[0] - t[k].best[1]) > part * timed_least(&t[k]))
+            return false;
+    return true;
+}
+
+static bool done(int n, const Timed *t, int round, int rounds) {
+    return round >= 2 * rounds || (round >= rounds && steady(n, t, 0.03)) ||
+           (round >= SOON && steady(n, t, 0.01));
+}
+
+/* Fewer where a round takes long. */
+static int rounds_for(int n, const Timed *t, double patience) {
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += (t[k].calls > 1 ? SAMPLE : t[k].best[0]) * (samples_of(&t[k]) + warms_up(&t[k]));
+    double fit = patience / sum;
+    return fit >= (double)ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
+}
+
+/* What is to be beaten: `beat`, or among several what is BEHIND the fastest: of those that are
+   compared all take part in as many rounds, since a minimum falls with every round. */
+static void leave(int n, Timed *t, int round, double beat) {
+    for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, BEHIND * timed_least(&t[k]));
+    for (int k = n > 1; k < n; k++) t[k].left |= timed_least(&t[k]) > hopeless(round) * beat;
+}
+
+static int shuffle(Random *r, int n, const Timed *t, int order[]) {
+    int m = 0;
+    for (int k = 0; k < n; k++)
+        if (!t[k].left) order[m++] = k;
+    for (int k = m - 1; k > 0; k--) {
+        int j = (int)random_below(r, (uint64_t)k + 1), swap = order[k];
+        order[k] = order[j];
+        order[j] = swap;
+    }
+    return m;
+}
+
+bool time_rounds(int n, Timed *t, double beat, double patience, uint64_t seed) {
+    Random r = {seed, 0};
+    int order[TIMED_MOST];
+    for (int k = 0; k < n; k++)
+        if (!settle(&t[k], beat)) return false;
+    const int rounds = rounds_for(n, t, patience);
+    for (int round = 0; !done(n, t, round, rounds); round++) {
+        const int m = shuffle(&r, n, t, order);
+        for (int k = 0; k < m; k++)
+            if (!time_round(&t[order[k]], round)) return false;
+        if (!m) break;
+        leave(n, t, round + 1, beat);
+    }
+    return true;
+}

@@ -2,11 +2,11 @@
    place gains (price.h), which are rewritten together (combine.h), which of the fastest really
    is (confirm.h). */
 #include "search/combine.h"
+#include "search/command_report.h"
 #include "search/confirm.h"
 #include "search/cost_model.h"
 #include "search/helper.h"
 #include "search/input_data.h"
-#include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
@@ -200,82 +200,7 @@ static void stop_processes(CommandSearch *s) {
         if (all[k]->target) cleanup_run(&all[k]->cleanup);
 }
 
-/* ---- what is reported */
-
-static const char *node_name(const CommandSearch *s, int node) {
-    const char *type, *name;
-    for (Value v = 1; v < s->origins.n; v++) {
-        if (s->origins.node[v] != node + 1) continue;
-        name = model_node_name(s->r->source.model, value_node(s->r->w, v), &type);
-        return name && *name ? name : type ? type : "";
-    }
-    return "";
-}
-
-/* The rules that a place uses, with spaces between. */
-static const char *rule_names(CommandSearch *s, const Place *p) {
-    Text t = text_new(s->r->arena);
-    for (int k = 0; k < p->nrule; k++) text_add(&t, "%s%s", k ? " " : "", p->rule[k]);
-    return t.data;
-}
-
-/* An earlier place of the list, of another set, has the same change here. */
-static bool met_before(const CommandSearch *s, int k, const int place[]) {
-    const Place *p = &s->places.place[place[k]];
-    for (int j = 0; j < k; j++)
-        if (s->places.place[place[j]].node[0] == p->node[0] &&
-            s->prices.of[place[j]] == s->prices.of[place[k]])
-            return true;
-    return false;
-}
-
-/* What these places gain: equal ones together, the largest gain first. Returns
-   how many there are. */
-static int gains_of(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
-    Arena *a = s->r->arena;
-    PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);
-    int *price = ARENA_NEW(a, int, nplace), *order = ARENA_NEW(a, int, nplace), n = 0, m = 0;
-    double *gain = ARENA_NEW(a, double, nplace);
-    for (int k = 0; k < nplace; k++) {
-        const Place *p = &s->places.place[place[k]];
-        const int at = s->prices.of[place[k]];
-        const PartPrice *cost = &s->prices.v[at];
-        int same = 0;
-        if (met_before(s, k, place)) continue;
-        for (; same < n && price[same] != at; same++) {}
-        if (same < n) list[same].count++;
-        else
-            price[n] = at, list[n++] = (PlaceGain){.node = node_name(s, p->node[0]),
-                                                   .rules = rule_names(s, p),
-                                                   .nat = p->n,
-                                                   .at = p->node,
-                                                   .count = 1,
-                                                   .before = cost->seconds[0],
-                                                   .after = cost->seconds[1],
-                                                   .expected = cost->expected};
-    }
-    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, place_total(&list[k]));
-    for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
-    *out = sorted;
-    return n;
-}
-
-/* Why nothing gains. */
-static void keep_reason(CommandSearch *s) {
-    Arena *a = s->r->arena;
-    const double part = s->base > 0 ? s->promised / s->base * 100 : 0;
-    int timed = 0;
-    for (int k = 0; k < s->prices.n; k++)
-        timed += s->prices.v[k].seconds[0] > 0 && !s->prices.v[k].expected;
-    s->r->stats.reason =
-        s->places.n == 0
-            ? "no rule applies anywhere"
-            : arena_format(a,
-                           "rules apply at %d places, %d of them different, %d timed; by "
-                           "themselves %d gain, together %.1f %% of the model's time%s",
-                           s->places.n, s->prices.n, timed, s->nranked, part,
-                           s->prices.ended ? ": the search ended there" : "");
-}
+/* ---- the winner */
 
 /* The winner against the original at another set of sizes: a worse ratio takes the place of the one
    that is known. */
@@ -318,11 +243,11 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     if (best && !measure_others(s, &s->v[best])) return false;
     r->stats.measured_before = s->base;
     r->stats.measured_after = s->base;
-    r->stats.ngain = gains_of(s, s->nranked, s->ranked, &r->stats.gain);
-    keep_reason(s);
+    r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
+    command_keep_reason(s);
     if (!best || s->v[best].ratio > RUN_GAIN || s->v[best].ratio < 0) return true;
     r->stats.measured_after = s->base * s->v[best].ratio;
-    r->stats.nplace = gains_of(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
+    r->stats.nplace = command_gains(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return candidate_apply(s, &s->v[best], r->arena, d);
 }
 
@@ -355,7 +280,7 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     if (!places_find(r, &s->origins, r->arena, FIND * s->limit, &s->places)) return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !see_profile(s))
         return false;
-    if (!s->places.n) return keep_reason(s), true;
+    if (!s->places.n) return command_keep_reason(s), true;
     s->limit -= fmin(6 * CALLS * s->base, CONFIRM * s->limit);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }

@@ -1,0 +1,76 @@
+/* command_report.c -- what a search on a target that times files found, for the table and the
+   report. */
+#include "search/command_report.h"
+#include "search/rank.h"
+
+static const char *node_name(const CommandSearch *s, int node) {
+    const char *type, *name;
+    for (Value v = 1; v < s->origins.n; v++) {
+        if (s->origins.node[v] != node + 1) continue;
+        name = model_node_name(s->r->source.model, value_node(s->r->w, v), &type);
+        return name && *name ? name : type ? type : "";
+    }
+    return "";
+}
+
+/* The rules that a place uses, with spaces between. */
+static const char *rule_names(CommandSearch *s, const Place *p) {
+    Text t = text_new(s->r->arena);
+    for (int k = 0; k < p->nrule; k++) text_add(&t, "%s%s", k ? " " : "", p->rule[k]);
+    return t.data;
+}
+
+/* An earlier place of the list, of another set, has the same change here. */
+static bool met_before(const CommandSearch *s, int k, const int place[]) {
+    const Place *p = &s->places.place[place[k]];
+    for (int j = 0; j < k; j++)
+        if (s->places.place[place[j]].node[0] == p->node[0] &&
+            s->prices.of[place[j]] == s->prices.of[place[k]])
+            return true;
+    return false;
+}
+
+int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGain **out) {
+    Arena *a = s->r->arena;
+    PlaceGain *list = ARENA_NEW(a, PlaceGain, nplace), *sorted = ARENA_NEW(a, PlaceGain, nplace);
+    int *price = ARENA_NEW(a, int, nplace), *order = ARENA_NEW(a, int, nplace), n = 0, m = 0;
+    double *gain = ARENA_NEW(a, double, nplace);
+    for (int k = 0; k < nplace; k++) {
+        const Place *p = &s->places.place[place[k]];
+        const int at = s->prices.of[place[k]];
+        const PartPrice *cost = &s->prices.v[at];
+        int same = 0;
+        if (met_before(s, k, place)) continue;
+        for (; same < n && price[same] != at; same++) {}
+        if (same < n) list[same].count++;
+        else
+            price[n] = at, list[n++] = (PlaceGain){.node = node_name(s, p->node[0]),
+                                                   .rules = rule_names(s, p),
+                                                   .nat = p->n,
+                                                   .at = p->node,
+                                                   .count = 1,
+                                                   .before = cost->seconds[0],
+                                                   .after = cost->seconds[1],
+                                                   .expected = cost->expected};
+    }
+    for (int k = 0; k < n; k++) m = rank_insert(m, n, order, gain, k, place_total(&list[k]));
+    for (int k = 0; k < n; k++) sorted[k] = list[order[k]];
+    *out = sorted;
+    return n;
+}
+
+void command_keep_reason(CommandSearch *s) {
+    Arena *a = s->r->arena;
+    const double part = s->base > 0 ? s->promised / s->base * 100 : 0;
+    int timed = 0;
+    for (int k = 0; k < s->prices.n; k++)
+        timed += s->prices.v[k].seconds[0] > 0 && !s->prices.v[k].expected;
+    s->r->stats.reason =
+        s->places.n == 0
+            ? "no rule applies anywhere"
+            : arena_format(a,
+                           "rules apply at %d places, %d of them different, %d timed; by "
+                           "themselves %d gain, together %.1f %% of the model's time%s",
+                           s->places.n, s->prices.n, timed, s->nranked, part,
+                           s->prices.ended ? ": the search ended there" : "");
+}

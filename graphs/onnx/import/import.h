@@ -69,6 +69,11 @@ bool give_attr(Import *, int attr, const OnnxAttr *);
 /* A constant input as an attribute; true also if it is left out. */
 bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
+/* The sizes of an input; NULL: the import has failed, its reason says why. */
+const Dims *import_dims(Import *, int input);
+/* Marks in `seen`, by axis of `rank`, those that the list names, counted from the end where they
+   are negative. False: one is out of range or named twice, and the import has failed. */
+bool import_distinct_axes(Import *, PolyList axes, int rank, bool seen[]);
 /* The shortest decimal that rounds to this number, as a rational. */
 Ex real_shortest(World *, double, bool is_double);
 /* The elements of a constant, or of a value computed from inputs at hand (OpenValues). False:

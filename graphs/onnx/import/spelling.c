@@ -12,7 +12,7 @@ static bool given_attr(Import *s, const char *name, PolyList *out) {
     if (k < 0 || !s->given[k]) return false;
     return *out = s->attr[k].ints, true;
 }
-static const Dims *dims_of(Import *s, int input) {
+const Dims *import_dims(Import *s, int input) {
     const Type *t = input < s->nin ? import_type(s, s->in[input]) : NULL;
     return t ? &t->dim : (import_fail(s, "input %d is missing", input), NULL);
 }
@@ -34,7 +34,7 @@ static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
     *out = (int)a;
     return (a >= 0 && a < rank) || import_fail(s, "axis out of range");
 }
-static bool distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
+bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
     for (int k = 0, a; k < axes.n; k++) {
         if (!axis_number(s, axes, k, rank, &a)) return false;
         if (seen[a]) return import_fail(s, "an axis is given twice");
@@ -65,7 +65,7 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
 
 bool import_auto_pad(Import *s, int attr) {
     PolyList pads, kernel = {0}, stride, dilation;
-    const Dims *x = dims_of(s, 0), *w;
+    const Dims *x = import_dims(s, 0), *w;
     if (!x || x->n < 2) return import_fail(s, "too few axes");
     int n = x->n - 2;
     const char *how = onnx_attr_text(s, "auto_pad", "NOTSET");
@@ -77,7 +77,7 @@ bool import_auto_pad(Import *s, int attr) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, 2 * n);
     if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
     if (!given_attr(s, "kernel", &kernel)) {
-        if (!(w = dims_of(s, op_input_named(s->op, "w"))) || w->n != x->n)
+        if (!(w = import_dims(s, op_input_named(s->op, "w"))) || w->n != x->n)
             return import_fail(s, "auto_pad without a known kernel size");
         kernel = (PolyList){n, w->v + 2};
     }
@@ -98,7 +98,7 @@ bool import_kernel_shape(Import *s, int attr) {
     PolyList list;
     (void)attr;
     if (!onnx_attr(s, "kernel_shape", &t)) return true;
-    const Dims *w = dims_of(s, op_input_named(s->op, "w"));
+    const Dims *w = import_dims(s, op_input_named(s->op, "w"));
     if (!w || !onnx_attr_list(&t, &list, s) || list.n != w->n - 2)
         return import_fail(s, "kernel_shape does not match the kernel");
     for (int k = 0; k < list.n; k++)
@@ -108,7 +108,7 @@ bool import_kernel_shape(Import *s, int attr) {
 }
 
 bool import_perm(Import *s, int attr) {
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     Poly v[RANK_MAX];
     if (!x || s->given[attr]) return x != NULL;
     for (int k = 0; k < x->n; k++) v[k] = whole_number(s, x->n - 1 - k);
@@ -118,7 +118,7 @@ bool import_perm(Import *s, int attr) {
 bool import_axes(Import *s, int attr) {
     bool none = onnx_attr_int(s, "noop_with_empty_axes", 0) == 1;
     if (s->given[attr] && s->attr[attr].ints.n) return true;
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     Poly v[RANK_MAX];
     if (none) return give_ints(s, attr, 0, NULL), true;
     for (int k = 0; x && k < x->n; k++) v[k] = whole_number(s, k);
@@ -127,7 +127,7 @@ bool import_axes(Import *s, int attr) {
 }
 
 bool import_axes_spatial(Import *s, int attr) {
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     Poly v[RANK_MAX];
     for (int k = 2; x && k < x->n; k++) v[k - 2] = whole_number(s, k);
     if (x && x->n < 3) return import_fail(s, "no spatial axes");
@@ -162,7 +162,7 @@ bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = t
 bool import_broadcast_axis(Import *s, int attr) {
     (void)attr;
     bool stretched = onnx_attr_int(s, "broadcast", 0) == 1;
-    const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
+    const Dims *a = import_dims(s, 0), *b = import_dims(s, 1);
     if (!a || !b) return false;
     int64_t from = onnx_attr_int(s, "axis", a->n - b->n);
     if (!stretched)
@@ -218,7 +218,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
 bool import_slice(Import *s, int attr) {
     (void)attr;
     PolyList from, to, axes, steps;
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     int starts = op_attr_index(s->op, "starts"), sizes = op_attr_index(s->op, "sizes"),
         by = op_attr_index(s->op, "steps");
     if (!x || !list_from(s, "starts", 1, &from) || !list_from(s, "ends", 2, &to))
@@ -228,7 +228,7 @@ bool import_slice(Import *s, int attr) {
     if (s->why || from.n != to.n || from.n > x->n || (some && axes.n != from.n) ||
         (stepped && steps.n != from.n))
         return import_fail(s, "lists of different lengths");
-    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    if (some && !import_distinct_axes(s, axes, x->n, seen)) return false;
     Poly start[RANK_MAX] = {0}, step[RANK_MAX];
     Dims size = *x;
     for (int k = 0; k < x->n; k++) step[k] = whole_number(s, 1);
@@ -254,13 +254,13 @@ bool import_slice(Import *s, int attr) {
 
 bool import_pads(Import *s, int attr) {
     PolyList pads, axes;
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     if (!x || !list_from(s, "pads", 1, &pads)) return import_fail(s, "pads are missing");
     bool some = list_from(s, "axes", 3, &axes), seen[RANK_MAX] = {0};
     int n = some ? axes.n : x->n;
     if (s->why || pads.n != 2 * n || n > x->n) return import_fail(s, "a wrong number of pads");
     Poly v[2 * RANK_MAX] = {0};
-    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    if (some && !import_distinct_axes(s, axes, x->n, seen)) return false;
     for (int k = 0, a; k < n; k++) {
         a = k;
         if (some && !axis_number(s, axes, k, x->n, &a)) return false;
@@ -277,12 +277,12 @@ bool import_pads(Import *s, int attr) {
 
 bool import_pads_center(Import *s, int attr) {
     PolyList sizes, axes;
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     if (!x || !input_list(s, 1, &sizes)) return import_fail(s, "sizes are missing");
     bool some = list_from(s, "axes", -1, &axes), seen[RANK_MAX] = {0};
     if (s->why || sizes.n > x->n || sizes.n != (some ? axes.n : x->n))
         return import_fail(s, "a wrong number of sizes");
-    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    if (some && !import_distinct_axes(s, axes, x->n, seen)) return false;
     Poly v[2 * RANK_MAX] = {0}, none = whole_number(s, 0), two = whole_number(s, 2);
     for (int k = 0, a; k < sizes.n; k++) {
         a = k;
@@ -300,7 +300,7 @@ bool import_split(Import *s, int attr) {
     if (onnx_attr_int(s, "num_outputs", parts) != parts)
         return import_fail(s, "num_outputs is not the number of outputs");
     if (s->given[attr]) return true;
-    const Dims *x = dims_of(s, 0);
+    const Dims *x = import_dims(s, 0);
     int64_t a = 0;
     if (!x || (at >= 0 && s->given[at] && !number_at(s, s->attr[at].ints, 0, &a))) return false;
     if (a < 0) a += x->n;
@@ -313,117 +313,4 @@ bool import_split(Import *s, int attr) {
     for (int k = 0; k < parts - 1; k++) v[k] = each;
     v[parts - 1] = poly_sub(s->w, n, poly_scale(s->w, each, parts - 1));
     return give_ints(s, attr, parts, v), true;
-}
-
-/* Sizes with one -1, which takes what is left of `total`. */
-static bool infer_hole(Import *s, Dims *d, int hole, Poly total) {
-    Poly rest = whole_number(s, 1);
-    int64_t n;
-    for (int k = 0; k < d->n; k++)
-        if (k != hole) rest = poly_mul(s->w, rest, d->v[k]);
-    if (poly_constant(s->w, rest, &n) && n == 0)
-        return import_fail(s, "a -1 together with a size of 0");
-    if (!poly_divide(s->w, total, rest, &d->v[hole])) d->v[hole] = poly_floor(s->w, total, rest);
-    return true;
-}
-
-bool import_reshape(Import *s, int attr) {
-    PolyList list;
-    const Dims *x = dims_of(s, 0);
-    bool allow = onnx_attr_int(s, "allowzero", 0) == 1;
-    if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX)
-        return import_fail(s, "too few or too many sizes");
-    Dims d = {.n = list.n};
-    int hole = -1;
-    for (int k = 0; k < list.n; k++) {
-        int64_t v = 1;
-        bool constant = poly_constant(s->w, d.v[k] = list.v[k], &v);
-        if (constant && v == 0 && !allow) {
-            if (k >= x->n) return import_fail(s, "a 0 for an axis that the input does not have");
-            d.v[k] = x->v[k];
-        }
-        if (constant && v < 0 && (v < -1 || hole >= 0)) return import_fail(s, "a size below 0");
-        if (constant && v < 0) hole = k;
-    }
-    if (hole >= 0 && !infer_hole(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0]))))
-        return false;
-    return give_ints(s, attr, d.n, d.v), true;
-}
-
-bool import_squeeze(Import *s, int attr) {
-    PolyList axes;
-    const Dims *x = dims_of(s, 0);
-    bool drop[RANK_MAX] = {0};
-    if (!x) return false;
-    bool some = list_from(s, "axes", 1, &axes);
-    if (s->why || (some && !distinct_axes(s, axes, x->n, drop))) return false;
-    Dims d = {0};
-    for (int k = 0; k < x->n; k++) {
-        int64_t n = 0;
-        bool constant = poly_constant(s->w, x->v[k], &n);
-        if (!some && !constant)
-            return import_fail(s,
-                               "squeeze of all axes of size 1 where a size is not a known number");
-        if (!some) drop[k] = n == 1;
-        if (!drop[k]) d.v[d.n++] = x->v[k];
-    }
-    return give_ints(s, attr, d.n, d.v), true;
-}
-
-bool import_unsqueeze(Import *s, int attr) {
-    PolyList axes;
-    const Dims *x = dims_of(s, 0);
-    bool added[RANK_MAX] = {0};
-    if (!x || !list_from(s, "axes", 1, &axes)) return import_fail(s, "axes are missing");
-    Dims d = {.n = x->n + axes.n};
-    if (d.n > RANK_MAX) return import_fail(s, "more than 8 axes");
-    if (!distinct_axes(s, axes, d.n, added)) return false;
-    for (int k = 0, from = 0; k < d.n; k++) d.v[k] = added[k] ? whole_number(s, 1) : x->v[from++];
-    return give_ints(s, attr, d.n, d.v), true;
-}
-
-bool import_flatten(Import *s, int attr) {
-    const Dims *x = dims_of(s, 0);
-    int64_t at = onnx_attr_int(s, "axis", 1);
-    if (!x) return false;
-    if (at < 0) at += x->n;
-    if (at < 0 || at > x->n) return import_fail(s, "axis out of range");
-    Poly v[2] = {whole_number(s, 1), whole_number(s, 1)};
-    for (int k = 0; k < x->n; k++) v[k >= at] = poly_mul(s->w, v[k >= at], x->v[k]);
-    return give_ints(s, attr, 2, v), true;
-}
-
-/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
-   operator's. */
-bool import_same(Import *s, int attr) {
-    s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
-    const Dims *x = s->same ? NULL : dims_of(s, 0);
-    Type type;
-    const void *bytes;
-    for (int k = 1; k < s->nin; k++) {
-        s->taken |= 1ull << k;
-        if (k == 2 && s->in[k] &&
-            (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
-            return import_fail(s, "training mode is not supported");
-    }
-    if (x) give_ints(s, attr, x->n, x->v);
-    return x || s->same;
-}
-
-bool import_expand(Import *s, int attr) {
-    PolyList list;
-    const Dims *x = dims_of(s, 0);
-    if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX)
-        return import_fail(s, "too few or too many sizes");
-    Dims d = {.n = list.n};
-    for (int k = 0; k < list.n; k++) d.v[k] = list.v[k];
-    if (!dims_stretch(s, *x, d, &d)) return false;
-    return give_ints(s, attr, d.n, d.v), true;
-}
-
-bool import_to_like(Import *s, int attr) {
-    const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
-    if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
-    s->taken |= 2, s->attr[attr].word = (int)t->dtype;
-    return s->given[attr] = true;
 }

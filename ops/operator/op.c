@@ -309,6 +309,19 @@ Ex at_per_axis(Call *c, int input, Poly k) {
     Dims d = c->in[input]->dim;
     return at(c, input, dims_single(c, d) ? (Dims){.n = d.n} : (Dims){1, {k}});
 }
+const char *inputs_present(Call *c, int n, const int input[]) {
+    for (int k = 0; k < n; k++)
+        if (!has(c, input[k])) return "an input is missing";
+    return NULL;
+}
+
+const char *inputs_single(Call *c, int n, const int input[]) {
+    for (int k = 0; k < n; k++)
+        if (has(c, input[k]) && !dims_single(c, c->in[input[k]]->dim))
+            return "scales and zero points must be single numbers";
+    return NULL;
+}
+
 const char *per_axis_fits(Call *c, int input, Poly n) {
     if (!has(c, input) || dims_single(c, c->in[input]->dim)) return NULL;
     if (c->in[input]->dim.n != 1) return "scale and zero point must have at most one axis";

@@ -117,6 +117,10 @@ Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
    for each place of an axis (per axis). */
 /* The scale or zero point for place k of the axis; 0: the input is left out. */
 Ex at_per_axis(Call *, int input, Poly k);
+/* NULL if these n inputs, which a call may not leave out, are there; else why not. */
+const char *inputs_present(Call *, int n, const int input[]);
+/* NULL if these n inputs, scales and zero points, are single numbers or left out; else why not. */
+const char *inputs_single(Call *, int n, const int input[]);
 /* NULL if the input fits an axis of n places, or is left out; else why not. */
 const char *per_axis_fits(Call *, int input, Poly n);
 Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */

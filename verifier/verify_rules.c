@@ -1,44 +1,13 @@
 /* verify_rules.c -- the program verify-rules: reads rules, proves or refutes each, and writes them
    with their verdicts. Proved rules are what optimize-model believes. */
+#include "verifier/verify_program.h"
 #include "verifier/workers.h"
-#include "verifier/verdicts.h"
 #include "ops/base/intern.h"
 #include "ops/base/main.h"
-#include "rules/taso.h"
-#include "graphs/world.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Options {
-    const char *out, *json, *directory, *obligations, *explain, *help;
-    int64_t budget, jobs, memory;
-    bool no_preconditions, resume, quiet, version;
-} Options;
-/* Its rules and refusals are those up to these numbers, from where the file before ends. */
-typedef struct File {
-    const char *path;
-    int rules, refusals;
-} File;
-typedef struct Program {
-    Arena *arena;
-    Options o;
-    RuleSet set;
-    VerifyResult *result; /* verdict NONE: not reached */
-    Text obligations;     /* lines of the index */
-    TasoRefusals refused; /* rules of TASO's files that have no counterpart */
-    File *file;
-    int nfile;
-    /* By rule: the journal had its verdict, or it is the same as an earlier one but for its
-       name. */
-    bool *skip;
-    int *again; /* by rule: the next one that is the same; 0: none */
-    Journal *journal;
-    int done, count[4], conditional;
-    bool terminal;
-    Error error;
-} Program;
 
 static const ProgramText program = {
     .name = "verify-rules",
@@ -138,19 +107,6 @@ static int part_length(const char *text) {
 
 static const char *const verdict_words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
-static void write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
-    const char *text =
-        arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
-    const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
-    file_write(path, text, strlen(text), &p->error);
-}
-static void index_obligations(Program *p, const Rule *rule, const char *line) {
-    while (*line) {
-        int n = (int)strcspn(line, "\n");
-        text_add(&p->obligations, "%s\t%s\t%.*s\n", rule->id, rule->name, n, line);
-        line += n + (line[n] == '\n');
-    }
-}
 /* Each condition with the side it comes from. */
 static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
@@ -184,8 +140,8 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
         if (r->explanation) printf("%s", r->explanation);
         fflush(stdout);
     }
-    if (r->counterexample && p->o.directory) write_counterexample(p, rule, r);
-    if (r->obligations && p->o.obligations) index_obligations(p, rule, r->obligations);
+    if (r->counterexample && p->o.directory) program_write_counterexample(p, rule, r);
+    if (r->obligations && p->o.obligations) program_index_obligations(p, rule, r->obligations);
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
 }
 
@@ -199,59 +155,6 @@ static void report_verdict(void *user, int k, const VerifyResult *r) {
 
 /* ---- files */
 
-static bool write_rules(Program *p) {
-    Text t = text_new(p->arena);
-    World *w = graph_world_new(arena_escape(p->arena), 0);
-    WorldMark mark = world_mark(w);
-    for (int k = 0; k < p->set.n; k++) {
-        Rule *rule = &p->set.v[k];
-        const VerifyResult *r = &p->result[k];
-        if (r->verdict != VERDICT_NONE) { /* a rule that was not reached stays as it was read */
-            rule->verdict = r->verdict;
-            rule->classes = r->classes;
-            rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
-            rule->all = r->verdict == VERDICT_PROVED ? r->all : "";
-            if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
-            world_reset(w, mark);
-        }
-        text_add(&t, k ? "\n" : "");
-        rule_print(rule, &t);
-    }
-    world_free(w);
-    return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
-}
-/* The rules of a file and those that could not be read, in the order in which they stand in it. */
-static void file_json(const Program *p, const File *f, int rule, int refusal, Text *t) {
-    for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
-        const char *line;
-        if (refusal < f->refusals && p->refused.v[refusal].number == index) {
-            const char *why = arena_format(p->arena, "it cannot be expressed: %s",
-                                           p->refused.v[refusal++].reason);
-            VerifyResult none = {.verdict = VERDICT_UNKNOWN,
-                                 .condition = "",
-                                 .all = "",
-                                 .sides = "",
-                                 .category = "",
-                                 .why = why};
-            line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index),
-                                 &none);
-        } else {
-            line = verdict_print(p->arena, index, p->set.v[rule].id, p->set.v[rule].name,
-                                 &p->result[rule]);
-            rule++;
-        }
-        text_add(t, "%s%s", t->size ? ",\n" : "", line);
-    }
-}
-static bool write_json(Program *p) {
-    Text t = text_new(p->arena), all = text_new(p->arena);
-    for (int k = 0; k < p->nfile; k++)
-        file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0,
-                  &t);
-    text_add(&all, "[\n%s\n]\n", t.data ? t.data : "");
-    return file_write(p->o.json, all.data, all.size, &p->error);
-}
-
 /* Rule text, or a file of TASO's: a rule there that we cannot express is unknown. */
 static bool read_file(Program *p, const char *path) {
     int before = p->refused.n;
@@ -260,23 +163,6 @@ static bool read_file(Program *p, const char *path) {
         printf("UNKNOWN %s: rule %d cannot be expressed: %s\n", path, p->refused.v[k].number,
                p->refused.v[k].reason);
     return true;
-}
-
-/* ---- obligations */
-
-static bool open_obligations(Program *p) {
-    if (!p->o.obligations) return true;
-    p->obligations = text_new(p->arena);
-    text_add(&p->obligations, "rule\tname\tquestion\tpurpose\n");
-    if (p->o.resume)
-        return error_set(
-            &p->error, E_USAGE, "--obligations",
-            "cannot be given with --resume: rules that are not proved again ask no questions");
-    return folder_make(p->o.obligations, &p->error);
-}
-static bool write_index(Program *p) {
-    return file_write(arena_format(p->arena, "%s/index.tsv", p->o.obligations), p->obligations.data,
-                      p->obligations.size, &p->error);
 }
 
 /* ---- what is to be explained */
@@ -374,7 +260,7 @@ static bool verify_files(Program *p, const StringList *files) {
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
-    if (!open_obligations(p) || !open_journal(p)) return false;
+    if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);
     bool ok = verify_all(p);
@@ -383,8 +269,9 @@ static bool verify_files(Program *p, const StringList *files) {
            p->conditional, p->count[VERDICT_REFUTED],
            p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
     bool write = ok || p->error.kind == E_INTERRUPTED;
-    bool wrote = write && (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p)) &&
-                 (!p->o.obligations || write_index(p));
+    bool wrote = write && (!p->o.out || program_write_rules(p)) &&
+                 (!p->o.json || program_write_json(p)) &&
+                 (!p->o.obligations || program_write_index(p));
     journal_close(p->journal, wrote && all_decided(p));
     return wrote && ok && p->error.kind == E_NONE;
 }

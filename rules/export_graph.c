@@ -1,6 +1,6 @@
 /* export_graph.c -- a graph as an ONNX model of its own, by the writer that writes optimized
-   models: a model with one unknown node between inputs and outputs is made, and
-   the node replaced. */
+   models: a model with one unknown node between inputs and outputs is made, and the node
+   replaced. */
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/tensor.h"
 #include "rules/export.h"
@@ -37,20 +37,20 @@ static const char *result_name(const RuleSide *o, int k) {
 static Text frame(const RuleSide *o, const Graph *g, const char *name) {
     Text node = text_new(o->arena), graph = text_new(o->arena), opset = text_new(o->arena),
          model = text_new(o->arena);
-    for (int k = 0; k < g->nin; k++) put_text(&node, 1, input_name(o->w, g->in[k]));
-    for (int k = 0; k < g->nout; k++) put_text(&node, 2, result_name(o, k));
-    put_text(&node, 4, "SideOfARule");
-    put_message(&graph, 1, &node);
-    put_text(&graph, 2, name);
+    for (int k = 0; k < g->nin; k++) put_text(&node, NODE_INPUT, input_name(o->w, g->in[k]));
+    for (int k = 0; k < g->nout; k++) put_text(&node, NODE_OUTPUT, result_name(o, k));
+    put_text(&node, NODE_OP_TYPE, "SideOfARule");
+    put_message(&graph, GRAPH_NODE, &node);
+    put_text(&graph, GRAPH_NAME, name);
     for (int k = 0; k < g->nin; k++)
-        put_value(o, &graph, 11, input_name(o->w, g->in[k]), value_type(o->w, g->in[k]));
+        put_value(o, &graph, GRAPH_INPUT, input_name(o->w, g->in[k]), value_type(o->w, g->in[k]));
     for (int k = 0; k < g->nout; k++)
-        put_value(o, &graph, 12, result_name(o, k), value_type(o->w, g->out[k]));
-    wire_put_int(&model, 1, IR_VERSION);
-    put_text(&model, 2, "isomer");
-    put_message(&model, 7, &graph);
-    wire_put_int(&opset, 2, (uint64_t)o->opset);
-    put_message(&model, 8, &opset);
+        put_value(o, &graph, GRAPH_OUTPUT, result_name(o, k), value_type(o->w, g->out[k]));
+    wire_put_int(&model, MODEL_IR_VERSION, IR_VERSION);
+    put_text(&model, MODEL_PRODUCER_NAME, "isomer");
+    put_message(&model, MODEL_GRAPH, &graph);
+    wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)o->opset);
+    put_message(&model, MODEL_OPSET_IMPORT, &opset);
     return model;
 }
 

@@ -325,6 +325,16 @@ def test_products_of_integers_wrap(tmp_path, dtype):
     compared_with_onnxruntime(path, tmp_path, x=x.astype(dtype), w=w.astype(dtype))
 
 
+def test_a_node_of_many_inputs(tmp_path):
+    names = [f"x{k % 3}" for k in range(150)]
+    node = helper.make_node("Concat", names, ["y"], axis=1)
+    inputs = [tensor(f"x{k}", [2, k + 1]) for k in range(3)]
+    path = save(tmp_path / "m.onnx", [node], inputs, [tensor("y", [2, 300])])
+    random = numpy.random.default_rng(0)
+    feed = {f"x{k}": random.normal(size=(2, k + 1)).astype("f4") for k in range(3)}
+    compared_with_onnxruntime(path, tmp_path, **feed)
+
+
 def test_recurrent_layers_of_many_units_in_double(tmp_path):
     """By the reference kernel, beyond what it keeps on the stack."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g

@@ -125,9 +125,13 @@ static bool elements_at_hand(Import *s, Value v, PolyList *out) {
     return *out = (PolyList){(int)n, list}, true;
 }
 
+void import_take(Import *s, int k) {
+    if (k < INPUTS_TAKEN) s->taken |= 1ull << k;
+    else import_fail(s, "more than %d inputs", INPUTS_TAKEN);
+}
 bool input_list(Import *s, int k, PolyList *out) {
     if (k >= s->nin || !s->in[k]) return false;
-    s->taken |= 1ull << k;
+    import_take(s, k);
     if (!import_type(s, s->in[k])) return false;
     char class = dtype_class(value_type(s->w, s->in[k])->dtype);
     bool numbers = class == 'I' || class == 'U' || class == 'F';
@@ -232,7 +236,7 @@ bool give_input(Import *s, int attr, int k) {
     Type type;
     const void *bytes;
     int64_t count = 0;
-    s->taken |= 1ull << k;
+    import_take(s, k);
     if (!import_data(s, s->in[k], &type, &bytes))
         return import_fail(s, "input %d is not a constant", k);
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||

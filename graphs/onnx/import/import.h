@@ -28,6 +28,7 @@ typedef struct OnnxAttr { /* an attribute of an ONNX node, decoded */
     Slice tensor;
 } OnnxAttr;
 
+enum { INPUTS_TAKEN = 64 }; /* as many bits has Import.taken */
 typedef struct Import {
     Model *m;
     World *w;
@@ -61,6 +62,7 @@ int op_attr_index(const Op *, const char *name);
 /* The elements of ONNX input k, which is marked as taken; false and why: it is left out or cannot
    be computed. */
 bool input_list(Import *, int k, PolyList *out);
+void import_take(Import *, int k); /* input k is no input of ours; only the first 64 may be */
 /* The attribute, or else that input (-1: none); false: neither is there, or (why) it cannot be
    computed. */
 bool list_from(Import *, const char *name, int input, PolyList *out);

@@ -203,7 +203,7 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     bool variadic;
     op_arity(s->op, &variadic);
     for (int k = 0; k < s->nin; k++)
-        if (!(s->taken >> (k & 63) & 1)) in[n++] = s->in[k];
+        if (k >= INPUTS_TAKEN || !(s->taken >> k & 1)) in[n++] = s->in[k];
     while (n && !in[n - 1]) n--;
     if (n > arity && !variadic && !s->fold) return import_fail(s, "more inputs than expected");
     bool many = strstr(s->op->out, "..") != NULL;

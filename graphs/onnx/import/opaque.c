@@ -112,13 +112,13 @@ static bool make_constant(Import *s, Value out[]) {
 
 static bool understood(Import *s, Value out[]) {
     const OnnxNode *n = s->n;
-    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64,
+    bool tables = !n->ncapture && n->x.nin <= 1024 && n->x.nout <= 256 && n->x.nattr <= 64,
          control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) return import_fail(s, "a function defined by the model");
     if (control && control_import(s, out)) return true;
     if (control || !tables)
-        return import_fail(s, "it has more than 64 inputs or attributes, or more than 256 outputs");
+        return import_fail(s, "it has more than 1024 inputs, 256 outputs or 64 attributes");
     if (!n->version)
         return import_fail(s, "domain %s is not among the model's operator sets", n->domain);
     return !n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(s, out)

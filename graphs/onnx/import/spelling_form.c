@@ -55,7 +55,7 @@ static bool training(Import *s, bool wanted) {
     Type type;
     const void *bytes;
     bool trains = false;
-    for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
+    for (int k = 1; k < s->nin; k++) import_take(s, k);
     if (s->nin > 2 && s->in[2]) {
         if (!import_data(s, s->in[2], &type, &bytes))
             return import_fail(s, "a training mode that is computed from data");

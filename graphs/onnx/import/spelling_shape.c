@@ -87,7 +87,7 @@ bool import_same(Import *s, int attr) {
     Type type;
     const void *bytes;
     for (int k = 1; k < s->nin; k++) {
-        s->taken |= 1ull << k;
+        import_take(s, k);
         if (k == 2 && s->in[k] &&
             (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
             return import_fail(s, "training mode is not supported");

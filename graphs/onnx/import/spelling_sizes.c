@@ -96,7 +96,7 @@ bool import_resize(Import *s, int attr) {
     if (!x) return false;
     Dims d = x->dim;
     bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
-    for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
+    for (int k = 1; k < s->nin; k++) import_take(s, k);
     if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
     if (sized) n = sizes.n;
     if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");

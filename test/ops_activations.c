@@ -1,8 +1,8 @@
 /* ops_activations.c -- the passes that stand for several instructions of a program (joined.c,
-   requantize.c), in every instruction set that the machine has: against the formula in double, on
-   ordinary numbers and on those far out, infinite or none; and each element alike wherever it lies
-   in a run, so that parts of a step give the bytes of the whole. Softmax of rows likewise, long
-   and short. Powers where tables of the C library change over. */
+   requantize.c, quantize.c), in every instruction set that the machine has: against the formula in
+   double, on ordinary numbers and on those far out, infinite or none; and each element alike
+   wherever it lies in a run, so that parts of a step give the bytes of the whole. Softmax of rows
+   likewise, long and short. Powers where tables of the C library change over. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -73,6 +73,41 @@ static void quantizing_rounds_as_it_is_written(void **state) {
         check(table[t], table[t]->quantize, quantized, k, "quantize");
         check(table[t], table[t]->dequantize, dequantized, back, "dequantize");
     }
+}
+
+/* ---- bytes */
+enum { BYTES = 4 * N };
+typedef void ToBytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+                     int64_t n);
+/* Elements that are not what the formula says, or not the same alone. */
+static int wrong_bytes(ToBytes *pass, float zero, float low, float high) {
+    static float x[BYTES];
+    static uint8_t y[BYTES];
+    const float k[6] = {0.0372f, zero};
+    int wrong = 0;
+    for (int i = 0; i < BYTES; i++)
+        x[i] = i < SPECIAL ? special[i] : (float)(i - BYTES / 2) * 0.00186f; /* ties among them */
+    pass(y, x, k[0], zero, low, high, BYTES);
+    for (int i = 0; i < BYTES; i++) {
+        const double want = fmin(fmax(quantized((double)x[i], k), (double)low), (double)high);
+        uint8_t alone;
+        pass(&alone, x + i, k[0], zero, low, high, 1);
+        wrong += y[i] != (uint8_t)(int)want || y[i] != alone;
+    }
+    return wrong;
+}
+static void rounds_down(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+                        int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (uint8_t)(int)fminf(fmaxf(floorf(x[i] / scale) + zero, low), high);
+}
+static void bytes_are_rounded_and_limited(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        if (wrong_bytes(table[t]->to_bytes, 12, 0, 255) ||
+            wrong_bytes(table[t]->to_bytes, -3, -128, 127))
+            fail_msg("%s: bytes", table[t]->name);
+    assert_true(wrong_bytes(rounds_down, 12, 0, 255) > 0);
 }
 
 /* ---- softmax */
@@ -193,6 +228,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations_are_what_they_stand_for),
         cmocka_unit_test(quantizing_rounds_as_it_is_written),
+        cmocka_unit_test(bytes_are_rounded_and_limited),
         cmocka_unit_test(softmax_of_rows),
         cmocka_unit_test(powers_of_powers_of_2_are_accurate),
         cmocka_unit_test(a_planted_error_is_seen),

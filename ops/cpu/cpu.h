@@ -125,6 +125,10 @@ void program_read_once(const Build *, const View *view, const Scalar *code, int 
    FurtherOps; view[0] is its output. */
 Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode);
 
+/* ---- quantize.c: QuantizeLinear to 8 bits, where the step's program, as program_read_once leaves
+   it, is one; at most so many parts at a time. false: it is another. */
+bool quantize_build(Build *, const Scalar *code, int ncode, int parts, Kernel *);
+
 /* ---- copy.c */
 typedef struct Copy Copy;
 /* Converts where the types differ. NULL: it cannot be built. */

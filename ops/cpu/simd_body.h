@@ -264,6 +264,15 @@ static void quantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1];
     EACH y[i] = rintf(x[i] / scale) + zero;
 }
+static void to_bytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+                     int64_t n) {
+    EACH {
+        float q = rintf(x[i] / scale) + zero;
+        q = q > low ? q : low;
+        q = q < high ? q : high;
+        y[i] = (uint8_t)(int32_t)q;
+    }
+}
 static void dequantize(float *y, const float *x, const float k[6], int64_t n) {
     const float zero = k[0], scale = k[1];
     EACH y[i] = (x[i] - zero) * scale;
@@ -536,6 +545,7 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .cube = cube,
     .requantize = requantize,
+    .to_bytes = to_bytes,
     .quantize = quantize,
     .dequantize = dequantize,
     .gate_sigmoid = gate_sigmoid,

@@ -362,8 +362,14 @@ static bool vector_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     (void)choice;
     for (int i = 0; i < s->ncode; i++)
-        if (s->code[i].op >= SCALAR_OP_COUNT)
+        if (s->code[i].op >= SCALAR_OP_COUNT || !reads_earlier(&s->code[i], i) ||
+            (s->code[i].op == C_VIEW && s->code[i].a >= s->nview))
             return build_fail(b, "a malformed element-wise program");
+    if (s->ncode >= 1 && s->ncode <= MAX_CODE) {
+        Scalar own[MAX_CODE];
+        program_read_once(b, s->view, s->code, s->ncode, own);
+        if (quantize_build(b, own, s->ncode, split_parts(b), k)) return true;
+    }
     return program_build(b, s->view, s->nview, s->code, s->ncode, k);
 }
 const Maker vector_maker = {.choices = vector_choices, .build = vector_build};

@@ -313,6 +313,38 @@ def test_dynamic_quantization(tmp_path, shape, outputs):
         compared_with_onnxruntime(path, tmp_path, x=x)
 
 
+QUANTIZED = {  # shape, sizes of the scale, attributes
+    "one scale": ([3, 40], [], {}),
+    "a long row": ([20000], [], {}),
+    "by row": ([3, 9000], [3], {"axis": 0}),
+    "by column": ([5, 40], [40], {"axis": 1}),
+    "by channel": ([2, 3, 5, 7], [3], {"axis": 1}),
+    "in blocks": ([6, 40], [2, 40], {"axis": 0, "block_size": 3}),
+    "in blocks of rows": ([3, 80], [3, 4], {"axis": 1, "block_size": 20}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("kind", QUANTIZED)
+def test_quantized_to_bytes(tmp_path, kind, shifted, dtype):
+    """Ties and numbers beyond the type among them."""
+    shape, sizes, attributes = QUANTIZED[kind]
+    to = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+    random = numpy.random.default_rng(0)
+    weights = {"s": (2.0 ** random.integers(-5, 0, sizes)).astype("f")}
+    if shifted:
+        weights["z"] = numpy.array(random.integers(1, 90, sizes)).astype(dtype)
+    else:
+        attributes = attributes | {"output_dtype": to}
+    node = helper.make_node("QuantizeLinear", ["x", *weights], ["y"], **attributes)
+    inputs, outputs = [tensor("x", shape)], [tensor("y", shape, to)]
+    path = save(tmp_path / "m.onnx", [node], inputs, outputs, weights, opset=21)
+    x = (random.integers(-800, 800, shape) / 64).astype("f")
+    x.flat[:2] = 1e6, -1e6
+    compared_with_onnxruntime(path, tmp_path, x=x)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])
 def test_products_of_integers_wrap(tmp_path, dtype):
     """Sums beyond the type are what they are modulo its values, as in ONNX Runtime."""

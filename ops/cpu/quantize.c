@@ -1,0 +1,121 @@
+/* quantize.c -- the programs of QuantizeLinear to 8 bits (ops/quantize.c lowers it so; requantize.c
+   has their form), from floats to bytes in one loop where the scale and the zero point are the same
+   along whole rows: per tensor, per axis but the last, in blocks. */
+#include "ops/core/element.h"
+#include "ops/cpu/cpu.h"
+
+enum { LEAST = 16, PIECE = 8192 }; /* elements of a row, of a piece */
+enum { Y, X, SCALE, ZERO, VIEWS };
+
+typedef struct Quantize {
+    View view[VIEWS];
+    float scale, zero, low, high; /* where they are known, or there is none */
+    bool scaled, shifted;         /* read from their views */
+    Nest nest;                    /* of the views */
+    int64_t columns, pieces;      /* of a row: elements, pieces */
+    int parts;
+    void (*run)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+                int64_t n);
+} Quantize;
+typedef struct Job {
+    const Quantize *q;
+    void *const *slot;
+    void *work;
+} Job;
+
+static float zero_at(const Quantize *q, const char *at) {
+    return q->view[ZERO].dtype == DT_INT8 ? *(const int8_t *)at : *(const uint8_t *)at;
+}
+static void run_part(void *job, int k) {
+    const Job *j = job;
+    const Quantize *q = j->q;
+    const int64_t all = q->nest.count / q->columns * q->pieces, end = all * (k + 1) / q->parts;
+    int64_t at = all * k / q->parts, index[STEP_RANK] = {0}, offset[VIEWS] = {0};
+    char *base[VIEWS] = {0};
+    for (int v = 0; v < VIEWS; v++)
+        if (v <= X || (v == SCALE ? q->scaled : q->shifted))
+            base[v] = view_at(&q->view[v], j->slot, j->work);
+    nest_goto(&q->nest, 1, at / q->pieces, index, offset);
+    for (; at < end; at++) {
+        const int64_t from = at % q->pieces * PIECE, left = q->columns - from;
+        const float scale = q->scaled ? ((const float *)base[SCALE])[offset[SCALE]] : q->scale,
+                    zero = q->shifted ? zero_at(q, base[ZERO] + offset[ZERO]) : q->zero;
+        q->run((uint8_t *)base[Y] + offset[Y] + from, (const float *)base[X] + offset[X] + from,
+               scale, zero, q->low, q->high, left < PIECE ? left : PIECE);
+        if ((at + 1) % q->pieces == 0) nest_next(&q->nest, 1, index, offset);
+    }
+}
+static int quantize_run(const Kernel *k, void *const slot[], void *work) {
+    const Quantize *q = k->self;
+    Job job = {q, slot, work};
+    if (q->parts > 1) team_run(k->device->team, q->parts, run_part, &job);
+    else if (q->nest.count) run_part(&job, 0);
+    return 0;
+}
+
+/* A number of the program, or a view that is the same along the rows; *of_view: which it is. */
+static bool parameter(const Step *s, const Scalar *c, float *number, bool *of_view, View *view) {
+    *number = (float)c->k;
+    *of_view = c->op == C_VIEW;
+    if (*of_view) *view = s->view[c->a];
+    return c->op == C_VIEW || c->op == C_CONST;
+}
+/* The views of the program and its numbers; false: it has another form. */
+static bool quantize_find(const Step *s, const Scalar code[], int ncode, Quantize *q) {
+    int i = ncode - 1;
+    if (code[i].op == C_WHERE) { /* what is not a number becomes the least integer */
+        const Scalar *w = &code[i];
+        if (code[w->a].op != C_ISNAN || code[w->a].a != w->c || code[w->b].op != C_CONST ||
+            (float)code[w->b].k != q->low)
+            return false;
+        i = w->c;
+    } else if (q->low < 0) return false;
+    if (code[i].op == C_ADD) {
+        if (!parameter(s, &code[code[i].b], &q->zero, &q->shifted, &q->view[ZERO])) return false;
+        i = code[i].a;
+    }
+    if (code[i].op != C_ROUND || code[code[i].a].op != C_DIV) return false;
+    const Scalar *ratio = &code[code[i].a], *x = &code[ratio->a];
+    if (x->op != C_VIEW) return false;
+    q->view[X] = s->view[x->a];
+    return parameter(s, &code[ratio->b], &q->scale, &q->scaled, &q->view[SCALE]);
+}
+static bool types_fit(const Quantize *q) {
+    const int zero = q->view[ZERO].dtype;
+    return q->view[X].dtype == DT_FLOAT && (!q->scaled || q->view[SCALE].dtype == DT_FLOAT) &&
+           (!q->shifted || zero == DT_INT8 || zero == DT_UINT8);
+}
+static bool make_nest(Build *b, Quantize *q) {
+    const View none = {.rank = q->view[Y].rank};
+    const View *views[VIEWS] = {
+        &q->view[Y],
+        &q->view[X],
+        q->scaled ? &q->view[SCALE] : &none,
+        q->shifted ? &q->view[ZERO] : &none
+    };
+    q->nest = nest_new(b->arena, views, VIEWS);
+    nest_with_axis(&q->nest);
+    const int last = q->nest.rank - 1;
+    q->columns = q->nest.dim[last];
+    q->pieces = (q->columns + PIECE - 1) / PIECE;
+    for (int v = 0; v < VIEWS; v++)
+        if (q->nest.stride[v * STEP_RANK + last] != (v <= X)) return false;
+    return q->columns >= LEAST;
+}
+
+bool quantize_build(Build *b, const Scalar code[], int ncode, int parts, Kernel *k) {
+    const Step *s = b->step;
+    const bool natural = s->view[0].dtype == DT_UINT8;
+    if ((!natural && s->view[0].dtype != DT_INT8)) return false;
+    Quantize *q = ARENA_NEW(b->arena, Quantize, 1);
+    *q = (Quantize){.low = natural ? 0 : -128,
+                    .high = natural ? 255 : 127,
+                    .view = {s->view[0]},
+                    .run = b->device->simd->to_bytes};
+    if (!quantize_find(s, code, ncode, q) || !types_fit(q) || !make_nest(b, q)) return false;
+    const int64_t all = q->nest.count / q->columns * q->pieces;
+    q->parts = parts < all ? parts : (int)(all > 0 ? all : 1);
+    k->run = quantize_run;
+    k->self = q;
+    return true;
+}

@@ -56,6 +56,65 @@ static Ex define(Call *c, Dims i) {
     }
     return sum(c, k, there, at(c, 0, (Dims){3, {i.v[0], element, line}}));
 }
+
+/* ---- as additions of whole views to the image: one for each element of a block, or for each
+   block, whichever are fewer */
+enum { SPATIAL_MOST = 5, STEPS_MOST = 256 };
+typedef struct Run { /* elements of a block, or blocks, by axis */
+    int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST]; /* in the image; in x */
+    int64_t all;
+} Run;
+static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t stride) {
+    Run r = {.all = 1};
+    for (int j = ns - 1; j >= 0; j--) {
+        r.n[j] = n[j], r.step[j] = step[j], r.stride[j] = stride * r.all;
+        r.all *= n[j];
+    }
+    return r;
+}
+/* Adds the places of `many` that fall into the image, with `one` number `at` of its kind. */
+static void add_run(StepBuf *b, const View *image, const View *x, const int64_t pads[],
+                    const Run *one, int64_t at, const Run *many) {
+    View y = *image, part = *x;
+    for (int j = y.rank - 3; j >= 0; at /= one->n[j--]) {
+        const int64_t k = at % one->n[j], start = k * one->step[j] - pads[j], step = many->step[j];
+        const int64_t last = image->dim[j + 2] - 1 - start;
+        const int64_t first = start < 0 ? (-start + step - 1) / step : 0;
+        int64_t end = last < 0 ? 0 : last / step + 1;
+        if (end > many->n[j]) end = many->n[j];
+        if (first >= end) return;
+        part.offset += k * one->stride[j] + first * many->stride[j];
+        y.offset += (start + first * step) * image->stride[j + 2];
+        part.stride[j + 2] = many->stride[j], y.stride[j + 2] = image->stride[j + 2] * step;
+        part.dim[j + 2] = y.dim[j + 2] = end - first;
+    }
+    step_code(b, step_add(b, S_EWISE, 3, (const View[]){y, y, part}), 3,
+              (const Scalar[]){
+                  {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
+}
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+    const int ns = ints(c, IMAGE).n;
+    int64_t n[2][SPATIAL_MOST], step[2][SPATIAL_MOST], pads[SPATIAL_MOST];
+    if (dtype_bits((DType)out[0].dtype) < 32 || out[0].rank != ns + 2) return 0;
+    for (int j = 0; j < ns; j++) {
+        n[0][j] = step_size(b, ints(c, BLOCK).v[j]), n[1][j] = step_size(b, places(c, j));
+        step[0][j] = step_size(b, entry(c, DILATIONS, j));
+        step[1][j] = step_size(b, entry(c, STRIDES, j));
+        pads[j] = step_size(b, entry(c, PADS, j));
+        if (n[0][j] < 1 || n[1][j] < 1 || step[0][j] < 1 || step[1][j] < 1) return 0;
+    }
+    const Run elements = run_of(ns, n[0], step[0], in[0].stride[1]),
+              blocks = run_of(ns, n[1], step[1], in[0].stride[2]);
+    const bool by_element = elements.all <= blocks.all;
+    const Run *one = by_element ? &elements : &blocks, *many = by_element ? &blocks : &elements;
+    if (one->all > STEPS_MOST) return 0;
+    View x = out[0]; /* of the image's axes, those of space to be set */
+    x.slot = in[0].slot, x.offset = in[0].offset, x.format = in[0].format;
+    x.stride[0] = in[0].stride[0], x.stride[1] = in[0].stride[1] * elements.all;
+    step_fill(b, &out[0], 0);
+    for (int64_t k = 0; k < one->all; k++) add_run(b, &out[0], &x, pads, one, k, many);
+    return 1;
+}
 static const OnnxMap onnx[] = {
     {"", "Col2Im", 18, 0, "image=input:1 block=input:2 strides pads dilations"}, {0}};
-const Op op_col2im = {"col2im", "x", "y", attrs, shape, define, .onnx = onnx};
+const Op op_col2im = {"col2im", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx};

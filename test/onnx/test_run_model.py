@@ -1,6 +1,6 @@
 """run-model against ONNX Runtime on small models, its options, and how it fails."""
 
-import os, re, sqlite3, subprocess
+import math, os, re, sqlite3, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -365,6 +365,29 @@ def test_a_node_of_many_inputs(tmp_path):
     random = numpy.random.default_rng(0)
     feed = {f"x{k}": random.normal(size=(2, k + 1)).astype("f4") for k in range(3)}
     compared_with_onnxruntime(path, tmp_path, **feed)
+
+
+IMAGES = [
+    ([11], [4], {}),  # few elements of a block
+    ([40], [30], {"strides": [2]}),  # few blocks
+    ([7, 9], [3, 2], {"strides": [2, 1], "pads": [2, 1, 0, 1], "dilations": [2, 3]}),
+    ([3, 3], [3, 3], {"pads": [5, 5, 5, 5]}),  # some places are outside
+]
+
+
+@pytest.mark.parametrize("image, block, attributes", IMAGES)
+def test_blocks_laid_into_an_image(tmp_path, image, block, attributes):
+    n = len(image)
+    steps, pads = attributes.get("strides", [1] * n), attributes.get("pads", [0] * 2 * n)
+    spread = [d * (b - 1) for d, b in zip(attributes.get("dilations", [1] * n), block)]
+    places = [(image[k] + pads[k] + pads[k + n] - spread[k] - 1) // steps[k] + 1 for k in range(n)]
+    shape = [2, 3 * math.prod(block), math.prod(places)]
+    sizes = {"image": numpy.array(image), "block": numpy.array(block)}
+    node = helper.make_node("Col2Im", ["x", "image", "block"], ["y"], **attributes)
+    y = tensor("y", [2, 3] + image)
+    path = save(tmp_path / "m.onnx", [node], [tensor("x", shape)], [y], sizes, opset=18)
+    x = numpy.random.default_rng(0).normal(size=shape).astype("f4")
+    compared_with_onnxruntime(path, tmp_path, x=x)
 
 
 def test_recurrent_layers_of_many_units_in_double(tmp_path):

@@ -371,6 +371,7 @@ IMAGES = [
     ([11], [4], {}),  # few elements of a block
     ([40], [30], {"strides": [2]}),  # few blocks
     ([7, 9], [3, 2], {"strides": [2, 1], "pads": [2, 1, 0, 1], "dilations": [2, 3]}),
+    ([8, 9], [3, 2], {"strides": [2, 3], "pads": [1, 2, 1, 0]}),  # the first place is between steps
     ([3, 3], [3, 3], {"pads": [5, 5, 5, 5]}),  # some places are outside
 ]
 

@@ -15,6 +15,8 @@
     X(CLASS_ROUNDS, "rounds", 1e-4, 0)                               \
     /* uses exp or division */                                       \
     X(CLASS_DIVIDES, "divides", 1e-4, 0)                             \
+    /* the right side reads more: NaN and infinity may spread */     \
+    X(CLASS_SPREADS, "spreads", 1e-4, 0)                             \
     /* one side reads fewer elements: NaN and infinity may vanish */ \
     X(CLASS_DROPS, "drops", 1e-4, 1)                                 \
     /* the right side is defined where the left side is not */       \

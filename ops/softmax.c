@@ -35,8 +35,9 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
 
 static const OnnxMap onnx[] = {
     {"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
-const Op op_softmax = {"softmax",   "x", "y", attrs, shape, define, .steps = write_steps,
-                       .onnx = onnx};
+const Op op_softmax = {
+    "softmax",          "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx,
+    .flags = OP_BOUNDED};
 
 /* logsoftmax: its logarithm. */
 static Ex define_log(Call *c, Dims i) {

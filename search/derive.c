@@ -207,6 +207,16 @@ static bool can_be_computed(const World *w, Value v, const Match *m) {
     return good;
 }
 
+/* What the rule reads beyond the left side is multiplied by 0: it must not be infinite. */
+static bool may_spread(Derivation *d, const Match *m, const Value in[], Error *why) {
+    const Instance *i = m->instance;
+    for (int k = 0; i->rule->classes & CLASS_SPREADS && k < i->ninput; k++)
+        if (in[k] && infinity_reaches(&d->infinities, d->w, d->arena, in[k]))
+            return error_set(why, E_CHECK, i->rule->name,
+                             "would spread an infinity that a constant brings in");
+    return true;
+}
+
 /* The right side over the replaced inputs. False with an error only where strict. */
 static bool apply_match(Round *r, const Match *m) {
     Derivation *d = r->d;
@@ -218,7 +228,8 @@ static bool apply_match(Round *r, const Match *m) {
     Match here = *m;
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
-    bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
+    bool good = may_spread(d, m, in, &why) && match_apply(w, w->scratch, d->facts, &here, to, &why),
+         change = false;
     for (int k = 0; good && k < i->to.nout; k++)
         if (!(good = can_be_computed(w, to[k], &here)))
             error_set(

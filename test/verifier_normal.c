@@ -257,7 +257,8 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
                     .check = switches_all,
                     .escape = &c->escape,
                     .solver = solver_new(w, c->t.arena, 0),
-                    .exact = exact};
+                    .exact = exact,
+                    .most_steps = 1000000};
     if (!setjmp(c->escape.here)) {
         normal_init(&c->p);
         assert_true(size_facts(w, c->t.arena, &c->t.instance, &c->facts));

@@ -151,6 +151,24 @@ static void test_classes(void **state) {
     assert_int_equal(classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  "
                                 "%v = sub %u %y\n  out %v\nto\n  out %x\n"),
                      CLASS_REASSOCIATES | CLASS_DROPS);
+    /* the right side reads all that the left one does, and more */
+    assert_int_equal(classes_of("rule spreads\n  %x : F [n]   %y : F [n]\nfrom\n  out %x\nto\n"
+                                "  %u = add %x %y\n  %v = sub %u %y\n  out %v\n"),
+                     CLASS_REASSOCIATES | CLASS_SPREADS);
+    assert_int_equal(
+        classes_of("rule other\n  %x : F [n]   %y : F [n]   %z : F [n]\nfrom\n  %u = add %x %y\n"
+                   "  %v = sub %u %y\n  out %v\nto\n"
+                   "  %u = add %x %z\n  %v = sub %u %z\n  out %v\n"),
+        CLASS_REASSOCIATES | CLASS_DROPS);
+    /* which part of the right side reads an element of the kernel, depends on the index */
+    assert_int_equal(
+        classes_of("rule blocks\n  %x : F [1, c, 2*p + 1]   %u : F [o, c, 2]\nfrom\n"
+                   "  %y = conv %x %u\n  out %y\nto\n  %a = pad %u pads=[0, 0, 0, 0, 0, 1]\n"
+                   "  %b = pad %u pads=[0, 0, 1, 0, 0, 0]\n  %v = concat %a %b axis=0\n"
+                   "  %z = conv %x %v strides=[2]\n  %t = reshape %z shape=[1, 2, o, p]\n"
+                   "  %s = transpose %t perm=[0, 2, 3, 1]\n"
+                   "  %y = reshape %s shape=[1, o, 2*p]\n  out %y\nwhere p >= 0\n"),
+        CLASS_REASSOCIATES | CLASS_SPREADS);
     /* NaN of a negative number vanishes */
     assert_int_equal(classes_of("rule defines\n  %x : F [n]\nfrom\n  %s = sqrt %x\n  %y = mul %s "
                                 "%s\n  out %y\nto\n  %y = relu %x\n  out %y\n"),

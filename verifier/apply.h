@@ -16,7 +16,7 @@ Nf apply_max2(Prover *, Dom ctx, Nf a, Nf b);
 Nf apply_sum(Prover *, Dom ctx, Part); /* a sum kept as written */
 
 /* For apply.c, powers.c and maximum.c. */
-enum { CELLS_MAX = 48 };
+enum { CELLS_MAX = 512 };
 typedef struct Cell {
     Dom known; /* how each of the guards is decided */
     Dom guard; /* what of it does not follow from ctx */

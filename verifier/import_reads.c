@@ -4,7 +4,7 @@
 #include "verifier/scope.h"
 #include <string.h>
 
-enum { READS_MAX = 64 };
+enum { READS_MAX = 2000 };
 
 static void add_part(Prover *p, Parts *s, Part x) {
     if (dom_false(p, x.dom)) return;

@@ -64,9 +64,9 @@ struct Prover {
     int nsize; /* symbols that are known to be at least 0 (or 1) everywhere */
     const Symbol *size;
     const int64_t *low;
-    uint64_t steps; /* see prover_spend */
-    int depth;      /* of nested simplification */
-    int nindex;     /* the indices of the output in question, which may be split into digits */
+    uint64_t steps, most_steps; /* see prover_spend */
+    int depth;                  /* of nested simplification */
+    int nindex; /* the indices of the output in question, which may be split into digits */
     const Symbol *index;
     Split split;      /* the first that simplifying asks for; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */

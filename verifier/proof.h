@@ -18,7 +18,7 @@ typedef struct Proof {
     SolverStats stats;
 } Proof;
 typedef struct ProofOptions {
-    uint64_t budget; /* of the solver; 0: its default */
+    uint64_t budget; /* of the solver; 0: its default; a larger one allows more steps too */
     Switches check;
     Trace *trace;    /* NULL: none */
     bool needs_only; /* nothing is compared: proved stays false, missing says what is */

@@ -3,9 +3,10 @@
    window what a parallel 1x1 convolution reads. */
 #include "verifier/reads.h"
 #include "verifier/simplify.h"
+#include "verifier/tables.h"
 #include "verifier/unify.h"
 
-enum { VARIABLES_MAX = 24 };
+enum { VARIABLES_MAX = 24, SET_MAX = 64 }; /* SET_MAX: parts that are compared pair by pair */
 
 /* The one element that a part's form is. */
 static const AtomInfo *element(Prover *p, Nf nf) {
@@ -67,7 +68,79 @@ static Atom set_of(Prover *p, Dom ctx, const Parts *s) {
 }
 
 bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+    if (x->n > SET_MAX || y->n > SET_MAX) return false;
     return atoms_equal(p, ctx, atom_parts(p, AT_MAX, x->n, x->v),
                        atom_parts(p, AT_MAX, y->n, y->v)) ||
            atoms_equal(p, ctx, set_of(p, ctx, x), set_of(p, ctx, y));
+}
+
+/* Without the symbols that all its terms share: where this is 0, so is the polynomial. */
+static Poly without_shared(World *w, Poly e) {
+    Monomial m;
+    PolyScan scan = poly_scan(w, e);
+    if (!poly_next(&scan, &m)) return e;
+    for (uint32_t k = 0; k < m.degree; k++) {
+        Poly q;
+        if (poly_divide(w, e, poly_symbol(w, m.symbol[k]), &q)) e = q;
+    }
+    return e;
+}
+/* Points where b, under the map, is the element a. */
+static Dom same_index(Prover *p, const AtomInfo *a, const AtomInfo *b, Map m) {
+    Lit l[RANK_MAX];
+    for (int k = 0; k < a->nindex; k++) {
+        const Poly to = prover_subst(p, b->index[k], m);
+        l[k] = (Lit){without_shared(p->w, poly_sub(p->w, to, a->index[k])), true};
+    }
+    return dom_make(p, a->nindex, l);
+}
+
+/* Where the part reads the element a, in *d: the variables that the element does not determine are
+   0, one choice of many. false: it is another input's. */
+static bool reads_where(Prover *p, const AtomInfo *a, const Part *part, Dom *d) {
+    const Part all = part_open(p, part);
+    const AtomInfo *b = element(p, all.nf);
+    if (!b || a->word != b->word || a->nindex != b->nindex) return false;
+    prover_spend(p, 1 + a->nindex);
+    const Map solved = solve(p, &all, a, b);
+    Symbol *from = ARENA_NEW(p->arena, Symbol, solved.n + all.nvar);
+    Poly *to = ARENA_NEW(p->arena, Poly, solved.n + all.nvar);
+    Symbol free[VARIABLES_MAX];
+    Poly zero[VARIABLES_MAX];
+    int nfree = 0, n = 0;
+    for (int k = 0; k < all.nvar; k++) {
+        if (among(all.var[k], solved.n, solved.from)) continue;
+        if (nfree == VARIABLES_MAX) return false;
+        free[nfree] = all.var[k], zero[nfree++] = poly_int(p->w, 0);
+    }
+    for (int k = 0; k < solved.n; k++, n++)
+        from[n] = solved.from[k], to[n] = poly_subst(p->w, solved.to[k], nfree, free, zero);
+    for (int k = 0; k < nfree; k++, n++) from[n] = free[k], to[n] = zero[k];
+    const Map m = {n, from, to};
+    *d = dom_and(p, dom_subst(p, all.dom, m), same_index(p, a, b, m));
+    return true;
+}
+
+/* Each element of x is one of some part's: of which, may depend on the indices. */
+static bool among_parts(Prover *p, Dom ctx, const Part *x, const Parts *y) {
+    const Part one = part_open(p, x);
+    const AtomInfo *a = element(p, one.nf);
+    if (!a) return false;
+    WitnessMember *member = ARENA_NEW(p->arena, WitnessMember, y->n + 1);
+    Dom *where = ARENA_NEW(p->arena, Dom, y->n + 1);
+    int n = 0, nwhere = 0;
+    member[n++] = (WitnessMember){1, dom_lits(p, DOM_TRUE)};
+    for (int k = 0, j; k < y->n; k++) {
+        if (!reads_where(p, a, &y->v[k], &where[nwhere])) continue;
+        for (j = 0; where[j] != where[nwhere]; j++) {}
+        if (j < nwhere) continue;
+        member[n++] = (WitnessMember){-1, dom_lits(p, where[nwhere++])};
+    }
+    return n > 1 && solver_same_cover(p->solver, dom_lits(p, dom_and(p, ctx, one.dom)), n, member);
+}
+
+bool reads_covered(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+    for (int k = 0; k < x->n; k++)
+        if (!among_parts(p, ctx, &x->v[k], y)) return false;
+    return true;
 }

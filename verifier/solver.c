@@ -11,7 +11,6 @@
 /* In Z3's resource units, for one question. */
 enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000 };
 enum { NATIVE_FAILURES = 8 };
-static const uint64_t budget_default = 60000000;
 
 static void ignore_error(Z3_context z, Z3_error_code code) {
     (void)z;
@@ -31,7 +30,7 @@ static void set_limit(Solver *s, int mode, unsigned limit) {
 Solver *solver_new(World *w, Arena *arena, uint64_t budget) {
     Solver *s = ARENA_NEW(arena, Solver, 1);
     Z3_config c = Z3_mk_config();
-    *s = (Solver){.w = w, .arena = arena, .budget = budget ? budget : budget_default};
+    *s = (Solver){.w = w, .arena = arena, .budget = budget ? budget : SOLVER_BUDGET};
     s->z = Z3_mk_context(c);
     Z3_del_config(c);
     Z3_set_error_handler(s->z, ignore_error);
@@ -251,10 +250,39 @@ bool solver_empty(Solver *s, Lits l) {
     return answer_of(s,
                      &(Question){.asked = ASK_EMPTY, .holds = l, .native_limit = LIMIT_FEASIBLE});
 }
-bool solver_entails(Solver *s, Lits l, Lits g) {
+static bool entails_as_asked(Solver *s, Lits l, Lits g) {
     return answer_of(
         s,
         &(Question){.asked = ASK_ENTAILED, .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
+}
+/* x*y*q >= 0 as x >= 0, y >= 0, q >= 0: the counts of elements that a reshape joins. The lemmas
+   multiply by one size only; so this is for two or more factors. g itself where there are none. */
+static Lits by_factors(Solver *s, Lits g) {
+    Lit *v = NULL;
+    int n = 0, room = 0;
+    bool split = false;
+    for (int k = 0; k < g.n; k++) {
+        Lit rest = g.v[k];
+        Monomial m;
+        PolyScan scan = poly_scan(s->w, rest.p);
+        const int before = n;
+        bool any = !rest.eq && poly_next(&scan, &m);
+        for (uint32_t j = 0; any && j < m.degree; j++) {
+            Poly x = poly_symbol(s->w, m.symbol[j]), q;
+            if (!poly_divide(s->w, rest.p, x, &q)) continue;
+            ARENA_GROW(s->arena, v, room, n + 2);
+            v[n++] = (Lit){x, false};
+            rest.p = q;
+        }
+        ARENA_GROW(s->arena, v, room, n + 1);
+        split |= n - before >= 2;
+        v[n++] = rest;
+    }
+    return split ? (Lits){n, v} : g;
+}
+bool solver_entails(Solver *s, Lits l, Lits g) {
+    const Lits factors = by_factors(s, g);
+    return (factors.v != g.v && entails_as_asked(s, l, factors)) || entails_as_asked(s, l, g);
 }
 static Lits member_lits(Solver *s, int n, const WitnessMember *m) {
     int total = 0;

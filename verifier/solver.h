@@ -16,7 +16,9 @@ typedef struct SolverStats {
 } SolverStats;
 typedef struct Solver Solver;
 
-/* budget: Z3 resource units in all, 0: a default. */
+/* Z3 resource units for one proof, unless the caller gives others. */
+enum { SOLVER_BUDGET = 60000000 };
+/* budget: Z3 resource units in all, 0: SOLVER_BUDGET. */
 Solver *solver_new(World *, Arena *, uint64_t budget);
 void solver_free(Solver *);
 void solver_trace(Solver *, Trace *); /* what it shows is written there */

@@ -3,9 +3,6 @@
 #include "verifier/tables.h"
 #include <string.h>
 
-/* Twice what any proof of our rules takes; seconds. */
-enum { STEPS_MAX = 1000000 };
-
 const Switches switches_all = {true, true, true, true, true, true};
 
 void normal_init(Prover *p) {
@@ -30,7 +27,7 @@ void prover_fail(Prover *p, const char *why) {
 }
 void prover_spend(Prover *p, int steps) {
     p->steps += (uint64_t)steps;
-    if (p->steps > STEPS_MAX) prover_fail(p, "the proof takes too many steps");
+    if (p->steps > p->most_steps) prover_fail(p, "the proof takes too many steps");
 }
 
 void words_put(Prover *p, RecordWords *w, uint32_t x) {

@@ -103,8 +103,10 @@ enum {
     OP_PASSES = 64,    /* each element of its first result is one of input 0, perhaps converted */
     OP_ON_CONSTANTS = 128, /* stands in rules only, on what depends on constants alone: the file has
                               what it computes */
-    OP_SELECTS = 256 /* its definition selects by products with 0, runtimes by a comparison: the
-                        same numbers, but not where NaN or infinity is what is not selected */
+    OP_SELECTS = 256, /* its definition selects by products with 0, runtimes by a comparison: the
+                         same numbers, but not where NaN or infinity is what is not selected */
+    OP_BOUNDED = 512  /* its results are moderate where single elements of its input are infinite:
+                         softmax of masked scores */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */

@@ -272,7 +272,7 @@ def padded_alone(graph):
 def promised(classes, graph):
     """What must hold where NaN and infinity are given (verifier/README.md)."""
     if (
-        classes & {"drops", "overflows", "defines", "jumps"}
+        classes & {"spreads", "drops", "overflows", "defines", "jumps"}
         or not classes <= {"exact"}
         and padded_alone(graph)
     ):

@@ -295,7 +295,9 @@ static const char *promise(const Sides *s, bool wide, Wide most, Point a, Point 
     const bool vanish = s->classes & (CLASS_DROPS | CLASS_DEFINES);
     if (!wide && !s->classes) return same_bits(a.v, b.v) ? NULL : "other bits";
     if (s->data == DATA_SPECIAL || (!a.defined && !b.defined)) return NULL;
-    if (s->data == DATA_NAN) return vanish || a.defined == b.defined ? NULL : "NaN came or went";
+    const bool spreads = (s->classes & CLASS_SPREADS) && a.defined;
+    if (s->data == DATA_NAN)
+        return vanish || spreads || a.defined == b.defined ? NULL : "NaN came or went";
     if (!a.defined) return vanish || !wide ? NULL : "a number where none was";
     if (s->data == DATA_LARGE) {
         bool matters = !wide && s->type == DT_FLOAT && !(s->classes & CLASS_OVERFLOWS);

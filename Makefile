@@ -413,8 +413,8 @@ rediscover: all
 atlas: all
 	BUILD=$(BUILD) $(PYTHON) scripts/atlas.py --target $(or $(TARGET),onnxruntime) $(ATLAS)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an
-# operator's definition changed. The products of Toom and Cook (winograd.rules) take minutes each, and
-# a hundred times the default budget.
+# operator's definition changed. The rules of winograd.rules take minutes each, and a hundred times
+# the default budget.
 BUDGET ?= 6000000000
 prove: all
 	for f in rules/library/*.rules; do \

@@ -5,13 +5,13 @@
 #define ISOMER_INFINITIES_H
 #include "graphs/graph.h"
 
-typedef struct Infinities { /* of one World; zero is empty, its memory is of the arena given below
-                             */
+typedef struct Infinities { /* of one World; all zero to begin with */
     uint8_t *reached;
     uint32_t done, room;
 } Infinities;
-/* A constant that is not finite, or whose square is not, is among what the value is computed from,
-   and no operator between them has bounded results (OP_BOUNDED). Infinite inputs of the model, and
-   what operators make of finite numbers, are not foreseen. */
+/* The Arena must outlive the Infinities. A constant that is not finite, or whose square is not, is
+   among what the value is computed from, and no operator between them has bounded results
+   (OP_BOUNDED). Infinite inputs of the model, and what operators make of finite numbers, are not
+   foreseen. */
 bool infinity_reaches(Infinities *, World *, Arena *, Value);
 #endif

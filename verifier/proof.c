@@ -320,14 +320,9 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
     run(a);
     return true;
 }
-/* What only makes the class smaller gets no more than STEPS. */
+/* What only makes the class smaller is not tried after a proof that took a raised budget. */
 static bool short_stage(Attempt *a, void (*run)(Attempt *)) {
-    Prover *p = &a->prover;
-    const uint64_t most = p->most_steps, here = p->steps + STEPS;
-    if (here < most) p->most_steps = here;
-    const bool done = stage(a, run);
-    p->most_steps = most;
-    return done;
+    return a->prover.steps < STEPS && stage(a, run);
 }
 /* Sums that were written out are compared as they stand first: that is less to compare. */
 static void classify_reads(Attempt *a) {
@@ -335,10 +330,10 @@ static void classify_reads(Attempt *a) {
     a->reading = READS_OTHER;
     if (p->unroll) {
         p->unroll = false;
-        short_stage(a, read_elements);
+        stage(a, read_elements);
         p->unroll = true;
     }
-    if (a->reading != READS_SAME) short_stage(a, read_elements);
+    if (a->reading != READS_SAME) stage(a, read_elements);
 }
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);

@@ -1,0 +1,72 @@
+"""Convolutions with fewer multiplications (winograd.rules): what they compute, where an infinity
+keeps them away, and how large the file may become."""
+
+import os, subprocess
+import numpy, onnx, pytest
+from onnx import helper
+from small_models import LIBRARY, PROGRAM, agree, save, tensor
+
+EAGER = os.path.join(os.path.dirname(__file__), "prefer-rewritten")
+DRAW = numpy.random.default_rng(0)
+
+
+def floats(*shape):
+    return DRAW.normal(size=shape).astype("f")
+
+
+def rewritten(tmp_path, nodes, x, y, weights, *options):
+    """The result with these rules wherever they match, and both files."""
+    model = (nodes, [tensor("x", x)], [tensor("y", y)], weights)
+    path, out = save(tmp_path / "m.onnx", *model), tmp_path / "o.onnx"
+    words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet", *options]
+    words += ["--rules", os.path.join(LIBRARY, "winograd.rules")]
+    subprocess.run(words, check=True, capture_output=True)
+    return onnx.load(out).graph, str(path), str(out)
+
+
+def groups(graph):
+    return [
+        a.i
+        for node in graph.node
+        if node.op_type == "Conv"
+        for a in node.attribute
+        if a.name == "group"
+    ]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    "kernel, pads", [((3, 3), (1, 1, 1, 1)), ((3, 2), (0, 1, 2, 0)), ((3,), (1, 1)), ((3,), (2, 0))]
+)
+@pytest.mark.parametrize("long", range(8, 12))
+def test_computes_the_same(tmp_path, kernel, pads, bias, long):
+    size = (long, 7)[: len(kernel)]
+    ones = [n + p + q - k + 1 for n, p, q, k in zip(size, pads, pads[len(kernel) :], kernel)]
+    weights = {"w": floats(6, 5, *kernel), **({"b": floats(6)} if bias else {})}
+    nodes = [helper.make_node("Conv", ["x", *weights], ["y"], pads=pads)]
+    graph, before, after = rewritten(tmp_path, nodes, [2, 5, *size], [2, 6, *ones], weights)
+    assert 6 in groups(graph)
+    agree(before, after, floats(2, 5, *size))
+
+
+@pytest.mark.parametrize("mask, kept", [(-1.0, False), (-numpy.inf, True), (-3e38, True)])
+def test_infinities_keep_it_away(tmp_path, mask, kept):
+    """0 times infinity is not a number: an infinity of a mask would spread to four rows."""
+    weights = {"m": numpy.full([1, 5, 8, 7], mask, "f"), "w": floats(6, 5, 3, 3)}
+    nodes = [
+        helper.make_node("Add", ["x", "m"], ["s"]),
+        helper.make_node("Conv", ["s", "w"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    graph, *_ = rewritten(tmp_path, nodes, [1, 5, 8, 7], [1, 6, 8, 7], weights, "--check=0")
+    assert (6 not in groups(graph)) == kept
+
+
+@pytest.mark.parametrize("growth, computed", [([], False), (["--max-growth", "9000000"], True)])
+def test_weights_that_would_grow_are_left_to_the_target(tmp_path, growth, computed):
+    weights = {"w": floats(256, 256, 3, 3) / 48}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    shape = [1, 256, 8, 8]
+    graph, before, after = rewritten(tmp_path, nodes, shape, shape, weights, *growth)
+    assert 6 in groups(graph)
+    assert (os.path.getsize(after) > 1.5 * os.path.getsize(before)) == computed
+    agree(before, after, floats(*shape))

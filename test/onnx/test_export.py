@@ -363,7 +363,7 @@ def test_egglog(tmp_path):
     assert (
         len(rules) == written > 400
         and len({r[-1] for r in rules}) == written
-        and lost < written // 10
+        and lost < written // 8
     )
     for _, query, actions, *_ in rules:
         bound = {name for name, n in leaves([["query", *query]]) if n is None}

@@ -386,7 +386,8 @@ OBLIGATIONS := $(BUILD)/obligations
 check-obligations: all
 	rm -rf $(OBLIGATIONS)
 	mkdir -p $(OBLIGATIONS)
-	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/library rules/library/*.rules
+	$(BUILD)/verify-rules -q --budget $(BUDGET) --obligations $(OBLIGATIONS)/library \
+	    rules/library/*.rules
 	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/search rules/generated/search/*.rules
 	$(BUILD)/verify-rules -q --obligations $(OBLIGATIONS)/taso test/cases/taso/graph_subst.pb; \
 	    test $$? -le 1

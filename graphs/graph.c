@@ -29,6 +29,7 @@ void graph_tables_init(World *w) {
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->border, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->elements, TABLE_NODE, sizeof(Elements));
+    column_init(w, &t->infinity, TABLE_NODE, sizeof(uint8_t));
 }
 
 /* ---- nodes and values */

@@ -1,6 +1,7 @@
 /* infinities.c -- one pass over the values in the order in which they were made: inputs of a node
    come before it. */
 #include "graphs/infinities.h"
+#include "graphs/tables.h"
 #include "ops/core/element.h"
 #include <float.h>
 #include <math.h>
@@ -21,20 +22,22 @@ static bool holds_infinity(World *w, Value v) {
         if (!(fabs(element_real(t.dtype, data, k)) <= limit)) return true;
     return false;
 }
-static bool node_reached(const Infinities *s, World *w, NodeId id) {
+typedef enum Reach { UNKNOWN, FINITE, REACHED } Reach;
+static uint8_t *row(World *w, Value v) { return column_at(w, &graph_tables(w)->infinity, v); }
+static Reach reach_of(World *w, NodeId id) {
     const Node node = node_get(w, id);
     bool reached = holds_infinity(w, id);
     for (int k = 0; k < node.nin && !(node.op->flags & OP_BOUNDED); k++)
-        reached |= node.in[k] && s->reached[node.in[k]];
-    return reached;
+        reached |= node.in[k] && *row(w, node.in[k]) == REACHED;
+    return reached ? REACHED : FINITE;
 }
 
-bool infinity_reaches(Infinities *s, World *w, Arena *a, Value v) {
-    ARENA_GROW(a, s->reached, s->room, v + 1);
-    for (; s->done < v; s->done++) {
-        const Value next = s->done + 1;
+bool infinity_reaches(World *w, Value v) {
+    Value known = v;
+    while (known && *row(w, known) == UNKNOWN) known--;
+    for (Value next = known + 1; next <= v; next++) {
         const NodeId id = value_node(w, next);
-        s->reached[next] = id == next ? node_reached(s, w, id) : s->reached[id];
+        *row(w, next) = (uint8_t)(id == next ? reach_of(w, id) : *row(w, id));
     }
-    return s->reached[v];
+    return *row(w, v) == REACHED;
 }

@@ -5,13 +5,9 @@
 #define ISOMER_INFINITIES_H
 #include "graphs/graph.h"
 
-typedef struct Infinities { /* of one World; all zero to begin with */
-    uint8_t *reached;
-    uint32_t done, room;
-} Infinities;
-/* The Arena must outlive the Infinities. A constant that is not finite, or whose square is not, is
-   among what the value is computed from, and no operator between them has bounded results
-   (OP_BOUNDED). Infinite inputs of the model, and what operators make of finite numbers, are not
-   foreseen. */
-bool infinity_reaches(Infinities *, World *, Arena *, Value);
+/* A constant that is not finite, or whose square is not, is among what the value is computed from,
+   and no operator between them has bounded results (OP_BOUNDED). Infinite inputs of the model, and
+   what operators make of finite numbers, are not foreseen. The World keeps the answer: a constant
+   is read once. */
+bool infinity_reaches(World *, Value);
 #endif

@@ -26,6 +26,7 @@ typedef struct GraphTables {
     Column seen;     /* stamp of the last walk that met a node */
     Column border;   /* stamp of the last walk that this value ends */
     Column elements; /* shapevalue.c: Elements of each value */
+    Column infinity; /* infinities.c: a Reach of each value */
     uint32_t stamp;
     Expansion *expansion; /* rewrite.c: by operator number */
 } GraphTables;

@@ -4,6 +4,7 @@
    first root; a match for which that does not hold (merging rules whose second operand is computed
    later) gets a round of its own, over the old values. */
 #include "search/derive.h"
+#include "graphs/infinities.h"
 #include "rules/apply.h"
 #include <limits.h>
 #include <string.h>
@@ -208,10 +209,10 @@ static bool can_be_computed(const World *w, Value v, const Match *m) {
 }
 
 /* What the rule reads beyond the left side is multiplied by 0: it must not be infinite. */
-static bool may_spread(Derivation *d, const Match *m, const Value in[], Error *why) {
+static bool may_spread(World *w, const Match *m, const Value in[], Error *why) {
     const Instance *i = m->instance;
     for (int k = 0; i->rule->classes & CLASS_SPREADS && k < i->ninput; k++)
-        if (in[k] && infinity_reaches(&d->infinities, d->w, d->arena, in[k]))
+        if (in[k] && infinity_reaches(w, in[k]))
             return error_set(why, E_CHECK, i->rule->name,
                              "would spread an infinity that a constant brings in");
     return true;
@@ -228,7 +229,7 @@ static bool apply_match(Round *r, const Match *m) {
     Match here = *m;
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
-    bool good = may_spread(d, m, in, &why) && match_apply(w, w->scratch, d->facts, &here, to, &why),
+    bool good = may_spread(w, m, in, &why) && match_apply(w, w->scratch, d->facts, &here, to, &why),
          change = false;
     for (int k = 0; good && k < i->to.nout; k++)
         if (!(good = can_be_computed(w, to[k], &here)))

@@ -4,7 +4,6 @@
    the match's inputs may be replaced by values that equal them. */
 #ifndef ISOMER_DERIVE_H
 #define ISOMER_DERIVE_H
-#include "graphs/infinities.h"
 #include "rules/prooflog.h"
 #include "search/library.h"
 
@@ -23,10 +22,9 @@ typedef struct Derivation {
     Facts *facts;
     const Library *library;
     Graph graph;
-    NodeId model_nodes;    /* nodes up to this one were made before any rule was applied */
-    Infinities infinities; /* where rules of the class `spreads` are not applied */
-    bool bare;             /* only the graph is needed: nothing below is kept */
-    ValueMap map;          /* from the values of the graph it began with */
+    NodeId model_nodes; /* nodes up to this one were made before any rule was applied */
+    bool bare;          /* only the graph is needed: nothing below is kept */
+    ValueMap map;       /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
     bool limited;        /* derive_fixpoint ended at a limit, not where nothing is left to apply */

@@ -8,8 +8,7 @@
 
 static bool reaches(World *w, const char *text) {
     const Graph g = graph_of(w, text);
-    Infinities s = {0};
-    return infinity_reaches(&s, w, w->arena, g.out[0]);
+    return infinity_reaches(w, g.out[0]);
 }
 #define BODY "graph g %x : F [2, 2]\nbody\n"
 
@@ -39,11 +38,21 @@ static void values_one_after_the_other(void **state) {
     World *w = *state;
     const Graph g = graph_of(w, BODY " %m = constant F [2, 2] splat(-3e38)\n %a = relu %x\n"
                                      " %b = add %a %m\n %c = add %x %b\n out %a %b %c\n");
-    Infinities s = {0};
-    assert_false(infinity_reaches(&s, w, w->arena, g.out[0]));
-    assert_true(infinity_reaches(&s, w, w->arena, g.out[2]));
-    assert_true(infinity_reaches(&s, w, w->arena, g.out[1]));
-    assert_false(infinity_reaches(&s, w, w->arena, g.in[0]));
+    assert_false(infinity_reaches(w, g.out[0]));
+    assert_true(infinity_reaches(w, g.out[2]));
+    assert_true(infinity_reaches(w, g.out[1]));
+    assert_false(infinity_reaches(w, g.in[0]));
+}
+
+/* A value that was forgotten and given again is asked anew. */
+static void values_given_again(void **state) {
+    World *w = *state;
+    const WorldMark mark = world_mark(w);
+    assert_true(reaches(w, BODY " %m = constant F [2, 2] splat(-3e38)\n %y = add %x %m\n"
+                                " out %y\n"));
+    world_reset(w, mark);
+    assert_false(reaches(w, BODY " %m = constant F [2, 2] splat(-1)\n %y = add %x %m\n"
+                                 " out %y\n"));
 }
 
 int main(void) {
@@ -55,6 +64,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(softmax_is_moderate, fixture_world, fixture_world_free),
         cmocka_unit_test_setup_teardown(values_one_after_the_other, fixture_world,
                                         fixture_world_free),
+        cmocka_unit_test_setup_teardown(values_given_again, fixture_world, fixture_world_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

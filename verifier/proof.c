@@ -321,7 +321,7 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
     return true;
 }
 /* What only makes the class smaller is not tried after a proof that took a raised budget. */
-static bool short_stage(Attempt *a, void (*run)(Attempt *)) {
+static bool optional_stage(Attempt *a, void (*run)(Attempt *)) {
     return a->prover.steps < STEPS && stage(a, run);
 }
 /* Sums that were written out are compared as they stand first: that is less to compare. */
@@ -359,12 +359,12 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     }
     if (a->proof.proved) {
         if (!stage(a, refine)) a->refines = false;
-        if (!short_stage(a, same_operations)) a->exact = false;
+        if (!optional_stage(a, same_operations)) a->exact = false;
         a->proof.proved = proof_holds(a);
     }
     if (a->proof.proved) a->literals = literals_of(w, arena, i);
     if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
-        !short_stage(a, for_any_literals))
+        !optional_stage(a, for_any_literals))
         a->any_literals = false;
     a->prover.literals = false;
     if (a->proof.proved) classify_reads(a);

@@ -74,23 +74,14 @@ bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
            atoms_equal(p, ctx, set_of(p, ctx, x), set_of(p, ctx, y));
 }
 
-/* Without the symbols that all its terms share: where this is 0, so is the polynomial. */
-static Poly without_shared(World *w, Poly e) {
-    Monomial m;
-    PolyScan scan = poly_scan(w, e);
-    if (!poly_next(&scan, &m)) return e;
-    for (uint32_t k = 0; k < m.degree; k++) {
-        Poly q;
-        if (poly_divide(w, e, poly_symbol(w, m.symbol[k]), &q)) e = q;
-    }
-    return e;
-}
-/* Points where b, under the map, is the element a. */
+/* Points where b, under the map, is the element a; where what is left of a difference without the
+   symbols that its terms share is 0, so is the difference. */
 static Dom same_index(Prover *p, const AtomInfo *a, const AtomInfo *b, Map m) {
     Lit l[RANK_MAX];
     for (int k = 0; k < a->nindex; k++) {
         const Poly to = prover_subst(p, b->index[k], m);
-        l[k] = (Lit){without_shared(p->w, poly_sub(p->w, to, a->index[k])), true};
+        const Poly difference = poly_sub(p->w, to, a->index[k]);
+        l[k] = (Lit){poly_without_shared(p->w, difference, NULL, NULL), true};
     }
     return dom_make(p, a->nindex, l);
 }

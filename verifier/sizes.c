@@ -42,16 +42,9 @@ static bool positive_constant(const SizeFacts *s, Poly b) {
     Symbol x = poly_is_symbol(s->w, b);
     return poly_constant(s->w, b, &c) ? c >= 1 : x && lower(s, x) >= 1;
 }
+static bool is_positive(void *facts, Symbol x) { return lower(facts, x) >= 1; }
 static Poly without_positive_factors(SizeFacts *s, Poly e) {
-    Monomial m;
-    PolyScan scan = poly_scan(s->w, e);
-    if (!poly_next(&scan, &m)) return e;
-    for (uint32_t k = 0; k < m.degree; k++) {
-        Poly x = poly_symbol(s->w, m.symbol[k]), q;
-        if (lower(s, m.symbol[k]) >= 1 && poly_divide(s->w, e, x, &q))
-            return without_positive_factors(s, q);
-    }
-    return e;
+    return poly_without_shared(s->w, e, is_positive, s);
 }
 
 /* ---- solving */

@@ -255,30 +255,32 @@ static bool entails_as_asked(Solver *s, Lits l, Lits g) {
         s,
         &(Question){.asked = ASK_ENTAILED, .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
 }
+typedef struct Goals { /* a list that grows */
+    Solver *s;
+    Lit *v;
+    int n, room;
+} Goals;
+static void goals_add(Goals *g, Lit l) {
+    ARENA_GROW(g->s->arena, g->v, g->room, g->n + 1);
+    g->v[g->n++] = l;
+}
+static bool take_factor(void *goals, Symbol x) {
+    goals_add(goals, (Lit){poly_symbol(((Goals *)goals)->s->w, x), false});
+    return true;
+}
 /* x*y*q >= 0 as x >= 0, y >= 0, q >= 0: the counts of elements that a reshape joins. The lemmas
    multiply by one size only; so this is for two or more factors. g itself where there are none. */
 static Lits by_factors(Solver *s, Lits g) {
-    Lit *v = NULL;
-    int n = 0, room = 0;
-    bool split = false;
+    Goals split = {.s = s};
+    bool any = false;
     for (int k = 0; k < g.n; k++) {
+        const int before = split.n;
         Lit rest = g.v[k];
-        Monomial m;
-        PolyScan scan = poly_scan(s->w, rest.p);
-        const int before = n;
-        bool any = !rest.eq && poly_next(&scan, &m);
-        for (uint32_t j = 0; any && j < m.degree; j++) {
-            Poly x = poly_symbol(s->w, m.symbol[j]), q;
-            if (!poly_divide(s->w, rest.p, x, &q)) continue;
-            ARENA_GROW(s->arena, v, room, n + 2);
-            v[n++] = (Lit){x, false};
-            rest.p = q;
-        }
-        ARENA_GROW(s->arena, v, room, n + 1);
-        split |= n - before >= 2;
-        v[n++] = rest;
+        if (!rest.eq) rest.p = poly_without_shared(s->w, rest.p, take_factor, &split);
+        any |= split.n - before >= 2;
+        goals_add(&split, rest);
     }
-    return split ? (Lits){n, v} : g;
+    return any ? (Lits){split.n, split.v} : g;
 }
 bool solver_entails(Solver *s, Lits l, Lits g) {
     const Lits factors = by_factors(s, g);

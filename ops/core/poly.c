@@ -259,6 +259,19 @@ bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
     return ok;
 }
 
+Poly poly_without_shared(World *w, Poly p, bool (*take)(void *user, Symbol), void *user) {
+    Monomial m;
+    PolyScan scan = poly_scan(w, p);
+    if (!poly_next(&scan, &m)) return p;
+    for (uint32_t k = 0; k < m.degree; k++) {
+        Poly q;
+        if (poly_divide(w, p, poly_symbol(w, m.symbol[k]), &q) &&
+            (!take || take(user, m.symbol[k])))
+            p = q;
+    }
+    return p;
+}
+
 int64_t integer_gcd(int64_t a, int64_t b) {
     while (b) {
         const int64_t rest = a % b;

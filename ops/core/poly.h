@@ -50,6 +50,9 @@ Poly poly_read(World *, uint32_t input, const Poly *index, int n);
 Poly poly_place(World *, Poly index, Poly n);
 /* true: b divides a exactly, with integer coefficients. */
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient);
+/* p divided by each symbol that all its terms share, as often as they do, if `take` (NULL: always)
+   accepts it; it is asked only of symbols that divide. */
+Poly poly_without_shared(World *, Poly p, bool (*take)(void *user, Symbol), void *user);
 bool poly_constant(const World *, Poly, int64_t *); /* true: it is a number */
 bool poly_is(const World *, Poly, int64_t);         /* it is this number */
 Symbol poly_is_symbol(const World *, Poly);         /* the symbol it is, or 0 */

@@ -96,14 +96,10 @@ static void draw_inputs(Drawn *t, int64_t b, int64_t g, int64_t h, int64_t s, in
             memcpy(t->data[LENGTHS] + 8 * k, (const int64_t[]){draw(t, 0, n)}, 8);
     }
 }
-static void drawn_start(Drawn *t, uint64_t seed) {
-    *t = (Drawn){.random = {seed, 0}};
-    const int64_t b = draw(t, 1, 2), g = draw(t, 1, 2), h = g * draw(t, 1, 3),
-                  s = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 1, 70) : 150;
-    draw_attributes(t);
-    draw_inputs(t, b, g, h, s, n);
+/* What the operator's reference kernel gives of the first nview views. */
+static void run_operator(Drawn *t, int nview) {
     t->step = (Step){.kind = S_OP,
-                     .nview = VIEWS,
+                     .nview = nview,
                      .nparam = OPERATOR_PARAMS,
                      .view = t->view,
                      .param = t->param,
@@ -111,6 +107,14 @@ static void drawn_start(Drawn *t, uint64_t seed) {
     for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
     for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
     op_kernel("attention")(&t->step, t->slot);
+}
+static void drawn_start(Drawn *t, uint64_t seed) {
+    *t = (Drawn){.random = {seed, 0}};
+    const int64_t b = draw(t, 1, 2), g = draw(t, 1, 2), h = g * draw(t, 1, 3),
+                  s = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 1, 70) : 150;
+    draw_attributes(t);
+    draw_inputs(t, b, g, h, s, n);
+    run_operator(t, VIEWS);
 }
 /* A step of two products and a softmax, as the planner makes it; what it gives is what the operator
    gives where each query sees something. */
@@ -124,15 +128,7 @@ static void products_start(Drawn *t, uint64_t seed) {
     for (int k = 0; k < (draw(t, 0, 1) ? PAST_KEY : MASK); k++) add(t, k, DT_FLOAT, 4, size[k]);
     t->param[P_OUTPUTS] = OUTPUTS, t->param[P_LEFT] = t->param[P_RIGHT] = -1;
     put_real(&t->param[P_SCALE], draw(t, 0, 1) ? 1 : 1.0 / 3);
-    t->step = (Step){.kind = S_OP,
-                     .nview = t->data[MASK] ? PAST_KEY : MASK,
-                     .nparam = OPERATOR_PARAMS,
-                     .view = t->view,
-                     .param = t->param,
-                     .op = "attention"};
-    for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
-    for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
-    op_kernel("attention")(&t->step, t->slot);
+    run_operator(t, t->data[MASK] ? PAST_KEY : MASK);
     t->step.op = "sdpa", t->step.nparam = PARAMS;
     t->param[P_UNSEEN] = draw(t, 1, 2);
     for (int k = PRESENT_KEY; k < OUTPUTS; k++) {

@@ -1,26 +1,16 @@
 """What the scripts that measure whole models share: the groups of models, which of them are run,
 and the page that is written."""
 
-import argparse, csv, os, shlex, sys
+import argparse, os, sys
 from bench import BUILD, WORK
 from markdown_page import page
-from onnx_tools import model_table, one_line, prepared, shape_options, zoo_tables
+from onnx_tools import feed_options, model_table, one_line, prepared, tables, zoo_tables
 
 
 def public():
     """(name, file, feed options) of the models of scripts/models.tsv."""
     for row in model_table():
-        words = shape_options(row)
-        for value in row["values"].split():
-            words += ["--input", value] if value != "-" else []
-        yield row["name"], prepared(row, WORK), words
-
-
-def tables(path):
-    """The same of the models in a table: lines of name, path and feed options, tabs between."""
-    with open(path, encoding="utf-8") as file:
-        for name, model, words in csv.reader(file, delimiter="\t"):
-            yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
+        yield row["name"], prepared(row, WORK), feed_options(row)
 
 
 def option_parser(doc):

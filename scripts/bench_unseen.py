@@ -14,8 +14,7 @@ options, tabs between.
 """
 
 import argparse, json, math, os, resource, shutil, subprocess, statistics, sys, tempfile, time
-from bench_groups import tables
-from onnx_tools import Feed, add_feed_options
+from onnx_tools import Feed, add_feed_options, tables
 from measure_onnxruntime import measure
 
 ROUNDS = 21

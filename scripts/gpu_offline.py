@@ -18,7 +18,7 @@ something is left.
 """
 
 import glob, hashlib, json, os, re, subprocess, sys, time
-from onnx_tools import ROOT, model_table
+from onnx_tools import ROOT, feed_options, model_table, tables
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 KEPT = os.path.join(BUILD, "gpu-offline")
@@ -44,26 +44,16 @@ TITLES = {
 }
 
 
-def words_of(row):
-    words = []
-    for option, text in (("--input-shape", row["shapes"]), ("--input", row["values"])):
-        for word in text.split() if text != "-" else ():
-            words += [option, word]
-    return words
-
-
 def models():
     """(name, path, words for run-model) of the public models, the smallest first, and the zoo's."""
     table = {row["name"]: row for row in model_table()}
     rows = []
     for path in sorted(glob.glob(os.path.join(MODELS, "*.onnx")), key=os.path.getsize):
         name = os.path.basename(path)
-        rows.append((name, path, words_of(table[name])))
-    zoo = os.path.join(MODELS, "zoo")
-    if os.path.exists(os.path.join(zoo, "zoo.tsv")):
-        with open(os.path.join(zoo, "zoo.tsv"), encoding="utf-8") as lines:
-            for name, file, feed in (line.rstrip("\n").split("\t") for line in lines):
-                rows.append((name, os.path.join(zoo, file), feed.split()))
+        rows.append((name, path, feed_options(table[name])))
+    zoo = os.path.join(MODELS, "zoo", "zoo.tsv")
+    if os.path.exists(zoo):
+        rows += tables(zoo)
     return rows
 
 

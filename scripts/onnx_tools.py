@@ -8,7 +8,7 @@ drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on t
 input's name only, so that two models with the same inputs get the same values.
 """
 
-import csv, os, re, subprocess, time, zlib
+import csv, os, re, shlex, subprocess, time, zlib
 import numpy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -165,6 +165,14 @@ def model_table():
 def zoo_tables():
     """The tables of models that the environment names."""
     return [path for path in os.environ.get("ISOMER_ZOO", "").split(":") if path]
+
+
+def tables(path):
+    """(name, file, feed options) of the models in a table: lines of name, path and feed options,
+    tabs between."""
+    with open(path, encoding="utf-8") as file:
+        for name, model, words in csv.reader(file, delimiter="\t"):
+            yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
 
 
 def prepared(row, folder):

@@ -2,6 +2,7 @@
    a softmax over rows with the scale and the mask in it, and a product. The scores are all in
    memory at once, which the one kernel avoids; but the products can be a library's. */
 #include "ops/cuda/attention_parts.h"
+#include "ops/cuda/generate.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,11 +11,6 @@ enum { P_SCALE = 1, P_UNSEEN = 7, PARAMS };
 enum { MENDED = 2 }; /* of nothing the softmax is 0 */
 enum { ALIGNMENT = 256 };
 
-static int64_t element_count(const View *v) {
-    int64_t n = 1;
-    for (int a = 0; a < v->rank; a++) n *= v->dim[a];
-    return n;
-}
 static View without_offset(const Step *s, int k) {
     View v = s->view[k];
     v.slot = k, v.offset = 0;
@@ -92,7 +88,7 @@ bool attention_parts(const Step *s, AttentionParts *p) {
                         .code = p->code};
     p->step[1].ncode = write_softmax(p->code, scale, mask, s->param[P_UNSEEN] == MENDED);
     p->step[2] = (Step){.kind = S_GEMM, .nview = 3, .view = &p->view[6]};
-    const size_t bytes = sizeof(float) * (size_t)element_count(&scores);
+    const size_t bytes = sizeof(float) * (size_t)dims_product(&scores, 0, scores.rank);
     p->scores = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return true;
 }

@@ -6,7 +6,7 @@ import numpy, pytest
 from written import ROOT, real_models
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from onnx_tools import model_table
+from onnx_tools import feed_options, model_table, tables
 
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 PROGRAM, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")
@@ -24,18 +24,10 @@ needs_plugin = pytest.mark.skipif(
 )
 
 
-def options(row):
-    words = []
-    for option, text in (("--input-shape", row["shapes"]), ("--input", row["values"])):
-        for word in text.split() if text != "-" else ():
-            words += [option, word]
-    return words
-
-
 def outputs(path, folder, *more):
     row = TABLE[os.path.basename(path)]
     subprocess.run(
-        [PROGRAM, path, *options(row), "--output-dir", folder, *more],
+        [PROGRAM, path, *feed_options(row), "--output-dir", folder, *more],
         check=True,
         capture_output=True,
         cwd=ROOT,
@@ -65,7 +57,7 @@ def test_replays_are_compared_with_single_steps(behaviour):
     path = MODELS[0]
     kernels = f"cache={os.path.join(BUILD, 'test', 'cuda', 'kernels')}"
     done = subprocess.run(
-        [PROGRAM, path, *options(TABLE[os.path.basename(path)]), "--repeat", "2"]
+        [PROGRAM, path, *feed_options(TABLE[os.path.basename(path)]), "--repeat", "2"]
         + ["--backend", HOST, "--backend-options", kernels],
         capture_output=True,
         text=True,
@@ -164,14 +156,13 @@ ZOO = os.path.join(os.path.dirname(MODELS[0]), "zoo") if MODELS else ""
 
 def described_models():
     """(name, path, words for run-model): a small one; with ISOMER_HEAVY all, and the zoo."""
-    rows = [(os.path.basename(p), p, options(TABLE[os.path.basename(p)])) for p in real_models()]
+    rows = [
+        (os.path.basename(p), p, feed_options(TABLE[os.path.basename(p)])) for p in real_models()
+    ]
     rows = rows if HEAVY else [row for row in rows if row[0] == NAMES[0]]
     table = os.path.join(ZOO, "zoo.tsv")
     if HEAVY and os.path.exists(table):
-        with open(table, encoding="utf-8") as lines:
-            for name, file, feed in (line.rstrip("\n").split("\t") for line in lines):
-                if os.path.exists(os.path.join(ZOO, file)):
-                    rows.append((name, os.path.join(ZOO, file), feed.split()))
+        rows += [row for row in tables(table) if os.path.exists(row[1])]
     return rows
 
 

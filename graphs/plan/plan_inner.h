@@ -14,6 +14,10 @@ typedef struct PlanBuild {
     const OpenDevice *device; /* what it is planned for; NULL: any */
 } PlanBuild;
 
+/* plan_lower.c: the steps of the graph, each node's after those of its operands; false: the build's
+   error and node are set. Works in the world's scratch arena. */
+bool plan_lower(PlanBuild *, const Graph *);
+
 /* ---- Passes over the steps, in the order in which they run. */
 
 /* plan_int8.c: products of dequantized numbers become products of 8-bit integers where the device

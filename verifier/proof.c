@@ -28,8 +28,8 @@ typedef struct Attempt { /* in an arena: after prover_fail local variables would
     bool any_literals; /* it holds for any values of the numbers that their types round */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
-    bool overflows;    /* it takes exp of what the left side does not */
     bool defines;      /* and perhaps elsewhere */
+    bool overflows;    /* it takes exp of what the left side does not */
     const char *lacks; /* why it was not shown to refine */
     Lack lack;
     SizeFacts facts;
@@ -377,37 +377,4 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     normal_done(&a->prover);
     solver_free(a->prover.solver);
     return a->proof;
-}
-
-/* ---- conditions of no use */
-
-/* Can one of the sizes be 2 or more? Only "no" is sure. */
-static bool can_be_two(World *w, Solver *s, const SizeFacts *f, Poly size) {
-    Lit two = lit_solved(f, (Lit){poly_sub(w, size, poly_int(w, 2)), false});
-    int64_t c;
-    return poly_constant(w, two.p, &c) ? c >= 0 : !solver_empty(s, (Lits){1, &two});
-}
-static bool newly_small(World *w, Solver *s[2], const SizeFacts f[2], Dims d) {
-    for (int k = 0; k < d.n; k++)
-        if (!can_be_two(w, s[1], &f[1], d.v[k]) && can_be_two(w, s[0], &f[0], d.v[k])) return true;
-    return false;
-}
-bool prove_useless(World *w, Arena *arena, const Instance *before, const Instance *after) {
-    const Instance *i[2] = {before, after};
-    SizeFacts f[2];
-    Solver *s[2];
-    bool small = false;
-    Overflow overflow = overflow_begin(w);
-    bool possible = size_facts(w, arena, i[0], &f[0]) && size_facts(w, arena, i[1], &f[1]);
-    if (overflow_end(w, overflow) || !possible) return false;
-    for (int k = 0; k < 2; k++) {
-        s[k] = solver_new(w, arena, 0);
-        for (int j = 0; j < f[k].nfact; j++) solver_assume(s[k], f[k].fact[j]);
-    }
-    for (int k = 0; k < before->ninput && !small; k++)
-        small = newly_small(w, s, f, value_type(w, before->input[k])->dim);
-    for (int k = 0; k < before->from.nout && !small; k++)
-        small = newly_small(w, s, f, value_type(w, before->from.out[k])->dim);
-    for (int k = 0; k < 2; k++) solver_free(s[k]);
-    return small;
 }

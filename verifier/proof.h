@@ -26,7 +26,4 @@ typedef struct ProofOptions {
 
 /* Both graphs must be free of composites. The result's strings live in the arena. */
 Proof prove_instance(World *, Arena *, const Instance *, const ProofOptions *);
-/* A size of an input or of a result of `after`, which is `before` with more conditions, can be at
-   most 1 because of these. */
-bool prove_useless(World *, Arena *, const Instance *before, const Instance *after);
 #endif

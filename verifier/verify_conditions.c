@@ -4,6 +4,7 @@
    former that the guess entails are left out. */
 #include "verifier/verify_inner.h"
 #include "verifier/infer.h"
+#include "verifier/useless.h"
 #include <string.h>
 
 /* Limits of effort, as in verify.c. */

@@ -184,7 +184,7 @@ $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 # The plug-in for GPUs; and the same for tests without one: all on the host; with cuBLASLt's part as
 # it is; what NVRTC makes, which is not run; cuDNN's plans for a GPU that is described.
 GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
-OWN := $(filter-out $(addprefix %/ops/cuda/,driver.o compiler.o library.o lt.o dnn.o),$(GPU))
+OWN := $(filter-out $(patsubst %,\%/ops/cuda/%.o,driver compiler library lt dnn dnn_graph),$(GPU))
 FAKE := $(addprefix $(BUILD)/test/cuda/isomer-,host.so lt.so nvrtc.so dnn.so)
 NVRTC := $(addprefix $(BUILD)/ops/cuda/,compiler.o library.o)
 $(BUILD)/isomer-cuda.so: $(GPU)
@@ -192,7 +192,7 @@ $(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler
 $(BUILD)/test/cuda/isomer-lt.so: $(BUILD)/ops/cuda/lt.o \
     $(addprefix $(BUILD)/test/cuda/,host_compiler.o host_cublaslt.o no_dnn.o)
 $(BUILD)/test/cuda/isomer-nvrtc.so: $(NVRTC) $(BUILD)/test/cuda/no_dnn.o
-$(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(BUILD)/ops/cuda/dnn.o
+$(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(addprefix $(BUILD)/ops/cuda/,dnn.o dnn_graph.o)
 $(filter-out %lt.so,$(FAKE)): $(BUILD)/test/cuda/host_lt.o
 $(FAKE): $(OWN) $(BUILD)/test/cuda/host_driver.o
 $(FAKE) $(BUILD)/isomer-cuda.so: $(BUILD)/list

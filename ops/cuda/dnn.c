@@ -3,184 +3,18 @@
    float32), no narrower inputs or sums, the same bytes every time. A program `[+ z] + bias [relu]`
    is a part of the graph where an engine takes it; the same convolution alone, with the program
    after it, is a further algorithm. */
+#include "ops/cuda/dnn.h"
 #include "ops/cuda/library.h"
-#include "ops/cuda/algorithms.h"
-#include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DNN_FUNCTIONS(X)             \
-    X(cudnnCreate)                   \
-    X(cudnnDestroy)                  \
-    X(cudnnSetStream)                \
-    X(cudnnGetVersion)               \
-    X(cudnnGetErrorString)           \
-    X(cudnnBackendCreateDescriptor)  \
-    X(cudnnBackendDestroyDescriptor) \
-    X(cudnnBackendSetAttribute)      \
-    X(cudnnBackendGetAttribute)      \
-    X(cudnnBackendFinalize)          \
-    X(cudnnBackendExecute)
-enum { ALGORITHMS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
-enum { X_ID = 1, W_ID, Y_ID, BIAS_ID, Z_ID, INNER_ID /* and those after it */ };
-typedef cudnnBackendDescriptor_t Desc;
-typedef struct Dnn {
-    Library base;
-    Device *device;
-    cudnnHandle_t handle;
-    Desc described; /* a GPU that is only described, instead of the handle */
-    char identity[40];
-#define X(f) __typeof__(f) *f##_;
-    DNN_FUNCTIONS(X)
-#undef X
-} Dnn;
+enum { FOUND = 64 }; /* engines that are looked at, at most */
 static const char *const name[] = {
 #define X(f) #f,
     DNN_FUNCTIONS(X)
 #undef X
 };
-typedef struct Epilogue {
-    int bias, z; /* views, -1: none */
-    bool relu;
-} Epilogue;
-struct Algorithm {
-    Dnn *dnn;
-    int nkept, nplan, algorithm;
-    bool whole; /* its sums are of whole numbers, exactly (isomer_backend.h) */
-    Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack; /* pack: with the memory of the last run */
-    int64_t workspace[ALGORITHMS];
-    Epilogue epilogue;
-    void *memory[INNER_ID + 1];
-};
-
-/* ---- descriptors */
-static Desc keep_descriptor(Algorithm *w, cudnnBackendDescriptorType_t type) {
-    Desc d = NULL;
-    if (w->nkept == DESCRIPTORS || w->dnn->cudnnBackendCreateDescriptor_(type, &d)) return NULL;
-    return w->kept[w->nkept++] = d;
-}
-static bool set(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_,
-                cudnnBackendAttributeType_t type, int64_t n, const void *v) {
-    return d && !w->dnn->cudnnBackendSetAttribute_(d, name_, type, n, v);
-}
-static bool set_desc(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
-    return *v && set(w, d, name_, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, v);
-}
-static Desc finalized(Algorithm *w, Desc d, bool good) {
-    return good && !w->dnn->cudnnBackendFinalize_(d) ? d : NULL;
-}
-
-static Desc tensor(Algorithm *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
-                   int64_t align, bool inner) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc d = keep_descriptor(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    return finalized(w, d,
-                     set(w, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
-                         set(w, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, dim) &&
-                         set(w, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, rank, stride) &&
-                         set(w, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id) &&
-                         set(w, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align) &&
-                         set(w, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &inner));
-}
-/* A view with at least two spatial axes: one is preceded by an axis of size 1. Strides of axes of
-   size 1 say what they would be in a dense tensor. */
-static Desc view_tensor(Algorithm *w, int64_t id, const View *v, bool inner) {
-    int64_t dim[AXES], stride[AXES];
-    const int more = v->rank == 3;
-    int n = 0;
-    for (int a = 0; a < v->rank; a++) {
-        if (a == 2 && more) dim[n] = 1, stride[n++] = v->dim[2] * v->stride[2];
-        dim[n] = v->dim[a], stride[n++] = v->stride[a];
-    }
-    for (int a = n - 1; a >= 0; a--)
-        if (dim[a] == 1) stride[a] = a + 1 < n ? dim[a + 1] * stride[a + 1] : 1;
-    return tensor(w, id, n, dim, stride, v->offset % 4 ? 4 : 16, inner);
-}
-static Desc bias_tensor(Algorithm *w, const View *v, const View *y) {
-    int64_t dim[AXES] = {1, y->dim[1], 1, 1, 1}, stride[AXES] = {y->dim[1], 1, 1, 1, 1};
-    return tensor(w, BIAS_ID, y->rank < 4 ? 4 : y->rank, dim, stride, v->offset % 4 ? 4 : 16,
-                  false);
-}
-
-/* ---- the graph */
-static Desc convolution(Algorithm *w, const Step *s) {
-    const int n = s->view[1].rank - 2, more = n == 1;
-    const int64_t *p = s->param + 1, axes = n + more;
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    static const cudnnBackendAttributeName_t names[] = {
-        CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
-        CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS};
-    Desc d = keep_descriptor(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    bool good =
-        set(w, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
-        set(w, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode) &&
-        set(w, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes);
-    for (int k = 0; k < 4; k++) {
-        int64_t v[AXES] = {k == 0 || k == 3};
-        for (int a = 0; a < n; a++) v[a + more] = p[k * n + a];
-        good = good && set(w, d, names[k], CUDNN_TYPE_INT64, axes, v);
-    }
-    return finalized(w, d, good);
-}
-static Desc convolve(Algorithm *w, const Step *s, Desc y) {
-    const Desc x = view_tensor(w, X_ID, &s->view[1], false),
-               weights = view_tensor(w, W_ID, &s->view[2], false), c = convolution(w, s);
-    const double alpha = 1, beta = 0;
-    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-    return finalized(
-        w, o,
-        set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &x) &&
-            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, &weights) &&
-            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, &y) &&
-            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, &c) &&
-            set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_DOUBLE, 1,
-                &alpha) &&
-            set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1, &beta));
-}
-/* y = mode(x) or mode(x, b). */
-static Desc pointwise(Algorithm *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc p = keep_descriptor(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    p = finalized(w, p,
-                  set(w, p, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode) &&
-                      set(w, p, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type));
-    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    return finalized(w, o,
-                     set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &p) &&
-                         set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, &x) &&
-                         (!b || set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, &b)) &&
-                         set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &y));
-}
-/* The convolution, then z, then the bias, then relu: the order that exact engines take. */
-static Desc graph_of(Algorithm *w, const Step *s) {
-    const View *y = &s->view[0];
-    const Epilogue *e = &w->epilogue;
-    const int after = (e->z >= 0) + (e->bias >= 0) + e->relu;
-    Desc part[4], made[4];
-    int n = 0;
-    for (int k = 0; k <= after; k++)
-        made[k] = view_tensor(w, k == after ? Y_ID : INNER_ID + k, y, k < after);
-    part[n++] = convolve(w, s, made[0]);
-    if (e->z >= 0) {
-        Desc z = view_tensor(w, Z_ID, &s->view[e->z], false);
-        part[n] = pointwise(w, CUDNN_POINTWISE_ADD, made[n - 1], z, made[n]), n++;
-    }
-    if (e->bias >= 0) {
-        Desc b = bias_tensor(w, &s->view[e->bias], y);
-        part[n] = pointwise(w, CUDNN_POINTWISE_ADD, made[n - 1], b, made[n]), n++;
-    }
-    if (e->relu) part[n] = pointwise(w, CUDNN_POINTWISE_RELU_FWD, made[n - 1], NULL, made[n]), n++;
-    bool good = true;
-    for (int k = 0; k < n; k++) good = good && part[k];
-    Desc g = keep_descriptor(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    good = good && set(w, g, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, part);
-    if (w->dnn->handle)
-        good = good &&
-               set(w, g, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &w->dnn->handle);
-    return finalized(w, g, good);
-}
 
 /* ---- engines */
 /* What may not be done to float32 where that is not asked for, and in some programs not even
@@ -224,13 +58,13 @@ static void take_plan(Algorithm *w, Desc config) {
     if (w->nplan == ALGORITHMS || !keeps_arithmetic(l, w->whole, config) ||
         l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
         return;
-    bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
-    good =
-        good &&
-        (l->handle ? set(w, p, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &l->handle)
-                   : set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, &l->described));
+    bool good = dnn_set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
+    good = good &&
+           (l->handle
+                ? dnn_set(w, p, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &l->handle)
+                : dnn_set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, &l->described));
     int64_t *room = &w->workspace[w->nplan];
-    good = finalized(w, p, good) &&
+    good = dnn_finalized(w, p, good) &&
            !l->cudnnBackendGetAttribute_(p, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                          CUDNN_TYPE_INT64, 1, &one, room) &&
            *room <= (int64_t)l->device->options.workspace;
@@ -239,14 +73,14 @@ static void take_plan(Algorithm *w, Desc config) {
 }
 static void take_plans(Algorithm *w, Desc graph, cudnnBackendHeurMode_t mode) {
     Dnn *l = w->dnn;
-    Desc config[FOUND] = {NULL}, h = keep_descriptor(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    Desc config[FOUND] = {NULL}, h = dnn_keep(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     int64_t n = 0;
     int made = 0;
-    bool good = set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph) &&
-                set(w, h, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    bool good = dnn_set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph) &&
+                dnn_set(w, h, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (l->described)
-        good = good && set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, &l->described);
-    if (!finalized(w, h, good)) return;
+        good = good && dnn_set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, &l->described);
+    if (!dnn_finalized(w, h, good)) return;
     while (made < FOUND &&
            !l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[made]))
         made++;
@@ -303,7 +137,7 @@ static Algorithm *find_plans(Dnn *l, const Step *s, bool fused) {
     if (!w) return NULL;
     w->dnn = l, w->epilogue = e;
     w->whole = s->ncode > 1 && s->code[1].op == C_ROUND;
-    Desc graph = graph_of(w, s);
+    Desc graph = dnn_graph(w, s);
     if (graph) take_plans(w, graph, CUDNN_HEUR_MODE_A);
     if (graph && w->nplan == 0) take_plans(w, graph, CUDNN_HEUR_MODE_FALLBACK);
     return w->nplan ? w : (dnn_forget(w), NULL);
@@ -358,12 +192,13 @@ static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
     Desc p = NULL;
     if (l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &p)) return false;
     w->pack = p;
-    return finalized(
+    return dnn_finalized(
                w, p,
-               set(w, p, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, id) &&
-                   set(w, p, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at) &&
-                   set(w, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                       &workspace)) != NULL;
+               dnn_set(w, p, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, id) &&
+                   dnn_set(w, p, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n,
+                           at) &&
+                   dnn_set(w, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                           &workspace)) != NULL;
 }
 static int dnn_run(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;

@@ -123,13 +123,24 @@ static void add_arg(Chain *c, int arg, dnnl_memory_t memory) {
     l->arg[l->n++] = (dnnl_exec_arg_t){arg, memory};
 }
 
-bool chain_constant(Chain *c, int arg, Layout md, const void *contents) {
+/* An argument of the last link: numbers that stay where they are. */
+static bool add_constant(Chain *c, const Constant *a) {
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
-    const dnnl_memory_t memory = add_memory(c, md, &nowhere, NULL);
+    const dnnl_dims_t dim = {a->n}, stride = {1};
+    const Layout md = layout_strided(NULL, 1, dim, stride, a->type);
+    const dnnl_memory_t memory = md ? add_memory(c, md, &nowhere, NULL) : NULL;
+    if (md) layout_free(md);
     if (!memory) return false;
     c->memory[c->nmemory - 1].constant = true;
-    add_arg(c, arg, memory);
-    return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)contents) == dnnl_success;
+    add_arg(c, a->argument, memory);
+    return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)a->numbers) == dnnl_success;
+}
+static bool add_quantization(Chain *c) {
+    Constant constant[QUANTIZATION_ARGUMENTS];
+    const int n = c->q ? quantization_arguments(c->q, constant) : 0;
+    bool ok = true;
+    for (int i = 0; ok && i < n; i++) ok = add_constant(c, &constant[i]);
+    return ok;
 }
 
 static bool add_reorder(Chain *c, dnnl_memory_t from, Layout from_md, dnnl_memory_t to,
@@ -323,8 +334,7 @@ static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, cons
             add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
         if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
         if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
-        ok = (!c->q || quantization_arguments(c, c->q)) &&
-             (to == plain || add_reorder(c, to, y_md, plain, y->md));
+        ok = add_quantization(c) && (to == plain || add_reorder(c, to, y_md, plain, y->md));
     }
     return ok;
 }

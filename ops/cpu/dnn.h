@@ -83,9 +83,17 @@ size_t layout_reach(Layout);
 /* Equal for equal layouts only; false: there is no telling. */
 bool layout_digest(Layout, char key[33]);
 dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, float beta);
-/* What the primitive is made for, and what else it is given when it runs. */
+/* What the primitive is made for, and how many constants it is given when it runs, with which
+   numbers: those of the quantization, which keeps them. */
 dnnl_status_t quantization_attributes(dnnl_primitive_attr_t, const Quantization *);
-bool quantization_arguments(Chain *, const Quantization *);
+enum { QUANTIZATION_ARGUMENTS = 3 };
+typedef struct Constant {
+    int argument;
+    dnnl_data_type_t type;
+    int64_t n;
+    const void *numbers;
+} Constant;
+int quantization_arguments(const Quantization *, Constant[QUANTIZATION_ARGUMENTS]);
 /* The step as oneDNN takes it: pads before and after, dilations counted from 0; kernel is read for
    pooling only. */
 typedef struct Windows {
@@ -111,8 +119,6 @@ bool chain_end(Build *, Kernel *, bool ok);
    implementation, then chain_end; the kernel is said not to read weights that were packed. w and
    bias may be NULL. */
 bool chain_finish(Build *, Kernel *, Input *x, Input *w, Input *bias, const Input *y);
-/* An argument of the last link with contents that stay where they are. */
-bool chain_constant(Chain *, int arg, Layout, const void *contents);
 /* A layout that lives until the chain ends: the sizes of another one by a tag. */
 Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such

@@ -99,21 +99,16 @@ dnnl_status_t quantization_attributes(dnnl_primitive_attr_t attr, const Quantiza
     if (status == dnnl_success) status = mark_zero(attr, DNNL_ARG_SRC, q->x_zero);
     return status == dnnl_success ? mark_zero(attr, DNNL_ARG_DST, q->y_zero) : status;
 }
-static bool add_numbers(Chain *c, int argument, dnnl_data_type_t type, int64_t n,
-                        const void *numbers) {
-    const dnnl_dims_t dim = {n}, stride = {1};
-    const Layout md = layout_strided(NULL, 1, dim, stride, type);
-    const bool ok = md && chain_constant(c, argument, md, numbers);
-    if (md) layout_free(md);
-    return ok;
+static int add_zero(Constant into[], int argument, const int32_t *zero) {
+    *into = (Constant){DNNL_ARG_ATTR_ZERO_POINTS | argument, dnnl_s32, 1, zero};
+    return *zero != 0;
 }
-static bool add_zero(Chain *c, int argument, const int32_t *zero) {
-    return *zero == 0 || add_numbers(c, DNNL_ARG_ATTR_ZERO_POINTS | argument, dnnl_s32, 1, zero);
-}
-bool quantization_arguments(Chain *c, const Quantization *q) {
-    const int scales = DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS;
-    return (!q->scale || add_numbers(c, scales, dnnl_f32, q->nscale, q->scale)) &&
-           add_zero(c, DNNL_ARG_SRC, &q->x_zero) && add_zero(c, DNNL_ARG_DST, &q->y_zero);
+int quantization_arguments(const Quantization *q, Constant into[QUANTIZATION_ARGUMENTS]) {
+    int n = 0;
+    into[n] = (Constant){DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, dnnl_f32, q->nscale, q->scale};
+    n += q->scale != NULL;
+    n += add_zero(into + n, DNNL_ARG_SRC, &q->x_zero);
+    return n + add_zero(into + n, DNNL_ARG_DST, &q->y_zero);
 }
 dnnl_status_t append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha,
                                 float beta) {

@@ -138,12 +138,7 @@ static bool settle_options(GenerateProgram *m, const StringList *rest) {
         g->nshard = m->link->n;
         return true;
     }
-    if (!o->shard) return true;
-    if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 ||
-        g->shard >= g->nshard)
-        return error_set(&m->error, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
-    return o->resume ||
-           error_set(&m->error, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
+    return option_shard(o->shard, o->resume, &g->shard, &g->nshard, &m->error);
 }
 
 static void progress(void *user, const GenerateProgress *p) {

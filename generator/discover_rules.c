@@ -12,7 +12,7 @@
 typedef struct DiscoverProgram {
     Arena *arena;
     DiscoverOptions d;
-    const char *out, *json, *memory, *help;
+    const char *out, *json, *memory, *shard, *help;
     int64_t operators, depth, steps, jobs, most, seed;
     bool list, quiet, version, terminal;
     Error error;
@@ -132,6 +132,13 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->d.folder,
          .value = "DIR",
          .help = "Keeps finished questions in DIR and continues from what DIR already holds."},
+        {.name = "shard",
+         .kind = OPT_TEXT,
+         .into = &m->shard,
+         .value = "I/N",
+         .help = "Answers part I (counted from 0) of N of the questions; all parts share one "
+                 "folder (--resume). When all are done, the same command without --shard writes "
+                 "the rules."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &m->seed,
@@ -254,6 +261,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     m->d.steps = (int)m->steps;
     m->d.jobs = (int)m->jobs;
     m->d.seed = (uint64_t)m->seed;
+    if (!option_shard(m->shard, m->d.folder, &m->d.shard, &m->d.nshard, &m->error)) return;
     if (!option_bytes("--memory-limit", m->memory, &m->d.memory, &m->error)) return;
     m->d.progress = progress;
     m->d.user = m;

@@ -176,12 +176,15 @@ static bool write_kept(const DiscoverOptions *o, Arena *a, const Question *q, co
     return file_write(kept_path(o, a, q), t.data, t.size, e);
 }
 
-/* What was kept counts, however late it is. */
+static bool of_another_shard(const Discovery *x, const Question *q) {
+    return x->o->nshard > 1 && (q - x->q->v) % x->o->nshard != x->o->shard;
+}
+/* What was kept counts, however late it is and whoever answered it. */
 static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d) {
     const DiscoverOptions *o = x->o;
     const bool late = x->o->seconds > 0 && process_clock() - x->start >= x->o->seconds;
     if (o->folder && read_kept(o, a, q, d)) return d->asked = d->resumed = true;
-    if (late) return true;
+    if (late || of_another_shard(x, q)) return true;
     d->asked = true;
     const AnswerOptions options = {.depth = o->depth,
                                    .steps = o->steps,

@@ -15,6 +15,7 @@ typedef struct DiscoverOptions {
     double seconds;      /* afterwards no question is begun; 0: no limit */
     uint64_t seed;
     const char *folder; /* finished questions are kept there; NULL: nowhere */
+    int shard, nshard;  /* of each nshard questions (0: all are asked) that one is */
     size_t memory;      /* bytes of all questions in hand; 0: no limit */
     double worse;       /* of answers (answer.h) */
     const char *models; /* a folder (answer.h) */

@@ -248,6 +248,15 @@ bool option_bytes(const char *name, const char *text, size_t *bytes, Error *e) {
     return good || error_set(e, E_USAGE, name, "expected a size such as 500M or 8G");
 }
 
+bool option_shard(const char *text, const char *folder, int *shard, int *nshard, Error *e) {
+    int end = 0;
+    if (!text) return true;
+    if (sscanf(text, "%d/%d%n", shard, nshard, &end) != 2 || text[end] || *shard < 0 ||
+        *shard >= *nshard)
+        return error_set(e, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
+    return folder || error_set(e, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
+}
+
 void options_help(Text *t, const char *usage, const char *summary, const OptionDef *table) {
     text_add(t, "usage: %s\n%s\n", usage, summary);
     if (!is_last(table) && table->kind != OPT_HEAD) text_add(t, "\n");

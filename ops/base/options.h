@@ -47,6 +47,9 @@ bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], Str
 bool option_valid(Arena *, const OptionDef *, Error *);
 /* Bytes, as 500M or 8G says them; NULL: 0. E_USAGE with the option's name. */
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);
+/* --shard I/N, 0 <= I < N, of processes that share `folder` (--resume; NULL: E_USAGE). Where text
+   is NULL, *shard and *nshard stay. */
+bool option_shard(const char *text, const char *folder, int *shard, int *nshard, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
 /* What a program says about itself, in addition to its table. */

@@ -28,15 +28,15 @@ class Draws(quantization.CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def main(folder):
+def main(folder, static=STATIC, dynamic=DYNAMIC):
     at = lambda name: os.path.join(folder, name + ".onnx")
-    for name, channels in STATIC.items():
+    for name, channels in static.items():
         ready = at(name) + ".part"
         quantization.quant_pre_process(at(name), ready)
         out = at(name + "_qdq")
         quantization.quantize_static(ready, out, Draws(at(name)), per_channel=channels)
         os.remove(ready)
-    for name in DYNAMIC:
+    for name in dynamic:
         quantization.quantize_dynamic(at(name), at(name + "_dynamic"))
 
 

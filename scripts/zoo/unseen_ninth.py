@@ -22,7 +22,7 @@ model("vit_small_resnet26d", image())(vision("timm", "vit_small_resnet26d_224", 
 model("mobilenet_edgetpu_v2_xs", open_image(), script=True)(
     vision("timm", "mobilenet_edgetpu_v2_xs")
 )
-model("gmixer_12", image())(vision("timm", "gmixer_12_224", num_blocks=6))
+model("gmixer_12", image())(vision("timm", "gmixer_12_224"))
 model("tf_efficientnet_lite0", image(), script=True)(vision("timm", "tf_efficientnet_lite0"))
 model("bat_resnext26ts", image(128))(vision("timm", "bat_resnext26ts"))
 model("hieradet_small", image(128))(vision("timm", "hieradet_small"))

@@ -131,6 +131,7 @@ class Curves(nn.Module):
         self.up = nn.ModuleList([one(2 * c), one(2 * c), one(2 * c, 24)])
 
     def forward(self, x):
+        x = x.sigmoid()
         kept = [x]
         for part in self.down:
             kept.append(part(kept[-1]).relu())

@@ -115,11 +115,12 @@ def table(make, columns=30):
         x = draw.normal(size=(500, columns)).astype("float32")
         y = (x[:, 0] + x[:, 1] ** 2 > 0.7).astype(int) + (x[:, 2] > 0.5)
         net = make().fit(x, y)
-        kinds = [("x", FloatTensorType(["rows", columns]))]
+        kinds = [("x", FloatTensorType([None, columns]))]
         options = {id(net): {"zipmap": False}} if hasattr(net, "classes_") else None
         if hasattr(net, "steps") and hasattr(net, "classes_"):
             options = {id(net): {"zipmap": False}}
         model = skl2onnx.convert_sklearn(net, initial_types=kinds, options=options, target_opset=17)
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "rows"
         with open(path, "wb") as file:
             file.write(model.SerializeToString())
 

@@ -1,0 +1,123 @@
+"""Windows taken by matrices of places, products that are summed, and what is cut off behind a step
+(gather.rules, reduce.rules, slices.rules)."""
+
+import numpy, pytest
+from onnx import helper
+from small_models import tensor
+from test_parts import agree, floats, rewritten
+
+PLACES = numpy.arange(3)[:, None] + 2 * numpy.arange(4)[None]  # four windows of three
+
+
+@pytest.mark.parametrize(
+    "shape, axis, rule",
+    [
+        ([2, 3, 9], 2, "gather-windows-3"),
+        ([2, 3, 4, 9], 3, "gather-windows-4"),
+        ([2, 3, 4, 2, 9], 4, "gather-windows-5"),
+        ([2, 3, 9, 1], 2, "gather-windows-column"),
+    ],
+)
+def test_windows(tmp_path, shape, axis, rule):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=axis)]
+    y = shape[:axis] + [3, 4] + shape[axis + 1 :]
+    given = nodes, [tensor("x", shape)], [tensor("y", y)], {"i": PLACES}
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", rule)])
+    assert kinds.count("Transpose") == 2, kinds
+    agree(*paths, {"x": floats(*shape)})
+
+
+@pytest.mark.parametrize(
+    "shape, gone", [([2, 3, 1], True), ([2, 3, 4, 1], True), ([2, 3, 2], False)]
+)
+def test_only_window(tmp_path, shape, gone):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=len(shape) - 1)]
+    y = shape[:-1] + [1, 1]
+    given = nodes, [tensor("x", shape)], [tensor("y", y)], {"i": numpy.zeros((1, 1), "int64")}
+    name = f"gather-only-window-{len(shape)}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", name)])
+    assert ("Gather" not in kinds) == gone, kinds
+    agree(*paths, {"x": floats(*shape)})
+
+
+@pytest.mark.parametrize("turned, applies", [(False, True), (True, False)])
+def test_unfold(tmp_path, turned, applies):
+    """Rows and columns have other windows; another order of axes is not unfold's."""
+    perm = [0, 1, 2, 4, 5, 3] if turned else [0, 1, 2, 4, 3, 5]
+    nodes = [
+        helper.make_node("Gather", ["x", "i"], ["g"], axis=2),
+        helper.make_node("Gather", ["g", "j"], ["k"], axis=4),
+        helper.make_node("Transpose", ["k"], ["y"], perm=perm),
+    ]
+    columns = numpy.arange(2)[:, None] + numpy.arange(5)[None]
+    y = [2, 3, 3, 2, 5, 4] if turned else [2, 3, 3, 2, 4, 5]
+    known = {"i": PLACES, "j": columns}
+    given = nodes, [tensor("x", [2, 3, 9, 6])], [tensor("y", y)], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", "unfold-columns-first")])
+    assert (kinds.count("Transpose") == 2) == applies, kinds
+    agree(*paths, {"x": floats(2, 3, 9, 6)})
+
+
+@pytest.mark.parametrize(
+    "x, z, axis, y, rule",
+    [
+        ([7, 3, 1], [4, 1, 3, 2], 2, [4, 7, 2], "sum-products-matmul"),
+        ([4, 7, 3, 1], [4, 1, 3, 2], 2, [4, 7, 2], "sum-products-matmul-batch"),
+        ([4, 7, 1, 3], [4, 1, 2, 3], 3, [4, 7, 2], "sum-products-pairs"),
+        ([4, 7, 1], [4, 7, 3], 1, [4, 3], "sum-weighed-rows"),
+    ],
+)
+def test_summed_products(tmp_path, x, z, axis, y, rule):
+    nodes = [
+        helper.make_node("Mul", ["x", "z"], ["p"]),
+        helper.make_node("ReduceSum", ["p", "axis"], ["y"], keepdims=0),
+    ]
+    known = {"axis": numpy.array([axis])}
+    given = nodes, [tensor("x", x), tensor("z", z)], [tensor("y", y)], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("reduce", rule)])
+    assert "MatMul" in kinds and "ReduceSum" not in kinds, kinds
+    agree(*paths, {"x": floats(*x), "z": floats(*z)})
+
+
+def cut(shape, first, last):
+    """A slice of "a" along the last axis, and its constants."""
+    node = helper.make_node("Slice", ["a", "from", "to", "last"], ["y"])
+    ends = {"from": numpy.array([first]), "to": numpy.array([last])}
+    return node, ends | {"last": numpy.array([len(shape) - 1])}
+
+
+@pytest.mark.parametrize("op", ["Add", "Mul", "Relu", "Sigmoid", "Tanh"])
+def test_cut_elements(tmp_path, op):
+    inputs = [tensor(n, [2, 3, 9]) for n in ("xz" if op in ("Add", "Mul") else "x")]
+    node, known = cut([2, 3, 9], 2, 7)
+    nodes = [helper.make_node(op, [i.name for i in inputs], ["a"]), node]
+    given = nodes, inputs, [tensor("y", [2, 3, 5])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("slices", f"slice-{op.lower()}")])
+    assert kinds[-1] == op and kinds.count("Slice") == len(inputs), kinds
+    agree(*paths, {i.name: floats(2, 3, 9) for i in inputs})
+
+
+@pytest.mark.parametrize("axes, bias", [(1, False), (1, True), (2, False), (2, True)])
+def test_cut_convolution(tmp_path, axes, bias):
+    """Three taps at a distance of two: four more places are read than are wanted."""
+    rows, taps = [5] * (axes - 1), [2] * (axes - 1) + [3]
+    x, y = [2, 4, *rows, 16], [2, 6, *[4] * (axes - 1), 5]
+    node, cuts = cut(x, 3, 8)
+    known = {"w": floats(6, 4, *taps)} | ({"b": floats(6)} if bias else {})
+    conv = helper.make_node("Conv", ["x", *known], ["a"], dilations=[1] * (axes - 1) + [2])
+    given = [conv, node], [tensor("x", x)], [tensor("y", y)], known | cuts
+    name = f"slice-conv{'1d' if axes == 1 else '-columns'}{'-bias' * bias}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("slices", name)])
+    assert kinds == ["Slice", "Conv"], kinds
+    agree(*paths, {"x": floats(*x)})
+
+
+def test_cut_twice(tmp_path):
+    first, known = cut([2, 9], 1, 8)
+    first.input[0], first.output[0] = "x", "b"
+    second = helper.make_node("Slice", ["b", "f", "t", "last"], ["y"])
+    known |= {"f": numpy.array([2]), "t": numpy.array([6])}
+    given = [first, second], [tensor("x", [2, 9])], [tensor("y", [2, 4])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("slices", "slice-slice-last")])
+    assert kinds == ["Slice"], kinds
+    agree(*paths, {"x": floats(2, 9)})

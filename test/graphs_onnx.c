@@ -165,6 +165,7 @@ static void missing_files_are_the_environment(void **state) {
 static bool item_right(const Op *op, const ItemText *item) {
     if (item->kind == ITEM_EQUALS || item->kind == ITEM_IGNORED) return true;
     if (item->kind == ITEM_SPECIAL) return item_known(op, item->ours, item->value);
+    if (item->kind == ITEM_CONSTANT) return op_constant_input(op, item->ours) > 0;
     return op->attrs && attrs_find(op->attrs, item->ours) >= 0;
 }
 
@@ -192,13 +193,16 @@ static void items_are_read(void **state) {
         {ITEM_INPUT, "a", NULL, NULL, 1, false, false, false},
         {ITEM_INPUT, "a", NULL, NULL, 10, true, false, false},
         {ITEM_ATTR, "mode", "mode", NULL, -1, false, true, false},
+        {ITEM_CONSTANT, "s", "t", NULL, -1, true, false, false},
+        {ITEM_CONSTANT, "s", "t", NULL, -1, false, false, false},
         {ITEM_FIXED, "axes", NULL, "[0,1]", -1, false, false, false},
         {ITEM_EQUALS, NULL, "mode", "linear", -1, false, false, false},
         {ITEM_EQUALS, NULL, "group", "-1", -1, false, false, true},
         {ITEM_IGNORED, NULL, "cells", NULL, -1, false, false, false},
         {ITEM_SPECIAL, "axes", NULL, "spatial", -1, false, false, false}};
-    const char *at = " alpha a=b  a=b|input:2 a=input:1 a=input:10[] mode=mode^ axes=[0,1]! "
-                     "mode==linear +group==-1 cells:ignore axes:spatial ";
+    const char *at =
+        " alpha a=b  a=b|input:2 a=input:1 a=input:10[] mode=mode^ s=list:t s=number:t "
+        "axes=[0,1]! mode==linear +group==-1 cells:ignore axes:spatial ";
     Arena *a = arena_new(NULL, 0);
     assert_true(items_have_special(a, at, "axes", NULL));
     assert_true(items_have_special(a, at, "axes", "spatial"));

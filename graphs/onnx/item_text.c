@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char input_mark[] = "input:";
+static const char input_mark[] = "input:", list_mark[] = "list:", number_mark[] = "number:";
 enum { INPUT_MARK = sizeof input_mark - 1 };
+
+/* What stands after a mark; NULL: it is not there. */
+static const char *after(const char *text, const char *mark) {
+    const size_t n = strlen(mark);
+    return strncmp(text, mark, n) ? NULL : text + n;
+}
 
 /* What fills our attribute: source is what stands after the =, or the attribute's own name. */
 static ItemText item_filling(const char *ours, char *source) {
@@ -19,6 +25,11 @@ static ItemText item_filling(const char *ours, char *source) {
         item.kind = ITEM_INPUT;
         item.input = atoi(source + INPUT_MARK);
         return item.list = strchr(source, '[') != NULL, item;
+    }
+    const char *list = after(source, list_mark), *number = after(source, number_mark);
+    if (list || number) {
+        item.kind = ITEM_CONSTANT, item.list = list != NULL;
+        return item.theirs = list ? list : number, item;
     }
     item.capitals = *last == '^';
     if (item.capitals) *last = 0;

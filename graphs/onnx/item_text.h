@@ -5,20 +5,21 @@
 #include "ops/base/arena.h"
 
 typedef enum ItemKind {
-    ITEM_ATTR,    /* OURS, OURS=THEIRS, OURS=THEIRS^, OURS=THEIRS|input:K */
-    ITEM_INPUT,   /* OURS=input:K, OURS=input:K[] */
-    ITEM_FIXED,   /* OURS=VALUE! */
-    ITEM_EQUALS,  /* THEIRS==VALUE, +THEIRS==VALUE */
-    ITEM_IGNORED, /* THEIRS:ignore */
-    ITEM_SPECIAL  /* OURS:SPECIAL */
+    ITEM_ATTR,     /* OURS, OURS=THEIRS, OURS=THEIRS^, OURS=THEIRS|input:K */
+    ITEM_INPUT,    /* OURS=input:K, OURS=input:K[] */
+    ITEM_CONSTANT, /* OURS=list:THEIRS, OURS=number:THEIRS */
+    ITEM_FIXED,    /* OURS=VALUE! */
+    ITEM_EQUALS,   /* THEIRS==VALUE, +THEIRS==VALUE */
+    ITEM_IGNORED,  /* THEIRS:ignore */
+    ITEM_SPECIAL   /* OURS:SPECIAL */
 } ItemKind;
 typedef struct ItemText {
     ItemKind kind;
-    const char *ours;   /* our attribute, or what a special is about; NULL: none is named */
+    const char *ours;   /* our attribute, or input, or what a special is about; NULL: none */
     const char *theirs; /* the attribute in ONNX; NULL: none is named */
     const char *value;  /* VALUE or SPECIAL; NULL: none */
     int input;          /* K; -1: none */
-    bool list;          /* []: a single number is written as a list of one */
+    bool list;          /* []: a single number is written as a list of one; list: */
     bool capitals;      /* ^: a word is written in capitals */
     bool written;       /* +: exported too */
 } ItemText;

@@ -42,6 +42,8 @@ typedef struct Call {
                          their order
      NAME=input:K[]      the same; a single number is written as a list of one
      NAME=THEIRS^        like NAME=THEIRS; a word is written in capitals
+     INPUT=list:THEIRS   our input of this name is a constant, the attribute THEIRS; if the node
+                         lacks it, it is left out; INPUT=number:THEIRS: one number
      NAME=VALUE!         a fixed value of ours in text form: axis=1!
      THEIRS==VALUE       the node lacks this attribute, or it is VALUE; exported only if written
                          with a + before it: +mode==constant

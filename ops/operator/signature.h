@@ -20,6 +20,7 @@ int op_arity(const Op *, bool *variadic);
 int op_input_count(const Op *);
 /* The place of the input that is declared under this name; -1: there is none. */
 int op_input_named(const Op *, const char *name);
+int op_constant_input(const Op *, const char *name); /* the same of one that may be left out */
 /* Whether the input at this place is neither optional nor one of any number. */
 bool op_input_needed(const Op *, int input);
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */

@@ -1,6 +1,7 @@
 /* table.c -- the table of operators, made of ops.def: each line OP(name) stands for the constant
    op_name of the file that describes it. */
 #include "ops/operator/signature.h"
+#include <stdio.h>
 #include <string.h>
 
 static const Op *const table[] = {
@@ -60,6 +61,12 @@ int op_input_named(const Op *op, const char *name) {
         s += length;
     }
     return -1;
+}
+int op_constant_input(const Op *op, const char *name) {
+    char optional[64];
+    snprintf(optional, sizeof optional, "%s?", name);
+    const int k = op_input_named(op, name);
+    return k >= 0 ? k : op_input_named(op, optional);
 }
 bool op_input_needed(const Op *op, int input) {
     int k = 0;

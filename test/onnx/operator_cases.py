@@ -7,6 +7,7 @@ from operator_case import number, OPS, plain, TYPES, whole_numbers
 from operator_cases_known import *  # noqa: F401, F403, found by name
 from operator_cases_quantized import *  # noqa: F401, F403, found by name
 from operator_cases_contrib import *  # noqa: F401, F403, found by name
+from operator_cases_features import *  # noqa: F401, F403, found by name
 from operator_cases_weights import *  # noqa: F401, F403, found by name
 from operator_cases_layers import *  # noqa: F401, F403
 from operator_cases_moves import *  # noqa: F401, F403

@@ -25,7 +25,8 @@ def saved(folder, op, feed, order, outputs, domain="com.microsoft", kinds={}, **
         [helper.make_tensor_value_info(n, TYPES[v.dtype.name], v.shape) for n, v in feed.items()],
         [helper.make_tensor_value_info(n, kinds.get(n, 1), None) for n in outputs if n],
     )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    opsets = [helper.make_opsetid("", 17)]
+    opsets += [helper.make_opsetid(domain, 1)] if domain else []
     path = folder / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     for name, value in feed.items():

@@ -42,6 +42,7 @@ static bool export_item(Draft *d, const ItemText *item) {
     if (item->kind == ITEM_EQUALS) return export_equals(d, item);
     if (item->kind == ITEM_IGNORED) return true;
     if (item->kind == ITEM_SPECIAL) return item_export(d, item->ours, item->value);
+    if (item->kind == ITEM_CONSTANT) return draft_constant(d, item->ours, item->theirs, item->list);
     const int attr = draft_attr(d, item->ours);
     if (attr < 0) return draft_fail(d, "an attribute that the operator does not have");
     if (item->kind == ITEM_FIXED) return export_fixed(d, attr, item->value);
@@ -90,17 +91,19 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
-    d->filled = 0;
+    d->filled = d->constants = 0;
     d->broadcasts = d->node.op->flags & OP_BROADCASTS ? BROADCASTS_ALL : BROADCASTS_NONE;
     if (!items_export(d, map->attrs)) return false;
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
           *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
     if (d->broadcasts) drop_broadcasts(d, ours, context);
-    int n = 0;
-    for (int k = 0; k < d->node.nin || d->filled >> n; n++) {
+    int n = 0, nours = 0;
+    for (int k = 0; k < d->node.nin; k++)
+        if (k >= 32 || !(d->constants >> k & 1)) ours[nours++] = ours[k];
+    for (int k = 0; k < nours || d->filled >> n; n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
-        in[n] = slot ? d->slot[n] : k < d->node.nin ? ours[k] : 0;
+        in[n] = slot ? d->slot[n] : k < nours ? ours[k] : 0;
         if (!slot) k++;
     }
     while (n && !in[n - 1]) n--;

@@ -21,6 +21,7 @@ typedef struct Draft {
     Emit *e;
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
     uint32_t filled;        /* which places these are */
+    uint32_t constants;     /* inputs of ours that became attributes */
     bool kept;              /* keepdims: the reduced axes are to be kept as 1s */
     Broadcasts broadcasts;
     const char *why;
@@ -39,6 +40,8 @@ EmitAttr *draft_new(Draft *, const char *name, EmitKind);
 bool draft_int(Draft *, const char *name, int64_t);
 bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
 bool draft_put(Draft *, const char *name, int attr);
+/* A constant input of our node, if it is given, as an attribute: a list, or else one number. */
+bool draft_constant(Draft *, const char *ours, const char *theirs, bool list);
 
 /* Set an input of the ONNX node, by its place from 0: to a value (0: left out), a list of sizes, or
    an attribute of our node as a tensor; `list`: a single number becomes a list of one. */

@@ -38,8 +38,9 @@ typedef struct Import {
     const Value *in;      /* of the ONNX node */
     Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
     bool given[ATTRS_MAX];
-    uint64_t taken; /* ONNX inputs that became attributes */
-    uint64_t named; /* ONNX attributes that an item mentions */
+    uint64_t taken;  /* ONNX inputs that became attributes */
+    Value *constant; /* inputs of ours that are attributes in ONNX, by place; NULL: none */
+    uint64_t named;  /* ONNX attributes that an item mentions */
     bool fold, stretch, stretch_pair, stretch_c, keepdims, flatten,
         ordered; /* what is done around the node */
     bool same;   /* the result is input 0 itself, whatever that is */
@@ -82,6 +83,10 @@ Ex real_shortest(World *, double, bool is_double);
    neither; `why` is not set. */
 bool import_data(Import *, Value, Type *, const void **bytes);
 const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
+
+/* constants.c: our input `ours` becomes a constant, the ONNX attribute `theirs`; true also if the
+   node lacks it. */
+bool give_constant(Import *, const char *ours, const char *theirs);
 
 bool normalize_by_tables(Import *, Value out[]);
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */

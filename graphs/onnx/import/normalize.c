@@ -44,6 +44,7 @@ static bool import_item(Import *s, const ItemText *item) {
     if (item->kind == ITEM_EQUALS) return must_equal(s, item->theirs, item->value);
     if (item->kind == ITEM_IGNORED) return onnx_attr(s, item->theirs, &t), true;
     if (item->kind == ITEM_SPECIAL) return item_import(s, item->ours, item->value) && !s->why;
+    if (item->kind == ITEM_CONSTANT) return give_constant(s, item->ours, item->theirs);
     const int attr = op_attr_index(s->op, item->ours);
     if (attr < 0)
         return import_fail(
@@ -198,12 +199,14 @@ static bool used(const Import *s, int output) {
 
 static bool entry_import(Import *s, const char *items, Value out[]) {
     if (!items_import(s, items)) return false;
-    Value *in = ARENA_NEW(s->w->arena, Value, s->nin + 1);
     int n = 0, arity = op_input_count(s->op), nout = s->n->x.nout;
+    Value *in = ARENA_NEW(s->w->arena, Value, s->nin + arity + 1);
     bool variadic;
     op_arity(s->op, &variadic);
     for (int k = 0; k < s->nin; k++)
         if (k >= INPUTS_TAKEN || !(s->taken >> k & 1)) in[n++] = s->in[k];
+    for (int k = 0; k < arity && s->constant; k++)
+        if (s->constant[k] && k >= n) in[k] = s->constant[k], n = k + 1;
     while (n && !in[n - 1]) n--;
     if (n > arity && !variadic && !s->fold) return import_fail(s, "more inputs than expected");
     bool many = strstr(s->op->out, "..") != NULL;

@@ -1,0 +1,162 @@
+/* trees.c -- the lists in which ai.onnx.ml describes an ensemble of trees, as the constants that
+   the operator `trees` walks over (ops/trees.c): children are places in the list of nodes, and a
+   leaf has a range of weights. */
+#include "graphs/onnx/import/import.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS = 5 }; /* of a node: feature, mode, yes, no, missing */
+typedef struct Key { /* a node, by what the file calls it */
+    int64_t tree, id, at;
+} Key;
+typedef struct Lists {
+    OnnxAttr tree, id, feature, mode, value, yes, no, missing, leaf_tree, leaf_id, output, weight;
+} Lists;
+
+static int by_name(const void *a, const void *b) {
+    const Key *x = a, *y = b;
+    if (x->tree != y->tree) return x->tree < y->tree ? -1 : 1;
+    return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
+}
+/* A list of this kind of n entries (0: any number). */
+static bool read_list(Import *s, const char *name, OnnxAttrKind kind, int n, OnnxAttr *out) {
+    return (onnx_attr(s, name, out) && out->kind == kind && out->n > 0 && (!n || out->n == n)) ||
+           import_fail(s, "%s is missing, or of another length", name);
+}
+static bool read_leaves(Import *s, const char *of, Lists *t) {
+    const char *const end[] = {"treeids", "nodeids", "ids", "weights"};
+    OnnxAttr *const out[] = {&t->leaf_tree, &t->leaf_id, &t->output, &t->weight};
+    for (int k = 0; k < 4; k++)
+        if (!read_list(s, arena_format(s->w->arena, "%s_%s", of, end[k]),
+                       k == 3 ? ONNX_ATTR_FLOATS : ONNX_ATTR_INTS, k ? out[0]->n : 0, out[k]))
+            return false;
+    return true;
+}
+static bool read_lists(Import *s, const char *of, Lists *t) {
+    if (!read_list(s, "nodes_treeids", ONNX_ATTR_INTS, 0, &t->tree)) return false;
+    const int n = t->tree.n;
+    OnnxAttr unused;
+    onnx_attr(s, "nodes_hitrates", &unused);
+    if (onnx_attr(s, "nodes_missing_value_tracks_true", &t->missing) && t->missing.n &&
+        !read_list(s, "nodes_missing_value_tracks_true", ONNX_ATTR_INTS, n, &t->missing))
+        return false;
+    return read_list(s, "nodes_nodeids", ONNX_ATTR_INTS, n, &t->id) &&
+           read_list(s, "nodes_featureids", ONNX_ATTR_INTS, n, &t->feature) &&
+           read_list(s, "nodes_modes", ONNX_ATTR_TEXTS, n, &t->mode) &&
+           read_list(s, "nodes_values", ONNX_ATTR_FLOATS, n, &t->value) &&
+           read_list(s, "nodes_truenodeids", ONNX_ATTR_INTS, n, &t->yes) &&
+           read_list(s, "nodes_falsenodeids", ONNX_ATTR_INTS, n, &t->no) && read_leaves(s, of, t);
+}
+
+/* In the order of ops/trees.c. */
+static int mode_of(const char *text) {
+    static const char *const modes[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                        "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
+    for (int k = 0; k < (int)(sizeof modes / sizeof *modes); k++)
+        if (!strcmp(text, modes[k])) return k;
+    return -1;
+}
+static int64_t place_of(const Key *key, int n, int64_t tree, int64_t id) {
+    const Key want = {tree, id, 0}, *found = bsearch(&want, key, (size_t)n, sizeof want, by_name);
+    return found ? found->at : -1;
+}
+
+/* node: [n, FIELDS]; child: whether a node is one. */
+static bool link_nodes(Import *s, const Lists *t, const Key *key, int64_t *node, bool *child) {
+    for (int k = 0; k < t->tree.n; k++, node += FIELDS) {
+        node[0] = t->feature.ints[k], node[1] = mode_of(t->mode.texts[k]);
+        node[4] = t->missing.n ? t->missing.ints[k] : 0;
+        if (node[1] < 0) return import_fail(s, "nodes_modes: %s is not known", t->mode.texts[k]);
+        if (node[1] == 0) continue;
+        node[2] = place_of(key, t->tree.n, t->tree.ints[k], t->yes.ints[k]);
+        node[3] = place_of(key, t->tree.n, t->tree.ints[k], t->no.ints[k]);
+        if (node[2] < 0 || node[3] < 0) return import_fail(s, "a node without its children");
+        child[node[2]] = child[node[3]] = true;
+    }
+    return true;
+}
+/* Weights in the order of their leaves; a leaf's fields 2 and 3 become its range of them. */
+static bool link_leaves(Import *s, const Lists *t, const Key *key, int64_t *node, int64_t *output,
+                        float *weight) {
+    const int m = t->weight.n, n = t->tree.n;
+    int64_t *of = ARENA_NEW(s->w->arena, int64_t, m), first = 0;
+    for (int k = 0; k < m; k++) {
+        of[k] = place_of(key, n, t->leaf_tree.ints[k], t->leaf_id.ints[k]);
+        if (of[k] < 0 || node[of[k] * FIELDS + 1]) return import_fail(s, "a weight without a leaf");
+        node[of[k] * FIELDS + 3]++;
+    }
+    for (int k = 0; k < n; k++) {
+        int64_t *x = node + (int64_t)k * FIELDS;
+        if (x[1]) continue;
+        const int64_t count = x[3];
+        x[2] = x[3] = first, first += count;
+    }
+    for (int k = 0; k < m; k++) {
+        const int64_t at = node[of[k] * FIELDS + 3]++;
+        output[at] = t->output.ints[k], weight[at] = t->weight.floats[k];
+    }
+    return true;
+}
+
+static Value listed(Import *s, DType dtype, int64_t n, int64_t columns, const void *bytes) {
+    Type type = {.dtype = dtype,
+                 .known = true,
+                 .dim = {columns ? 2 : 1, {poly_int(s->w, n), poly_int(s->w, columns)}}};
+    const size_t size = (size_t)n * (size_t)(columns ? columns : 1) * (dtype == DT_INT64 ? 8 : 4);
+    return constant_make(s->w, &type, blob_put(s->w, bytes, size));
+}
+static bool give_trees(Import *s, const Lists *t) {
+    enum { ROOTS = 1, NODES, VALUES, LEAVES, WEIGHTS };
+    Arena *a = s->w->arena;
+    const int n = t->tree.n, m = t->weight.n;
+    Key *key = ARENA_NEW(a, Key, n);
+    int64_t *node = ARENA_NEW(a, int64_t, (int64_t)n * FIELDS), *output = ARENA_NEW(a, int64_t, m),
+            *root = ARENA_NEW(a, int64_t, n), roots = 0;
+    float *weight = ARENA_NEW(a, float, m);
+    bool *child = ARENA_NEW(a, bool, n);
+    for (int k = 0; k < n; k++) key[k] = (Key){t->tree.ints[k], t->id.ints[k], k};
+    qsort(key, (size_t)n, sizeof *key, by_name);
+    if (!link_nodes(s, t, key, node, child) || !link_leaves(s, t, key, node, output, weight))
+        return false;
+    for (int k = 0; k < n; k++)
+        if (!child[k]) root[roots++] = k;
+    if (!s->constant) s->constant = ARENA_NEW(a, Value, op_input_count(s->op));
+    s->constant[ROOTS] = listed(s, DT_INT64, roots, 0, root);
+    s->constant[NODES] = listed(s, DT_INT64, n, FIELDS, node);
+    s->constant[VALUES] = listed(s, DT_FLOAT, n, 0, t->value.floats);
+    s->constant[LEAVES] = listed(s, DT_INT64, m, 0, output);
+    s->constant[WEIGHTS] = listed(s, DT_FLOAT, m, 0, weight);
+    return true;
+}
+
+bool import_trees_regressor(Import *s, int attr) {
+    Lists t = {0};
+    (void)attr;
+    return read_lists(s, "target", &t) && give_trees(s, &t);
+}
+/* Whether all weights speak for one class. */
+static bool one_output(const Lists *t) {
+    for (int k = 0; k < t->output.n; k++)
+        if (t->output.ints[k] != t->output.ints[0]) return false;
+    return true;
+}
+bool import_trees_classifier(Import *s, int attr) {
+    Lists t = {0};
+    OnnxAttr labels;
+    (void)attr;
+    if (!read_lists(s, "class", &t)) return false;
+    if (onnx_attr(s, "classlabels_int64s", &labels) && labels.n == 2)
+        return import_fail(s, "both of two classes have weights: runtimes differ on the label");
+    return give_trees(s, &t);
+}
+/* Weights of one class of two; `positive`: none is negative. */
+bool import_trees_binary(Import *s, int attr) {
+    Lists t = {0};
+    if (!read_lists(s, "class", &t)) return false;
+    if (!one_output(&t)) return import_fail(s, "several classes have weights");
+    s->attr[attr].word = 1, s->given[attr] = true;
+    for (int k = 0; k < t.weight.n; k++)
+        if (!(t.weight.floats[k] >= 0)) s->attr[attr].word = 0;
+    t.output.ints = ARENA_NEW(s->w->arena, int64_t, t.output.n);
+    return give_trees(s, &t);
+}

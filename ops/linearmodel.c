@@ -1,0 +1,68 @@
+/* linearmodel: models of ai.onnx.ml that are a product: rows of x [n, f] by coefficients, plus
+   intercepts, lists that are constants. */
+#include "ops/operator/op.h"
+
+enum { X, COEFFICIENTS, INTERCEPTS, LABELS };
+
+/* Scores [n, outputs]. */
+static const char *scores_shape(Call *c, int out, Poly outputs) {
+    const Dims x = c->in[X]->dim, list = c->in[COEFFICIENTS]->dim;
+    if (x.n != 2) return "x needs two axes";
+    if (!is_float(c->in[X]) && !is_whole(c->in[X])) return "not supported for this element type";
+    if (c->in[COEFFICIENTS]->dtype != DT_FLOAT) return "coefficients are floats";
+    need_eq(c, product(c, list, 0, list.n), poly(c, "n*f", outputs, x.v[1]));
+    if (rank_of(c, INTERCEPTS)) need_eq(c, c->in[INTERCEPTS]->dim.v[0], outputs);
+    c->out[out] = (Type){.dtype = DT_FLOAT, .dim = {2, {x.v[0], outputs}}};
+    return NULL;
+}
+#define SCORES(outputs)                                     \
+    "%f = cast %x to=F\n"                                   \
+    "%w = reshape %coefficients shape=[" outputs ", x.1]\n" \
+    "%t = transpose %w perm=[1, 0]\n"                       \
+    "%p = matmul %f %t\n"                                   \
+    "[!intercepts] %s = %p\n"                               \
+    "[intercepts] %s = add %p %intercepts\n"
+
+/* linearregressor: the scores. */
+enum { TARGETS };
+static const AttrDef regressor_attrs[] = {[TARGETS] = {"targets", A_INT, "1", .draw = "1 2 3"},
+                                          {0}};
+static const char *regressor_shape(Call *c) { return scores_shape(c, 0, intof(c, TARGETS)); }
+static const char expand_regressor[] = SCORES("targets") "out %s\n";
+static const OnnxMap onnx_regressor[] = {
+    {"ai.onnx.ml", "LinearRegressor", 1, 0,
+     "coefficients=list:coefficients intercepts=list:intercepts targets post_transform==NONE"},
+    {0}};
+const Op op_linearregressor = {
+    "linearregressor",          "x coefficients intercepts?", "y", regressor_attrs, regressor_shape,
+    .expand = expand_regressor, .onnx = onnx_regressor};
+
+/* linearclassifier: for each row the label with the greatest score, and the scores, as they are or
+   as probabilities. */
+static const AttrDef classifier_attrs[] = {
+    {"post", A_ENUM, "none", "none logistic softmax", .draw = "none logistic softmax"}, {0}};
+static const char *classifier_shape(Call *c) {
+    if (rank_of(c, LABELS) != 1 || c->in[LABELS]->dtype != DT_INT64)
+        return "only two or more labels that are numbers are supported";
+    const char *why = scores_shape(c, 1, c->in[LABELS]->dim.v[0]);
+    if (!why) c->out[0] = (Type){.dtype = DT_INT64, .dim = {1, {c->in[X]->dim.v[0]}}};
+    return why;
+}
+static const char expand_classifier[] = SCORES("labels.0") "%a = argmax %s axis=1\n"
+                                                           "%y = gather %labels %a axis=0\n"
+                                                           "[post=none] %z = %s\n"
+                                                           "[post=logistic] %z = sigmoid %s\n"
+                                                           "[post=softmax] %z = softmax %s axis=1\n"
+                                                           "out %y %z\n";
+static const OnnxMap onnx_classifier[] = {
+    {"ai.onnx.ml", "LinearClassifier", 1, 0,
+     "coefficients=list:coefficients intercepts=list:intercepts labels=list:classlabels_ints "
+     "post=post_transform^ multi_class:ignore"},
+    {0}};
+const Op op_linearclassifier = {"linearclassifier",
+                                "x coefficients intercepts? labels",
+                                "y scores",
+                                classifier_attrs,
+                                classifier_shape,
+                                .expand = expand_classifier,
+                                .onnx = onnx_classifier};

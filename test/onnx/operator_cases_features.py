@@ -1,0 +1,133 @@
+"""Cases of operators (operator_case.py): models of ai.onnx.ml, whose lists are constants here."""
+
+import numpy as np
+from forests import Forest, MODES
+from operator_case import number
+
+DOMAIN, FEATURES = "ai.onnx.ml", 5
+
+
+def model(case, *constants, outputs=1):
+    """x, as ONNX has it, and after it the constants that are attributes there."""
+    case.type, case.domain, case.outputs = case.op.onnx[0][0], DOMAIN, outputs
+    case.inputs = [case.tensor(4, FEATURES), *constants]
+    case.onnx_inputs = case.inputs[:1]
+
+
+def given(case, **lists):
+    case.onnx_attrs.update({n: v.ravel().tolist() for n, v in lists.items() if v is not None})
+
+
+def scaler(case):
+    offset, scale = (
+        None if case.below(3) == 0 else case.tensor(*[[], [FEATURES]][case.below(2)])
+        for _ in range(2)
+    )
+    model(case, offset, scale)
+    if not case.below(3):
+        case.inputs[0] = case.onnx_inputs[0] = case.integers(4, FEATURES)
+    # ONNX Runtime wants both lists, of one length.
+    offset, scale = (
+        np.broadcast_to(np.float32(k) if v is None else v, FEATURES)
+        for k, v in enumerate((offset, scale))
+    )
+    given(case, offset=offset, scale=scale)
+
+
+def imputer(case):
+    missing = np.float32(case.random.choice([0.5, np.nan]))
+    imputed = case.tensor(*[[], [FEATURES]][case.below(2)])
+    model(case, imputed, missing)
+    case.inputs[0].flat[[1, 7, 12]] = missing, np.nan, missing
+    given(case, imputed_value_floats=imputed)
+    case.onnx_attrs["replaced_value_float"] = float(missing)
+
+
+def binarizer(case):
+    model(case)
+    case.attrs["threshold"] = case.draw("threshold")
+    case.onnx_attrs["threshold"] = number(case.attrs["threshold"])
+    case.inputs[0].flat[3] = case.onnx_attrs["threshold"]
+
+
+def normalizer(case):
+    model(case)
+    case.attrs["norm"] = case.draw("norm")
+    case.onnx_attrs["norm"] = case.attrs["norm"].upper()
+    case.inputs[0][2] = 0
+
+
+def pickfeatures(case):
+    model(case)
+    shape = [4, 3, FEATURES][2 - case.below(3) :]
+    places = [[2], [1, 3]][case.below(2)]
+    case.inputs = [case.tensor(*shape), case.integers(*places, low=0, high=FEATURES)]
+    case.onnx_inputs = case.inputs
+
+
+def linear(case, outputs, *labels):
+    coefficients = case.tensor(outputs * FEATURES)
+    # ONNX Runtime takes the number of classes from the intercepts.
+    intercepts = case.tensor(outputs) if labels or case.below(2) else None
+    model(case, coefficients, intercepts, *labels, outputs=1 + len(labels))
+    given(case, coefficients=coefficients, intercepts=intercepts)
+
+
+def linearregressor(case):
+    targets = case.attrs["targets"] = int(case.draw("targets"))
+    linear(case, targets)
+    case.onnx_attrs["targets"] = targets
+
+
+def posted(case, values):
+    case.attrs["post"] = case.random.choice(values)
+    case.onnx_attrs["post_transform"] = case.attrs["post"].upper()
+
+
+def linearclassifier(case):
+    labels = case.integers(2 + case.below(3))
+    linear(case, len(labels), labels)
+    posted(case, case.op.attrs["post"][2])
+    given(case, classlabels_ints=labels)
+
+
+def grown(case, of, outputs, low=-1.0):
+    """Trees; ONNX's attributes for them. Leaves have weights for all outputs: ONNX Runtime leaves
+    base values and labels out where no leaf gave an output anything, ONNX's reference does not."""
+    modes = MODES[:1] if case.below(2) else MODES
+    forest = Forest(of, 1 + case.below(6), outputs, modes, low, case.below(1000), outputs)
+    case.onnx_attrs.update(forest.lists())
+    return forest.constants()
+
+
+def with_gaps(case):
+    case.inputs[0].flat[[3, 10]] = np.nan
+
+
+def trees(case):
+    outputs = 1 + case.below(3)
+    base = case.tensor(outputs) if case.below(2) else None
+    model(case, *grown(case, "target", outputs), base)
+    with_gaps(case)
+    how = case.random.choice(["sum", "average"])
+    case.attrs = {"outputs": outputs, "average": how}
+    case.onnx_attrs.update(n_targets=outputs, aggregate_function=how.upper())
+    given(case, base_values=base)
+
+
+def treeclassifier(case):
+    labels = case.integers(3 + case.below(2))
+    model(case, *grown(case, "class", len(labels)), None, labels, outputs=2)
+    with_gaps(case)
+    posted(case, case.op.attrs["post"][2])
+    given(case, classlabels_int64s=labels)
+
+
+def treebinary(case):
+    labels, low = case.integers(2), case.random.choice([0.0, -1.0])
+    constants = grown(case, "class", 1, low)
+    model(case, *constants, None, labels, outputs=2)
+    with_gaps(case)
+    case.attrs["positive"] = "yes" if constants[-1].min() >= 0 else "no"
+    posted(case, ["none", "logistic"])
+    given(case, classlabels_int64s=labels)

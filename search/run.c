@@ -3,6 +3,7 @@
 #include "search/run.h"
 #include "graphs/sizes.h"
 #include "ops/base/process.h"
+#include "search/cost_model.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,16 @@ char *run_text(Escape *escape, const Text *t) {
 }
 
 bool run_measures(const IsomerOptions *o) { return !o->cost || !strcmp(o->cost, "measured"); }
+
+CostOptions run_cost_options(const Run *r) {
+    return (CostOptions){.measured = run_measures(r->o),
+                         .frozen = r->o->frozen,
+                         .backend = r->o->backend,
+                         .backend_options = r->o->backend_options,
+                         .threads = r->o->threads,
+                         .seed = r->seed,
+                         .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
+}
 
 bool run_targets_onnxruntime(const IsomerOptions *o) {
     return o->measure_with && !strcmp(o->measure_with, "onnxruntime");

@@ -5,9 +5,8 @@
 #include "graphs/check.h"
 #include "graphs/feed.h"
 #include "graphs/onnx/onnx.h"
-#include "graphs/plan/plan.h"
-#include "graphs/plan/costdb.h"
 #include "rules/prooflog.h"
+#include "search/cost.h"
 #include "search/derive.h"
 #include "search/isomer.h"
 #include "search/library.h"
@@ -153,6 +152,8 @@ void run_say(const Run *, const char *format, ...)
 char *run_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
 bool run_measures(const IsomerOptions *);
+/* For prices of the built-in runtime, as the options of the run say; also for a report. */
+CostOptions run_cost_options(const Run *);
 /* Whether --measure-with names ONNX Runtime: the only target that gives a profile. */
 bool run_targets_onnxruntime(const IsomerOptions *);
 /* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */

@@ -148,13 +148,7 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
 }
 
 bool search_runtime(Run *r, Derivation *d) {
-    CostOptions o = {.measured = run_measures(r->o),
-                     .frozen = r->o->frozen,
-                     .backend = r->o->backend,
-                     .backend_options = r->o->backend_options,
-                     .threads = r->o->threads,
-                     .seed = r->seed,
-                     .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
+    const CostOptions o = run_cost_options(r);
     RuntimeSearch search = {.r = r,
                             .limits = run_limits(r),
                             .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};

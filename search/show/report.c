@@ -48,12 +48,8 @@ static void add_price(void *user, StepKind kind, double seconds) {
 /* Prices from the cost file or the model: nothing is timed for a report. */
 static void price_steps(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
-    const CostOptions o = {.measured = r->db != NULL,
-                           .frozen = true,
-                           .backend = r->o->backend,
-                           .threads = r->o->threads,
-                           .seed = r->seed,
-                           .weights = cost_weights(r->w, &r->source.original, r->source.sizes)};
+    CostOptions o = run_cost_options(r);
+    o.measured = r->db != NULL, o.frozen = true;
     Cost *cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, &ignored);
     for (int side = 0; cost && side < 2; side++)
         cost_kinds(cost, graphs[side], add_price, &(SidePrices){r->stats.kinds, side});
@@ -119,44 +115,58 @@ static void table_bodies(const RunStats *s, Text *t) {
     if (s->bodies_note) text_add(t, "  these bodies are not used: %s\n", s->bodies_note);
 }
 
-void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
-    const OpCost *v = r->stats.operators;
-    ModelStats m = model_stats(r->source.model);
-    table_bodies(&r->stats, t);
-    if (changed) table_places(&r->stats, t);
+/* Operators whose number changed, bytes, operations, times. */
+static void table_numbers(const RunStats *s, Text *t) {
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
-    for (int k = 0; k < r->stats.noperator; k++)
-        if (v[k].nodes[0] != v[k].nodes[1])
-            text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
-    text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)r->stats.bytes_before / 1e6,
-             (double)r->stats.bytes_after / 1e6);
-    text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
-             r->stats.flops_after / 1e9);
-    line_times("predicted time", r->stats.predicted_before, r->stats.predicted_after, t);
-    if (r->stats.sizes)
-        text_add(t, "  of the sizes given the least gain is at %s:\n", r->stats.sizes);
-    line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
-    if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
-    for (int k = 0; k < r->library.n; k++)
-        if (d->fired[k])
-            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
-    if (r->stats.checked)
+    for (int k = 0; k < s->noperator; k++) {
+        const OpCost *v = &s->operators[k];
+        if (v->nodes[0] != v->nodes[1])
+            text_add(t, "  %-22s %14d %14d\n", v->name, v->nodes[0], v->nodes[1]);
+    }
+    text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)s->bytes_before / 1e6,
+             (double)s->bytes_after / 1e6);
+    text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", s->flops_before / 1e9,
+             s->flops_after / 1e9);
+    line_times("predicted time", s->predicted_before, s->predicted_after, t);
+    if (s->sizes) text_add(t, "  of the sizes given the least gain is at %s:\n", s->sizes);
+    line_times("measured time", s->measured_before, s->measured_after, t);
+    if (s->cost_fault) text_add(t, "  the cost file was wrong: %s\n", s->cost_fault);
+}
+
+static void table_check(const Run *r, Text *t) {
+    const RunStats *s = &r->stats;
+    if (s->checked)
         text_add(t, "  compared numerically: greatest difference %.3g, relative %.3g%s%s\n",
-                 r->stats.check_absolute, r->stats.check_relative, *r->stats.check_note ? "; " : "",
-                 r->stats.check_note);
-    else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
-    if (r->stats.opinion) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.opinion);
-    if (r->stats.frozen_missing)
-        text_add(t, "  %d times were not in the cost file and were estimated\n",
-                 r->stats.frozen_missing);
-    if (r->stats.discovered.seconds > 0) table_discovered(&r->stats.discovered, t);
-    if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
-    if (!changed && r->stats.headroom) text_add(t, "%s", r->stats.headroom);
+                 s->check_absolute, s->check_relative, *s->check_note ? "; " : "", s->check_note);
+    else if (*s->check_note) text_add(t, "  %s\n", s->check_note);
+    if (s->opinion) text_add(t, "  %s: %s\n", r->o->check_with, s->opinion);
+}
+
+/* Why nothing gains, and what else was done to the file. */
+static void table_notes(const Run *r, bool changed, Text *t) {
+    const RunStats *s = &r->stats;
+    if (s->frozen_missing)
+        text_add(t, "  %d times were not in the cost file and were estimated\n", s->frozen_missing);
+    if (s->discovered.seconds > 0) table_discovered(&s->discovered, t);
+    if (!changed && s->reason) text_add(t, "  %s\n", s->reason);
+    if (!changed && s->headroom) text_add(t, "%s", s->headroom);
     if (r->sizes_fixed)
         text_add(t, "  sizes that were given are numbers in the model now (--fix-dims)\n");
     if (r->inlined)
         text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
                     "the nodes in them\n");
+}
+
+void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
+    ModelStats m = model_stats(r->source.model);
+    table_bodies(&r->stats, t);
+    if (changed) table_places(&r->stats, t);
+    table_numbers(&r->stats, t);
+    for (int k = 0; k < r->library.n; k++)
+        if (d->fired[k])
+            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
+    table_check(r, t);
+    table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
              changed            ? ""

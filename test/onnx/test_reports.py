@@ -2,7 +2,7 @@
 report."""
 
 import json, os, re, sqlite3, subprocess, xml.etree.ElementTree as etree
-import numpy, onnx
+import numpy, onnx, pytest
 from onnx import helper
 from small_models import PROGRAM, ROOT, SHAPE, net, roots, save, target, tensor
 
@@ -365,3 +365,16 @@ def test_the_prediction_is_of_the_plan_that_runs(rules, tmp_path):
     said = json.loads(report.read_text())
     predicted, measured = (said[k]["before"] for k in ("predicted_seconds", "measured_seconds"))
     assert said["nodes"]["opaque"] and measured / 4 < predicted < measured * 4
+
+
+def test_step_seconds_are_of_the_device_that_the_options_ask_for(rules, tmp_path):
+    """They add up to what is predicted, which comes from the same times."""
+    report = tmp_path / "r.json"
+    words = [PROGRAM, roots(tmp_path / "m.onnx"), "--dry-run", "--input-shape", "x:1,8,64,64"]
+    words += ["--rules", rules, "--enable", "pow-half", "--cost-db", tmp_path / "c.sqlite"]
+    words += ["--backend-options", "generic", "--report", report]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    prices = [kind["before"] for kind in said["step_seconds"].values() if kind["before"]]
+    assert sum(prices) == pytest.approx(said["predicted_seconds"]["before"], rel=1e-6)

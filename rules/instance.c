@@ -293,7 +293,7 @@ static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
     return true;
 }
 
-static bool collect_sizes(World *w, Arena *a, Instance *i, Error *e) {
+static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
     i->from_stated = i->from;
     i->to_stated = i->to;
@@ -328,7 +328,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     if (!where_parse(w, a, i, rule->where, &where, e) || !where_parse(w, a, i, verdict, &where, e))
         return false;
     i->where = where;
-    return collect_sizes(w, a, i, e);
+    return collect_symbols(w, a, i, e);
 }
 
 /* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
@@ -349,7 +349,7 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
         where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
     i->where = where;
     i->input = i->from.in;
-    return collect_sizes(w, a, i, e);
+    return collect_symbols(w, a, i, e);
 }
 
 void rule_lengths_first(const Rule *rule, int length[]) {

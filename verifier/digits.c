@@ -3,7 +3,6 @@
    becomes two, its digits. */
 #include "verifier/digits.h"
 #include "verifier/explain.h"
-#include "verifier/identities.h"
 #include "verifier/ranges.h"
 
 /* e = q*b + r, by the leading monomial of b. */

@@ -8,7 +8,6 @@
 #include "verifier/literals.h"
 #include "verifier/reads.h"
 #include "verifier/cases.h"
-#include "ops/core/element.h"
 #include <string.h>
 
 enum {

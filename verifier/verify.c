@@ -1,12 +1,11 @@
 /* verify.c -- one rule: for each combination of block lengths the instance is proved; where that
    fails, conditions are looked for under which it holds, and last a counterexample. A rule is
-   proved when all are, refuted when one is, unknown otherwise; where what it has more than one that
-   was proved are spectators, it needs no proof of its own (spectator.h), and if that is so at every
-   rank that a tensor can have the verdict is for all ranks. A few sizes are tried before anything
-   is proved: most false rules differ there. Each rule gets a World of its own, so that verdicts do
-   not depend on what was verified before. */
+   proved when all its instances are, refuted when one is, unknown otherwise. An instance whose
+   additional axes, compared with one that was proved, are spectators needs no proof of its own
+   (spectator.h); if that is so at every rank that a tensor can have, the verdict is for all ranks.
+   A few sizes are tried before anything is proved: most false rules differ there. Each rule gets a
+   World of its own, so that verdicts do not depend on what was verified before. */
 #include "verifier/verify_inner.h"
-#include "graphs/rewrite.h"
 #include "verifier/spectator.h"
 #include <string.h>
 #include <time.h>
@@ -28,20 +27,20 @@ static double milliseconds(void) {
 
 /* ---- spectators */
 
-/* The instance is compared with those that were proved, from the last on. A longer one than the
-   rule states may have too many axes: then there is nothing to cover. */
+/* Compares the instance with those that were proved, the last one first. One that is longer than
+   the rule states may have too many axes: then there is nothing to prove. */
 static bool is_covered(Verify *v, const int length[]) {
     WorldMark mark = world_mark(v->w);
     ArenaMark work = arena_mark(v->work);
     Error e = {0};
     Instance wide, base;
-    bool typed = verify_state(v, length, &wide, &e),
+    bool typed = verify_build(v, length, &wide, &e),
          covered = !typed && !rule_is_stated(v->rule, length);
     typed = typed && verify_expand(v, &wide, &e);
     for (int k = v->nproved; k-- > 0 && typed && !covered;) {
         bool longer = true;
         for (int g = 0; g < v->rule->ngroup; g++) longer &= v->proved[k][g] <= length[g];
-        covered = longer && verify_state(v, v->proved[k], &base, &e) &&
+        covered = longer && verify_build(v, v->proved[k], &base, &e) &&
                   verify_expand(v, &base, &e) &&
                   (!v->options->check.spectator || spectators(v->w, v->work, &base, &wide));
     }
@@ -53,8 +52,8 @@ static void note_proved(Verify *v, const int length[]) {
     if (v->nproved == PROVED_MAX) return;
     memcpy(v->proved[v->nproved++], length, sizeof *length * (size_t)v->rule->ngroup);
 }
-/* Group by group: is each combination covered that has any length of the groups so far, and of the
-   others what the rule states? */
+/* Group by group: adds a group to result.all if every combination is covered in which the groups so
+   far have any length, and the others the lengths that the rule states. */
 static void find_all_ranks(Verify *v) {
     Rule rule = *v->rule;
     rule.all = ""; /* an earlier verdict is not believed */

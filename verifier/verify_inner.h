@@ -39,11 +39,11 @@ typedef struct Verify { /* in an arena: after a longjmp local variables would be
 void verify_unknown(Verify *, const char *why); /* the verdict */
 /* The block lengths as text, in `work`: "#h=2, #k=1"; "" for a rule without blocks. */
 const char *verify_lengths_text(Verify *, const int length[]);
-/* The rule at these block lengths under the conditions in force, in `work`; the same with
-   composites expanded. */
-bool verify_state(Verify *, const int length[], Instance *, Error *);
+/* Makes the rule's instance at these block lengths, under the conditions in force, in `work`;
+   expands its composites. */
+bool verify_build(Verify *, const int length[], Instance *, Error *);
 bool verify_expand(Verify *, Instance *, Error *);
-/* Both; false: the result says why it is unknown. */
+/* Both, one after the other; false: the result says why it is unknown. */
 bool verify_instance(Verify *, const int length[], Instance *);
 /* Looks for a counterexample; the first one to the rule as it stands is kept. */
 Refutation verify_refutation(Verify *, const int length[], const Instance *, const RefuteOptions *);

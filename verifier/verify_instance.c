@@ -21,7 +21,7 @@ void verify_unknown(Verify *v, const char *why) {
     v->result.why = kept_text(v, why);
 }
 
-bool verify_state(Verify *v, const int length[], Instance *i, Error *e) {
+bool verify_build(Verify *v, const int length[], Instance *i, Error *e) {
     Rule rule = *v->rule;
     rule.condition = v->condition;
     return rule_instance(v->w, v->work, arena_copy(v->work, &rule, sizeof rule), length, i, e);
@@ -34,7 +34,7 @@ bool verify_expand(Verify *v, Instance *i, Error *e) {
 bool verify_instance(Verify *v, const int length[], Instance *i) {
     Error e = {0};
     char why[700];
-    if (verify_state(v, length, i, &e) && verify_expand(v, i, &e)) return true;
+    if (verify_build(v, length, i, &e) && verify_expand(v, i, &e)) return true;
     error_print(&e, why, sizeof why);
     verify_unknown(v, why);
     return false;

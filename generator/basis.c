@@ -1,7 +1,6 @@
 /* basis.c -- equations as rewrites in both directions, looked up by the canonical code of a region;
    breadth-first search over terms, which are known by their named codes. */
 #include "generator/basis.h"
-#include "ops/base/intern.h"
 #include <string.h>
 
 enum { SEARCH_MAX = 256, BASIS_ROOM = 1024 };

@@ -2,7 +2,6 @@
    need. */
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
-#include "ops/operator/value.h"
 #include "graphs/world.h"
 #include <string.h>
 

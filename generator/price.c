@@ -2,8 +2,8 @@
    cost nothing, nor does what depends on constants alone; any other node takes its operations and
    moves its inputs and results, an element in the time of FLOPS operations. */
 #include "generator/price.h"
-#include "graphs/needs.h"
 #include "ops/base/random.h"
+#include "ops/core/facts.h"
 #include <math.h>
 #include <string.h>
 

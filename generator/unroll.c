@@ -3,7 +3,6 @@
    number system itself. */
 #include "generator/program.h"
 #include "ops/base/intern.h"
-#include "ops/base/random.h"
 #include <math.h>
 #include <string.h>
 

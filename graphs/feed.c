@@ -1,8 +1,8 @@
 /* feed.c -- options for inputs are read once, with their files; the numbers of an input on a sample
    depend on the seed, its place among the inputs and the sample only. */
 #include "graphs/feed.h"
-#include "graphs/check.h"
 #include "graphs/npz.h"
+#include "graphs/samples.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* derivable.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that
    its needs solve are replaced at the start, so that equal sizes are equal polynomials. */
 #include "rules/derivable.h"
-#include "graphs/needs.h"
 #include "graphs/rewrite.h"
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* export_json.c -- rules as JSON, one a line: what stands in the rule, axis blocks as they are, and
    the same at each lengths of its blocks with every attribute and the type of every value.
    rules/rules.schema.json is the schema. */
-#include "ops/base/intern.h"
 #include "rules/export.h"
 #include "rules/outline.h"
 #include <cjson/cJSON.h>

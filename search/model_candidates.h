@@ -47,8 +47,8 @@ typedef struct CommandSearch {
     double base;       /* seconds of the original, as first measured */
 } CommandSearch;
 
-/* The candidate applied to the model, in the arena. False, here and below: the
-   run's error is set. */
+/* The candidate applied to the model, in the arena. False, here and below: the run's error is
+   set. */
 bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
    an earlier one with the same bytes, -1: not usable. */

@@ -10,7 +10,6 @@
 #include "search/input_data.h"
 #include "search/option_table.h"
 #include "search/second_opinion.h"
-#include "search/show/report.h"
 #include "search/show/show.h"
 #include <stdio.h>
 #include <string.h>

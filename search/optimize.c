@@ -2,12 +2,7 @@
    one of three: by the costs of the built-in runtime's plans, by whole models timed on a target, or
    by following a proof log. */
 #include "search/optimize.h"
-#include "graphs/fold.h"
-#include "graphs/needs.h"
-#include "graphs/sizes.h"
-#include "graphs/world.h"
 #include "search/check_steps.h"
-#include "search/discover.h"
 #include "search/finish.h"
 #include "search/open.h"
 #include "search/input_data.h"

@@ -1,7 +1,6 @@
 /* repeat.c -- the matches of a region's round, translated from the values of its graph to those of
    the whole, are applied there: round by round, those of all regions together. */
 #include "search/repeat.h"
-#include "graphs/world.h"
 
 /* Matches of one round in regions of the whole graph, and the values there that correspond to those
    of a region's graph; map.to is 0 except for the current region. */

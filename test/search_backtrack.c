@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "graphs/needs.h"
 #include "search/backtrack.h"
 #include "search/fixpoint.h"
 #include "test/shared/search_fixture.h"

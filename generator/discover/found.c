@@ -1,7 +1,6 @@
 /* found.c -- what equals the question's result becomes an answer if it is worth it: its price, what
    is known already, what smaller questions say, and other sizes decide. */
 #include "generator/discover/answer_inner.h"
-#include "graphs/needs.h"
 #include "rules/export.h"
 #include <string.h>
 

@@ -127,8 +127,7 @@ Value node_call(World *, const Op *, int nin, const Value in[], const char *a, P
 
 /* import/opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones
    after them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs
-   give the same outputs. `opaque` (may be NULL) is set to why it became
-   opaque, NULL: it did not. */
+   give the same outputs. *opaque (may be NULL): why it became opaque; NULL: it did not. */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
 /* An opaque node in place of an initializer that cannot be a constant of ours. */
 Value normalize_source(Model *, Slice message, const Type *);

@@ -42,6 +42,7 @@ void plan_channels_last(World *, Plan *, const bool loose[]);
 /* The first node that keeps it from being built, with the reason; 0: none. */
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *);
 void plan_print(World *, const Plan *, Text *);
+const char *step_kind_name(StepKind); /* "loop" */
 /* Canonical text of a step without slots: the key of its measured cost. */
 void step_print(const Step *, Text *);
 #endif

@@ -4,7 +4,6 @@
    constants alone, such as the square root of a variance, becomes a step of its own where constants
    are the same along some axis of the result; it is done once, when the runner is made. */
 #include "graphs/plan/plan_inner.h"
-#include "ops/core/element.h"
 #include <string.h>
 
 /* ---- steps */

@@ -19,6 +19,8 @@ static const struct {
 };
 enum { PARAMS_PRINTED = 40 };
 
+const char *step_kind_name(StepKind kind) { return kind_name[kind]; }
+
 /* ---- views */
 
 bool view_same(const View *a, const View *b) {

@@ -1,7 +1,6 @@
 /* replay.c -- see the header. One step alone is not recorded. A recording holds addresses, so slots
    must stay where they are, and their contents may change: inputs are copied into them. */
 #include "graphs/plan/replay.h"
-#include "ops/base/process.h"
 #include <stdio.h>
 
 int steps_run(const Running *r, int from, int to, bool marked, double *ns) {

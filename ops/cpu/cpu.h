@@ -174,8 +174,7 @@ typedef enum TailShape { TAIL_ANY, TAIL_PACKED, TAIL_DENSE } TailShape;
 bool tail_new(Build *, int dtype, TailShape, Tail *);
 /* The same without the epilogue, which the kernel does itself. */
 bool tail_plain(Build *, int dtype, TailShape, Tail *);
-/* Of a kernel that writes a packed view whose axes lie as those of `like`, of
-   the output's sizes. */
+/* Of a kernel that writes a packed view of the output's sizes whose axes lie as those of `like`. */
 bool tail_like(Build *, int dtype, const View *like, Tail *);
 static inline void tail_run(const Tail *t, void *const slot[], void *work) {
     if (t->finish) vector_run(t->finish, slot, work);

@@ -1,7 +1,6 @@
 /* quantize.c -- the programs of QuantizeLinear to 8 bits (ops/quantize.c lowers it so; requantize.c
    has their form), from floats to bytes in one loop where the scale and the zero point are the same
    along whole rows: per tensor, per axis but the last, in blocks. */
-#include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 
 enum { LEAST = 16, PIECE = 8192 }; /* elements of a row, of a piece */

@@ -114,11 +114,6 @@ static void add_milliseconds(Text *t, const KindCost *k, int side) {
 }
 
 static void add_kinds(const Changes *c, Text *t) {
-    static const char *const names[] = {
-#define X(id, name) name,
-        STEP_KINDS(X)
-#undef X
-    };
     text_add(
         t,
         "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what the built-in runtime runs: "
@@ -132,8 +127,8 @@ static void add_kinds(const Changes *c, Text *t) {
     for (int k = 0; k < STEP_KIND_COUNT; k++) {
         const KindCost *x = &c->r->stats.kinds[k];
         if (!x->steps[0] && !x->steps[1]) continue;
-        text_add(t, "<tr><td>%s</td><td class=n>%d</td><td class=n>%d</td>", names[k], x->steps[0],
-                 x->steps[1]);
+        text_add(t, "<tr><td>%s</td><td class=n>%d</td><td class=n>%d</td>",
+                 step_kind_name((StepKind)k), x->steps[0], x->steps[1]);
         add_milliseconds(t, x, 0);
         add_milliseconds(t, x, 1);
         text_add(t, "</tr>\n");
@@ -251,8 +246,8 @@ static void add_list(const Changes *c, int side, Text *t) {
     text_add(t, "</ul></div>");
 }
 
-/* The drawn places, what gained most on the target first; those that were not
-   timed as they come. */
+/* The drawn places, what gained most on the target first; those that were not timed as they
+   come. */
 static const int *by_gain(const Changes *c, const Pictures *p) {
     int *order = ARENA_NEW(c->arena, int, p->n);
     double *gain = ARENA_NEW(c->arena, double, p->n);

@@ -37,15 +37,11 @@ static void json_operators(const RunStats *s, cJSON *o) {
 }
 
 static void json_kinds(const RunStats *s, cJSON *o) {
-    static const char *const names[] = {
-#define X(id, name) name,
-        STEP_KINDS(X)
-#undef X
-    };
     cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
     for (int k = 0; k < STEP_KIND_COUNT; k++)
         if (s->kinds[k].steps[0] + s->kinds[k].steps[1])
-            json_pair(all, names[k], s->kinds[k].seconds[0], s->kinds[k].seconds[1]);
+            json_pair(all, step_kind_name((StepKind)k), s->kinds[k].seconds[0],
+                      s->kinds[k].seconds[1]);
 }
 
 static void json_check(const Run *r, cJSON *o) {

@@ -8,7 +8,6 @@
    child's would, and is not given back by a child. */
 #include "ops/backend/backend.h"
 #include "search/library.h"
-#include "graphs/world.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

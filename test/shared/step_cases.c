@@ -1,5 +1,6 @@
 /* step_cases.c -- drawing, running and comparing steps. */
 #include "test/shared/step_cases.h"
+#include "graphs/plan/plan.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -127,12 +128,7 @@ int case_compare(const Case *c, const Num *want, int64_t count, char *text, size
 }
 
 void case_describe(const Case *c, char *text, size_t n) {
-    static const char *const kind[] = {
-#define X(id, name) name,
-        STEP_KINDS(X)
-#undef X
-    };
-    int at = snprintf(text, n, "%s", kind[c->step.kind]);
+    int at = snprintf(text, n, "%s", step_kind_name((StepKind)c->step.kind));
     for (int i = 0; i < c->step.nview; i++) {
         at += snprintf(text + at, n - (size_t)at, " %s[", dtype_name((DType)c->view[i].dtype));
         for (int a = 0; a < c->view[i].rank; a++)

@@ -2,7 +2,6 @@
    Invariant: a body sees its own names and, through the node's captured inputs, those of the graphs
    around it; what it defines is not seen outside. */
 #include "graphs/onnx/import/control_body.h"
-#include "ops/core/element.h"
 
 typedef struct IterationScope { /* names of one iteration and what they are now */
     int n, room;

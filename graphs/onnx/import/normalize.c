@@ -6,8 +6,6 @@
    again on other inputs to see whether it still stands. */
 #include "graphs/onnx/import/import.h"
 #include "graphs/onnx/item_text.h"
-#include "ops/core/element.h"
-#include "graphs/shapevalue.h"
 #include "onnx.pb-c.h"
 #include <math.h>
 #include <stdarg.h>

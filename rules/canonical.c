@@ -126,9 +126,9 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
 static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
     bool *used = ARENA_NEW(a, bool, op_count());
     int length[RULE_BLOCKS];
-    Error longer = {0};
     rule_lengths_first(rule, length);
     do {
+        Error longer = {0};
         Instance i;
         WorldMark mark = world_mark(w);
         bool stated = rule_is_stated(rule, length),

@@ -41,7 +41,6 @@ static int count_lengths(const Rule *rule) {
 
 static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
     int room = 0, length[RULE_BLOCKS];
-    Error longer = {0}; /* with more axes than a tensor has */
     for (int k = 0; k < l->n; k++) room += count_lengths(l->rule[k].rule);
     l->instance = ARENA_NEW(a, Instance, room);
     for (int k = 0; k < l->n; k++) {
@@ -50,6 +49,7 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
         rule_lengths_first(r->rule, length);
         do {
             bool stated = rule_is_stated(r->rule, length);
+            Error longer = {0}; /* with more axes than a tensor has */
             bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance],
                                              stated ? e : &longer);
             if (stated && !typed) return false;

@@ -24,7 +24,6 @@ model("mobilenet_edgetpu_v2_xs", open_image(), script=True)(
 )
 model("gmixer_12", image())(vision("timm", "gmixer_12_224"))
 model("tf_efficientnet_lite0", image(), script=True)(vision("timm", "tf_efficientnet_lite0"))
-model("bat_resnext26ts", image(128))(vision("timm", "bat_resnext26ts"))
 model("hieradet_small", image(128))(vision("timm", "hieradet_small"))
 model("mnasnet0_5", open_image())(vision("torchvision", "mnasnet0_5"))
 
@@ -49,7 +48,7 @@ model("swin3d", {"x": ((1, 3, 8, 64, 64), None)})(Video)
 # ---- transformers
 SIZES = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}
 TWO = {"num_hidden_layers": 2, "vocab_size": 1000}
-model("gpt_neo_2", tokens(mask=False), script=True)(
+model("gpt_neo_2", tokens(length=64, mask=False))(
     transformer(
         "GPTNeoModel",
         "GPTNeoConfig",
@@ -63,7 +62,15 @@ model("gpt_neo_2", tokens(mask=False), script=True)(
     )
 )
 model("stablelm_2", tokens(length=64, mask=False))(
-    transformer("StableLmModel", "StableLmConfig", "input_ids", call="uncached", **TWO, **SIZES)
+    transformer(
+        "StableLmModel",
+        "StableLmConfig",
+        "input_ids",
+        call="uncached",
+        num_key_value_heads=6,
+        **TWO,
+        **SIZES,
+    )
 )
 model("xglm_2", tokens(length=64, mask=False))(
     transformer(
@@ -168,7 +175,7 @@ model("unispeech_sat_2", {"x": ((1, 16000), None)})(
     )
 )
 model("mimi_decoder", {"x": ((1, 128, 12), None)})(lambda: MimiDecoder())
-model("zoe_depth", image(192))(
+model("zoe_depth", image(192), script=True)(
     transformer(
         "ZoeDepthForDepthEstimation",
         lambda t: t.ZoeDepthConfig(
@@ -246,26 +253,6 @@ def diffuser(kind, names, inputs, **options):
     return model(inputs.pop("name"), inputs)(make)
 
 
-diffuser(
-    "SD3Transformer2DModel",
-    "hidden_states encoder_hidden_states pooled_projections",
-    {
-        "name": "mm_dit",
-        "x": ((1, 4, 16, 16), None),
-        "t": ((1, 16, 128), None),
-        "p": ((1, 64), None),
-    },
-    sample_size=16,
-    in_channels=4,
-    out_channels=4,
-    num_layers=3,
-    attention_head_dim=64,
-    num_attention_heads=6,
-    joint_attention_dim=128,
-    caption_projection_dim=384,
-    pooled_projection_dim=64,
-    pos_embed_max_size=16,
-)
 diffuser(
     "UNet1DModel",
     "sample timestep",

@@ -4,8 +4,8 @@ its own. Usage: unseen_ninth_quantized.py FOLDER"""
 import sys
 from unseen_eighth_quantized import main
 
-STATIC = {"tf_efficientnet_lite0_script": True, "cbam": False, "gmixer_12": True}
-DYNAMIC = ["big_bird_2_script"]
+STATIC = {"mnasnet0_5": True, "wave_mix_script": False}
+DYNAMIC = ["gmixer_12"]
 
 if __name__ == "__main__":
     main(*sys.argv[1:], STATIC, DYNAMIC)

@@ -442,13 +442,9 @@ static const Family families[] = {
     {"dequantize", draw_dequantize, false},
     {"dynamicquantize", draw_dynamic, false},
     {"where", draw_where, false},
+    {0},
 };
-static void steps_equal_reference_kernels(void **state) {
-    (void)state;
-    for (size_t k = 0; k < sizeof families / sizeof *families; k++) check_family(&families[k]);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_equal_reference_kernels)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -110,12 +110,8 @@ static const Family families[] = {
     {"atan", draw_wide, false},       {"sinh", draw_wide, false},
     {"asinh", draw_wide, false},      {"acosh", draw_above, false},
     {"atanh", draw_inside, false},    {"thresholdedrelu", draw_threshold, false},
-    {"shrink", draw_shrink, false},
+    {"shrink", draw_shrink, false},   {0},
 };
-static void steps_equal_reference_kernels(void **state) {
-    (void)state;
-    for (size_t k = 0; k < sizeof families / sizeof *families; k++) check_family(&families[k]);
-}
 
 /* ---- programs of integers, whose values leave the narrow types on the way, against plain int64 */
 enum { INPUTS = 3, ELEMENTS = 70, LENGTH = 12 };
@@ -282,7 +278,7 @@ static void many_columns_are_reduced(void **state) {
 }
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_columns_are_reduced),
-                                       cmocka_unit_test(steps_equal_reference_kernels),
+                                       FAMILIES_TEST(families),
                                        cmocka_unit_test(narrow_programs_equal_wide_ones),
                                        cmocka_unit_test(products_that_wrap_are_not_narrow)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);

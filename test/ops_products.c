@@ -162,13 +162,9 @@ static const Family families[] = {
     {"conv", draw_conv, true},
     {"conv", draw_volumes, true},
     {"convtranspose", draw_transposed, false},
+    {0},
 };
-static void products_equal_their_definitions(void **state) {
-    (void)state;
-    for (size_t k = 0; k < sizeof families / sizeof *families; k++) check_family(&families[k]);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_equal_their_definitions)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

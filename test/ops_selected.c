@@ -95,16 +95,15 @@ static void draw_unique(Drawn *t) {
 }
 
 static const Family families[] = {
-    {"compress", draw_compress, false}, {"nonzero", draw_nonzero, false},
-    {"hardmax", draw_hardmax, false},   {"maxplace", draw_maxplace, false},
-    {"unpool", draw_unpool, false},     {"unique", draw_unique, false},
+    {"compress", draw_compress, false},
+    {"nonzero", draw_nonzero, false},
+    {"hardmax", draw_hardmax, false},
+    {"maxplace", draw_maxplace, false},
+    {"unpool", draw_unpool, false},
+    {"unique", draw_unique, false},
+    {0},
 };
-static void steps_equal_reference_kernels(void **state) {
-    (void)state;
-    for (size_t k = 0; k < sizeof families / sizeof *families; k++) check_family(&families[k]);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_equal_reference_kernels)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -1,5 +1,5 @@
-/* kernel_check.h -- what ops_kernels.c draws steps with, and how it runs and compares
-   them, on all four devices. */
+/* kernel_check.h -- steps of operators drawn at random, run on four devices of the CPU and compared
+   with the reference kernel or the definition: for tests that list families of operators. */
 #ifndef ISOMER_KERNEL_CHECK_H
 #define ISOMER_KERNEL_CHECK_H
 #include "ops/backend/backend.h"
@@ -328,4 +328,10 @@ static int close_devices(void **state) {
     for (int d = 0; d < 4; d++) cpu->close(device[d]);
     return 0;
 }
+
+/* ---- the test of a list of families, the last {0} */
+static void drawn_steps_agree(void **state) {
+    for (const Family *f = *state; f->op; f++) check_family(f);
+}
+#define FAMILIES_TEST(list) cmocka_unit_test_prestate(drawn_steps_agree, (void *)(uintptr_t)(list))
 #endif

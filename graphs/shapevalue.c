@@ -54,21 +54,25 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
 
 static bool is_power_of_2(int64_t x) { return (x & (x - 1)) == 0; }
 
-/* An element of a op b, over *by. */
-static bool fraction(World *w, const Op *op, Poly a, int64_t a_by, Poly b, int64_t b_by, Poly *y,
-                     int64_t *by) {
-    const bool exact = is_power_of_2(a_by) && is_power_of_2(b_by), minus = op == &op_sub;
+typedef struct Fraction {
+    Poly p;
+    int64_t by; /* what it is divided by */
+} Fraction;
+
+/* An element of a op b. */
+static bool fraction(World *w, const Op *op, Fraction a, Fraction b, Fraction *y) {
+    const bool exact = is_power_of_2(a.by) && is_power_of_2(b.by), minus = op == &op_sub;
     int64_t divisor;
     if (op == &op_div) {
-        if (a_by != 1 || b_by != 1 || !poly_constant(w, b, &divisor) || divisor < 1) return false;
-        return *y = a, *by = divisor, true;
+        if (a.by != 1 || b.by != 1 || !poly_constant(w, b.p, &divisor) || divisor < 1) return false;
+        return *y = (Fraction){a.p, divisor}, true;
     }
-    *by = a_by * b_by;
-    if (op == &op_mul) return *y = poly_mul(w, a, b), exact;
+    y->by = a.by * b.by;
+    if (op == &op_mul) return y->p = poly_mul(w, a.p, b.p), exact;
     if (op != &op_add && !minus) return false;
-    const Poly left = poly_scale(w, a, b_by), right = poly_scale(w, b, a_by);
-    *y = minus ? poly_sub(w, left, right) : poly_add(w, left, right);
-    return exact || a_by == 1 || b_by == 1;
+    const Poly left = poly_scale(w, a.p, b.by), right = poly_scale(w, b.p, a.by);
+    y->p = minus ? poly_sub(w, left, right) : poly_add(w, left, right);
+    return exact || a.by == 1 || b.by == 1;
 }
 
 /* Quotients that are whole are written so. */
@@ -89,14 +93,16 @@ static Elements arithmetic(World *w, const Node *n, int64_t count) {
     const Elements *a = row(w, n->in[0]), *b = row(w, n->in[n->nin - 1]);
     if (!a->list.v || !b->list.v || a->list.n != count || b->list.n != count) return (Elements){0};
     Poly *v = ARENA_NEW(w->arena, Poly, count);
-    int64_t by = 1, first = 1;
+    int64_t by = 1;
     for (int64_t k = 0; k < count; k++) {
-        const Poly p = a->list.v[k], more = poly_int(w, up ? a->by - 1 : 0);
-        if (op == &op_cast && !value_natural(w, p)) return (Elements){0};
-        if (n->nin == 1) v[k] = poly_floor(w, poly_add(w, p, more), poly_int(w, a->by));
-        else if (!fraction(w, op, p, a->by, b->list.v[k], b->by, &v[k], &by)) return (Elements){0};
-        if (k && by != first) return (Elements){0}; /* divided by different numbers */
-        first = by;
+        const Fraction x = {a->list.v[k], a->by}, z = {b->list.v[k], b->by};
+        const Poly more = poly_int(w, up ? x.by - 1 : 0);
+        Fraction y = {0, 1};
+        if (op == &op_cast && !value_natural(w, x.p)) return (Elements){0};
+        if (n->nin == 1) y.p = poly_floor(w, poly_add(w, x.p, more), poly_int(w, x.by));
+        else if (!fraction(w, op, x, z, &y)) return (Elements){0};
+        if (k && y.by != by) return (Elements){0}; /* divided by different numbers */
+        v[k] = y.p, by = y.by;
     }
     return by > DIVISOR_MAX ? (Elements){0} : quotients(w, (int)count, v, by);
 }

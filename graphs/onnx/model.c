@@ -42,15 +42,13 @@ const char *node_place(Model *m, const OnnxNode *n) {
                         n->type);
 }
 
-Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,
-                const char *b, PolyList list_b) {
+Value node_call(World *w, const Op *o, int nin, const Value in[], const NamedList lists[]) {
     Attr attr[ATTRS_MAX] = {{.word = 0}};
     bool given[ATTRS_MAX] = {0};
-    const char *why, *names[2] = {a, b};
-    PolyList lists[2] = {list, list_b};
-    for (int k = 0; k < 2; k++) {
-        int at = names[k] ? attrs_find(o->attrs, names[k]) : -1;
-        if (at >= 0) attr[at].ints = lists[k], given[at] = true;
+    const char *why;
+    for (const NamedList *l = lists; l && l->attr; l++) {
+        int at = attrs_find(o->attrs, l->attr);
+        if (at >= 0) attr[at].ints = l->list, given[at] = true;
     }
     return node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
                ? node_make(w, o, attr, nin, in, 1, &why)

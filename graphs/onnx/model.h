@@ -121,9 +121,13 @@ bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then
    call. Contents are of the file and of the arena. */
 bool inline_functions(const FileIndex *, const char *path, bool all, Arena *, Pieces *);
 
-/* A node with one result and up to two lists (or NULL) among its attributes; 0: it refuses them. */
-Value node_call(World *, const Op *, int nin, const Value in[], const char *a, PolyList,
-                const char *b, PolyList);
+/* A node with one result and these lists among its attributes, the last {0}; NULL: none. 0: it
+   refuses them. */
+typedef struct NamedList {
+    const char *attr;
+    PolyList list;
+} NamedList;
+Value node_call(World *, const Op *, int nin, const Value in[], const NamedList[]);
 
 /* import/opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones
    after them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs

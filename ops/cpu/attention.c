@@ -218,14 +218,13 @@ static View matrix(const View *v, int slot, int rows, int columns, int64_t n) {
     return m;
 }
 static bool add_product(Build *b, Device *one, Attention *a, int part, int which,
-                        const View view[3], int ncode, const Scalar code[]) {
-    const Step step = {.kind = S_GEMM, .nview = 3, .view = view, .ncode = ncode, .code = code};
+                        const Step *step) {
     Kernel *product = &a->product[part][which];
     Build own = *b;
     product->device = one, product->arena = b->arena;
     own.device = one;
-    own.kernel = product, own.step = &step, own.weights = NULL, own.workspace = 0;
-    if (!gemm_maker.choices(own.device, &step) || !gemm_maker.build(&own, 0, product)) return false;
+    own.kernel = product, own.step = step, own.weights = NULL, own.workspace = 0;
+    if (!gemm_maker.choices(own.device, step) || !gemm_maker.build(&own, 0, product)) return false;
     a->work[part][which] = build_bytes(b, own.workspace);
     return true;
 }
@@ -242,8 +241,9 @@ static bool add_part(Build *b, Device *one, Attention *a, int part, float scale)
         {.op = C_ACC}, {.op = C_CONST, .k = scale}, {.op = C_MUL, .a = 0, .b = 1}};
     a->block[part] = build_bytes(b, (size_t)(a->rows * a->total) * sizeof(float));
     a->line[part] = build_bytes(b, (size_t)a->total * sizeof(float));
-    return add_product(b, one, a, part, 0, score, 3, code) &&
-           add_product(b, one, a, part, 1, mix, 0, NULL);
+    const Step first = {.kind = S_GEMM, .nview = 3, .view = score, .ncode = 3, .code = code},
+               second = {.kind = S_GEMM, .nview = 3, .view = mix};
+    return add_product(b, one, a, part, 0, &first) && add_product(b, one, a, part, 1, &second);
 }
 static float real_param(const Step *s, int k) {
     double x;

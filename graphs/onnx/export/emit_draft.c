@@ -56,10 +56,9 @@ static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
 
 static Value axis_size(World *w, Value v, int axis) {
     Poly start = poly_int(w, axis), one = poly_int(w, 1);
-    Value shape = node_call(w, &op_shape, 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
-    return shape ? node_call(w, &op_slice, 1, &shape, "starts", (PolyList){1, &start}, "sizes",
-                             (PolyList){1, &one})
-                 : 0;
+    Value shape = node_call(w, &op_shape, 1, &v, NULL);
+    const NamedList part[] = {{"starts", {1, &start}}, {"sizes", {1, &one}}, {0}};
+    return shape ? node_call(w, &op_slice, 1, &shape, part) : 0;
 }
 static int axis_of_size(World *w, Value v, Poly size) {
     const Type *t = v ? value_type(w, v) : NULL;
@@ -94,8 +93,7 @@ static Value size_far(Draft *d, Poly size) {
 }
 
 static Value binary_node(World *w, const Op *op, Value a, Value b) {
-    return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0})
-                  : 0;
+    return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL) : 0;
 }
 
 static Value size_value(Draft *d, Poly p, int depth);
@@ -151,8 +149,8 @@ static Value list_value(Draft *d, PolyList list) {
             return draft_fail(d, "a size that no value in the model has"), 0;
     Poly zero = poly_int(d->w, 0);
     return list.n == 1 ? part[0]
-                       : node_call(d->w, &op_concat, list.n, part, "axis", (PolyList){1, &zero},
-                                   NULL, (PolyList){0});
+                       : node_call(d->w, &op_concat, list.n, part,
+                                   (NamedList[]){{"axis", {1, &zero}}, {0}});
 }
 
 bool draft_slot(Draft *d, int place, Value v) {

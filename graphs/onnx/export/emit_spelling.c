@@ -198,7 +198,7 @@ static Value scalar_value(Draft *d, Poly p, DType dtype) {
     Value list = constant ? 0 : draft_size(d, p);
     if (!constant && !list) return draft_fail(d, "a size that no value in the model has"), 0;
     if (!constant)
-        list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+        list = node_call(d->w, &op_reshape, 1, &list, (NamedList[]){{"shape", {0, NULL}}, {0}});
     if (!constant) return dtype == DT_INT64 ? list : cast_value(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);

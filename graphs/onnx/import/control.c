@@ -59,8 +59,8 @@ static Value pick_element(Import *s, Value x, int axis, int64_t t) {
         if (k == axis) d.v[k] = poly_int(s->w, 1), start[k] = poly_int(s->w, t);
         else rest.v[rest.n++] = d.v[k], start[k] = poly_int(s->w, 0);
     }
-    Value y = node_call(s->w, &op_slice, 1, &x, "starts", (PolyList){d.n, start}, "sizes",
-                        (PolyList){d.n, d.v});
+    const NamedList part[] = {{"starts", {d.n, start}}, {"sizes", {d.n, d.v}}, {0}};
+    Value y = node_call(s->w, &op_slice, 1, &x, part);
     return y ? reshape_to(s, y, rest) : 0;
 }
 
@@ -90,8 +90,7 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
             !(v[k] = reshape_to(s, v[k], t.dim)))
             return import_fail(s, "results whose sizes change between iterations"), 0;
     Value y = n == 1 ? v[0]
-                     : node_call(s->w, &op_concat, n, v, "axis", (PolyList){1, &where}, NULL,
-                                 (PolyList){0});
+                     : node_call(s->w, &op_concat, n, v, (NamedList[]){{"axis", {1, &where}}, {0}});
     if (!y) import_fail(s, "results whose sizes change between iterations");
     return y;
 }

@@ -44,13 +44,15 @@ bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
 }
 
 /* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */
-static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilation, bool upper,
-                      Poly *begin, Poly *end) {
+typedef struct AxisWindows { /* along one axis */
+    Poly size, kernel, stride, dilation;
+} AxisWindows;
+static bool same_pads(Import *s, const AxisWindows *a, bool upper, Poly *begin, Poly *end) {
     int64_t k, st, d, n = 0, all;
-    if (!poly_constant(s->w, kernel, &k) || !poly_constant(s->w, stride, &st) ||
-        !poly_constant(s->w, dilation, &d) || st < 1)
+    if (!poly_constant(s->w, a->kernel, &k) || !poly_constant(s->w, a->stride, &st) ||
+        !poly_constant(s->w, a->dilation, &d) || st < 1)
         return import_fail(s, "auto_pad where sizes are not known numbers");
-    if (!poly_constant(s->w, size, &n) && st != 1)
+    if (!poly_constant(s->w, a->size, &n) && st != 1)
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
     /* Where the specification's formula gives a negative padding, some runtimes crop the input and
@@ -85,11 +87,11 @@ bool import_auto_pad(Import *s, int attr) {
          dilated = given_attr(s, "dilations", &dilation);
     if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n))
         return import_fail(s, "lists of the wrong length");
-    for (int k = 0; k < n; k++)
-        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole_number(s, 1),
-                       dilated ? dilation.v[k] : whole_number(s, 1), strcmp(how, "SAME_UPPER") == 0,
-                       &v[k], &v[k + n]))
-            return false;
+    for (int k = 0; k < n; k++) {
+        const AxisWindows a = {x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole_number(s, 1),
+                               dilated ? dilation.v[k] : whole_number(s, 1)};
+        if (!same_pads(s, &a, strcmp(how, "SAME_UPPER") == 0, &v[k], &v[k + n])) return false;
+    }
     return give_ints(s, attr, 2 * n, v), true;
 }
 

@@ -101,7 +101,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     int n = 0, nours = 0;
     for (int k = 0; k < d->node.nin; k++)
         if (k >= 32 || !(d->constants >> k & 1)) ours[nours++] = ours[k];
-    for (int k = 0; k < nours || d->filled >> n; n++) {
+    for (int k = 0; k < nours || (n < EMIT_SLOTS && d->filled >> n); n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
         in[n] = slot ? d->slot[n] : k < nours ? ours[k] : 0;
         if (!slot) k++;

@@ -1,7 +1,7 @@
-/* cut.h -- two models that shall compute the same, without the nodes that the built-in runtime
+/* cut.h -- two models that should compute the same, without the nodes that the built-in runtime
    cannot run. Such nodes keep their names, so each is cut on both sides: its results become inputs,
-   which hold the same random data on both sides, and its inputs become
-   outputs, which must agree. */
+   which hold the same random data on both sides, and its inputs become outputs, which must
+   agree. */
 #ifndef ISOMER_CUT_H
 #define ISOMER_CUT_H
 #include "graphs/onnx/onnx.h"

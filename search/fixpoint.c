@@ -15,7 +15,7 @@ static bool choice_neutral(const Choice *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }
 
-typedef struct Collect {
+typedef struct MatchList {
     Derivation *d;
     Arena *arena;
     Uses uses;
@@ -23,7 +23,7 @@ typedef struct Collect {
     int rule;
     int n, room;
     Match *v;
-} Collect;
+} MatchList;
 
 /* A value that is computed once for all its users: replacing one of them would mean computing it
    twice. */
@@ -38,9 +38,9 @@ static bool is_root(const Match *m, Value v) {
     return value_among(v, m->instance->from.nout, m->root);
 }
 
-/* Whether other nodes, or outputs, read a result of this node, one of `inner`,
-   that is not a root. */
-static bool read_outside(const Collect *c, const Match *m, const Node *node, NodeList inner) {
+/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is not a
+   root. */
+static bool read_outside(const MatchList *c, const Match *m, const Node *node, NodeList inner) {
     for (int port = 0; port < node->nout; port++) {
         const Value v = node->out + (Value)port;
         if (is_root(m, v) || v >= c->uses.n) continue;
@@ -51,7 +51,7 @@ static bool read_outside(const Collect *c, const Match *m, const Node *node, Nod
     return false;
 }
 
-static bool keeps_costly(const Collect *c, const Match *m, NodeList inner) {
+static bool keeps_costly(const MatchList *c, const Match *m, NodeList inner) {
     for (int k = 0; k < inner.n; k++) {
         const Node node = node_get(c->d->w, inner.v[k]);
         if (read_outside(c, m, &node, inner) && costly(c->d->w, &node)) return true;
@@ -60,7 +60,7 @@ static bool keeps_costly(const Collect *c, const Match *m, NodeList inner) {
 }
 
 /* By the choice at the model's nodes from which the match's nodes originate. */
-static bool allowed(const Collect *c, NodeList inner) {
+static bool allowed(const MatchList *c, NodeList inner) {
     bool grown = false, seeds = true;
     for (int k = 0; k < inner.n && c->choice; k++) {
         const Value origin = derivation_origin(c->d, inner.v[k]);
@@ -74,7 +74,7 @@ static bool allowed(const Collect *c, NodeList inner) {
 }
 
 static bool collect_match(void *user, const Match *m) {
-    Collect *c = user;
+    MatchList *c = user;
     World *w = c->d->w;
     ArenaMark mark = arena_mark(w->scratch);
     const NodeList inner = match_inner(w, w->scratch, m);
@@ -94,7 +94,7 @@ static bool all_ordered(World *w, int n, const Match v[]) {
 
 /* One instance: all its matches in one round; if they are not ordered, the first one that holds, in
    a round of its own. */
-static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
+static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) {
     *applied = 0;
     if (!c->n) return true;
     if (all_ordered(d->w, c->n, c->v)) return derive_round(d, c->n, c->v, false, applied, e);
@@ -103,15 +103,15 @@ static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
     return true;
 }
 
-typedef struct Here {
+typedef struct GraphIndex {
     Arena *arena; /* of the matcher, its matches and uses: for one graph */
     Matcher *matcher;
     NodeList live;
     Uses uses;
     uint64_t work; /* nodes of the World, over the graphs so far */
-} Here;
+} GraphIndex;
 
-static void index_graph(Derivation *d, Here *p) {
+static void index_graph(Derivation *d, GraphIndex *p) {
     arena_free(p->arena);
     p->work += node_count(d->w);
     p->arena = arena_new(arena_escape(d->arena), 0);
@@ -120,13 +120,14 @@ static void index_graph(Derivation *d, Here *p) {
     p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
 }
 
-static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, int cap, Error *e) {
+static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *choice, int cap,
+                          Error *e) {
     const LibraryRule *rule = &d->library->rule[r];
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = 1;
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && d->applied < cap && p->work < WORK) {
-            Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
+            MatchList c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
             matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) index_graph(d, p);
@@ -143,7 +144,7 @@ typedef struct Passes {
 
 /* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
    reshapes behind, so that the graph grows in each pass. */
-static bool goes_on(Passes *x, const Here *p, const Graph *g) {
+static bool goes_on(Passes *x, const GraphIndex *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
     x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;
     x->nodes = p->live.n;
@@ -153,7 +154,7 @@ static bool goes_on(Passes *x, const Here *p, const Graph *g) {
 
 bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int cap, Error *e) {
     d->limited = false;
-    Here p = {0};
+    GraphIndex p = {0};
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};

@@ -1,6 +1,6 @@
 /* target.c -- the measuring command as a child process with a socket pair: writing to a process
-   that died gives an error instead of a signal, so that the caller's signal
-   handling is left alone. */
+   that died gives an error instead of a signal, so that the caller's signal handling is left
+   alone. */
 #include "search/target.h"
 #include "ops/base/process.h"
 #include <errno.h>
@@ -34,8 +34,8 @@ Target *target_start(const char *command, Error *e) {
     Target *t = mem_realloc(NULL, sizeof *t);
     pid_t pid = t ? fork() : -1;
     if (pid == 0) {
-        setpgid(0,
-                0); /* a process group of its own: stopping it also stops what the shell started */
+        /* A process group of its own: stopping it also stops what the shell started. */
+        setpgid(0, 0);
         dup2(pair[1], STDIN_FILENO);
         dup2(pair[1], STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);

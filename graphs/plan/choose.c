@@ -15,7 +15,7 @@ enum {
     IDENTITY = 512 /* bytes of a device's identity */
 };
 /* An algorithm is taken instead of a lower-numbered one only if it takes at most this share of the
-   time: smaller differences are noise, and the choice shall not depend on noise. */
+   time: smaller differences are noise, and the choice must not depend on noise. */
 #define FASTER 0.97
 
 typedef struct Chosen {

@@ -4,7 +4,7 @@
    another layout is what the step writes. All of it is float32, and nothing else reads what lies
    between. The step is S_OP "sdpa", scaled dot-product attention, with the views and parameters of
    the operator attention (ops/attention.c), whose further results are empty, and one more
-   parameter: 1: a softmax of nothing is no number, as dividing gives it; 2: it is 0. Only for
+   parameter: 1: a softmax of nothing is NaN, as dividing gives it; 2: it is 0. Only for
    targets that have an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/view.h"

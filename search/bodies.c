@@ -1,8 +1,10 @@
 /* bodies.c -- rules do not look into control flow, whose nodes are copied as they are. So each body
    becomes a model of its own, at the sizes that its inputs have in this run, goes through the whole
    of optimize-model, with its proofs, prices and checks, and comes back in place of the old one.
-   The last word is the target's, on the whole model: on the data of this run an If takes one
-   branch, and a faster branch that is not taken gains nothing. */
+   One that gains nothing comes back too where the model has weights that the body is given as
+   states of a Loop: there they are constants. The last word is the target's, on the whole model: on
+   the data of this run an If takes one branch, and a faster branch that is not taken gains
+   nothing. */
 #include "search/bodies.h"
 #include "search/folder.h"
 #include "search/search_command.h"
@@ -87,8 +89,8 @@ static bool optimize_body(BodySearch *s, int k) {
     if (good && code == 1)
         good = error_set(r->error, E_CHECK, r->in, "%s: %s", b->name, result.message);
     else if (good && code) run_say(r, "%s stays as it is: %s", b->name, result.message);
-    else if (good && result.changed) {
-        good = file_read(r->arena, out, &bytes, &n, r->error);
+    else if (good && (result.changed || b->known)) {
+        good = file_read(r->arena, result.changed ? out : in, &bytes, &n, r->error);
         s->result[k] = (Piece){bytes, n};
         const RunBody kept = {b->name, arena_string(r->arena, result.table, strlen(result.table)),
                               arena_string(r->arena, result.report, strlen(result.report))};

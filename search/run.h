@@ -46,7 +46,8 @@ typedef struct RunDiscovered {
     const char *path; /* the file */
     const char *note; /* what went wrong; NULL: nothing */
 } RunDiscovered;
-/* A body of control flow that gained as a model of its own: its name, the table and the report. */
+/* A body of control flow that gained as a model of its own, or whose states are known: its name,
+   the table and the report. */
 typedef struct RunBody {
     const char *name, *table, *report;
 } RunBody;

@@ -89,6 +89,77 @@ static void put_typed_input(Model *m, Arena *a, NameId id, const Type *t, Pieces
     wire_put_slice(graph, GRAPH_INPUT, info.data, info.size);
 }
 
+/* ---- states that are known */
+
+static Slice info_name(const Model *m, Slice info) {
+    Error ignored = {0};
+    return wire_bytes(model_wire(m, info, &ignored), VALUE_INFO_NAME);
+}
+
+static const char *state_name(Arena *a, const char *name) {
+    return arena_format(a, "%s/state", name);
+}
+
+/* The initializer that the k-th input of a Loop's body is in every iteration: it starts as that,
+   and the body passes it on as it is. Absent: it may change, or is no initializer. */
+static Slice known_state(const Model *m, Arena *a, const ModelBody *b, const GraphIndex *g, int k) {
+    const OnnxNode *n = &m->node[b->node];
+    if (strcmp(n->type, "Loop") || n->x.domain.n || k < 2 || k >= n->x.nin || k >= g->input.n ||
+        k > g->output.n)
+        return (Slice){0};
+    const NameInfo *start = &m->name[n->in[k]];
+    const Slice name = info_name(m, g->input.v[k]);
+    const char *other = state_name(a, slice_text(a, name));
+    int times = 0;
+    for (int j = 0; j < g->output.n; j++) times += slice_equal(info_name(m, g->output.v[j]), name);
+    if (times != 1 || !slice_equal(info_name(m, g->output.v[k - 1]), name) || !n->in[k] ||
+        start->source != FROM_INITIALIZER || start->index < 0 || start->trained ||
+        slice_is(name, start->text) || intern_find(m->names, other, strlen(other)))
+        return (Slice){0};
+    return m->x.g.initializer.v[start->index];
+}
+
+/* A message whose field `number` is another text, as a field of a graph. */
+static void put_renamed(const Model *m, Arena *a, Slice message, uint32_t number, const char *name,
+                        uint32_t field, Pieces *out) {
+    Error ignored = {0};
+    Text t = text_new(a);
+    Wire w = model_wire(m, message, &ignored);
+    Pieces copy = pieces_new(a);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number != number) pieces_add(&copy, f.whole.at, f.whole.n);
+    wire_put_bytes(&t, number, name, strlen(name));
+    pieces_add(&copy, t.data, t.size);
+    wire_put_pieces(out, field, &copy);
+}
+
+/* The fields of a body's graph. As its model has them, states that are known are initializers and
+   no outputs. As they go back, without what is computed, such states have other names: the body
+   passes them on, and reads the initializers. */
+static bool put_fields(const Model *m, Arena *a, const ModelBody *b, Slice graph, int *known,
+                       Pieces *out) {
+    Error e = {0};
+    GraphIndex g;
+    int at[2] = {0, 1}; /* the next input, and the input whose value the next output passes on */
+    Wire whole = model_wire(m, graph, &e), w = whole;
+    if (!index_graph(a, &whole, 1, &g)) return false;
+    for (Field f; wire_next(&w, &f);) {
+        const bool input = f.number == GRAPH_INPUT, listed = input || f.number == GRAPH_OUTPUT,
+                   computed = f.number == GRAPH_NODE || f.number == GRAPH_INITIALIZER ||
+                              f.number == GRAPH_SPARSE_INITIALIZER || f.number == GRAPH_VALUE_INFO;
+        const Slice tensor = listed ? known_state(m, a, b, &g, at[input ? 0 : 1]++) : (Slice){0};
+        const char *name = tensor.at ? slice_text(a, info_name(m, f.bytes)) : NULL;
+        if (!name && (known || !computed)) pieces_add(out, f.whole.at, f.whole.n);
+        if (name && !known)
+            put_renamed(m, a, f.bytes, VALUE_INFO_NAME, state_name(a, name), f.number, out);
+        if (name && known && input) {
+            ++*known;
+            put_renamed(m, a, tensor, TENSOR_NAME, name, GRAPH_INITIALIZER, out);
+        }
+    }
+    return e.kind == E_NONE;
+}
+
 /* A value of the graph around the body, as an input or an initializer. */
 static bool put_captured(Model *m, Arena *a, NameId id, ModelBody *b, Pieces *graph,
                          const char **why) {
@@ -114,8 +185,8 @@ bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why
         return *why = "its weights lie in other files, or its IR version is too old", false;
     if (!body_names(m, a, body, &x)) return false;
     Pieces graph = pieces_new(a);
-    Wire w = model_wire(m, body, &x.error);
-    for (Field f; wire_next(&w, &f);) pieces_add(&graph, f.whole.at, f.whole.n);
+    b->known = 0;
+    if (!put_fields(m, a, b, body, &b->known, &graph)) return false;
     b->ninput = 0, b->input = ARENA_NEW(a, BodyInput, x.nused);
     for (int k = 0; k < x.nused; k++) {
         const NameId id = x.used[k];
@@ -183,12 +254,7 @@ static bool put_body(Splice *x, int k, Pieces *out) {
     }
     put_list(&r->g.sparse, GRAPH_SPARSE_INITIALIZER, out);
     put_list(&r->g.value_info, GRAPH_VALUE_INFO, out);
-    Wire w = model_wire(x->m, graph, &e);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number != GRAPH_NODE && f.number != GRAPH_INITIALIZER &&
-            f.number != GRAPH_SPARSE_INITIALIZER && f.number != GRAPH_VALUE_INFO)
-            pieces_add(out, f.whole.at, f.whole.n);
-    return e.kind == E_NONE;
+    return put_fields(x->m, x->a, &x->body[k], graph, NULL, out) && e.kind == E_NONE;
 }
 
 static int body_of(const Splice *x, int node, int attr) {

@@ -121,13 +121,14 @@ typedef struct ModelBody {
     int node, attr;   /* the node that has it, which of its attributes it is */
     const char *name; /* "then_branch of If 'x'" */
     int nodes;
+    int known;  /* model_body: states of a Loop that are the same initializer in every iteration */
     int ninput; /* model_body: values of the graph around it that the model takes, in the arena */
     BodyInput *input;
 } ModelBody;
 /* How many there are; all are in the arena. */
 int model_bodies(Model *, Arena *, ModelBody **);
-/* The body as a model of its own: pieces of this model's file and of the arena. False and *why: it
-   cannot be one. */
+/* The body as a model of its own: pieces of this model's file and of the arena. States that are
+   known are its initializers. False and *why: it cannot be one. */
 bool model_body(Model *, ModelBody *, Arena *, Pieces *file, const char **why);
 /* The file with other bodies: what the model result[k] (no bytes: it stays) computes in place of
    body[k], whose model it was made from. Weights that nothing uses any more are left out. False and

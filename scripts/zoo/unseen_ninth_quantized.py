@@ -5,7 +5,6 @@ import sys
 from unseen_eighth_quantized import main
 
 STATIC = {"mnasnet0_5": True, "wave_mix_script": False}
-DYNAMIC = ["gmixer_12"]
 
 if __name__ == "__main__":
-    main(*sys.argv[1:], STATIC, DYNAMIC)
+    main(*sys.argv[1:], STATIC, [])

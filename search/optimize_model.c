@@ -76,7 +76,7 @@ static bool files_fit(const OptimizeOptions *o, const StringList *files, Error *
                         : files->n      ? "no file for the result is given"
                                         : "no model is given";
     return (files->n >= least && files->n <= most) ||
-           error_set(e, E_USAGE, "", "%s: %s", wrong, program.usage);
+           error_set(e, E_USAGE, "", "%s; usage: %s", wrong, program.usage);
 }
 
 static bool print_versions(Text *t) {

@@ -1,4 +1,5 @@
-/* losses.c -- the columns are read by scripts/bench_runtimes.py and bench_roofline.py. */
+/* losses.c -- the table of run-model --profile; scripts/bench_runtimes.py and bench_roofline.py
+   read its columns. */
 #include "graphs/plan/losses.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,22 @@ static double needed(const Machine *m, const PlanStep *s, double seconds) {
     return least < seconds ? least : seconds;
 }
 
-static void print_step(World *w, const Model *model, int k, const PlanStep *s, double seconds,
-                       double total, const Machine *m, Text *t) {
+typedef struct Row { /* of a step */
+    int number;
+    const PlanStep *step;
+    double seconds, share, needed; /* share: of the time in all */
+} Row;
+static void print_step(World *w, const Model *model, const Row *r, Text *t) {
+    const PlanStep *s = r->step;
     const char *name, *op = operator_of(w, model, s->node, &name);
     Text step = text_new(w->scratch);
     if (s->choice) text_add(&step, "algorithm %d of ", s->choice);
     step_print(&s->step, &step);
-    text_add(t, "%4d %9.3f %5.1f %9.4f %7.2f %9.3f %5.0f  %-16s %s  %.100s\n", k, 1e3 * seconds,
-             100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,
-             1e-6 * s->bytes, seconds > 0 ? 100 * needed(m, s, seconds) / seconds : 100, op, name,
-             step.data);
+    const bool timed = r->seconds > 0;
+    text_add(t, "%4d %9.3f %5.1f %9.4f %7.2f %9.3f %5.0f  %-16s %s  %.100s\n", r->number,
+             1e3 * r->seconds, 100 * r->share, 1e-9 * s->flops,
+             timed ? 1e-9 * s->flops / r->seconds : 0, 1e-6 * s->bytes,
+             timed ? 100 * r->needed / r->seconds : 100, op, name, step.data);
 }
 
 static int by_loss(const void *a, const void *b) {
@@ -86,8 +93,11 @@ void losses_print(World *w, const Model *model, const Plan *p, const double seco
     machine_print(m, t);
     text_add(t, "step        ms     %%    GFLOP GFLOP/s        MB %%roof  operator         node  "
                 "step\n");
-    for (int k = 0; k < p->nstep; k++)
-        if (!p->step[k].once) print_step(w, model, k, &p->step[k], seconds[k], all, m, t);
+    for (int k = 0; k < p->nstep; k++) {
+        const PlanStep *s = &p->step[k];
+        const Row row = {k, s, seconds[k], seconds[k] / all, needed(m, s, seconds[k])};
+        if (!s->once) print_step(w, model, &row, t);
+    }
     text_add(t, " all %9.3f 100.0 %9.4f %7.2f %9.3f %5.0f  %d steps, %.1f MB of work memory\n",
              1e3 * total, 1e-9 * flops, 1e-9 * flops / all, 1e-6 * bytes, 100 * least / all, steps,
              1e-6 * (double)p->work_bytes);

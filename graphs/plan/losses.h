@@ -6,8 +6,8 @@
 #include "graphs/plan/plan.h"
 
 /* A table of the steps that are not done once, seconds[k] being the time of step k; below it the
-   operators that lose most: time beyond the steps' rooflines. The model gives
-   the names of nodes. */
+   operators that lose most: time beyond the steps' rooflines. The model gives the names of
+   nodes. */
 void losses_print(World *, const Model *, const Plan *, const double seconds[], const Machine *,
                   Text *);
 #endif

@@ -18,7 +18,7 @@ typedef struct ArgMax {
                   bool least);
     int32_t (*line)(const void *x, int64_t n, bool last, bool least);
     bool last, least;
-    char one[8]; /* hardmax: an element; y then has the axis too */
+    _Alignas(double) char one[8]; /* hardmax: an element; y then has the axis too */
     int one_size;
 } ArgMax;
 

@@ -125,7 +125,7 @@ static bool affine_of(const LoopForm *f, int along, int rank, Affine *to) {
     return true;
 }
 static bool number_of(const DecodedNode *n, int dtype, Choice *to) {
-    char element[8] = {0};
+    _Alignas(double) char element[8] = {0};
     const int size = dtype_size(dtype);
     element_set_real((DType)dtype, element, 0, n->number.real);
     if (dtype_class((DType)dtype) != 'F' &&

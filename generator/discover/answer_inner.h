@@ -12,13 +12,14 @@
 #define SEARCH_WORK 20000.0 /* operations of one node at the small sizes */
 /* Limits of one search. What exceeds them is left out: an answer may be missed, never be wrong. */
 enum {
-    SEARCH_ELEMENTS = 512,   /* of a value, at the small sizes */
-    SEARCH_TYPES = 24,       /* of terms on data */
-    SEARCH_CONSTANTS = 1200, /* terms on constants alone */
+    SEARCH_ELEMENTS = 1024,        /* of a value, at the small sizes */
+    SEARCH_ELEMENTS_OF_TERM = 512, /* of a term; constants that are solved for may have more */
+    SEARCH_TYPES = 24,             /* of terms on data */
+    SEARCH_CONSTANTS = 1200,       /* terms on constants alone */
     SEARCH_GOALS = 90,
-    SEARCH_BLOCK = 2,     /* places of an axis that become one, and as many channels */
-    SEARCH_KEPT = 8,      /* answers that later ones are compared with */
-    SEARCH_UNKNOWNS = 480 /* of a system of equations (holes.c) */
+    SEARCH_BLOCK_MOST = 4, /* places of an axis that become one, and as many channels */
+    SEARCH_KEPT = 8,       /* answers that later ones are compared with */
+    SEARCH_UNKNOWNS = 1000 /* of a system of equations (holes.c) */
 };
 typedef struct Found {
     Value v;
@@ -104,8 +105,9 @@ typedef struct Search {
     MoveTable moves;
     Types types;
     Goals goals;
-    int completed; /* terms that were completed by constants already */
-    int64_t left;  /* evaluations */
+    unsigned blocks; /* sizes of blocks that some axis of the result has: bit K for K places */
+    int completed;   /* terms that were completed by constants already */
+    int64_t left;    /* evaluations */
     /* What is found. */
     double price, best; /* of the question; what an answer must cost less than */
     Arena *keep;        /* of the answers */
@@ -148,6 +150,8 @@ bool sig_linear(Search *, Sig, int which);
    ones; it may need more of sizes than the question (sig_fits). */
 typedef void SigFound(void *user, Sig);
 void each_signature(Search *, const Op *, int nin, const TypeId in[], SigFound *, void *user);
+/* Whether blocks of so many places are tried: of two always, else those that the result has. */
+bool has_blocks(const Search *, int size);
 /* The question has a node of it; or it works element by element, or the question is so small that
    it may become any other. */
 bool op_in_question(const Search *, const Op *);

@@ -177,9 +177,10 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     *fresh = false;
     if (constant && s->bank.nconstant >= s->bank.constants_most) return -1;
     if (!constant && depth && cost >= s->price * s->o->worse) return -1;
+    const TypeId type = value_type_id(s->w, v);
+    if (count_of(s, type) > SEARCH_ELEMENTS_OF_TERM) return -1;
     const Lanes *x = value_at(s, v);
     if (!x) return -1;
-    TypeId type = value_type_id(s->w, v);
     uint64_t key = value_key(type, x, count_of(s, type));
     int old = term_find(s, constant, key);
     if (old >= 0) {

@@ -1,16 +1,16 @@
-/* blocks.c -- the result by blocks of places along some axes: what has half the places there, and
-   the places of a block side by side on an axis of channels, gives the result by three views. An
-   axis of channels is one whose size is that of a constant's axis: only there a layer can make more
-   of them. Any number of axes may have blocks; where it is all of an image's, the views may be one
-   operator, which goals.c finds as well. */
+/* blocks.c -- the result by blocks of 2 to 4 places along some axes: what has one place there for
+   each block, and its places side by side on an axis of channels, gives the result by three views.
+   An axis of channels is one whose size is that of a constant's axis: only there a layer can make
+   more of them. Any number of axes may have blocks; where it is all of an image's, the views may be
+   one operator, which goals.c finds as well. */
 #include "generator/discover/answer_inner.h"
 
 typedef struct Blocks { /* of the result's type */
     Search *s;
     Type of;
-    unsigned axes; /* that are divided */
     int channels;
-    Poly half[RANK_MAX]; /* by axis */
+    int size[RANK_MAX];   /* of a block along an axis; 1: it is not divided */
+    Poly count[RANK_MAX]; /* of blocks along an axis that is */
 } Blocks;
 
 static TypeId type_like(const Blocks *b, int n, const Poly dim[]) {
@@ -44,22 +44,21 @@ static int put_before(Search *s, int at, const Op *op, const Poly list[], int n,
    with them. */
 static void put_blocks(const Blocks *b, int at) {
     Search *s = b->s;
-    const Poly two = poly_int(s->w, SEARCH_BLOCK);
     Poly apart[RANK_MAX], moved[RANK_MAX], joined[RANK_MAX], perm[RANK_MAX], *to = moved;
     int n = 0, of_axis[RANK_MAX], of_block[RANK_MAX]; /* places in `moved` */
     for (int d = 0; d < b->of.dim.n; d++) {
         for (int j = 0; j < b->of.dim.n && d == b->channels; j++)
-            if (b->axes >> j & 1) of_block[j] = (int)(to - moved), *to++ = two;
+            if (b->size[j] > 1) of_block[j] = (int)(to - moved), *to++ = poly_int(s->w, b->size[j]);
         of_axis[d] = (int)(to - moved);
-        *to++ = b->axes >> d & 1 ? b->half[d] : b->of.dim.v[d];
+        *to++ = b->size[d] > 1 ? b->count[d] : b->of.dim.v[d];
         joined[d] = to[-1];
     }
     for (int d = 0; d < b->of.dim.n; d++) {
         apart[n] = moved[of_axis[d]];
         perm[n++] = poly_int(s->w, of_axis[d]);
-        if (!(b->axes >> d & 1)) continue;
-        joined[b->channels] = poly_scale(s->w, joined[b->channels], SEARCH_BLOCK);
-        apart[n] = two;
+        if (b->size[d] == 1) continue;
+        joined[b->channels] = poly_scale(s->w, joined[b->channels], b->size[d]);
+        apart[n] = poly_int(s->w, b->size[d]);
         perm[n++] = poly_int(s->w, of_block[d]);
     }
     const TypeId type_moved = type_like(b, n, moved);
@@ -77,20 +76,30 @@ static bool constant_has(Search *s, Poly size) {
     return false;
 }
 
+/* Each axis that can be divided, undivided and by each size of a block; then each axis of
+   channels. */
+static void put_all(Blocks *b, int axis, int divided) {
+    Search *s = b->s;
+    if (b->of.dim.n + divided > RANK_MAX) return;
+    if (axis < b->of.dim.n) {
+        const Poly size = b->of.dim.v[axis];
+        for (int k = SEARCH_BLOCK_MOST; k > 1; k--) {
+            if (!poly_divide(s->w, size, poly_int(s->w, k), &b->count[axis])) continue;
+            s->blocks |= 1u << k;
+            b->size[axis] = k;
+            put_all(b, axis + 1, divided + 1);
+        }
+        b->size[axis] = 1;
+        put_all(b, axis + 1, divided);
+        return;
+    }
+    for (b->channels = 0; b->channels < b->of.dim.n && divided; b->channels++)
+        if (b->size[b->channels] == 1 && constant_has(s, b->of.dim.v[b->channels]))
+            put_blocks(b, 0);
+}
 void goals_in_blocks(Search *s) {
     const Goal *g = &s->goals.v[0];
     if (!s->goals.n || g->axis >= 0 || !s->bank.nconstant) return;
     Blocks b = {.s = s, .of = *type_get(s->w, g->type)};
-    unsigned even = 0;
-    for (int d = 0; d < b.of.dim.n; d++)
-        if (poly_divide(s->w, b.of.dim.v[d], poly_int(s->w, SEARCH_BLOCK), &b.half[d]))
-            even |= 1u << d;
-    for (b.axes = even; b.axes; b.axes = (b.axes - 1) & even) {
-        int n = 0;
-        for (int d = 0; d < b.of.dim.n; d++) n += (int)(b.axes >> d & 1);
-        if (b.of.dim.n + n > RANK_MAX) continue;
-        for (b.channels = 0; b.channels < b.of.dim.n; b.channels++)
-            if (!(b.axes >> b.channels & 1) && constant_has(s, b.of.dim.v[b.channels]))
-                put_blocks(&b, 0);
-    }
+    put_all(&b, 0, 0);
 }

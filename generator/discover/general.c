@@ -25,8 +25,8 @@ typedef struct General {
     const Part *p;
     Sizes real;
     Keep keep;
-    bool even;
-    Value *to; /* by value of the model: what it is here */
+    int multiple; /* of what the result's sizes are; 0: of nothing */
+    Value *to;    /* by value of the model: what it is here */
     int nin, none, nsymbol;
     Value old[INPUTS], in[INPUTS];
     int rank[INPUTS]; /* the place of each input among the names, from 1; 0: not known yet */
@@ -230,7 +230,7 @@ static bool build_node(General *g, NodeId id) {
     for (int k = 0; k < attrs_count(n.op->attrs); k++) {
         AttrKind kind = n.op->attrs[k].kind;
         const bool stays =
-            n.op->attrs[k].axes || (g->even && all_one(g, &n.op->attrs[k], attr[k].ints));
+            n.op->attrs[k].axes || (g->multiple && all_one(g, &n.op->attrs[k], attr[k].ints));
         if ((kind == A_INT || kind == A_INTS) && !stays && attr[k].ints.n)
             free_list(g, &n, in, attr, k);
     }
@@ -304,9 +304,9 @@ static Symbol grows_with(General *g, const Graph *y, Poly size, Poly *rest) {
     return 0;
 }
 
-/* The sizes of the result from the third axis on, those that are even and follow simply from those
-   of the data, as twice a symbol. false: there is none. */
-static bool make_even(General *g, Graph *y) {
+/* The sizes of the result from the third axis on, those that are such multiples and follow simply
+   from those of the data, as a multiple of a symbol. false: there is none. */
+static bool make_multiple(General *g, Graph *y) {
     const Type *t = value_type(g->w, y->out[0]);
     Symbol from[RANK_MAX];
     Poly to[RANK_MAX], rest;
@@ -317,11 +317,11 @@ static bool make_even(General *g, Graph *y) {
     if (g->p->n != 1 || y->nout != 1 || t->dim.n < 3 || !constant) return false;
     for (int d = 2; d < t->dim.n; d++) {
         int64_t v;
-        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % 2) continue;
+        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % g->multiple) continue;
         if (!(from[n] = grows_with(g, y, t->dim.v[d], &rest))) continue;
-        const Poly half = fresh(g, v / 2, false);
-        if (!half) return false;
-        to[n++] = poly_sub(g->w, poly_scale(g->w, half, 2), rest);
+        const Poly part = fresh(g, v / g->multiple, false);
+        if (!part) return false;
+        to[n++] = poly_sub(g->w, poly_scale(g->w, part, g->multiple), rest);
     }
     const Graph old = *y;
     return n && graph_resize(g->w, g->a, &old, n, from, to, y, &ignored);
@@ -352,7 +352,7 @@ static bool build_part(General *g, Graph *y) {
             if (needs.v[k].eq) eq[n++] = needs.v[k].p;
         good = lift_solve(l, n, eq) && value_made(g) &&
                graph_resize(g->w, g->a, &built, l->nsolved, l->from, l->to, y, &ignored) &&
-               (!g->even || make_even(g, y)) && true_here(g, y);
+               (!g->multiple || make_multiple(g, y)) && true_here(g, y);
     }
     return !overflow_end(g->w, overflow) && good;
 }
@@ -385,7 +385,7 @@ bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph
     }
     General *g = ARENA_NEW(l->arena, General, 1);
     *g = (General){.w = w, .a = l->arena, .l = l, .p = p, .real = real, .keep = keep};
-    if (keep == KEEP_EVEN) g->keep = KEEP_NOTHING, g->even = true;
+    if (keep >= KEEP_EVEN) g->keep = KEEP_NOTHING, g->multiple = 2 + (int)(keep - KEEP_EVEN);
     g->to = ARENA_NEW(l->arena, Value, most + 1);
     Graph y;
     build_part(g, &y);

@@ -14,8 +14,10 @@ typedef enum Keep {
     KEEP_TIES,       /* equal sizes of constants of one rank, on an axis after the first */
     KEEP_CONSTANTS,  /* and small numbers among constants */
     KEEP_ATTRIBUTES, /* and sizes of 1, and what is in attributes and no size */
-    KEEP_EVEN, /* of one operator with a constant: lists of 1 alone; the sizes of its result from
-                  the third axis on are even, where they are */
+    KEEP_EVEN,   /* of one operator with a constant: lists of 1 alone; the sizes of its result from
+                    the third axis on are even, where they are */
+    KEEP_THIRDS, /* the same with multiples of 3 */
+    KEEP_QUARTERS, /* and of 4 */
     KEEPS
 } Keep;
 /* Appends the part's graph, over inputs x1, x2, .. and constants k.., and the values of its sizes

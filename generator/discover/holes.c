@@ -127,7 +127,8 @@ static void put_own(Fit *f) {
     }
 }
 
-/* Open sizes take those of the question's constants, one more, and 1. */
+/* Open sizes take those of the question's constants, and 1; with a block of places, a window is
+   longer by one place less than the block has. */
 static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
     Search *s = f->s;
     DType dtype = type_get(s->w, f->goal)->dtype;
@@ -143,8 +144,9 @@ static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
         const Type *t = value_type(s->w, s->g.in[k]);
         if (!value_is_constant(s, s->g.in[k]) || t->dim.n != rank || poly_is(s->w, t->dim.v[j], 1))
             continue;
-        for (int more = 0; more < 2; more++) { /* a window that moves by one place in a block */
-            dim[j] = more ? poly_add(s->w, t->dim.v[j], poly_int(s->w, 1)) : t->dim.v[j];
+        for (int more = 0; more < SEARCH_BLOCK_MOST; more++) { /* a window that moves in a block */
+            if (more && !has_blocks(s, more + 1)) continue;
+            dim[j] = poly_add(s->w, t->dim.v[j], poly_int(s->w, more));
             put_open(f, i, rank, dim, open & ~(1 << j));
         }
     }

@@ -37,9 +37,12 @@ static const Poly *numbers(Search *s, int n, const int v[]) {
     return p;
 }
 
-/* Sizes of blocks. */
+bool has_blocks(const Search *s, int size) {
+    return size == 2 || (size > 2 && s->blocks >> size & 1);
+}
 static void choose_blocks(Search *s, Choices *c) {
-    choose_list(c, 1, numbers(s, 1, (int[]){SEARCH_BLOCK}));
+    for (int k = 2; k <= SEARCH_BLOCK_MOST; k++)
+        if (has_blocks(s, k)) choose_list(c, 1, numbers(s, 1, &k));
 }
 
 static void choose_axes(Search *s, Choices *c, bool list, int rank) {
@@ -128,21 +131,28 @@ static void try_tuple(Tuples *t, const Attr attr[]) {
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }
 
+/* One list with its numbers times sizes of blocks, or not: the numeral `code`, a digit for each. */
+static PolyList in_blocks(Search *s, PolyList old, int nfactor, const int factor[], int code) {
+    Poly *v = ARENA_NEW(s->w->scratch, Poly, old.n);
+    for (int j = 0; j < old.n; j++, code /= nfactor)
+        v[j] = poly_scale(s->w, old.v[j], factor[code % nfactor]);
+    return (PolyList){old.n, v};
+}
 /* The same with some numbers of one list that counts from 1 on (strides, dilations) times the size
    of a block. */
 static void try_blocks(Tuples *t, const Attr attr[]) {
-    World *w = t->s->w;
     Attr other[ATTRS_MAX];
+    int factor[SEARCH_BLOCK_MOST + 1] = {1}, nfactor = 1;
+    for (int k = 2; k <= SEARCH_BLOCK_MOST; k++)
+        if (has_blocks(t->s, k)) factor[nfactor++] = k;
     for (int k = 0; k < attrs_count(t->op->attrs); k++) {
         const AttrDef *def = &t->op->attrs[k];
-        const PolyList old = attr[k].ints;
+        int codes = 1;
         if (def->kind != A_INTS || !def->init || strcmp(def->init, "1")) continue;
         memcpy(other, attr, sizeof other);
-        for (unsigned some = (1u << old.n) - 1; some; some--) {
-            Poly *v = ARENA_NEW(w->scratch, Poly, old.n);
-            for (int j = 0; j < old.n; j++)
-                v[j] = some >> j & 1 ? poly_scale(w, old.v[j], SEARCH_BLOCK) : old.v[j];
-            other[k].ints = (PolyList){old.n, v};
+        for (int j = 0; j < attr[k].ints.n; j++) codes *= nfactor;
+        while (--codes > 0) {
+            other[k].ints = in_blocks(t->s, attr[k].ints, nfactor, factor, codes);
             try_tuple(t, other);
         }
     }

@@ -30,7 +30,7 @@ static bool sizes_fit(Search *s, int64_t *total) {
         if (n.op->define && sig_flops(s->w, n.sig, s->small) > SEARCH_WORK) return false;
         for (Value v = n.out; v < n.out + (Value)n.nout; v++) {
             int count = count_of(s, value_type_id(s->w, v));
-            if (count < 0) return false;
+            if (count < 0 || count > SEARCH_ELEMENTS_OF_TERM) return false;
             *total += count;
         }
     }

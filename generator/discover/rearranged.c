@@ -5,7 +5,11 @@
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { FREE_MOST = 4, PARTS = 4 };
+enum {
+    FREE_MOST = 4,
+    PARTS = 3, /* blocks that an axis is taken apart into, at most */
+    PARTINGS = SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST /* ways to do it */
+};
 typedef struct Fitted { /* y's element at i is x's at M i + o, or 0 where that is outside */
     int rank, from;     /* of y and x */
     int64_t dim[RANK_MAX], old[RANK_MAX];
@@ -151,15 +155,19 @@ static Value written(Search *s, const Fitted *f, Value x, const Dims *parts, con
     return node_make(s->w, &op_reshape, &shape, 1, &v, 1, &why);
 }
 
-/* y's axes, the first one as several of which one is what remains and the others are 2. */
-static bool parts_of(Search *s, const Type *type, int twos, bool last, Dims *parts) {
-    Poly rest = type->dim.v[0];
+/* y's axes, the first one as several: some of 2 to 4 places (`code`, a digit for each from the last
+   one on, 0: no more), in front of what remains or after it. false: it is not made of these. */
+static bool parts_of(Search *s, const Type *type, int code, bool last, Dims *parts) {
+    Poly rest = type->dim.v[0], block[PARTS];
+    int n = 0;
+    for (; code % SEARCH_BLOCK_MOST; code /= SEARCH_BLOCK_MOST) {
+        block[n] = poly_int(s->w, 1 + code % SEARCH_BLOCK_MOST);
+        if (!poly_divide(s->w, rest, block[n++], &rest)) return false;
+    }
     *parts = (Dims){.n = 0};
-    if (type->dim.n + twos > RANK_MAX) return false;
-    for (int k = 0; k < twos; k++)
-        if (!poly_divide(s->w, rest, poly_int(s->w, 2), &rest)) return false;
+    if (code || type->dim.n + n > RANK_MAX) return false;
     if (last) parts->v[parts->n++] = rest;
-    for (int k = 0; k < twos; k++) parts->v[parts->n++] = poly_int(s->w, 2);
+    while (n) parts->v[parts->n++] = block[--n];
     if (!last) parts->v[parts->n++] = rest;
     for (int k = 1; k < type->dim.n; k++) parts->v[parts->n++] = type->dim.v[k];
     return true;
@@ -180,7 +188,7 @@ Value constant_rearranged(Search *s, TypeId id, const Lanes *c) {
         const Lanes *v = value_is_constant(s, x) ? value_at(s, x) : NULL;
         if (!v || t->dtype != type->dtype || !t->dim.n || !type->dim.n) continue;
         const int *source = sources(s, c, n, v, count_of(s, value_type_id(s->w, x)));
-        for (int split = 2 * PARTS - 1; source && split >= 0; split--) {
+        for (int split = 2 * PARTINGS - 1; source && split >= 0; split--) {
             Fitted f = {.from = t->dim.n, .source = source, .n = n};
             Dims parts;
             if (!parts_of(s, type, split / 2, split % 2 == 0, &parts)) continue;

@@ -3,11 +3,9 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from random import Random
 
 import numpy
 import onnx
@@ -36,6 +34,8 @@ ANSWERED = {
     "batchnorm": ["--worse", "3", "--depth", "0"],
     "shifted": ["--depth", "0"],
     "block": ["--depth", "0", "--worse", "3"],
+    "blocks_of_three": ["--depth", "0", "--worse", "3"],
+    "blocks_mixed": ["--depth", "0", "--worse", "3"],
     "blocks_of_line": ["--depth", "0", "--worse", "3"],
     "blocks_of_volume": ["--depth", "0", "--worse", "6"],
     "kernels": ["--depth", "0"],
@@ -125,6 +125,12 @@ def test_answers_are_the_expected_graphs(tmp_path):
     block = answered(tmp_path, "block", *ANSWERED["block"]).split("to\n")[1]
     assert re.search(r"%1 = select %k2 matrix=.* shape=\[2, 2, k, b, c \+ 1, g \+ 1\]\n", block)
     assert "strides=[2, 2] pads=[d, h, e, i]" in block and "depthtospace %3 block=2" in block
+    threes = answered(tmp_path, "blocks_of_three", *ANSWERED["blocks_of_three"])
+    strides = re.findall(r" strides=\[(.*?)\]", threes)
+    assert strides == ["3, 3", "3, 1", "1, 3"]
+    mixed = answered(tmp_path, "blocks_mixed", *ANSWERED["blocks_mixed"])
+    kernel = r" shape=\[4, 2, k, b, c \+ 3, g \+ 1\]\n.*\n.* strides=\[4, 2\] pads=\[d, h, e, i\]\n"
+    assert re.search(kernel, mixed)
     line = answered(tmp_path, "blocks_of_line", *ANSWERED["blocks_of_line"])
     assert re.search(r" shape=\[2, g, b, c \+ 1\]\n.*\n.* strides=\[2\] pads=\[d, e\]\n", line)
     volume = answered(tmp_path, "blocks_of_volume", *ANSWERED["blocks_of_volume"])
@@ -253,128 +259,6 @@ def test_a_false_answer_is_refuted_and_dropped(tmp_path):
     assert "rule found-" in read(kept) and "planted" not in read(kept)
 
 
-def contents(folder):
-    """What each file of a folder holds."""
-    return {name: read(os.path.join(folder, name)) for name in os.listdir(folder)}
-
-
-def started(*command):
-    """A program of the build folder, running."""
-    return subprocess.Popen(
-        [os.path.join(BUILD, command[0]), *map(str, command[1:])],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-QUICKLY = ["discover-rules", CORPUS, "--depth", "0", "-q"]
-
-
-@pytest.fixture(scope="module", name="whole")
-def whole_run(tmp_path_factory):
-    """Of one process: what it keeps, its rules, and the seconds that it took."""
-    kept = tmp_path_factory.mktemp("whole")
-    start = time.monotonic()
-    done = run(*QUICKLY, "--resume", kept / "kept", "-o", kept / "rules")
-    assert done.returncode == 0, done.stderr
-    took, rules = time.monotonic() - start, read(kept / "rules")
-    assert rules
-    return contents(kept / "kept"), rules, took
-
-
-def test_the_same_rules_on_any_number_of_threads(tmp_path, whole):
-    """Questions are independent."""
-    out = tmp_path / "two.rules"
-    done = run(*QUICKLY, "-j", 2, "-o", out)
-    assert done.returncode == 0, done.stderr
-    assert read(out) == whole[1]
-
-
-def test_a_killed_run_continues(tmp_path, whole):
-    """Answers are kept question by question: after SIGKILL the rest is done, with the same
-    result."""
-    out, report = tmp_path / "out.rules", tmp_path / "r.json"
-    kept = tmp_path / "kept"
-    with started(*QUICKLY, "--resume", kept, "-o", out) as process:
-        while process.poll() is None and (not kept.exists() or len(os.listdir(kept)) < 3):
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-    again = run(*QUICKLY, "--resume", kept, "-o", out, "--json", report)
-    assert again.returncode == 0, again.stderr
-    with open(report, encoding="utf-8") as file:
-        assert json.load(file)["resumed"] >= 1
-    assert read(out) == whole[1]
-
-
-def test_killed_at_any_moment_the_files_are_the_same(tmp_path, whole):
-    """Ten times SIGKILL, each after a random part of the time of a whole run; whatever has the name
-    of a question is whole."""
-    expected, rules, took = whole
-    kept, out, random, killed = tmp_path / "kept", tmp_path / "out.rules", Random(5), 0
-    for _ in range(10):
-        with started(*QUICKLY, "-j", 2, "--resume", kept, "-o", out) as process:
-            time.sleep(random.uniform(0, took / 8))
-            process.send_signal(signal.SIGKILL)
-        killed += process.returncode == -signal.SIGKILL
-        so_far = contents(kept) if kept.exists() else {}
-        assert all(so_far[name] == expected[name] for name in expected.keys() & so_far)
-    assert killed >= 5
-    assert run(*QUICKLY, "--resume", kept, "-o", out).returncode == 0
-    so_far = contents(kept)
-    assert {name: so_far[name] for name in expected} == expected
-    assert read(out) == rules
-
-
-def test_shards_share_the_questions(tmp_path, whole):
-    """Three at a time, each answers its own: together the files of one process. Then the command
-    without --shard asks nothing more."""
-    kept, out, report = tmp_path / "kept", tmp_path / "out.rules", tmp_path / "r.json"
-    shards = []
-    for k in range(3):
-        own = ("--shard", f"{k}/3", "--json", tmp_path / f"{k}.json")
-        shards.append(started(*QUICKLY, "--resume", kept, *own, "-o", tmp_path / f"{k}.rules"))
-    for k, process in enumerate(shards):
-        assert process.wait() == 0, process.communicate()[1]
-        with open(tmp_path / f"{k}.json", encoding="utf-8") as file:
-            said = json.load(file)
-        assert said["asked"] - said["resumed"] == len(range(k, len(corpus()), 3))
-    assert contents(kept) == whole[0]
-    assert run(*QUICKLY, "--resume", kept, "-o", out, "--json", report).returncode == 0
-    with open(report, encoding="utf-8") as file:
-        assert json.load(file)["resumed"] == len(corpus())
-    assert read(out) == whole[1]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["3/3", "--resume", "kept"],
-        ["-1/2", "--resume", "kept"],
-        ["1/2x", "--resume", "kept"],
-        ["0/2"],
-    ],
-)
-def test_a_shard_that_cannot_be_is_refused(tmp_path, words):
-    done = run("discover-rules", CORPUS, "--shard", *words, "-o", tmp_path / "out.rules")
-    assert done.returncode == 2 and "--shard" in done.stderr
-
-
-def test_answers_of_other_options_are_not_taken(tmp_path):
-    """What is kept names the options that it depends on."""
-    kept, report = tmp_path / "kept", tmp_path / "r.json"
-    source = tmp_path / "q.questions"
-    source.write_text(corpus()["affine"] + "\n", encoding="utf-8")
-    for seed, resumed in ((1, 0), (2, 0), (2, 1)):
-        done = run(
-            *("discover-rules", source, "-q", "--depth", "0", "--resume", kept),
-            *("--seed", seed, "--json", report, "-o", tmp_path / "out.rules"),
-        )
-        assert done.returncode == 0, done.stderr
-        with open(report, encoding="utf-8") as file:
-            assert json.load(file)["resumed"] == resumed
-
-
 @pytest.fixture(name="model")
 def small_model(tmp_path):
     """A convolution, a scale of one number, a shift of one; twice, of other sizes."""
@@ -428,6 +312,15 @@ def one_convolution(path, constant):
     nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
     weights = {"w": kernel} if constant else {}
     return save(path, nodes, inputs, [tensor("y", [1, 1, 16, 24])], weights)
+
+
+def test_results_of_multiples_are_asked_about_as_such(tmp_path):
+    """A result of 16 by 24 places: blocks of two and of four fit both sizes, of three one."""
+    model = one_convolution(tmp_path / "m.onnx", True)
+    listed = run("discover-rules", model, "--list", "--operators", "1")
+    assert listed.returncode == 0, listed.stderr
+    blocks = [re.findall(r"([234])\*[a-z] - 1", line) for line in listed.stdout.splitlines()]
+    assert sorted(filter(None, blocks)) == [["2", "2"], ["3"], ["4", "4"]]
 
 
 @pytest.mark.parametrize("constant", [True, False])

@@ -18,6 +18,11 @@ static const AtomInfo *element(Prover *p, Nf nf) {
     return a->kind == AT_INPUT ? a : NULL;
 }
 
+/* Solves e = 0 for x, or what is left of e without the symbols that its terms share. */
+static bool solve_index(Prover *p, Poly e, Symbol x, Poly *value) {
+    return solve_for(p, e, x, value) ||
+           solve_for(p, poly_without_shared(p->w, e, NULL, NULL), x, value);
+}
 /* What the variables of `of` must be for its element to be `one`: a guess, to be checked. */
 static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo *all) {
     Symbol *from = ARENA_NEW(p->arena, Symbol, VARIABLES_MAX);
@@ -30,7 +35,8 @@ static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo 
                 poly_subst(p->w, poly_sub(p->w, all->index[i], one->index[i]), m.n, m.from, m.to);
             Poly value;
             for (int k = 0; k < of->nvar; k++) {
-                if (among(of->var[k], m.n, from) || !solve_for(p, e, of->var[k], &value)) continue;
+                if (among(of->var[k], m.n, from) || !solve_index(p, e, of->var[k], &value))
+                    continue;
                 for (int j = 0; j < m.n; j++)
                     to[j] = poly_subst(p->w, to[j], 1, &of->var[k], &value);
                 from[m.n] = of->var[k], to[m.n++] = value;

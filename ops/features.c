@@ -99,8 +99,8 @@ const Op op_normalizer = {"normalizer",
 /* pickfeatures: the features of x at the places that a list says. */
 static const char *pick_shape(Call *c) {
     Dims x = c->in[0]->dim, places = c->in[1]->dim, y = x;
-    if (x.n < 1 || x.n > 3 || places.n < 1 || places.n > 2)
-        return "x needs one to three axes, the places one or two";
+    if (x.n < 1 || x.n > 3 || places.n > 2)
+        return "x needs one to three axes, the places at most two";
     if (x.n == 1) y = dims_cons(poly(c, "1"), x);
     c->out[0] = *c->in[0];
     c->out[0].dim = dims_with(y, -1, product(c, places, 0, places.n));
@@ -112,7 +112,8 @@ static bool pick_domain(Call *c, int input, Poly *low, Poly *high) {
     *low = poly(c, "0"), *high = poly(c, "n - 1", x.v[x.n - 1]);
     return true;
 }
-static const char expand_pick[] = "[places:1] %p = %places\n"
+static const char expand_pick[] = "[places:0] %p = reshape %places shape=[1]\n"
+                                  "[places:1] %p = %places\n"
                                   "[places:2] %p = reshape %places shape=[places.0*places.1]\n"
                                   "[x:1] %r = reshape %x shape=[1, x.0]\n"
                                   "[x:1] %y = gather %r %p axis=1\n"

@@ -94,16 +94,103 @@ static void draw_unique(Drawn *t) {
     fill_few(t, draw(t, 0, 5) ? some_type(t) : DT_BOOL, rank, x);
 }
 
+/* Trees as ops/trees.c has them, which end at the latest when the room is full. */
+enum { ROOM = 120, FIELDS_OF_NODES = 5, LEQ = 1, NEQ = 6 };
+typedef struct Wood {
+    int64_t node[ROOM][FIELDS_OF_NODES], roots, nodes, weights;
+} Wood;
+static Wood grown(Drawn *t, int64_t features) {
+    Wood w = {.roots = draw(t, 1, 4)};
+    w.nodes = w.roots;
+    for (int64_t k = 0; k < w.nodes; k++) {
+        int64_t *const x = w.node[k], more = draw(t, 0, 2);
+        if (w.nodes + 2 <= ROOM && (k == 0 || more)) {
+            x[0] = draw(t, 0, features - 1), x[1] = draw(t, LEQ, NEQ), x[4] = draw(t, 0, 1);
+            x[2] = w.nodes++, x[3] = w.nodes++;
+        } else x[2] = w.weights, x[3] = w.weights += more;
+    }
+    return w;
+}
+/* An input of integers, most often without gaps. */
+static int integers(Drawn *t, int rank, const int64_t dim[], const int64_t *x) {
+    const int k = input(t, DT_INT64, rank, dim);
+    int64_t i[STEP_RANK];
+    if (draw(t, 0, 9)) t->view[k] = view_dense(k, DT_INT64, rank, dim);
+    const View *v = &t->view[k];
+    for (bool more = kernel_first(v, i); more; more = kernel_next(v, i), x++)
+        element_set_real(DT_INT64, t->data[k], kernel_at(v, i), (double)*x);
+    return k;
+}
+static void floats(Drawn *t, int64_t n, Element *value) {
+    const int k = input(t, DT_FLOAT, 1, &n);
+    if (draw(t, 0, 9)) t->view[k] = view_dense(k, DT_FLOAT, 1, &n);
+    fill(t, k, value, -3, 3);
+}
+static void draw_trees(Drawn *t) {
+    const int64_t features = draw(t, 1, 5), rows = draw(t, 0, 3) ? draw(t, 1, 5) : draw(t, 60, 150),
+                  outputs = draw(t, 1, 3);
+    int64_t root[ROOM], output[ROOM];
+    const Wood w = grown(t, features);
+    for (int64_t k = 0; k < w.roots; k++) root[k] = k;
+    for (int64_t k = 0; k < w.weights; k++) output[k] = draw(t, 0, outputs - 1);
+    attribute(t, "outputs", "%d", (int)outputs);
+    attribute(t, "average", draw(t, 0, 1) ? "sum" : "average");
+    fill_few(t, draw(t, 0, 3) ? DT_FLOAT : some_type(t), 2, (int64_t[]){rows, features});
+    integers(t, 1, &w.roots, root);
+    integers(t, 2, (int64_t[]){w.nodes, FIELDS_OF_NODES}, w.node[0]);
+    floats(t, w.nodes, whole);
+    integers(t, 1, &w.weights, output);
+    floats(t, w.weights, real);
+    if (draw(t, 0, 1)) floats(t, outputs, real);
+    if (draw(t, 0, 2)) t->known = 0xff;
+}
+
 static const Family families[] = {
-    {"compress", draw_compress, false},
-    {"nonzero", draw_nonzero, false},
-    {"hardmax", draw_hardmax, false},
-    {"maxplace", draw_maxplace, false},
-    {"unpool", draw_unpool, false},
-    {"unique", draw_unique, false},
-    {0},
+    {"compress", draw_compress, false}, {"nonzero", draw_nonzero, false},
+    {"hardmax", draw_hardmax, false},   {"maxplace", draw_maxplace, false},
+    {"unpool", draw_unpool, false},     {"unique", draw_unique, false},
+    {"trees", draw_trees, false},       {0},
 };
+
+/* A tree of three nodes with one wrong field: a run says so and reads nothing beyond it. */
+static double positive(Drawn *t, double low, double high) { return real(t, 0, high - low); }
+static void trees_that_are_none_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        int node, field;
+        int64_t value;
+    } faults[] = {{0, 0, 1 << 30}, {0, 2, 0}, {0, 2, 3}, {0, 2, -1}, {1, 3, 1 << 20}, {1, 2, -5}};
+    for (size_t n = 0; n < sizeof faults / sizeof *faults; n++) {
+        Drawn *t = test_calloc(1, sizeof *t);
+        int64_t node[3][FIELDS_OF_NODES] = {{0, LEQ, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 0, 1, 2, 0}};
+        static const int64_t two = 2, three = 3, one = 1, zeros[2] = {0};
+        t->w = world_new(NULL, 0);
+        world_init_ops(t->w);
+        t->op = op_find("trees");
+        t->nout = 1, t->known = 0xff;
+        defaults(t);
+        node[faults[n].node][faults[n].field] = faults[n].value;
+        wholes(t, DT_FLOAT, 2, (int64_t[]){2, 1}, -3, -1);
+        integers(t, 1, &one, zeros);
+        integers(t, 2, (int64_t[]){3, FIELDS_OF_NODES}, node[0]);
+        floats(t, three, positive);
+        integers(t, 1, &two, zeros);
+        floats(t, two, positive);
+        intern(t);
+        StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
+        assert_true(sig_lower(&b, t->sig, t->view, t->view + t->nin));
+        const Made made = make(t, device[0], b.v, t->data);
+        assert_int_equal(cpu->run(made.kernel, (void *const *)t->data, made.work), -1);
+        cpu->release(device[0], made.work);
+        cpu->forget(made.kernel);
+        for (int k = 0; k < t->nin + t->nout; k++) test_free(t->data[k]);
+        world_free(t->w);
+        test_free(t);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families),
+                                       cmocka_unit_test(trees_that_are_none_are_refused)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

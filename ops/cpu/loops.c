@@ -111,6 +111,7 @@ static const struct {
     {"maxplace", maxplace_build},
     {"unpool", unpool_build},
     {"unique", unique_build},
+    {"trees", trees_build},
     {"asin", pointwise_build},
     {"acos", pointwise_build},
     {"atan", pointwise_build},

@@ -67,7 +67,7 @@ class Case:
         self.numpy = np.random.default_rng(self.random.randrange(2**32))
         self.attrs, self.inputs, self.outputs = {}, [], 1
         self.type, self.onnx_attrs, self.onnx_inputs, self.opset = None, {}, None, OPSET
-        self.domain = ""
+        self.domain, self.version = "", 1
         self.expected, self.counted = (
             None,
             None,

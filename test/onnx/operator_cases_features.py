@@ -131,3 +131,52 @@ def treebinary(case):
     case.attrs["positive"] = "yes" if constants[-1].min() >= 0 else "no"
     posted(case, ["none", "logistic"])
     given(case, classlabels_int64s=labels)
+
+
+def labelmap(case):
+    whole = case.below(2)
+    if whole:
+        keys, x = np.sort(case.numpy.choice(20, 6, False)).astype(np.int64), case.integers(
+            4, 5, low=0, high=20
+        )
+    else:
+        keys = np.sort(case.tensor(6))
+        keys[-1] = np.nan
+        x = case.numpy.choice(np.append(keys, np.float32(0.5)), (4, 5))
+    values, otherwise = case.integers(6), np.array(-7)
+    model(case, keys, values, otherwise)
+    case.version = 4
+    case.inputs[0] = case.onnx_inputs[0] = x
+    shuffled = case.numpy.permutation(6)
+    given(case, values_int64s=values[shuffled])
+    given(case, **{"keys_int64s" if whole else "keys_floats": keys[shuffled]})
+    case.onnx_attrs["default_int64"] = -7
+
+
+def categories(case):
+    kinds = case.integers(3, low=0, high=9)
+    kinds = np.unique(np.append(kinds, [9, 10]))
+    model(case, kinds)
+    shape = [4, 3, 2][: 1 + case.below(2)]
+    case.inputs[0] = case.onnx_inputs[0] = case.integers(*shape, low=0, high=11)
+    given(case, cats_int64s=kinds)
+    case.onnx_attrs["zeros"] = 1
+
+
+def zipmap(case):
+    """ONNX Runtime gives maps: test_features.py compares them."""
+    labels = case.integers(3)
+    model(case, labels)
+    case.inputs[0] = case.tensor(4, 3)
+    case.expected = case.inputs[:1]
+
+
+def svmregressor(case):
+    supports, coefficients, rho = case.tensor(7 * FEATURES), case.tensor(7), case.tensor()
+    model(case, supports, coefficients, np.float32(rho))
+    for name in ("kernel", "gamma", "coef0", "degree"):
+        case.attrs[name] = case.draw(name)
+    case.onnx_attrs["kernel_type"] = case.attrs["kernel"].upper()
+    parameters = [number(case.attrs[name]) for name in ("gamma", "coef0", "degree")]
+    case.onnx_attrs.update(kernel_params=parameters, n_supports=7, rho=[float(rho)])
+    given(case, support_vectors=supports, coefficients=coefficients)

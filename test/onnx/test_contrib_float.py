@@ -15,7 +15,9 @@ TYPES = {
 }
 
 
-def saved(folder, op, feed, order, outputs, domain="com.microsoft", kinds={}, **attributes):
+def saved(
+    folder, op, feed, order, outputs, domain="com.microsoft", version=1, kinds={}, **attributes
+):
     """A model of one node; `order` names its inputs, "" leaves one out; so do outputs, which are
     floats unless `kinds` says otherwise."""
     node = helper.make_node(op, order, outputs, domain=domain, **attributes)
@@ -26,7 +28,7 @@ def saved(folder, op, feed, order, outputs, domain="com.microsoft", kinds={}, **
         [helper.make_tensor_value_info(n, kinds.get(n, 1), None) for n in outputs if n],
     )
     opsets = [helper.make_opsetid("", 17)]
-    opsets += [helper.make_opsetid(domain, 1)] if domain else []
+    opsets += [helper.make_opsetid(domain, version)] if domain else []
     path = folder / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     for name, value in feed.items():

@@ -73,7 +73,7 @@ def theirs(case):
     graph = helper.make_graph([node], "g", infos, [onnx_output(name) for name in outputs])
     opsets = [helper.make_opsetid("", case.opset)]
     if case.domain:
-        opsets.append(helper.make_opsetid(case.domain, 1))
+        opsets.append(helper.make_opsetid(case.domain, case.version))
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     feed = {n: a for n, a in zip(names, arrays) if n}
     try:

@@ -1,0 +1,151 @@
+/* trees.c -- trees (ops/trees.c says what it is) whose lists are known: nodes are made compact
+   once, and checked, so that a walk from a root ends at a leaf and reads nothing that is not there.
+   Some rows at a time go through one tree after the other, whose nodes then stay in the cache. */
+#include "ops/cpu/cpu.h"
+#include "ops/operator/op_kernel.h"
+#include <string.h>
+
+enum { Y, X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, VIEWS_OF_TREES };
+enum { FEATURE, MODE, YES, NO, MISSING, FIELDS };
+enum { LEAF, LEQ, LT, GTE, GT, EQ, NEQ, ROWS = 64 };
+typedef struct Branch { /* of a leaf yes and no are its range of weights */
+    float value;
+    int32_t feature, yes, no;
+    uint8_t mode, missing;
+} Branch;
+typedef struct Trees {
+    View y, x, base; /* base: rank -1: none */
+    int64_t roots;
+    const int32_t *root, *output;
+    const Branch *node;
+    const float *weight;
+    bool average;
+    size_t sums; /* in the scratch: [ROWS, outputs] */
+} Trees;
+
+static bool holds(int mode, float x, float value) {
+    switch (mode) {
+    case LEQ: return x <= value;
+    case LT: return x < value;
+    case GTE: return x >= value;
+    case GT: return x > value;
+    case EQ: return x == value;
+    default: return x != value;
+    }
+}
+static const Branch *leaf_of(const Trees *t, int32_t root, const float *row) {
+    const int64_t step = t->x.stride[1];
+    const Branch *at = &t->node[root];
+    while (at->mode != LEAF) {
+        const float x = row[at->feature * step];
+        at = &t->node[holds(at->mode, x, at->value) || (x != x && at->missing) ? at->yes : at->no];
+    }
+    return at;
+}
+static void put_row(const Trees *t, const double *sum, const float *base, float *y) {
+    for (int64_t k = 0; k < t->y.dim[1]; k++) {
+        const double all = t->average && t->roots ? sum[k] / (double)t->roots : sum[k];
+        y[k * t->y.stride[1]] = (float)(all + (base ? (double)base[k * t->base.stride[0]] : 0));
+    }
+}
+static int trees_run(const Kernel *k, void *const slot[], void *work) {
+    const Trees *t = k->self;
+    const int64_t outputs = t->y.dim[1];
+    double *const sums = (double *)(void *)((char *)work + t->sums);
+    const float *const x = view_at(&t->x, slot, work), *const base =
+                                                           t->base.rank < 0
+                                                               ? NULL
+                                                               : view_at(&t->base, slot, work);
+    float *const y = view_at(&t->y, slot, work);
+    for (int64_t first = 0; first < t->x.dim[0]; first += ROWS) {
+        const int64_t left = t->x.dim[0] - first, rows = left < ROWS ? left : ROWS;
+        memset(sums, 0, sizeof *sums * (size_t)(rows * outputs));
+        for (int64_t r = 0; r < t->roots; r++)
+            for (int64_t i = 0; i < rows; i++) {
+                const Branch *leaf = leaf_of(t, t->root[r], x + (first + i) * t->x.stride[0]);
+                for (int32_t w = leaf->yes; w < leaf->no; w++)
+                    sums[i * outputs + t->output[w]] += (double)t->weight[w];
+            }
+        for (int64_t i = 0; i < rows; i++)
+            put_row(t, sums + i * outputs, base, y + (first + i) * t->y.stride[0]);
+    }
+    return 0;
+}
+
+/* The contents of a list that is known when a kernel is made; NULL: it is not, or has gaps. */
+static const void *list_of(const Build *b, int view) {
+    const View *v = &b->step->view[view];
+    if (!b->weights || !b->weights[view] || !view_is_dense(v)) return NULL;
+    return (const char *)b->weights[view] + v->offset * dtype_size(v->dtype);
+}
+static bool within(int64_t x, int64_t end) { return x >= 0 && x < end; }
+/* One node, if it reads nothing that is not there; `parents` counts those of each node. */
+static bool make_node(const Build *b, const int64_t *field, float value, Branch *out,
+                      uint8_t *parents) {
+    const View *v = b->step->view;
+    const int64_t nodes = v[NODES].dim[0], weights = v[WEIGHTS].dim[0];
+    *out = (Branch){value,
+                    (int32_t)field[FEATURE],
+                    (int32_t)field[YES],
+                    (int32_t)field[NO],
+                    (uint8_t)field[MODE],
+                    field[MISSING] != 0};
+    if (!within(field[MODE], NEQ + 1)) return false;
+    if (field[MODE] == LEAF)
+        return field[YES] >= 0 && field[YES] <= field[NO] && field[NO] <= weights;
+    return within(field[FEATURE], v[X].dim[1]) && within(field[YES], nodes) &&
+           within(field[NO], nodes) && !parents[field[YES]]++ && !parents[field[NO]]++;
+}
+/* All nodes, if each has one parent at most and roots have none: then no walk goes in circles. */
+static bool make_nodes(const Build *b, Branch *node, int32_t *root) {
+    const View *v = b->step->view;
+    const int64_t n = v[NODES].dim[0], *field = list_of(b, NODES), *roots = list_of(b, ROOTS);
+    const float *value = list_of(b, VALUES);
+    uint8_t *parents = ARENA_NEW(b->scratch, uint8_t, n + 1);
+    memset(parents, 0, (size_t)n + 1);
+    for (int64_t k = 0; k < n; k++)
+        if (!make_node(b, field + k * FIELDS, value[k], &node[k], parents)) return false;
+    for (int64_t k = 0; k < v[ROOTS].dim[0]; k++) {
+        if (!within(roots[k], n) || parents[roots[k]]) return false;
+        root[k] = (int32_t)roots[k];
+    }
+    return true;
+}
+static bool make_leaves(const Build *b, int32_t *output, float *weight) {
+    const int64_t n = b->step->view[WEIGHTS].dim[0], *of = list_of(b, LEAVES);
+    for (int64_t k = 0; k < n; k++) {
+        if (!within(of[k], b->step->view[Y].dim[1])) return false;
+        output[k] = (int32_t)of[k];
+    }
+    memcpy(weight, list_of(b, WEIGHTS), sizeof *weight * (size_t)n);
+    return true;
+}
+
+/* Step parameters: 1 for the mean over the trees. */
+bool trees_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *v = b->step->view;
+    for (int j = ROOTS; j <= WEIGHTS; j++)
+        if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / FIELDS)
+            return build_fail(b, "trees that are not known");
+    const bool based = b->step->nview > BASE && v[BASE].rank >= 0;
+    if (v[X].dtype != DT_FLOAT || (based && v[BASE].dtype != DT_FLOAT))
+        return build_fail(b, "trees over other numbers than float32");
+    const int64_t n = v[NODES].dim[0], roots = v[ROOTS].dim[0], weights = v[WEIGHTS].dim[0];
+    Branch *node = ARENA_NEW(b->arena, Branch, n + 1);
+    int32_t *root = ARENA_NEW(b->arena, int32_t, roots + 1),
+            *output = ARENA_NEW(b->arena, int32_t, weights + 1);
+    float *weight = ARENA_NEW(b->arena, float, weights + 1);
+    if (!make_nodes(b, node, root) || !make_leaves(b, output, weight))
+        return build_fail(b, "lists that are no trees");
+    Trees *t = ARENA_NEW(b->arena, Trees, 1);
+    *t = (Trees) {
+        .y = v[Y], .x = v[X], .base = based ? v[BASE] : (View){.rank = -1}, .roots = roots,
+        .root = root, .output = output, .node = node, .weight = weight,
+        .average = b->step->param[1] != 0
+    };
+    t->sums = build_bytes(b, sizeof(double) * ROWS * (size_t)v[Y].dim[1]);
+    for (int j = ROOTS; j <= WEIGHTS; j++) k->packed |= (uint64_t)1 << j;
+    k->run = trees_run, k->self = t;
+    return true;
+}

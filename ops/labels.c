@@ -1,0 +1,104 @@
+/* labels: what ai.onnx.ml does to labels and categories, which are numbers here: a file that names
+   them by texts is refused. Its lists are constants. */
+#include "ops/operator/op.h"
+#include <math.h>
+
+/* labelmap: for each element of x the value that belongs to its key, else `otherwise`. Keys rise
+   and differ; NaN, which is itself here, is the last. */
+enum { X, KEYS, VALUES, OTHERWISE };
+static const char *map_shape(Call *c) {
+    if (c->in[X]->dtype != c->in[KEYS]->dtype) return "keys of another type than x";
+    if (c->in[VALUES]->dtype != c->in[OTHERWISE]->dtype) return "values of two types";
+    if (rank_of(c, KEYS) != 1 || rank_of(c, VALUES) != 1 || rank_of(c, OTHERWISE))
+        return "keys and values are lists";
+    need_eq(c, c->in[KEYS]->dim.v[0], c->in[VALUES]->dim.v[0]);
+    c->out[0] = (Type) { .dtype = c->in[VALUES]->dtype, .dim = c->in[X]->dim };
+    return NULL;
+}
+/* Below 0, 0 or above 0 as element `at` of x is below, at or above a key. */
+static int beside_key(const Step *s, void *const slot[], int64_t at, int64_t key) {
+    const View *x = &s->view[1 + X], *keys = &s->view[1 + KEYS];
+    const int64_t place = kernel_at(keys, &key);
+    if (kernel_is_integer(x)) {
+        const int64_t a = kernel_integer(x, slot, at), b = kernel_integer(keys, slot, place);
+        return (a > b) - (a < b);
+    }
+    const double a = kernel_real(x, slot, at), b = kernel_real(keys, slot, place);
+    return isnan(a) || isnan(b) ? !!isnan(a) - !!isnan(b) : (a > b) - (a < b);
+}
+static int map_kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1 + X], *values = &s->view[1 + VALUES];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        const int64_t at = kernel_at(x, i), n = s->view[1 + KEYS].dim[0];
+        int64_t low = 0, high = n;
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            if (beside_key(s, slot, at, middle) > 0) low = middle + 1;
+            else high = middle;
+        }
+        const bool found = low < n && beside_key(s, slot, at, low) == 0;
+        const View *from = found ? values : &s->view[1 + OTHERWISE];
+        kernel_move(y, slot, kernel_at(y, i), from, kernel_at(from, &low));
+    }
+    return 0;
+}
+static const OnnxMap onnx_map[] = {{"ai.onnx.ml", "LabelEncoder", 2, 0, "labels:sorted"}, {0}};
+const Op op_labelmap = {"labelmap",         "x keys values otherwise", "y",
+                        .shape = map_shape, .kernel = map_kernel,      .onnx = onnx_map};
+
+/* categories: a new last axis, 1 at the category that the element is, 0 elsewhere. An element that
+   is none of them gives zeros, also where the file asks for an error. */
+static const char *categories_shape(Call *c) {
+    Dims x = c->in[0]->dim;
+    if (x.n < 1 || x.n > 3) return "x needs one to three axes";
+    if (!is_float(c->in[0]) && !is_whole(c->in[0])) return "not supported for this element type";
+    if (rank_of(c, 1) != 1 || c->in[1]->dtype != DT_INT64)
+        return "only two or more categories that are numbers are supported";
+    x.v[x.n++] = c->in[1]->dim.v[0];
+    c->out[0] = (Type){.dtype = DT_FLOAT, .dim = x};
+    return NULL;
+}
+static const char expand_categories[] =
+    "%i = cast %x to=I64\n"
+    "[x:1] %r = reshape %i shape=[x.0, 1]\n"
+    "[x:2] %r = reshape %i shape=[x.0, x.1, 1]\n"
+    "[x:3] %r = reshape %i shape=[x.0, x.1, x.2, 1]\n"
+    "[x:1] %b = broadcast %r shape=[x.0, categories.0]\n"
+    "[x:2] %b = broadcast %r shape=[x.0, x.1, categories.0]\n"
+    "[x:3] %b = broadcast %r shape=[x.0, x.1, x.2, categories.0]\n"
+    "%e = equal %b %categories\n"
+    "%y = cast %e to=F\n"
+    "out %y\n";
+static const OnnxMap onnx_categories[] = {
+    {"ai.onnx.ml", "OneHotEncoder", 1, 0, "categories=list:cats_int64s zeros:ignore"}, {0}};
+const Op op_categories = {"categories",
+                          "x categories",
+                          "y",
+                          .shape = categories_shape,
+                          .expand = expand_categories,
+                          .onnx = onnx_categories};
+
+/* zipmap: x, which in ONNX becomes a sequence of maps from labels to the numbers of a row. Only
+   tensors have a type here: the result is the matrix, a column for each label. It has neither a
+   definition nor an expansion, so that no rewriting takes it for x. */
+static const char *zip_shape(Call *c) {
+    if (!is_float(c->in[0])) return "not supported for this element type";
+    if (c->in[0]->dim.n != 2) return "only rows of a matrix are supported";
+    need_eq(c, c->in[0]->dim.v[1], rank_of(c, 1) ? c->in[1]->dim.v[0] : poly(c, "1"));
+    c->out[0] = *c->in[0];
+    return NULL;
+}
+static int zip_kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
+    return 0;
+}
+static const OnnxMap onnx_zip[] = {
+    {"ai.onnx.ml", "ZipMap", 1, 0, "labels=list:classlabels_int64s"},
+    {"ai.onnx.ml", "ZipMap", 1, 0, "labels=list:classlabels_strings"},
+    {0}};
+const Op op_zipmap = {"zipmap",           "x labels",           "y",
+                      .shape = zip_shape, .kernel = zip_kernel, .onnx = onnx_zip};

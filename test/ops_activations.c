@@ -28,6 +28,9 @@ static double by_erf(double x, const float k[6]) {
 static double quantized(double x, const float k[6]) {
     return rint((double)((float)x / k[0])) + (double)k[1];
 }
+static double on_a_line(double x, const float k[6]) {
+    return (x - (double)k[0]) * (double)k[1] * (double)k[2] + (double)k[3];
+}
 static double dequantized(double x, const float k[6]) { return (x - (double)k[0]) * (double)k[1]; }
 
 /* Within 6 units in the last place, or within what roundings near 1 leave where the gate is nearly
@@ -68,10 +71,13 @@ static void activations_are_what_they_stand_for(void **state) {
 }
 static void quantizing_rounds_as_it_is_written(void **state) {
     (void)state;
-    static const float k[6] = {0.0372f, 12}, back[6] = {12, 0.0372f};
+    static const float k[6] = {0.0372f, 12}, back[6] = {12, 0.0372f}, plain[6] = {0, 1, 1, -0.0f},
+                       sloped[6] = {-0.75f, 0.31f, -0.5f, 0.125f};
     for (int t = 0; t < tables; t++) {
         check(table[t], table[t]->quantize, quantized, k, "quantize");
         check(table[t], table[t]->dequantize, dequantized, back, "dequantize");
+        check(table[t], table[t]->line, on_a_line, plain, "a line that changes nothing");
+        check(table[t], table[t]->line, on_a_line, sloped, "a line");
     }
 }
 

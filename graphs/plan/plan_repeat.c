@@ -2,7 +2,8 @@
    whose operands are all the same along some axes computes one place of them, and those who read
    its result read that place again and again. After fusion: a part of a program that reads
    constants alone, such as the square root of a variance, becomes a step of its own where constants
-   are the same along some axis of the result; it is done once, when the runner is made. */
+   are the same along some axis of the result; it is done once, when the runner is made. A quotient
+   by a root that repeats is a product with its reciprocal, within two units in the last place. */
 #include "graphs/plan/plan_inner.h"
 #include <string.h>
 
@@ -207,11 +208,45 @@ static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[
     s->code = arena_copy(b->arena, rest, (size_t)s->ncode * sizeof *rest);
     s->view = kept, s->nview = n;
 }
+/* A quotient of float32 by a square root that is the same along some axis. */
+static bool is_by_root(const Step *s, const Parts *parts, int i) {
+    const Scalar *c = &s->code[i];
+    return s->view[0].dtype == DT_FLOAT && c->op == C_DIV && s->code[c->b].op == C_SQRT &&
+           repeats(s, parts->along[c->b]) && !repeats(s, parts->along[c->a]);
+}
+/* Such quotients as products; each takes two instructions more. */
+static void turn_roots(PlanBuild *b, const Parts *parts, Step *s) {
+    Scalar code[PART_CODE];
+    int number[PART_CODE], n = 0, turned = 0;
+    for (int i = 0; i < s->ncode; i++) turned += is_by_root(s, parts, i);
+    if (!turned || s->ncode + 2 * turned > PART_CODE) return;
+    for (int i = 0; i < s->ncode; i++) {
+        Scalar c = s->code[i];
+        scalar_renumber(&c, number);
+        if (is_by_root(s, parts, i)) {
+            code[n] = (Scalar){.op = C_CONST, .k = 1};
+            code[n + 1] = (Scalar){.op = C_DIV, .a = (uint8_t)n, .b = c.b};
+            n += 2;
+            c.op = C_MUL, c.b = (uint8_t)(n - 1);
+        }
+        code[n] = c;
+        number[i] = n++;
+    }
+    s->code = arena_copy(b->arena, code, (size_t)n * sizeof *code);
+    s->ncode = n;
+}
 static bool of_single_floats(const Step *s) {
     if (s->kind != S_EWISE || s->ncode > PART_CODE || s->nview > PART_VIEWS / 2) return false;
     for (int j = 0; j < s->nview; j++)
         if (s->view[j].dtype == DT_DOUBLE) return false;
     return true;
+}
+static void mark_all(const bool constant[], const Step *s, Parts *parts) {
+    memset(parts, 0, sizeof *parts);
+    for (int i = 0; i < s->ncode; i++) {
+        if (scalar_values(s->code[i].op) == 0) mark_view(constant, s, i, parts);
+        else mark_value(s, i, parts);
+    }
 }
 /* The steps that a step is given before it: at most PARTS. */
 static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) {
@@ -219,11 +254,9 @@ static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) 
     Scalar code[PART_CODE];
     View v[PART_VIEWS];
     int n = 0, nview = s->nview;
-    memset(&parts, 0, sizeof parts);
-    for (int i = 0; i < s->ncode; i++) {
-        if (scalar_values(s->code[i].op) == 0) mark_view(constant, s, i, &parts);
-        else mark_value(s, i, &parts);
-    }
+    mark_all(constant, s, &parts);
+    turn_roots(b, &parts, s);
+    mark_all(constant, s, &parts);
     memcpy(code, s->code, (size_t)s->ncode * sizeof *code);
     memcpy(v, s->view, (size_t)nview * sizeof *v);
     for (int i = 0; i < s->ncode && n < PARTS; i++) {

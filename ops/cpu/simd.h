@@ -150,6 +150,7 @@ typedef struct Simd {
     /* y[i] = clamp(round(x[i] / scale) + zero, low, high), modulo 256; NaN is clamped to low. */
     void (*to_bytes)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
                      int64_t n);
+    Pass *line;                  /* y[i] = ((x[i] - k[0]) * k[1]) * k[2] + k[3], each rounded */
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
     /* Of x = x[i]: y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3), and
        y[i] = k[0] * x * (1 + erf(k[1] * x)). */

@@ -278,6 +278,20 @@ static void dequantize(float *y, const float *x, const float k[6], int64_t n) {
     EACH y[i] = (x[i] - zero) * scale;
 }
 
+/* As several instructions round: products and sums are not contracted. */
+#ifdef __clang__
+#define APART
+#define NOT_CONTRACTED _Pragma("clang fp contract(off)")
+#else
+#define APART __attribute__((optimize("fp-contract=off")))
+#define NOT_CONTRACTED
+#endif
+APART static void line(float *y, const float *x, const float k[6], int64_t n) {
+    NOT_CONTRACTED
+    const float low = k[0], first = k[1], second = k[2], more = k[3];
+    EACH y[i] = (x[i] - low) * first * second + more;
+}
+
 /* ---- activations: x times a gate */
 static void gate_sigmoid(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], a = -k[1], b = -k[2];
@@ -548,6 +562,7 @@ const Simd SIMD_TABLE = {
     .to_bytes = to_bytes,
     .quantize = quantize,
     .dequantize = dequantize,
+    .line = line,
     .gate_sigmoid = gate_sigmoid,
     .gate_erf = gate_erf,
     .max_bytes = {max_uint8, max_int8},

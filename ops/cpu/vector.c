@@ -3,8 +3,9 @@
    joined axes, at most BLOCK bytes of the class. A view that is contiguous there and of the class's
    own type is used where it lies; others are loaded, converted, into a register of the scratch.
    Constants and views of one element are loaded once a run, and what is computed of them alone is
-   computed then; what is the same for all rows, once for the tiles along them. The last instruction
-   stores into y directly where it can. Values of the scratch are reused after their last use. */
+   computed then; what is the same for all rows, once for the tiles along them, as one number where
+   a tile is a part of a row. The last instruction stores into y directly where it can. Values of
+   the scratch are reused after their last use. */
 #include "ops/core/element.h"
 #include "ops/cpu/vector.h"
 #include <string.h>
@@ -132,6 +133,14 @@ static void find_invariants(Making *m) {
             if (of[k] == VARIES || c->invariance == VARIES) c->invariance = VARIES;
             else if (of[k] == INVARIANT_ALONG) c->invariance = INVARIANT_ALONG;
         if (i == v->ncode - 1) c->invariance = VARIES;
+    }
+}
+/* What tiles read that is the same along the rows. */
+static void find_spread(Vector *v) {
+    for (int i = 0; i < v->ncode; i++) {
+        const Instruction *c = &v->code[i];
+        if (c->source || c->inside || c->invariance != VARIES) continue;
+        v->code[c->a].spread = v->code[c->b].spread = v->code[c->c].spread = true;
     }
 }
 /* Registers: one for each source and each value that is invariant, and for others by their last
@@ -294,6 +303,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
+    v->fill = b->device->simd->load[v->class][class_dtype(v->class)];
     v->transpose = b->device->simd->transpose;
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate_code(&m, own, ncode)) return NULL;
@@ -305,6 +315,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     }
     make_nest(&m);
     find_invariants(&m);
+    line_join(b, v, own);
+    find_spread(v);
     const size_t before = b->workspace;
     assign_registers(&m);
     v->registers = b->workspace - before;

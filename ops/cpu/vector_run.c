@@ -1,5 +1,6 @@
 /* vector_run.c -- runs a built element-wise program, tile by tile. */
 #include "ops/cpu/vector.h"
+#include <string.h>
 
 typedef struct Tile {
     bool first; /* of those along an axis, and so of the most rows */
@@ -7,13 +8,32 @@ typedef struct Tile {
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
 
+/* The numbers of a line: what leaves x as it is where there is none. */
+static void run_line(const Tile *t, const Instruction *c, void *to, const void *a, int64_t n) {
+    float k[] = {0, 1, 1, -0.0f, 0, 0};
+    for (int j = 0; j < LINE; j++) {
+        const int from = c->line->number[j];
+        if (from >= 0) k[j] = *(const float *)t->value[from];
+        if (c->line->negative[j] && k[j] == k[j]) k[j] = -k[j];
+    }
+    c->joined(to, a, k, n);
+}
 static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n) {
     const Instruction *c = &v->code[i];
     const void *a = t->value[c->a], *b = t->value[c->b];
     t->value[i] = to;
-    if (c->joined) c->joined(to, a, c->k, n);
+    if (c->line) run_line(t, c, to, a, n);
+    else if (c->joined) c->joined(to, a, c->k, n);
     else if (c->op) c->op(to, a, b, n);
     else v->where(to, a, b, t->value[c->c], n);
+}
+/* A value that is one number along a row, of which n elements are read. */
+static void run_number(const Vector *v, Tile *t, int i, char *to, int64_t n) {
+    uint64_t number;
+    run_instruction(v, t, i, to, 1);
+    if (!v->code[i].spread) return;
+    memcpy(&number, to, v->size);
+    v->fill(to, &number, 0, n);
 }
 static void fill_integers(const Vector *v, void *to, int64_t k) {
     for (int64_t j = 0; j < v->block; j++)
@@ -124,9 +144,11 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
         const Instruction *c = &v->code[i];
         if (c->source) t->value[i] = t->source[c->a];
         if (c->source || c->inside || c->invariance == INVARIANT) continue;
-        if (c->invariance == INVARIANT_ALONG && !t->first) continue;
-        run_instruction(v, t, i, i == end && direct ? to : base[v->nsource + 1] + c->at,
-                        t->rows * t->columns);
+        char *const value = i == end && direct ? to : base[v->nsource + 1] + c->at;
+        const int64_t n = t->rows * t->columns;
+        if (c->invariance == VARIES) run_instruction(v, t, i, value, n);
+        else if (t->first && v->rows_axis) run_instruction(v, t, i, value, n);
+        else if (t->first) run_number(v, t, i, value, n);
     }
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
 }

@@ -2,17 +2,24 @@
 one number (ops/cpu/vector.c), or a part of a pass (ops/cpu/line.c)."""
 
 import numpy, onnx, pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 from test_contrib_float import program
 
 NODES = {
     "quotient": [("Exp", "r", "e"), ("Div", "x", "e", "y")],
-    "greatest": [("Sigmoid", "r", "e"), ("Max", "x", "e", "y")],
+    "norm": [
+        ("Reshape", "x", "3d", "a"),
+        ("InstanceNormalization", "a", "g", "h", "b"),
+        ("Reshape", "b", "2d", "y"),
+    ],
     "line": [("Sub", "x", "r", "a"), ("Mul", "s", "a", "b"), ("Add", "b", "r", "y")],
 }
 WANTED = {
     "quotient": lambda x, r, s: x / numpy.exp(r),
-    "greatest": lambda x, r, s: numpy.maximum(x, 1 / (1 + numpy.exp(-r))),
+    "norm": lambda x, r, s: (x - x.mean(1, keepdims=True))
+    / numpy.sqrt(x.var(1, keepdims=True) + 1e-5)
+    * numpy.array([[1], [2], [3]])
+    + 1,
     "line": lambda x, r, s: (x - r) * s + r,
 }
 
@@ -24,7 +31,11 @@ def test_what_is_the_same_along_rows(tmp_path, name):
     feed = {n: v.astype("float32") for n, v in (feed | {"s": feed["r"][::-1]}).items()}
     nodes = [helper.make_node(op, names[:-1], names[-1:]) for op, *names in NODES[name]]
     infos = [helper.make_tensor_value_info(n, 1, v.shape) for n, v in feed.items()]
-    graph = helper.make_graph(nodes, "g", infos, [helper.make_tensor_value_info("y", 1, [3, 1300])])
+    held = {"3d": numpy.array([1, 3, 1300]), "2d": numpy.array([3, 1300])}
+    held |= {"g": numpy.float32([1, 2, 3]), "h": numpy.ones(3, "float32")}
+    result = helper.make_tensor_value_info("y", 1, [3, 1300])
+    constants = [numpy_helper.from_array(value, n) for n, value in held.items()]
+    graph = helper.make_graph(nodes, "g", infos, [result], constants)
     opsets = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
     words = []

@@ -77,10 +77,10 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
 
 /* A CPU computes it before a device has compiled a kernel. */
 static bool is_small(const Plan *p) {
-    enum { MOST = 1 << 20 };
+    const double most = 1 << 20;
     double work = 0;
     for (int k = 0; k < p->nstep; k++) work += p->step[k].flops + p->step[k].bytes;
-    return work <= MOST;
+    return work <= most;
 }
 /* cpu: opened if it is needed. */
 static Runner *stage_runner(const Stage *s, const Plan *p, OpenDevice *cpu, Error *e) {

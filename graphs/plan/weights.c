@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define BUSY 16.0 /* operations for each byte of weights: from there on reading them is hidden */
-enum { SMALL = 256 << 10 /* bytes of weights */ };
+#define SMALL (256 * 1024.0) /* bytes of weights */
 enum { N = 512, MATRIX = N * N * 4 /* bytes */ };
 /* Weights of up to `upto` bytes are like so many matrices; the first ones stay in the cache. */
 static const struct {
@@ -57,7 +57,7 @@ int weights_copies(double model, double own, double flops) {
     int k = 0;
     while (model > sizes[k].upto) k++;
     if (!sizes[k].matrices || own < SMALL || flops > BUSY * own) return 1;
-    return (int)fmax(1, ceil((double)sizes[k].matrices * MATRIX / own));
+    return (int)fmax(1, ceil((double)sizes[k].matrices * (double)MATRIX / own));
 }
 
 double weights_of(const Step *s, const bool known[]) {

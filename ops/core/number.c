@@ -348,9 +348,8 @@ static Number residue_call(Function f, Number a) {
 
 /* Some quarters, not too many. */
 static bool residue_is_quarters(Number b) {
-    enum { MOST = 64 };
-    const double n = rint(4 * b.residue.order);
-    return fabs(n) <= MOST && residue_ratio((int64_t)n, 4).residue.p == b.residue.p;
+    const double most = 64, n = rint(4 * b.residue.order);
+    return fabs(n) <= most && residue_ratio((int64_t)n, 4).residue.p == b.residue.p;
 }
 /* a to the power n/4, n not 0: roots, so that it equals what is written with them. */
 static Number residue_root(Number a, int n, double order) {

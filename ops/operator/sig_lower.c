@@ -51,7 +51,7 @@ static bool fits_double(const View *v) {
 }
 /* The definition instead of the kernel; false: the steps are as they were. */
 static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View out[]) {
-    enum { LITTLE = 8 }; /* operations for each element */
+    const double little = 8; /* operations for each element */
     const SigInfo *info = sig_info(b->w, sig);
     const int before = b->n, buffers = b->nbuffers;
     double elements = 0;
@@ -63,7 +63,7 @@ static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View ou
         if (has_kernel || !sig_define(b->w, sig, j) || !fits_double(&out[j])) return false;
     }
     const double flops = sig_flops(b->w, sig, b->sizes);
-    bool good = flops >= 0 && flops <= LITTLE * elements;
+    bool good = flops >= 0 && flops <= little * elements;
     for (int j = 0; j < info->nout && good; j++)
         good = lower_step(b, sig_define(b->w, sig, j), info->nin, in, &out[j]);
     for (int k = before; k < b->n && good; k++) good = b->target->runs(b->target->user, &b->v[k]);

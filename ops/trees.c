@@ -24,9 +24,10 @@ static const char *trees_fit(Call *c) {
 
 /* trees: the outputs, which start at the numbers of base. */
 enum { OUTPUTS, AVERAGE };
-static const AttrDef attrs[] = {[OUTPUTS] = {"outputs", A_INT, "1"},
-                                [AVERAGE] = {"average", A_ENUM, "sum", "sum average"},
-                                {0}};
+static const AttrDef attrs[] = {
+    [OUTPUTS] = {.name = "outputs", .kind = A_INT, .init = "1"},
+    [AVERAGE] = {.name = "average", .kind = A_ENUM, .init = "sum", .words = "sum average"},
+    {0}};
 static const char *shape(Call *c) {
     const char *why = trees_fit(c);
     if (why) return why;

@@ -136,9 +136,10 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .kind = OPT_TEXT,
          .into = &m->shard,
          .value = "I/N",
-         .help = "Answers part I (counted from 0) of N of the questions; all parts share one "
-                 "folder (--resume). When all are done, the same command without --shard writes "
-                 "the rules."},
+         .help =
+             "Answers part I (counted from 0) of N of the questions; all parts share one "
+             "folder (--resume). When all are done, the same command without this option writes "
+             "the rules."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &m->seed,

@@ -7,8 +7,8 @@ enum { X, COEFFICIENTS, INTERCEPTS, LABELS };
 /* Scores [n, outputs]. */
 static const char *scores_shape(Call *c, int out, Poly outputs) {
     const Dims x = c->in[X]->dim, list = c->in[COEFFICIENTS]->dim;
-    if (x.n != 2) return "x needs two axes";
-    if (!is_float(c->in[X]) && !is_whole(c->in[X])) return "not supported for this element type";
+    const char *why = numbers_in_rows(c, X);
+    if (why) return why;
     if (c->in[COEFFICIENTS]->dtype != DT_FLOAT) return "coefficients are floats";
     need_eq(c, product(c, list, 0, list.n), poly(c, "n*f", outputs, x.v[1]));
     if (rank_of(c, INTERCEPTS)) need_eq(c, c->in[INTERCEPTS]->dim.v[0], outputs);

@@ -13,8 +13,8 @@ static const AttrDef attrs[] = {[KERNEL] = {"kernel", A_ENUM, "linear", "linear 
 
 static const char *shape(Call *c) {
     const Dims x = c->in[X]->dim, list = c->in[SUPPORTS]->dim;
-    if (x.n != 2) return "x needs two axes";
-    if (!is_float(c->in[X]) && !is_whole(c->in[X])) return "not supported for this element type";
+    const char *why = numbers_in_rows(c, X);
+    if (why) return why;
     for (int k = SUPPORTS; k <= RHO; k++)
         if (c->in[k]->dtype != DT_FLOAT) return "lists of floats are supported";
     if (rank_of(c, COEFFICIENTS) != 1 || rank_of(c, RHO))

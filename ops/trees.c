@@ -3,20 +3,19 @@
 #include "ops/operator/op.h"
 #include <math.h>
 
-/* nodes [k, FIELDS]: a feature, a mode, the places of the nodes for yes and for no, and whether NaN
-   is a yes; of a leaf yes and no are its range of weights. leaves: the output of each weight. */
+/* nodes [k, TREE_FIELDS]: a feature, a mode, the places of the nodes for yes and for no, and
+   whether NaN is a yes; of a leaf yes and no are its range of weights. leaves: the output of each
+   weight. */
 enum { X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, LABELS };
-enum { FEATURE, MODE, YES, NO, MISSING, FIELDS };
-enum { LEAF, LEQ, LT, GTE, GT, EQ };
 
 static const char *trees_fit(Call *c) {
     static const DType types[] = {DT_INT64, DT_INT64, DT_FLOAT, DT_INT64, DT_FLOAT};
-    if (c->in[X]->dim.n != 2) return "x needs two axes";
-    if (!is_float(c->in[X]) && !is_whole(c->in[X])) return "not supported for this element type";
+    const char *why = numbers_in_rows(c, X);
+    if (why) return why;
     for (int k = ROOTS; k <= WEIGHTS; k++)
         if (c->in[k]->dtype != types[k - ROOTS] || rank_of(c, k) != 1 + (k == NODES))
             return "a list of trees of another type";
-    need_eq(c, c->in[NODES]->dim.v[1], poly_int(c->w, FIELDS));
+    need_eq(c, c->in[NODES]->dim.v[1], poly_int(c->w, TREE_FIELDS));
     need_eq(c, c->in[NODES]->dim.v[0], c->in[VALUES]->dim.v[0]);
     need_eq(c, c->in[LEAVES]->dim.v[0], c->in[WEIGHTS]->dim.v[0]);
     return NULL;
@@ -50,11 +49,11 @@ static double real_at(const Step *s, void *const slot[], int input, int64_t i, i
 }
 static bool holds(int64_t mode, double x, double value) {
     switch (mode) {
-    case LEQ: return x <= value;
-    case LT: return x < value;
-    case GTE: return x >= value;
-    case GT: return x > value;
-    case EQ: return x == value;
+    case TREE_LEQ: return x <= value;
+    case TREE_LT: return x < value;
+    case TREE_GTE: return x >= value;
+    case TREE_GT: return x > value;
+    case TREE_EQ: return x == value;
     default: return x != value;
     }
 }
@@ -63,14 +62,14 @@ static int64_t leaf_of(const Step *s, void *const slot[], int64_t row, int64_t n
     const int64_t nodes = s->view[1 + NODES].dim[0], features = s->view[1 + X].dim[1];
     for (int64_t steps = 0; steps <= nodes; steps++) {
         if (node < 0 || node >= nodes) return -1;
-        const int64_t mode = integer_at(s, slot, NODES, node, MODE);
-        if (mode == LEAF) return node;
-        const int64_t feature = integer_at(s, slot, NODES, node, FEATURE);
+        const int64_t mode = integer_at(s, slot, NODES, node, TREE_MODE);
+        if (mode == TREE_LEAF) return node;
+        const int64_t feature = integer_at(s, slot, NODES, node, TREE_FEATURE);
         if (feature < 0 || feature >= features) return -1;
         const double x = real_at(s, slot, X, row, feature);
-        const bool yes = isnan(x) && integer_at(s, slot, NODES, node, MISSING) != 0;
+        const bool yes = isnan(x) && integer_at(s, slot, NODES, node, TREE_MISSING) != 0;
         const bool to = yes || holds(mode, x, real_at(s, slot, VALUES, node, 0));
-        node = integer_at(s, slot, NODES, node, to ? YES : NO);
+        node = integer_at(s, slot, NODES, node, to ? TREE_YES : TREE_NO);
     }
     return -1;
 }
@@ -81,8 +80,8 @@ static bool row_output(const Step *s, void *const slot[], int64_t row, int64_t k
     for (int64_t r = 0; r < roots; r++) {
         const int64_t leaf = leaf_of(s, slot, row, integer_at(s, slot, ROOTS, r, 0));
         if (leaf < 0) return false;
-        const int64_t last = integer_at(s, slot, NODES, leaf, NO);
-        for (int64_t w = integer_at(s, slot, NODES, leaf, YES); w < last; w++) {
+        const int64_t last = integer_at(s, slot, NODES, leaf, TREE_NO);
+        for (int64_t w = integer_at(s, slot, NODES, leaf, TREE_YES); w < last; w++) {
             if (w < 0 || w >= weights) return false;
             if (integer_at(s, slot, LEAVES, w, 0) == k) sum += real_at(s, slot, WEIGHTS, w, 0);
         }

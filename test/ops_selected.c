@@ -1,6 +1,7 @@
 /* ops_selected.c -- operators whose results are chosen elements or their places: steps of random
    types, sizes and layouts run by the CPU back end, with and without special instruction sets and
    with three threads, against the reference kernels. */
+#include "ops/operator/op_kernel.h"
 #include "test/shared/kernel_check.h"
 
 static const DType types[] = {DT_FLOAT,   DT_INT64,  DT_INT32,  DT_UINT8,
@@ -95,9 +96,9 @@ static void draw_unique(Drawn *t) {
 }
 
 /* Trees as ops/trees.c has them, which end at the latest when the room is full. */
-enum { ROOM = 120, FIELDS_OF_NODES = 5, LEQ = 1, NEQ = 6 };
+enum { ROOM = 120 };
 typedef struct Wood {
-    int64_t node[ROOM][FIELDS_OF_NODES], roots, nodes, weights;
+    int64_t node[ROOM][TREE_FIELDS], roots, nodes, weights;
 } Wood;
 static Wood grown(Drawn *t, int64_t features) {
     Wood w = {.roots = draw(t, 1, 4)};
@@ -105,9 +106,10 @@ static Wood grown(Drawn *t, int64_t features) {
     for (int64_t k = 0; k < w.nodes; k++) {
         int64_t *const x = w.node[k], more = draw(t, 0, 2);
         if (w.nodes + 2 <= ROOM && (k == 0 || more)) {
-            x[0] = draw(t, 0, features - 1), x[1] = draw(t, LEQ, NEQ), x[4] = draw(t, 0, 1);
-            x[2] = w.nodes++, x[3] = w.nodes++;
-        } else x[2] = w.weights, x[3] = w.weights += more;
+            x[TREE_FEATURE] = draw(t, 0, features - 1);
+            x[TREE_MODE] = draw(t, TREE_LEQ, TREE_NEQ), x[TREE_MISSING] = draw(t, 0, 1);
+            x[TREE_YES] = w.nodes++, x[TREE_NO] = w.nodes++;
+        } else x[TREE_YES] = w.weights, x[TREE_NO] = w.weights += more;
     }
     return w;
 }
@@ -137,7 +139,7 @@ static void draw_trees(Drawn *t) {
     attribute(t, "average", draw(t, 0, 1) ? "sum" : "average");
     fill_few(t, draw(t, 0, 3) ? DT_FLOAT : some_type(t), 2, (int64_t[]){rows, features});
     integers(t, 1, &w.roots, root);
-    integers(t, 2, (int64_t[]){w.nodes, FIELDS_OF_NODES}, w.node[0]);
+    integers(t, 2, (int64_t[]){w.nodes, TREE_FIELDS}, w.node[0]);
     floats(t, w.nodes, whole);
     integers(t, 1, &w.weights, output);
     floats(t, w.weights, real);
@@ -162,7 +164,7 @@ static void trees_that_are_none_are_refused(void **state) {
     } faults[] = {{0, 0, 1 << 30}, {0, 2, 0}, {0, 2, 3}, {0, 2, -1}, {1, 3, 1 << 20}, {1, 2, -5}};
     for (size_t n = 0; n < sizeof faults / sizeof *faults; n++) {
         Drawn *t = test_calloc(1, sizeof *t);
-        int64_t node[3][FIELDS_OF_NODES] = {{0, LEQ, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 0, 1, 2, 0}};
+        int64_t node[3][TREE_FIELDS] = {{0, TREE_LEQ, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 0, 1, 2, 0}};
         static const int64_t two = 2, three = 3, one = 1, zeros[2] = {0};
         t->w = world_new(NULL, 0);
         world_init_ops(t->w);
@@ -172,7 +174,7 @@ static void trees_that_are_none_are_refused(void **state) {
         node[faults[n].node][faults[n].field] = faults[n].value;
         wholes(t, DT_FLOAT, 2, (int64_t[]){2, 1}, -3, -1);
         integers(t, 1, &one, zeros);
-        integers(t, 2, (int64_t[]){3, FIELDS_OF_NODES}, node[0]);
+        integers(t, 2, (int64_t[]){3, TREE_FIELDS}, node[0]);
         floats(t, three, positive);
         integers(t, 1, &two, zeros);
         floats(t, two, positive);

@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum { Y, X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, VIEWS_OF_TREES };
-enum { FEATURE, MODE, YES, NO, MISSING, FIELDS };
-enum { LEAF, LEQ, LT, GTE, GT, EQ, NEQ, ROWS = 64 };
+enum { ROWS = 64 };
 typedef struct Branch { /* of a leaf yes and no are its range of weights */
     float value;
     int32_t feature, yes, no;
@@ -25,18 +24,18 @@ typedef struct Trees {
 
 static bool holds(int mode, float x, float value) {
     switch (mode) {
-    case LEQ: return x <= value;
-    case LT: return x < value;
-    case GTE: return x >= value;
-    case GT: return x > value;
-    case EQ: return x == value;
+    case TREE_LEQ: return x <= value;
+    case TREE_LT: return x < value;
+    case TREE_GTE: return x >= value;
+    case TREE_GT: return x > value;
+    case TREE_EQ: return x == value;
     default: return x != value;
     }
 }
 static const Branch *leaf_of(const Trees *t, int32_t root, const float *row) {
     const int64_t step = t->x.stride[1];
     const Branch *at = &t->node[root];
-    while (at->mode != LEAF) {
+    while (at->mode != TREE_LEAF) {
         const float x = row[at->feature * step];
         at = &t->node[holds(at->mode, x, at->value) || (x != x && at->missing) ? at->yes : at->no];
     }
@@ -85,16 +84,18 @@ static bool make_node(const Build *b, const int64_t *field, float value, Branch 
     const View *v = b->step->view;
     const int64_t nodes = v[NODES].dim[0], weights = v[WEIGHTS].dim[0];
     *out = (Branch){value,
-                    (int32_t)field[FEATURE],
-                    (int32_t)field[YES],
-                    (int32_t)field[NO],
-                    (uint8_t)field[MODE],
-                    field[MISSING] != 0};
-    if (!within(field[MODE], NEQ + 1)) return false;
-    if (field[MODE] == LEAF)
-        return field[YES] >= 0 && field[YES] <= field[NO] && field[NO] <= weights;
-    return within(field[FEATURE], v[X].dim[1]) && within(field[YES], nodes) &&
-           within(field[NO], nodes) && !parents[field[YES]]++ && !parents[field[NO]]++;
+                    (int32_t)field[TREE_FEATURE],
+                    (int32_t)field[TREE_YES],
+                    (int32_t)field[TREE_NO],
+                    (uint8_t)field[TREE_MODE],
+                    field[TREE_MISSING] != 0};
+    if (!within(field[TREE_MODE], TREE_NEQ + 1)) return false;
+    if (field[TREE_MODE] == TREE_LEAF)
+        return field[TREE_YES] >= 0 && field[TREE_YES] <= field[TREE_NO] &&
+               field[TREE_NO] <= weights;
+    return within(field[TREE_FEATURE], v[X].dim[1]) && within(field[TREE_YES], nodes) &&
+           within(field[TREE_NO], nodes) && !parents[field[TREE_YES]]++ &&
+           !parents[field[TREE_NO]]++;
 }
 /* All nodes, if each has one parent at most and roots have none: then no walk goes in circles. */
 static bool make_nodes(const Build *b, Branch *node, int32_t *root) {
@@ -104,7 +105,7 @@ static bool make_nodes(const Build *b, Branch *node, int32_t *root) {
     uint8_t *parents = ARENA_NEW(b->scratch, uint8_t, n + 1);
     memset(parents, 0, (size_t)n + 1);
     for (int64_t k = 0; k < n; k++)
-        if (!make_node(b, field + k * FIELDS, value[k], &node[k], parents)) return false;
+        if (!make_node(b, field + k * TREE_FIELDS, value[k], &node[k], parents)) return false;
     for (int64_t k = 0; k < v[ROOTS].dim[0]; k++) {
         if (!within(roots[k], n) || parents[roots[k]]) return false;
         root[k] = (int32_t)roots[k];
@@ -126,7 +127,7 @@ bool trees_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view;
     for (int j = ROOTS; j <= WEIGHTS; j++)
-        if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / FIELDS)
+        if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / TREE_FIELDS)
             return build_fail(b, "trees that are not known");
     const bool based = b->step->nview > BASE && v[BASE].rank >= 0;
     if (v[X].dtype != DT_FLOAT || (based && v[BASE].dtype != DT_FLOAT))

@@ -171,6 +171,11 @@ const char *dtypes_agree(Call *c, const char *classes) {
     char class = dtype_class(c->in[0]->dtype);
     return class && strchr(classes, class) ? NULL : "not supported for this element type";
 }
+const char *numbers_in_rows(Call *c, int input) {
+    const Type *x = c->in[input];
+    if (x->dim.n != 2) return "x needs two axes";
+    return is_float(x) || is_whole(x) ? NULL : "not supported for this element type";
+}
 const char *same_type(Call *c, const char *classes) {
     c->out[0] = *c->in[0];
     return dtypes_agree(c, classes);

@@ -48,7 +48,9 @@ bool is_whole(const Type *); /* integers */
 bool is_byte(const Type *);  /* integers of 8 bits */
 /* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
 const char *dtypes_agree(Call *, const char *classes);
-/* The same check; then out[0] becomes the type of input 0. */
+/* NULL if an input has two axes and is of floats or integers; else why not. */
+const char *numbers_in_rows(Call *, int input);
+/* As dtypes_agree; then out[0] becomes the type of input 0. */
 const char *same_type(Call *, const char *classes);
 
 /* ---- Lists of sizes or of indices. */

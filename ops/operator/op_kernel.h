@@ -37,6 +37,10 @@ bool kernel_is_integer(const View *);  /* integers and booleans */
 /* One element, converted if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
                  int64_t from_place);
+/* The lists of decision trees (ops/trees.c): the fields of a node, and its mode: how its feature is
+   compared with its value. */
+enum { TREE_FEATURE, TREE_MODE, TREE_YES, TREE_NO, TREE_MISSING, TREE_FIELDS };
+enum { TREE_LEAF, TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ };
 /* y[i] = f(x[i]). */
 void kernel_each(const Step *, void *const slot[], double (*real)(double));
 /* y[i] = f(a[i], b[i]), broadcast; the integer function where a holds integers or booleans. */

@@ -87,6 +87,9 @@ const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 /* constants.c: our input `ours` becomes a constant, the ONNX attribute `theirs`; true also if the
    node lacks it. */
 bool give_constant(Import *, const char *ours, const char *theirs);
+/* Our input k, counted from 0, becomes a constant of this type, whose sizes are numbers; its bytes
+   are copied. */
+void give_list(Import *, int k, DType, Dims, const void *bytes);
 
 bool normalize_by_tables(Import *, Value out[]);
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */

@@ -31,7 +31,7 @@ static bool read_numbers(Import *s, const char *name, OnnxAttr *out) {
     if (onnx_attr(s, real, out) && out->kind == ONNX_ATTR_FLOATS && out->n > 0) return true;
     return import_fail(s, "%s: only lists of int64 or float32 are supported", name);
 }
-static Value listed(Import *s, const OnnxAttr *list, const Pair *pair, int n) {
+static void give_pairs(Import *s, int input, const OnnxAttr *list, const Pair *pair, int n) {
     const bool whole = list->kind == ONNX_ATTR_INTS;
     const size_t size = whole ? sizeof *list->ints : sizeof *list->floats;
     char *bytes = arena_alloc(s->w->arena, (size_t)n * size);
@@ -39,20 +39,15 @@ static Value listed(Import *s, const OnnxAttr *list, const Pair *pair, int n) {
         memcpy(bytes + (size_t)k * size,
                whole ? (const void *)&list->ints[pair[k].place] : &list->floats[pair[k].place],
                size);
-    Type type = {
-        .dtype = whole ? DT_INT64 : DT_FLOAT, .known = true, .dim = {1, {poly_int(s->w, n)}}};
-    return constant_make(s->w, &type, blob_put(s->w, bytes, (size_t)n * size));
+    give_list(s, input, whole ? DT_INT64 : DT_FLOAT, (Dims){1, {poly_int(s->w, n)}}, bytes);
 }
 /* What the file says, else what ONNX says: -1, or -0. */
-static Value otherwise(Import *s, bool whole) {
+static void give_otherwise(Import *s, int input, bool whole) {
     OnnxAttr t;
     const bool given = onnx_attr(s, whole ? "default_int64" : "default_float", &t);
     const int64_t i = given && t.kind == ONNX_ATTR_INT ? t.i : -1;
     const float f = given && t.kind == ONNX_ATTR_FLOAT ? t.f : -0.0f;
-    Type type = {.dtype = whole ? DT_INT64 : DT_FLOAT, .known = true};
-    const size_t size = whole ? sizeof i : sizeof f;
-    const void *bytes = arena_copy(s->w->arena, whole ? (const void *)&i : &f, size);
-    return constant_make(s->w, &type, blob_put(s->w, bytes, size));
+    give_list(s, input, whole ? DT_INT64 : DT_FLOAT, (Dims){0}, whole ? (const void *)&i : &f);
 }
 bool import_labels(Import *s, int attr) {
     enum { KEYS = 1, VALUES, OTHERWISE };
@@ -70,9 +65,8 @@ bool import_labels(Import *s, int attr) {
     qsort(pair, (size_t)keys.n, sizeof *pair, by_key);
     for (int k = 0; k < keys.n; k++)
         if (known(s, &pair[k]) && (!n || !same_key(&pair[k], &pair[n - 1]))) pair[n++] = pair[k];
-    if (!s->constant) s->constant = ARENA_NEW(s->w->arena, Value, op_input_count(s->op));
-    s->constant[KEYS] = listed(s, &keys, pair, n);
-    s->constant[VALUES] = listed(s, &values, pair, n);
-    s->constant[OTHERWISE] = otherwise(s, values.kind == ONNX_ATTR_INTS);
+    give_pairs(s, KEYS, &keys, pair, n);
+    give_pairs(s, VALUES, &values, pair, n);
+    give_otherwise(s, OTHERWISE, values.kind == ONNX_ATTR_INTS);
     return true;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 5 }; /* of a node: feature, mode, yes, no, missing */
 typedef struct Key { /* a node, by what the file calls it */
     int64_t tree, id, at;
 } Key;
@@ -48,7 +47,7 @@ static bool read_lists(Import *s, const char *of, Lists *t) {
            read_list(s, "nodes_falsenodeids", ONNX_ATTR_INTS, n, &t->no) && read_leaves(s, of, t);
 }
 
-/* In the order of ops/trees.c. */
+/* TREE_LEAF and so on. */
 static int mode_of(const char *text) {
     static const char *const modes[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
@@ -61,57 +60,53 @@ static int64_t place_of(const Key *key, int n, int64_t tree, int64_t id) {
     return found ? found->at : -1;
 }
 
-/* node: [n, FIELDS]; child: whether a node is one. */
+/* node: [n, TREE_FIELDS]; child: whether a node is one. */
 static bool link_nodes(Import *s, const Lists *t, const Key *key, int64_t *node, bool *child) {
-    for (int k = 0; k < t->tree.n; k++, node += FIELDS) {
-        node[0] = t->feature.ints[k], node[1] = mode_of(t->mode.texts[k]);
-        node[4] = t->missing.n ? t->missing.ints[k] : 0;
-        if (node[1] < 0) return import_fail(s, "nodes_modes: %s is not known", t->mode.texts[k]);
-        if (node[1] == 0) continue;
-        node[2] = place_of(key, t->tree.n, t->tree.ints[k], t->yes.ints[k]);
-        node[3] = place_of(key, t->tree.n, t->tree.ints[k], t->no.ints[k]);
-        if (node[2] < 0 || node[3] < 0) return import_fail(s, "a node without its children");
-        child[node[2]] = child[node[3]] = true;
+    for (int k = 0; k < t->tree.n; k++, node += TREE_FIELDS) {
+        node[TREE_FEATURE] = t->feature.ints[k], node[TREE_MODE] = mode_of(t->mode.texts[k]);
+        node[TREE_MISSING] = t->missing.n ? t->missing.ints[k] : 0;
+        if (node[TREE_MODE] < 0)
+            return import_fail(s, "nodes_modes: %s is not known", t->mode.texts[k]);
+        if (node[TREE_MODE] == TREE_LEAF) continue;
+        node[TREE_YES] = place_of(key, t->tree.n, t->tree.ints[k], t->yes.ints[k]);
+        node[TREE_NO] = place_of(key, t->tree.n, t->tree.ints[k], t->no.ints[k]);
+        if (node[TREE_YES] < 0 || node[TREE_NO] < 0)
+            return import_fail(s, "a node without its children");
+        child[node[TREE_YES]] = child[node[TREE_NO]] = true;
     }
     return true;
 }
-/* Weights in the order of their leaves; a leaf's fields 2 and 3 become its range of them. */
+/* Weights in the order of their leaves; a leaf's YES and NO become its range of them. */
 static bool link_leaves(Import *s, const Lists *t, const Key *key, int64_t *node, int64_t *output,
                         float *weight) {
     const int m = t->weight.n, n = t->tree.n;
     int64_t *of = ARENA_NEW(s->w->arena, int64_t, m), first = 0;
     for (int k = 0; k < m; k++) {
         of[k] = place_of(key, n, t->leaf_tree.ints[k], t->leaf_id.ints[k]);
-        if (of[k] < 0 || node[of[k] * FIELDS + 1]) return import_fail(s, "a weight without a leaf");
-        node[of[k] * FIELDS + 3]++;
+        if (of[k] < 0 || node[of[k] * TREE_FIELDS + TREE_MODE] != TREE_LEAF)
+            return import_fail(s, "a weight without a leaf");
+        node[of[k] * TREE_FIELDS + TREE_NO]++;
     }
     for (int k = 0; k < n; k++) {
-        int64_t *x = node + (int64_t)k * FIELDS;
-        if (x[1]) continue;
-        const int64_t count = x[3];
-        x[2] = x[3] = first, first += count;
+        int64_t *x = node + (int64_t)k * TREE_FIELDS;
+        if (x[TREE_MODE] != TREE_LEAF) continue;
+        const int64_t count = x[TREE_NO];
+        x[TREE_YES] = x[TREE_NO] = first, first += count;
     }
     for (int k = 0; k < m; k++) {
-        const int64_t at = node[of[k] * FIELDS + 3]++;
+        const int64_t at = node[of[k] * TREE_FIELDS + TREE_NO]++;
         output[at] = t->output.ints[k], weight[at] = t->weight.floats[k];
     }
     return true;
 }
 
-static Value listed(Import *s, DType dtype, int64_t n, int64_t columns, const void *bytes) {
-    Type type = {.dtype = dtype,
-                 .known = true,
-                 .dim = {columns ? 2 : 1, {poly_int(s->w, n), poly_int(s->w, columns)}}};
-    const size_t size = (size_t)n * (size_t)(columns ? columns : 1) * (dtype == DT_INT64 ? 8 : 4);
-    return constant_make(s->w, &type, blob_put(s->w, bytes, size));
-}
 static bool give_trees(Import *s, const Lists *t) {
     enum { ROOTS = 1, NODES, VALUES, LEAVES, WEIGHTS };
     Arena *a = s->w->arena;
     const int n = t->tree.n, m = t->weight.n;
     Key *key = ARENA_NEW(a, Key, n);
-    int64_t *node = ARENA_NEW(a, int64_t, (int64_t)n * FIELDS), *output = ARENA_NEW(a, int64_t, m),
-            *root = ARENA_NEW(a, int64_t, n), roots = 0;
+    int64_t *node = ARENA_NEW(a, int64_t, (int64_t)n * TREE_FIELDS),
+            *output = ARENA_NEW(a, int64_t, m), *root = ARENA_NEW(a, int64_t, n), roots = 0;
     float *weight = ARENA_NEW(a, float, m);
     bool *child = ARENA_NEW(a, bool, n);
     for (int k = 0; k < n; k++) key[k] = (Key){t->tree.ints[k], t->id.ints[k], k};
@@ -120,12 +115,12 @@ static bool give_trees(Import *s, const Lists *t) {
         return false;
     for (int k = 0; k < n; k++)
         if (!child[k]) root[roots++] = k;
-    if (!s->constant) s->constant = ARENA_NEW(a, Value, op_input_count(s->op));
-    s->constant[ROOTS] = listed(s, DT_INT64, roots, 0, root);
-    s->constant[NODES] = listed(s, DT_INT64, n, FIELDS, node);
-    s->constant[VALUES] = listed(s, DT_FLOAT, n, 0, t->value.floats);
-    s->constant[LEAVES] = listed(s, DT_INT64, m, 0, output);
-    s->constant[WEIGHTS] = listed(s, DT_FLOAT, m, 0, weight);
+    give_list(s, ROOTS, DT_INT64, (Dims){1, {poly_int(s->w, roots)}}, root);
+    give_list(s, NODES, DT_INT64, (Dims){2, {poly_int(s->w, n), poly_int(s->w, TREE_FIELDS)}},
+              node);
+    give_list(s, VALUES, DT_FLOAT, (Dims){1, {poly_int(s->w, n)}}, t->value.floats);
+    give_list(s, LEAVES, DT_INT64, (Dims){1, {poly_int(s->w, m)}}, output);
+    give_list(s, WEIGHTS, DT_FLOAT, (Dims){1, {poly_int(s->w, m)}}, weight);
     return true;
 }
 

@@ -41,13 +41,26 @@ static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, D
     *value = poly_add(p->w, poly_mul(p->w, b, poly_place(p->w, high, rows)), low);
     return true;
 }
-static bool place_of_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
+/* floor((b*i + r)/(b*n)) = floor(i/n) for 0 <= r < b, n >= 1: the row counts, not where in it. */
+static bool floor_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
+    Poly high, low, rows, one = poly_int(p->w, 1);
+    if (!b || b == d.arg[1] || b == one || !poly_divide(p->w, d.arg[1], b, &rows)) return false;
+    divide(p, d.arg[0], b, &high, &low);
+    *given = dom_with(p, within_range(p, low, b), lit_ge(p, rows, one));
+    if (!high || !prover_entails(p, ctx, *given)) return false;
+    *value = poly_floor(p->w, high, rows);
+    return true;
+}
+/* A place or a floor by a factor of its modulus or divisor, a single monomial. */
+static bool by_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
+    bool (*const in_row)(Prover *, Dom, SymbolDef, Poly, Poly *, Dom *) =
+        d.kind == SYM_PLACE ? place_in_row : floor_in_row;
     PolyScan s = poly_scan(p->w, d.arg[1]);
     Monomial m, more;
     if (!poly_next(&s, &m) || !m.degree || poly_next(&s, &more)) return false;
-    if (place_in_row(p, ctx, d, poly_int(p->w, m.coefficient), value, given)) return true;
+    if (in_row(p, ctx, d, poly_int(p->w, m.coefficient), value, given)) return true;
     for (uint32_t k = 0; k < m.degree; k++)
-        if (place_in_row(p, ctx, d, poly_symbol(p->w, m.symbol[k]), value, given)) return true;
+        if (in_row(p, ctx, d, poly_symbol(p->w, m.symbol[k]), value, given)) return true;
     return false;
 }
 /* A place is its index, or that counted from the end, where one of them is a place. */
@@ -58,7 +71,7 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
         *given = within_range(p, from[k], d.arg[1]);
         if (prover_entails(p, ctx, *given)) return true;
     }
-    return place_of_rows(p, ctx, d, value, given);
+    return by_rows(p, ctx, d, value, given);
 }
 /* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`:
    what would have to be in 0..radix-1 for that. */
@@ -81,7 +94,8 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
     if (!*radix) return false;
     divide(p, d.arg[0], *radix, &high, low);
     *given = within_range(p, *low, *radix);
-    if (!prover_entails(p, ctx, *given)) return false;
+    if (!prover_entails(p, ctx, *given))
+        return d.kind == SYM_FLOOR && by_rows(p, ctx, d, value, given);
     if (d.kind == SYM_FLOOR) *value = high;
     else if (d.word == d.narg - 2) *value = *low;
     else *value = poly_digit(p->w, high, d.arg + 1, (int)d.narg - 2, (int)d.word);

@@ -47,6 +47,8 @@ Nf import_value(NfImport *, Value);
    m->padding a sum of products under a condition reads each factor wherever that has an element:
    so do kernels that multiply a weight by the zeros of a padding. */
 const Parts *import_reads(NfImport *, Value);
+/* The parts at other indices, simplified under ctx. */
+Parts reads_subst(Prover *, Dom ctx, const Parts *, Map);
 /* Where each element of the value is defined: what its partial functions want of their arguments,
    as atoms of kind AT_PAIR (defined.h). */
 const Parts *import_wants(NfImport *, Value);

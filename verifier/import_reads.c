@@ -165,9 +165,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
 }
 
 /* Simplified, and equal ones once. */
-static void tidy(NfImport *m, Value v, Parts *s) {
-    Prover *p = m->p;
-    Dom ctx = import_range(m, v);
+static void tidy(Prover *p, Dom ctx, Parts *s) {
     Parts out = {.too_many = s->too_many};
     for (int k = 0; k < s->n; k++) {
         Part x = part_simplify(p, ctx, s->v[k]);
@@ -184,7 +182,7 @@ static void look_at(NfImport *m, Value v, bool wants, Parts *out) {
     Scope scope = scope_new(m, &node, v);
     scope.wants = wants, scope.range = import_range(m, v);
     read_tree(&scope, import_definition(m, v, &node), 0, NULL, DOM_TRUE, out);
-    tidy(m, v, out);
+    tidy(m->p, import_range(m, v), out);
 }
 static bool is_constant(const NfImport *m, Value v) {
     return constant_get(m->p->w, v, NULL, &(const void *){NULL});
@@ -205,4 +203,10 @@ const Parts *import_wants(NfImport *m, Value v) {
     Parts *s = &m->wants[v];
     if (!s->done) look_at(m, v, true, s), s->done = true;
     return s;
+}
+Parts reads_subst(Prover *p, Dom ctx, const Parts *s, Map m) {
+    Parts out = {.too_many = s->too_many};
+    for (int k = 0; k < s->n; k++) add_part(p, &out, part_under(p, &s->v[k], m, 0, NULL, DOM_TRUE));
+    tidy(p, ctx, &out);
+    return out;
 }

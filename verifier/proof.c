@@ -10,12 +10,8 @@
 #include "verifier/cases.h"
 #include <string.h>
 
-enum {
-    SPLITS_MAX = 12,  /* indices of an output that are written as digits */
-    NATURAL_BITS = 64 /* inputs of which Prover.natural can say something */
-};
-typedef enum Reading { READS_SAME, READS_MORE, READS_OTHER } Reading; /* by the right side */
-typedef struct Attempt { /* in an arena: after prover_fail local variables would be lost */
+enum { NATURAL_BITS = 64 }; /* inputs of which Prover.natural can say something */
+typedef struct Attempt {    /* in an arena: after prover_fail local variables would be lost */
     Prover prover;
     Escape escape;
     NfImport import;
@@ -32,6 +28,7 @@ typedef struct Attempt { /* in an arena: after prover_fail local variables would
     const char *lacks; /* why it was not shown to refine */
     Lack lack;
     SizeFacts facts;
+    IndexSplits *splits; /* of each output */
     Proof proof;
 } Attempt;
 
@@ -81,26 +78,15 @@ typedef struct Output {
     Dom ctx;
 } Output;
 
-static void split_index(Attempt *a, Output *o) {
-    Prover *p = &a->prover;
-    Split s = p->split;
-    Symbol high = variable_new(p), low = variable_new(p);
-    Poly h = poly_symbol(p->w, high), l = poly_symbol(p->w, low), one = poly_int(p->w, 1);
-    Poly value = poly_add(p->w, poly_mul(p->w, h, s.radix), l);
-    Map m = {1, &s.variable, &value};
-    Lit range[4] = {{h, false},
-                    lit_ge(p, s.count, poly_add(p->w, h, one)),
-                    {l, false},
-                    lit_ge(p, s.radix, poly_add(p->w, l, one))};
+/* The split that simplifying asked for. */
+static void split_output(Prover *p, IndexSplits *noted, Output *o) {
+    Map m;
+    splits_note(p, noted, p->split);
+    const Dom range = split_index(p, p->split, &m);
     o->from = nf_subst(p, o->from, m);
     o->to = nf_subst(p, o->to, m);
-    o->ctx = dom_and(p, dom_subst(p, o->ctx, m), dom_make(p, 4, range));
-    Symbol *index = ARENA_NEW(p->arena, Symbol, p->nindex + 2);
-    memcpy(index, p->index, sizeof *index * (size_t)p->nindex);
-    index[p->nindex++] = high;
-    index[p->nindex++] = low;
-    p->index = index;
-    explain_value(p, "an index by its digits", s.variable, value, DOM_TRUE);
+    o->ctx = dom_and(p, dom_subst(p, o->ctx, m), range);
+    explain_value(p, "an index by its digits", p->split.variable, *m.to, DOM_TRUE);
     p->split.variable = 0;
 }
 static const char *attempt_words(const Prover *p) {
@@ -128,11 +114,12 @@ static bool output_equal(Attempt *a, int k) {
     p->index = a->import.index;
     p->nindex = RANK_MAX;
     p->split.variable = 0;
+    a->splits[k].n = 0;
     for (int s = 0; s < SPLITS_MAX; s++) {
         o.from = simplify(p, o.ctx, o.from);
         o.to = simplify(p, o.ctx, o.to);
         if (o.from == o.to || !p->split.variable) break;
-        split_index(a, &o);
+        split_output(p, &a->splits[k], &o);
     }
     explain_form(p, "left", o.from);
     explain_form(p, "right", o.to);
@@ -197,7 +184,6 @@ static bool outputs_exact(Attempt *a) {
     a->proof.why = why;
     return exact;
 }
-static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX, s->n, s->v); }
 /* Sums and maxima are taken to have at least one element each. */
 static Reading compare_reads(Attempt *a, bool padding) {
     Prover *p = &a->prover;
@@ -207,16 +193,13 @@ static Reading compare_reads(Attempt *a, bool padding) {
     p->lenient = true;
     import_init(&a->import);
     a->import.padding = padding;
-    for (int k = 0; k < a->instance->from.nout; k++) {
+    for (int k = 0; k < a->instance->from.nout && reading != READS_OTHER; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
                     *y = import_reads(&a->import, a->instance->to.out[k]);
-        Dom ctx = import_range(&a->import, a->instance->from.out[k]);
+        const Dom ctx = import_range(&a->import, a->instance->from.out[k]);
         if (x->too_many || y->too_many) return READS_OTHER;
-        if (reads_equal(p, ctx, x, y)) continue;
-        explain_form(p, "left reads", nf_atom(p, reads_atom(p, x)));
-        explain_form(p, "right reads", nf_atom(p, reads_atom(p, y)));
-        if (!reads_covered(p, ctx, x, y)) return READS_OTHER;
-        reading = READS_MORE;
+        const Reading here = reads_compare(p, ctx, a->import.index, &a->splits[k], x, y);
+        if (here > reading) reading = here;
     }
     return reading;
 }
@@ -337,6 +320,7 @@ static void classify_reads(Attempt *a) {
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
     a->instance = i;
+    a->splits = ARENA_NEW(arena, IndexSplits, i->from.nout);
     a->needs_only = o->needs_only;
     a->prover = (Prover){.w = w,
                          .arena = arena,

@@ -2,6 +2,8 @@
    part of the same side has among its own count once: a convolution reads in the middle of its
    window what a parallel 1x1 convolution reads. */
 #include "verifier/reads.h"
+#include "verifier/explain.h"
+#include "verifier/ranges.h"
 #include "verifier/simplify.h"
 #include "verifier/tables.h"
 #include "verifier/unify.h"
@@ -73,7 +75,7 @@ static Atom set_of(Prover *p, Dom ctx, const Parts *s) {
     return atom_parts(p, AT_MAX, n, kept);
 }
 
-bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+static bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
     if (x->n > SET_MAX || y->n > SET_MAX) return false;
     return atoms_equal(p, ctx, atom_parts(p, AT_MAX, x->n, x->v),
                        atom_parts(p, AT_MAX, y->n, y->v)) ||
@@ -136,8 +138,64 @@ static bool among_parts(Prover *p, Dom ctx, const Part *x, const Parts *y) {
     return n > 1 && solver_same_cover(p->solver, dom_lits(p, dom_and(p, ctx, one.dom)), n, member);
 }
 
-bool reads_covered(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+static bool reads_covered(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
     for (int k = 0; k < x->n; k++)
         if (!among_parts(p, ctx, &x->v[k], y)) return false;
     return true;
+}
+
+static Nf reads_form(Prover *p, const Parts *s) {
+    return nf_atom(p, atom_parts(p, AT_MAX, s->n, s->v));
+}
+static Reading reading_under(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
+    if (reads_equal(p, ctx, x, y)) return READS_SAME;
+    explain_form(p, "left reads", reads_form(p, x));
+    explain_form(p, "right reads", reads_form(p, y));
+    return reads_covered(p, ctx, x, y) ? READS_MORE : READS_OTHER;
+}
+/* Each of the indices that takes few values at one value after the other: its products with sizes
+   are linear then. */
+static Reading reading_by_values(Prover *p, Dom ctx, int nindex, const Symbol *index,
+                                 const Parts *x, const Parts *y) {
+    enum { FEW = 8 };
+    Reading reading = READS_SAME;
+    Lit lit[2];
+    Poly n;
+    int64_t count = 0;
+    while (nindex > 0 && !(range_from_zero(p, ctx, *index, &n, lit) &&
+                           poly_constant(p->w, n, &count) && count <= FEW))
+        index++, nindex--;
+    if (!nindex) return reading_under(p, ctx, x, y);
+    for (int k = 0; k < count && reading != READS_OTHER; k++) {
+        const Poly value = poly_int(p->w, k);
+        const Map m = {1, index, &value};
+        const Dom at = dom_subst(p, ctx, m);
+        const Parts u = reads_subst(p, at, x, m), v = reads_subst(p, at, y, m);
+        const Reading here = reading_by_values(p, at, nindex - 1, index + 1, &u, &v);
+        if (here > reading) reading = here;
+    }
+    return reading;
+}
+static Reading reading_by_digits(Prover *p, Dom ctx, const Symbol *index, const IndexSplits *splits,
+                                 Parts x, Parts y) {
+    p->index = index;
+    p->nindex = RANK_MAX;
+    for (int k = 0; k < splits->n; k++) {
+        Map m;
+        const Split s = {p->index[splits->split[k].at], splits->split[k].radix,
+                         splits->split[k].count};
+        const Dom range = split_index(p, s, &m);
+        ctx = dom_and(p, dom_subst(p, ctx, m), range);
+        x = reads_subst(p, ctx, &x, m);
+        y = reads_subst(p, ctx, &y, m);
+    }
+    const int nindex = p->nindex;
+    p->nindex = 0;
+    return reading_by_values(p, ctx, nindex, p->index, &x, &y);
+}
+Reading reads_compare(Prover *p, Dom ctx, const Symbol *index, const IndexSplits *splits,
+                      const Parts *x, const Parts *y) {
+    const Reading reading = reading_under(p, ctx, x, y);
+    if (reading != READS_OTHER || !splits->n) return reading;
+    return reading_by_digits(p, ctx, index, splits, *x, *y);
 }

@@ -3,9 +3,12 @@
 #ifndef ISOMER_READS_H
 #define ISOMER_READS_H
 #include "verifier/import.h"
+#include "verifier/splits.h"
 
-/* Under ctx both are shown to be the same elements; each sum and maximum is taken to have one. */
-bool reads_equal(Prover *, Dom ctx, const Parts *, const Parts *);
-/* Under ctx each element of the first is shown to be one of the second's. */
-bool reads_covered(Prover *, Dom ctx, const Parts *, const Parts *);
+typedef enum Reading { READS_SAME, READS_MORE, READS_OTHER } Reading; /* by the second */
+
+/* What was shown of an output with these indices (RANK_MAX) under ctx, which were split as noted
+   when its values were compared; each sum and maximum is taken to have an element. */
+Reading reads_compare(Prover *, Dom ctx, const Symbol *index, const IndexSplits *, const Parts *,
+                      const Parts *);
 #endif

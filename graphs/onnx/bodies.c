@@ -133,29 +133,63 @@ static void put_renamed(const Model *m, Arena *a, Slice message, uint32_t number
     wire_put_pieces(out, field, &copy);
 }
 
-/* The fields of a body's graph. As its model has them, states that are known are initializers and
-   no outputs. As they go back, without what is computed, such states have other names: the body
-   passes them on, and reads the initializers. */
-static bool put_fields(const Model *m, Arena *a, const ModelBody *b, Slice graph, int *known,
-                       Pieces *out) {
-    Error e = {0};
+/* Goes through the fields of a body's graph, with what is known of the state that each names. */
+typedef struct BodyFields {
+    const Model *m;
+    Arena *a;
+    const ModelBody *b;
     GraphIndex g;
-    int at[2] = {0, 1}; /* the next input, and the input whose value the next output passes on */
-    Wire whole = model_wire(m, graph, &e), w = whole;
-    if (!index_graph(a, &whole, 1, &g)) return false;
-    for (Field f; wire_next(&w, &f);) {
-        const bool input = f.number == GRAPH_INPUT, listed = input || f.number == GRAPH_OUTPUT,
-                   computed = f.number == GRAPH_NODE || f.number == GRAPH_INITIALIZER ||
-                              f.number == GRAPH_SPARSE_INITIALIZER || f.number == GRAPH_VALUE_INFO;
-        const Slice tensor = listed ? known_state(m, a, b, &g, at[input ? 0 : 1]++) : (Slice){0};
-        const char *name = tensor.at ? slice_text(a, info_name(m, f.bytes)) : NULL;
-        if (!name && (known || !computed)) pieces_add(out, f.whole.at, f.whole.n);
-        if (name && !known)
-            put_renamed(m, a, f.bytes, VALUE_INFO_NAME, state_name(a, name), f.number, out);
-        if (name && known && input) {
-            ++*known;
-            put_renamed(m, a, tensor, TENSOR_NAME, name, GRAPH_INITIALIZER, out);
-        }
+    Wire rest;
+    int input, passed; /* the next input, and the input whose value the next output passes on */
+    Field field;
+    Slice tensor;     /* of a state that is known: its initializer; else absent */
+    const char *name; /* that state's; else NULL */
+} BodyFields;
+
+static bool body_fields(const Model *m, Arena *a, const ModelBody *b, Slice graph, BodyFields *x,
+                        Error *e) {
+    *x = (BodyFields){.m = m, .a = a, .b = b, .rest = model_wire(m, graph, e), .passed = 1};
+    Wire whole = x->rest;
+    return index_graph(a, &whole, 1, &x->g);
+}
+static bool next_field(BodyFields *x) {
+    if (!wire_next(&x->rest, &x->field)) return false;
+    const uint32_t number = x->field.number;
+    x->tensor = number == GRAPH_INPUT    ? known_state(x->m, x->a, x->b, &x->g, x->input++)
+                : number == GRAPH_OUTPUT ? known_state(x->m, x->a, x->b, &x->g, x->passed++)
+                                         : (Slice){0};
+    x->name = x->tensor.at ? slice_text(x->a, info_name(x->m, x->field.bytes)) : NULL;
+    return true;
+}
+
+/* The fields of a body's graph as its model has them: states that are known, so many, are
+   initializers and no outputs. */
+static bool put_model_fields(const Model *m, Arena *a, const ModelBody *b, int *known,
+                             Pieces *out) {
+    Error e = {0};
+    BodyFields x;
+    if (!body_fields(m, a, b, body_graph(m, b), &x, &e)) return false;
+    while (next_field(&x)) {
+        if (!x.name) pieces_add(out, x.field.whole.at, x.field.whole.n);
+        if (!x.name || x.field.number != GRAPH_INPUT) continue;
+        ++*known;
+        put_renamed(m, a, x.tensor, TENSOR_NAME, x.name, GRAPH_INITIALIZER, out);
+    }
+    return e.kind == E_NONE;
+}
+/* The fields of a body's graph as they go back, but for what is computed: states that are known
+   have other names, since the body passes them on, and reads the initializers. */
+static bool put_own_fields(const Model *m, Arena *a, const ModelBody *b, Pieces *out) {
+    Error e = {0};
+    BodyFields x;
+    if (!body_fields(m, a, b, body_graph(m, b), &x, &e)) return false;
+    while (next_field(&x)) {
+        const uint32_t number = x.field.number;
+        const bool computed = number == GRAPH_NODE || number == GRAPH_INITIALIZER ||
+                              number == GRAPH_SPARSE_INITIALIZER || number == GRAPH_VALUE_INFO;
+        if (x.name)
+            put_renamed(m, a, x.field.bytes, VALUE_INFO_NAME, state_name(a, x.name), number, out);
+        else if (!computed) pieces_add(out, x.field.whole.at, x.field.whole.n);
     }
     return e.kind == E_NONE;
 }
@@ -186,7 +220,7 @@ bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why
     if (!body_names(m, a, body, &x)) return false;
     Pieces graph = pieces_new(a);
     b->known = 0;
-    if (!put_fields(m, a, b, body, &b->known, &graph)) return false;
+    if (!put_model_fields(m, a, b, &b->known, &graph)) return false;
     b->ninput = 0, b->input = ARENA_NEW(a, BodyInput, x.nused);
     for (int k = 0; k < x.nused; k++) {
         const NameId id = x.used[k];
@@ -254,7 +288,7 @@ static bool put_body(Splice *x, int k, Pieces *out) {
     }
     put_list(&r->g.sparse, GRAPH_SPARSE_INITIALIZER, out);
     put_list(&r->g.value_info, GRAPH_VALUE_INFO, out);
-    return put_fields(x->m, x->a, &x->body[k], graph, NULL, out) && e.kind == E_NONE;
+    return put_own_fields(x->m, x->a, &x->body[k], out) && e.kind == E_NONE;
 }
 
 static int body_of(const Splice *x, int node, int attr) {

@@ -39,21 +39,13 @@ const Op op_linearregressor = {
 
 /* linearclassifier: for each row the label with the greatest score, and the scores, as they are or
    as probabilities. */
-static const AttrDef classifier_attrs[] = {
-    {"post", A_ENUM, "none", "none logistic softmax", .draw = "none logistic softmax"}, {0}};
 static const char *classifier_shape(Call *c) {
-    if (rank_of(c, LABELS) != 1 || c->in[LABELS]->dtype != DT_INT64)
-        return "only two or more labels that are numbers are supported";
-    const char *why = scores_shape(c, 1, c->in[LABELS]->dim.v[0]);
+    const char *why = labels_fit(c, LABELS);
+    if (!why) why = scores_shape(c, 1, c->in[LABELS]->dim.v[0]);
     if (!why) c->out[0] = (Type){.dtype = DT_INT64, .dim = {1, {c->in[X]->dim.v[0]}}};
     return why;
 }
-static const char expand_classifier[] = SCORES("labels.0") "%a = argmax %s axis=1\n"
-                                                           "%y = gather %labels %a axis=0\n"
-                                                           "[post=none] %z = %s\n"
-                                                           "[post=logistic] %z = sigmoid %s\n"
-                                                           "[post=softmax] %z = softmax %s axis=1\n"
-                                                           "out %y %z\n";
+static const char expand_classifier[] = SCORES("labels.0") EXPAND_CLASSIFIER;
 static const OnnxMap onnx_classifier[] = {
     {"ai.onnx.ml", "LinearClassifier", 1, 0,
      "coefficients=list:coefficients intercepts=list:intercepts labels=list:classlabels_ints "

@@ -47,16 +47,6 @@ static double real_at(const Step *s, void *const slot[], int input, int64_t i, i
     const View *v = &s->view[1 + input];
     return kernel_real(v, slot, kernel_at(v, (const int64_t[]){i, j}));
 }
-static bool holds(int64_t mode, double x, double value) {
-    switch (mode) {
-    case TREE_LEQ: return x <= value;
-    case TREE_LT: return x < value;
-    case TREE_GTE: return x >= value;
-    case TREE_GT: return x > value;
-    case TREE_EQ: return x == value;
-    default: return x != value;
-    }
-}
 /* The leaf of a row; -1: the lists are no tree, or read a feature that x does not have. */
 static int64_t leaf_of(const Step *s, void *const slot[], int64_t row, int64_t node) {
     const int64_t nodes = s->view[1 + NODES].dim[0], features = s->view[1 + X].dim[1];
@@ -68,7 +58,7 @@ static int64_t leaf_of(const Step *s, void *const slot[], int64_t row, int64_t n
         if (feature < 0 || feature >= features) return -1;
         const double x = real_at(s, slot, X, row, feature);
         const bool yes = isnan(x) && integer_at(s, slot, NODES, node, TREE_MISSING) != 0;
-        const bool to = yes || holds(mode, x, real_at(s, slot, VALUES, node, 0));
+        const bool to = yes || tree_holds(mode, x, real_at(s, slot, VALUES, node, 0));
         node = integer_at(s, slot, NODES, node, to ? TREE_YES : TREE_NO);
     }
     return -1;
@@ -117,13 +107,10 @@ const Op op_trees = {"trees",
 
 /* treeclassifier: for each row the label with the greatest output, and the outputs, as they are or
    as probabilities. */
-static const AttrDef classifier_attrs[] = {
-    {"post", A_ENUM, "none", "none logistic softmax", .draw = "none logistic softmax"}, {0}};
 static const char *classifier_shape(Call *c) {
     const char *why = trees_fit(c);
+    if (!why) why = labels_fit(c, LABELS);
     if (why) return why;
-    if (rank_of(c, LABELS) != 1 || c->in[LABELS]->dtype != DT_INT64)
-        return "only two or more labels that are numbers are supported";
     const Poly n = c->in[X]->dim.v[0];
     c->out[0] = (Type){.dtype = DT_INT64, .dim = {1, {n}}};
     c->out[1] = (Type){.dtype = DT_FLOAT, .dim = {2, {n, c->in[LABELS]->dim.v[0]}}};
@@ -131,12 +118,7 @@ static const char *classifier_shape(Call *c) {
 }
 #define TREES(outputs) \
     "%s = trees %x %roots %nodes %values %leaves %weights %base outputs=" outputs "\n"
-static const char expand_classifier[] = TREES("labels.0") "%a = argmax %s axis=1\n"
-                                                          "%y = gather %labels %a axis=0\n"
-                                                          "[post=none] %z = %s\n"
-                                                          "[post=logistic] %z = sigmoid %s\n"
-                                                          "[post=softmax] %z = softmax %s axis=1\n"
-                                                          "out %y %z\n";
+static const char expand_classifier[] = TREES("labels.0") EXPAND_CLASSIFIER;
 static const OnnxMap onnx_classifier[] = {
     {"ai.onnx.ml", "TreeEnsembleClassifier", 1, 0,
      "trees:classifier base=list:base_values labels=list:classlabels_int64s post=post_transform^"},

@@ -22,22 +22,13 @@ typedef struct Trees {
     size_t sums; /* in the scratch: [ROWS, outputs] */
 } Trees;
 
-static bool holds(int mode, float x, float value) {
-    switch (mode) {
-    case TREE_LEQ: return x <= value;
-    case TREE_LT: return x < value;
-    case TREE_GTE: return x >= value;
-    case TREE_GT: return x > value;
-    case TREE_EQ: return x == value;
-    default: return x != value;
-    }
-}
 static const Branch *leaf_of(const Trees *t, int32_t root, const float *row) {
     const int64_t step = t->x.stride[1];
     const Branch *at = &t->node[root];
     while (at->mode != TREE_LEAF) {
         const float x = row[at->feature * step];
-        at = &t->node[holds(at->mode, x, at->value) || (x != x && at->missing) ? at->yes : at->no];
+        at = &t->node[tree_holds(at->mode, x, at->value) || (x != x && at->missing) ? at->yes
+                                                                                    : at->no];
     }
     return at;
 }

@@ -30,7 +30,7 @@ typedef struct Instruction {
     bool source, inside; /* inside: a later instruction computes it on the way */
     bool spread;         /* the same along the rows, and read by one that is not */
     Invariance invariance;
-    int a, b, c; /* earlier values, or the source */
+    int a, b, c; /* earlier values, in place of absent ones a again; or the source */
     size_t at;
     Pass *joined; /* of value a: several instructions in one; else NULL */
     float *k;     /* its numbers, or else */

@@ -115,6 +115,21 @@ Ex take(Call *, Poly k, Ex index, Ex);
 Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 over none */
 Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
 
+/* ---- Classifiers of ai.onnx.ml (classifier.c). From scores [n, classes] they make the label of
+   each row's greatest score, and the scores, as they are or as probabilities. */
+/* One attribute, `post`: what becomes of the scores. */
+extern const AttrDef classifier_attrs[];
+/* NULL if the input is a list of integers, the labels; else why not. */
+const char *labels_fit(Call *, int input);
+/* The end of an expansion: from the scores %s and the input `labels` to the results. */
+#define EXPAND_CLASSIFIER                     \
+    "%a = argmax %s axis=1\n"                 \
+    "%y = gather %labels %a axis=0\n"         \
+    "[post=none] %z = %s\n"                   \
+    "[post=logistic] %z = sigmoid %s\n"       \
+    "[post=softmax] %z = softmax %s axis=1\n" \
+    "out %y %z\n"
+
 /* ---- Quantized numbers. A scale or zero point is one number (per tensor), or a list with a number
    for each place of an axis (per axis). */
 /* The scale or zero point for place k of the axis; 0: the input is left out. */

@@ -41,6 +41,18 @@ void kernel_move(const View *to, void *const slot[], int64_t to_place, const Vie
    compared with its value. */
 enum { TREE_FEATURE, TREE_MODE, TREE_YES, TREE_NO, TREE_MISSING, TREE_FIELDS };
 enum { TREE_LEAF, TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ };
+/* Whether the mode's comparison of a feature x with a node's value holds; floats compare as their
+   doubles do. */
+static inline bool tree_holds(int64_t mode, double x, double value) {
+    switch (mode) {
+    case TREE_LEQ: return x <= value;
+    case TREE_LT: return x < value;
+    case TREE_GTE: return x >= value;
+    case TREE_GT: return x > value;
+    case TREE_EQ: return x == value;
+    default: return x != value;
+    }
+}
 /* y[i] = f(x[i]). */
 void kernel_each(const Step *, void *const slot[], double (*real)(double));
 /* y[i] = f(a[i], b[i]), broadcast; the integer function where a holds integers or booleans. */

@@ -406,7 +406,7 @@ rules: all
 discover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
 # Both gains of each model of scripts/models.tsv, by the library and by the answers to its own
-# questions alone, into rules/discovered/README.md (scripts/rediscover.py); 25 idle minutes.
+# questions alone, into test/bench/DISCOVERED.md (scripts/rediscover.py); 25 idle minutes.
 rediscover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/rediscover.py $(DISCOVER)
 # What a node of one operator could be instead on TARGET: rules/discovered/ATLAS.md

@@ -26,7 +26,7 @@ import time
 
 from atlas_cases import ASKED
 from bench_operators import written
-from discover import BUILD, KEPT, load, rule_texts, run
+from discover_steps import BUILD, KEPT, load, rule_texts, run
 from markdown_page import page, table
 from onnx_tools import ROOT, one_line
 

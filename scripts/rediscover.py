@@ -8,7 +8,7 @@ gains. A table says for each library rule that pays whether it follows from disc
 (compare-rules derive).
 
 A step whose results are in BUILD/discover is not done again; an interrupted one continues. For all
-models the result goes to rules/discovered/README.md.
+models the result goes to test/bench/DISCOVERED.md.
 
 usage: rediscover.py [MODEL..] [--operators N] [--depth N] [--steps N] [--worse RATIO]
                      [--time SECONDS] [--rules N] [--effort quick|default|thorough] [--jobs N]
@@ -23,9 +23,10 @@ import re
 import subprocess
 import sys
 
-import discover
+import discover_steps as steps
+from discover import whole
 from markdown_page import table
-from onnx_tools import ROOT, model_table
+from onnx_tools import ROOT, model_table, shape_options
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"
@@ -79,18 +80,18 @@ def optimized(row, out, words, options):
     """The report of optimize-model with these words about rules; None: it failed."""
     if not os.path.exists(out):
         done = subprocess.run(
-            [os.path.join(discover.BUILD, "optimize-model"), discover.file_of(row), "--dry-run"]
+            [os.path.join(steps.BUILD, "optimize-model"), steps.file_of(row), "--dry-run"]
             + ["-q", *words, "--effort", options.effort, "--report", out]
-            + ["--cost-db", os.path.join(discover.WORK, "costs.sqlite"), "--measure-with", TARGET]
-            + discover.shape_options(row),
+            + ["--cost-db", os.path.join(steps.WORK, "costs.sqlite"), "--measure-with", TARGET]
+            + shape_options(row),
             cwd=ROOT,
-            env=os.environ | {"XDG_DATA_HOME": discover.WORK},  # no rules of the user's own
+            env=os.environ | {"XDG_DATA_HOME": steps.WORK},  # no rules of the user's own
             check=False,
         )
         if done.returncode:
             print(f"{row['name']}: optimize-model ended with {done.returncode}")
             return None
-    return discover.load(out)
+    return steps.load(out)
 
 
 def rules_used(report):
@@ -112,11 +113,11 @@ def rules_used(report):
 
 def derived(library, found):
     """By rule of the text `library`: the discovered rules of the file that it follows from."""
-    path = os.path.join(discover.WORK, "paying.library")
+    path = os.path.join(steps.WORK, "paying.library")
     with open(path, "w", encoding="utf-8") as file:
         file.write(library)
     done = subprocess.run(
-        [os.path.join(discover.BUILD, "compare-rules"), "derive", path, found],
+        [os.path.join(steps.BUILD, "compare-rules"), "derive", path, found],
         capture_output=True,
         text=True,
         check=False,
@@ -198,11 +199,11 @@ def answered(rows, options, stem):
     """Questions asked and answered, small ones first; the answers timed by themselves, and proved
     if they are faster. Ratios by rule."""
     for size in range(1, options.operators + 1):
-        files = discover.questions(rows, size, TARGET)
-        discover.answers(files, options, stem, options.time / options.operators)
-    ratios = discover.alone(stem, options)
-    discover.prove(stem, options.jobs)
-    discover.fastest(stem, ratios)
+        files = steps.questions(rows, size, TARGET)
+        steps.answers(files, options, stem, options.time / options.operators)
+    ratios = steps.alone(stem, options)
+    steps.prove(stem, options.jobs)
+    steps.fastest(stem, ratios)
     return ratios
 
 
@@ -212,21 +213,21 @@ def library_rules():
     texts = {}
     for folder in ("library", "generated"):
         for path in sorted(glob.glob(os.path.join(ROOT, "rules", folder, "*.rules"))):
-            texts |= {name: text for name, (_, text) in discover.rule_texts(path).items()}
-    kept = os.path.join(discover.KEPT, TARGET + ".rules")
-    return texts, [word for name in discover.rule_texts(kept) for word in ("--disable", name)]
+            texts |= {name: text for name, (_, text) in steps.rule_texts(path).items()}
+    kept = os.path.join(steps.KEPT, TARGET + ".rules")
+    return texts, [word for name in steps.rule_texts(kept) for word in ("--disable", name)]
 
 
 def chain(rows, options, stem):
     """The lines of both tables."""
     ratios = answered(rows, options, stem)
-    texts, fast = discover.rule_texts(stem + ".true"), discover.rule_texts(stem + ".fast")
-    times = discover.times_read(stem + ".times")
+    texts, fast = steps.rule_texts(stem + ".true"), steps.rule_texts(stem + ".fast")
+    times = steps.times_read(stem + ".times")
     library, library_alone = library_rules()
     results, uses = [], collections.defaultdict(list)
     for row in rows:
         name = row["name"][: -len(".onnx")]
-        begin = os.path.join(discover.WORK, name)
+        begin = os.path.join(steps.WORK, name)
         asked = places_of(f"{begin}.onnx.{options.operators}.questions")
         names = chosen(asked, fast, ratios, times, options.rules)
         any_rule = write_rules(begin + ".alone.rules", names, texts)
@@ -235,7 +236,7 @@ def chain(rows, options, stem):
         found = optimized(row, begin + ".alone.json", words, options)
         if not known or not found:
             continue
-        gains = discover.whole(known), discover.whole(found)
+        gains = whole(known), whole(found)
         results.append((name, *gains, len(names)))
         print(f"{name}: library {gains[0]:.2f}, discovered alone {gains[1]:.2f}", flush=True)
         for rule, (ratio, alone) in rules_used(known).items():
@@ -253,11 +254,11 @@ def main():
         for row in model_table()
         if not options.models or any(row["name"].startswith(name) for name in options.models)
     ]
-    os.makedirs(discover.WORK, exist_ok=True)
-    lines = chain(rows, options, os.path.join(discover.WORK, "rediscovered"))
+    os.makedirs(steps.WORK, exist_ok=True)
+    lines = chain(rows, options, os.path.join(steps.WORK, "rediscovered"))
     print("\n".join(lines))
     if not options.models:
-        discover.write_table(lines, MARK)
+        steps.write_table(lines, MARK)
 
 
 if __name__ == "__main__":

@@ -231,12 +231,12 @@ def test_answers_are_models_at_the_sizes_of_the_place(tmp_path):
 def test_times_that_were_measured_are_read_again(tmp_path):
     """A run that was killed while it wrote a line measures that one anew."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
-    import discover
+    import discover_steps
 
     path = tmp_path / "all.times"
-    assert discover.times_read(path) == {}
+    assert discover_steps.times_read(path) == {}
     path.write_text("q.onnx 0.25\nq-1.onnx -\nq-2.onnx 0.1", encoding="utf-8")
-    assert discover.times_read(path) == {"q.onnx": 0.25, "q-1.onnx": None}
+    assert discover_steps.times_read(path) == {"q.onnx": 0.25, "q-1.onnx": None}
 
 
 def test_what_only_looks_equal_is_refuted(tmp_path):

@@ -138,12 +138,12 @@ def test_rules_of_the_library_that_pay_are_said_to_be_found_or_not():
 
 def test_a_table_replaces_the_one_after_its_mark(tmp_path, monkeypatch):
     """What is written by hand, and other tables, stay."""
-    import discover
+    import discover_steps
 
-    monkeypatch.setattr(discover, "KEPT", str(tmp_path))
-    readme = tmp_path / "README.md"
-    readme.write_text("hand\n\n<!-- one -->\nold\n\n<!-- two -->\nother\n", encoding="utf-8")
-    discover.write_table(["new", "lines"], "<!-- one -->")
-    assert readme.read_text() == "hand\n\n<!-- one -->\nnew\nlines\n\n<!-- two -->\nother\n"
-    discover.write_table(["more"], "<!-- three -->")
-    assert readme.read_text().endswith("<!-- two -->\nother\n\n<!-- three -->\nmore\n")
+    page = tmp_path / "DISCOVERED.md"
+    monkeypatch.setattr(discover_steps, "PAGE", str(page))
+    page.write_text("hand\n\n<!-- one -->\nold\n\n<!-- two -->\nother\n", encoding="utf-8")
+    discover_steps.write_table(["new", "lines"], "<!-- one -->")
+    assert page.read_text() == "hand\n\n<!-- one -->\nnew\nlines\n\n<!-- two -->\nother\n"
+    discover_steps.write_table(["more"], "<!-- three -->")
+    assert page.read_text().endswith("<!-- two -->\nother\n\n<!-- three -->\nmore\n")

@@ -1,0 +1,245 @@
+"""The steps that discover.py, rediscover.py and atlas.py share: a file of questions for each model,
+answers to them, each answer timed by itself at the place that asked, proofs of the faster ones, the
+fastest answer to each question. A step whose results are in BUILD/discover is not done again."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from onnx_tools import ROOT, constants_fixed, feed_options, prepared, shape_options
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+WORK = os.path.join(BUILD, "discover")
+PLACES = os.path.join(WORK, "places")  # questions and answers as models
+KEPT = os.path.join(ROOT, "rules/discovered")
+PAGE = os.path.join(ROOT, "test/bench/DISCOVERED.md")
+ALIKE = 0.97  # so near to the fastest answer others count as fast as it
+LARGE = 1 << 23  # elements of a constant; with more, loading takes longer than it is worth
+
+
+def run(program, *arguments, allowed=(0,)):
+    """Runs a program of the build folder; what it prints is printed."""
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
+    if done.returncode not in allowed:
+        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+    return done.returncode
+
+
+def load(path):
+    """A JSON file."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def file_of(row):
+    """The model's file."""
+    return row["path"] if "path" in row else prepared(row, WORK)
+
+
+def sizes_of(row):
+    """The options that give a model's open sizes."""
+    return shape_options(row) + row.get("dims", [])
+
+
+def profile(row, target):
+    """The words that name the model's profile on the target; none: it gives none."""
+    out = os.path.join(WORK, f"{row['name']}.profile")
+    if target != "onnxruntime":
+        return []
+    if not os.path.exists(out):
+        done = subprocess.run(
+            [os.path.join(ROOT, "scripts/profile-onnxruntime"), file_of(row)]
+            + feed_options(row)
+            + row.get("dims", []),
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            print(f"{row['name']}: no profile: {done.stderr.decode()}")
+            return []
+        with open(out, "wb") as file:
+            file.write(done.stdout)
+    return ["--profile", out]
+
+
+def questions(rows, operators, target):
+    """One file of questions for each model."""
+    files = []
+    for row in rows:
+        out = os.path.join(WORK, f"{row['name']}.{operators}.questions")
+        if not os.path.exists(out):
+            run(
+                "discover-rules",
+                file_of(row),
+                *sizes_of(row),
+                *profile(row, target),
+                "--list",
+                "--operators",
+                str(operators),
+                "-o",
+                out,
+            )
+        files.append(out)
+    return files
+
+
+def answers(files, options, stem, seconds):
+    """Candidate rules; their statistics. Questions are begun for so many seconds; those that were
+    answered before count as well."""
+    run(
+        *("discover-rules", *files, "--depth", str(options.depth)),
+        *("--steps", str(options.steps), "--worse", str(options.worse)),
+        *("--time", str(seconds), "--jobs", str(options.jobs)),
+        *("--resume", os.path.join(WORK, "answers"), "--models", PLACES),
+        *("--json", stem + ".json", "-q", "-o", stem + ".candidates"),
+    )
+    return load(stem + ".json")
+
+
+def prove(stem, jobs):
+    """Of the candidates that are fast enough by themselves those that are true. Counts of
+    verdicts."""
+    run(
+        "verify-rules",
+        "-q",
+        "-j",
+        str(jobs),
+        "--resume",
+        stem + ".quick",
+        "-o",
+        stem + ".verdicts",
+        allowed=(0, 1),
+    )
+    run(
+        *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "-o", stem + ".true"),
+        *("--rest", stem + ".unproved", "--json", stem + ".counts"),
+    )
+    return load(stem + ".counts")
+
+
+def times_read(path):
+    """By file in PLACES: the seconds that were measured; None: the target refuses it."""
+    times = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n") and len(line.split()) == 2:  # the last one may be cut off
+                    name, seconds = line.split()
+                    times[name] = float(seconds) if seconds != "-" else None
+    return times
+
+
+class Timer:
+    """The process that times models on the target; what it said is kept in a file."""
+
+    def __init__(self, path):
+        self.path = path
+        self.times = times_read(path)
+        self.begin = "\n" if os.path.exists(path) else ""  # after what was cut off
+        self.process = None
+
+    def batch(self, names):
+        """Times models of PLACES in turn, unless that is known, or their constants are large."""
+        if all(name in self.times for name in names):
+            return
+        if not self.process:
+            self.process = subprocess.Popen(
+                [os.path.join(ROOT, "scripts/measure-onnxruntime")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        with tempfile.TemporaryDirectory(dir=WORK) as folder:
+            for name in names:
+                path = os.path.join(folder, name)
+                if constants_fixed(os.path.join(PLACES, name), path, LARGE):
+                    self.process.stdin.write(path + "\n")
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+            self.read()
+
+    def read(self):
+        """What the process says of a batch."""
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(self.begin)
+            self.begin = ""
+            for line in iter(self.process.stdout.readline, "\n"):
+                if not line:
+                    sys.exit("measure-onnxruntime ended early")
+                words = line.split()
+                seconds = "-" if words[0] == "FAIL" else words[0]
+                name = os.path.basename(words[1] if seconds == "-" else words[-1])
+                file.write(f"{name} {seconds}\n")
+                self.times[name] = None if seconds == "-" else float(seconds)
+
+
+def rule_texts(path):
+    """name -> (comment lines, text) of the rules of a file."""
+    rules = {}
+    with open(path, encoding="utf-8") as file:
+        for part in re.findall(r"((?:^#.*\n)*^rule (?:.+\n)+)", file.read() + "\n", re.M):
+            lines = part.rstrip("\n").split("\n")
+            comments = [line for line in lines if line.startswith("#")]
+            text = [line for line in lines if not line.startswith("#")]
+            rules[text[0].split()[1]] = (comments, "\n".join(text))
+    return rules
+
+
+def alone(stem, options):
+    """Times each candidate by itself at the place that asked; writes those that are fast enough,
+    and those that cannot be timed so (`select` has no operator in a file). By rule: the ratio; 0:
+    the target refuses one side."""
+    asked, model = rule_texts(stem + ".candidates"), {}
+    for name, (comments, _) in asked.items():
+        said = re.search(r"^# model (\S+)$", "\n".join(comments), re.M)
+        if said and options.target == "onnxruntime":
+            model[name] = said[1]
+    timer, ratios, answers_of = Timer(stem + ".times"), {}, {}
+    for name in model:
+        answers_of.setdefault(model[name].rsplit("-", 1)[0], []).append(name)
+    for question, names in sorted(answers_of.items()):
+        timer.batch([question + ".onnx"] + [model[name] for name in names])
+        before = timer.times.get(question + ".onnx")
+        for name in names:
+            after = timer.times.get(model[name])
+            ratios[name] = before / after if before and after else 0
+    with open(stem + ".quick", "w", encoding="utf-8") as file:
+        for name, (comments, text) in asked.items():
+            if ratios.get(name, options.alone) >= options.alone:
+                file.write("\n".join(comments + [text]) + "\n\n")
+    return ratios
+
+
+def fastest(stem, ratios):
+    """Writes the proved rules that are about as fast as the fastest answer to their question, then
+    a basis of them: what an e-graph does not derive from the rest."""
+    proved, best = rule_texts(stem + ".true"), {}
+    for name in proved:
+        question = name.rsplit("-", 1)[0]
+        best[question] = max(best.get(question, 0), ratios.get(name, 0))
+    fast = [
+        name
+        for name in proved
+        if name not in ratios or ratios[name] >= ALIKE * best[name.rsplit("-", 1)[0]]
+    ]
+    with open(stem + ".fast", "w", encoding="utf-8") as file:
+        file.write("\n\n".join(proved[name][1] for name in fast) + "\n")
+    run("compare-rules", "part", stem + ".fast", "-q", "--basis", stem + ".proved")
+
+
+def write_table(lines, mark):
+    """Puts lines between the mark and the next one in test/bench/DISCOVERED.md, which is written
+    by hand otherwise; a mark that is not there stands at the end."""
+    text = "# What discovery found, run by run\n"
+    if os.path.exists(PAGE):
+        with open(PAGE, encoding="utf-8") as file:
+            text = file.read()
+    before, _, after = text.partition(mark)
+    rest = after.partition("\n<!-- ")
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(before.rstrip("\n") + f"\n\n{mark}\n" + "\n".join(lines) + "\n")
+        file.write("".join(rest[1:]))

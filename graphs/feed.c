@@ -156,8 +156,10 @@ bool feed_next(Feed *f) {
 static bool copy_tensor(const FeedInput *x, int64_t n, void *out, Error *e) {
     const Npy *from = &x->option->tensor;
     if (from->bytes != element_bytes(x->dtype, n))
-        return error_set(e, E_INVALID, x->option->text,
-                         "the size of this data does not match the input %s", x->name);
+        return error_set(
+            e, E_INVALID, x->option->text,
+            "this data has %zu bytes, but the input %s has %zu at the sizes of this run",
+            from->bytes, x->name, element_bytes(x->dtype, n));
     memcpy(out, from->data, from->bytes);
     return true;
 }

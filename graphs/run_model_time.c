@@ -66,8 +66,10 @@ static bool check_replay(ModelRun *r) {
     for (int k = 0; k < r->graph->nout; k++) {
         const View *v = &r->plan->out[k];
         if (memcmp(again[k], r->out[k], element_bytes((DType)v->dtype, view_count(v))) != 0)
-            return error_set(r->error, E_CHECK, model_output_name(r->model, k),
-                             "a replay gives other bytes than the steps one by one");
+            return error_set(
+                r->error, E_CHECK, model_output_name(r->model, k),
+                "replaying the recorded run gives other bytes than running it step by step: "
+                "a bug of the back end; please report it");
     }
     return true;
 }

@@ -19,7 +19,7 @@ typedef struct Bind {
 
 static bool set_size(Bind *b, Symbol s, int64_t value, const char *place) {
     if (value < 0)
-        return error_set(b->error, E_USAGE, place, "sizes are not negative: %" PRId64, value);
+        return error_set(b->error, E_USAGE, place, "a size cannot be negative: %" PRId64, value);
     if (b->value[s] != SIZE_UNKNOWN && b->value[s] != value) {
         SymbolDef d = symbol_def(b->w, s);
         return error_set(b->error, E_USAGE, place, "the size %s would be %" PRId64 " and %" PRId64,
@@ -261,7 +261,7 @@ const char *dim_option_name(Arena *a, const char *option, Error *e) {
     if (equals && end > equals + 1 && !*end && value >= 0)
         return arena_string(a, option, (size_t)(equals - option));
     error_set(e, E_USAGE, "--dim",
-              value < 0 ? "%s: sizes are not negative" : "%s: expected NAME=NUMBER", option);
+              value < 0 ? "%s: a size cannot be negative" : "%s: expected NAME=NUMBER", option);
     return NULL;
 }
 

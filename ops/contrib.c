@@ -90,11 +90,13 @@ static const char *shape_embed(Call *c) {
     const DType t = c->in[WORDS]->dtype;
     if (!is_float(c->in[WORDS]) || c->in[IDS]->dtype != DT_INT32)
         return "not supported for these element types";
-    if (i.n != 2 || has(c, SEGMENTS) != has(c, SEGMENT_ROWS)) return "the inputs do not match";
+    if (i.n != 2 || has(c, SEGMENTS) != has(c, SEGMENT_ROWS))
+        return "the words have not two axes, or segments and their table are not given together";
     for (int k = 0; k < 3; k++)
         if (has(c, ids[k])) {
             const Dims d = c->in[ids[k]]->dim;
-            if (d.n != 2 || c->in[ids[k]]->dtype != DT_INT32) return "the inputs do not match";
+            if (d.n != 2 || c->in[ids[k]]->dtype != DT_INT32)
+                return "words, segments, positions and mask must be int32 with two axes";
             if (ids[k] != POSITION_IDS) need_eq(c, d.v[0], i.v[0]);
             need_eq(c, d.v[1], i.v[1]);
         }
@@ -102,12 +104,14 @@ static const char *shape_embed(Call *c) {
     for (int k = 0; k < 3; k++)
         if (has(c, rows[k])) {
             const Dims d = c->in[rows[k]]->dim;
-            if (d.n != 2 || c->in[rows[k]]->dtype != t) return "the inputs do not match";
+            if (d.n != 2 || c->in[rows[k]]->dtype != t)
+                return "the tables must be matrices of one element type";
             need_eq(c, d.v[1], n);
         }
     if (!has(c, POSITION_IDS)) need_ge(c, c->in[POSITIONS]->dim.v[0], i.v[1]);
     for (int k = EMBED_SCALE; k <= SHIFT; k++) {
-        if (c->in[k]->dim.n != 1 || c->in[k]->dtype != t) return "the inputs do not match";
+        if (c->in[k]->dim.n != 1 || c->in[k]->dtype != t)
+            return "scale and shift must have one axis and the tables' element type";
         need_eq(c, c->in[k]->dim.v[0], n);
     }
     c->out[0] = c->out[2] = (Type){.dtype = t, .dim = {3, {i.v[0], i.v[1], n}}};

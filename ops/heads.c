@@ -32,7 +32,8 @@ static void equal_sizes(Call *c, Dims a, Dims b, const char *axes) {
 static const char *mask_fits(Call *c, int input, Poly batch, Poly queries, Poly places) {
     if (!has(c, input)) return NULL;
     const Dims d = c->in[input]->dim;
-    if (d.n < 1 || d.n > 3 || !is_whole(c->in[input])) return "this mask is not supported";
+    if (d.n < 1 || d.n > 3 || !is_whole(c->in[input]))
+        return "the mask must be integers with one to three axes";
     need_eq(c, d.v[0], batch);
     if (d.n > 1) need_eq(c, d.v[d.n - 1], places);
     if (d.n == 3) need_eq(c, d.v[1], queries);
@@ -42,9 +43,9 @@ static const char *masks_fit(Call *c, Dims q, Poly total) {
     const char *why = mask_fits(c, PADDING, q.v[0], q.v[2], total);
     if (why || !has(c, SCORES)) return why;
     if (rank_of(c, SCORES) > 4 || c->in[SCORES]->dtype != c->in[Q]->dtype)
-        return "this bias of the scores is not supported";
+        return "the bias of the scores has more than four axes, or another element type than q";
     return rank_of(c, SCORES) != 4 && has(c, PADDING)
-               ? "this combination of inputs is not supported"
+               ? "a bias of the scores without four axes is not supported together with a mask"
                : NULL;
 }
 static const char *shape_multihead(Call *c) {
@@ -58,7 +59,8 @@ static const char *shape_multihead(Call *c) {
     Poly total = k.v[2];
     equal_sizes(c, q, k, "013"), equal_sizes(c, k, v, "012");
     if (has(c, BIAS)) {
-        if (rank_of(c, BIAS) != 1 || rank_of(c, K) != 3) return "this bias is not supported";
+        if (rank_of(c, BIAS) != 1 || rank_of(c, K) != 3)
+            return "a bias must have one axis, and the key three";
         need_eq(c, c->in[BIAS]->dim.v[0],
                 poly(c, "h*d + h*d + h*e", intof(c, HEADS), q.v[3], v.v[3]));
     }
@@ -157,7 +159,8 @@ static const char *shape_joint(Call *c, int mask, int past, int scores) {
     const Dims x = c->in[X]->dim, w = c->in[WEIGHTS]->dim;
     const PolyList n = ints(c, SIZES);
     int64_t heads;
-    if (x.n != 3 || w.n != 2 || n.n != 3) return "the inputs do not match";
+    if (x.n != 3 || w.n != 2 || n.n != 3)
+        return "x needs three axes, the weights two, and sizes three numbers";
     if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the heads must be a number";
     const Poly h = intof(c, HEADS), d = quot(c, n.v[0], h), e = quot(c, n.v[2], h);
     Poly total = x.v[1];
@@ -179,7 +182,7 @@ static const char *shape_joint(Call *c, int mask, int past, int scores) {
     const char *why = mask_fits(c, mask, x.v[0], x.v[1], total);
     if (why) return why;
     if (has(c, scores) && (rank_of(c, scores) != 4 || c->in[scores]->dtype != c->in[X]->dtype))
-        return "this bias of the scores is not supported";
+        return "the bias of the scores needs four axes and x's element type";
     c->out[0] = (Type) {
         .dtype = is_float(c->in[X]) ? c->in[X]->dtype : DT_FLOAT, .dim = {
             3,

@@ -213,7 +213,7 @@ static const char *shape_lpnorm(Call *c) {
     int64_t p;
     if (axis(c, LP_AXIS, c->in[X]->dim.n) < 0) return "axis out of range";
     return is_const(c, intof(c, LP_P), &p) && (p == 1 || p == 2) ? same_type(c, "F")
-                                                                 : "p is 1 or 2";
+                                                                 : "p must be 1 or 2";
 }
 static Ex define_lpnorm(Call *c, Dims i) {
     int a = axis(c, LP_AXIS, i.n);

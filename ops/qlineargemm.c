@@ -24,7 +24,7 @@ static const char *gemm_of(Call *c, bool bias) {
                      scales[] = {A_SCALE, A_ZERO, GEMM_SCALE, GEMM_ZERO},
                      of_b[] = {B_SCALE, B_ZERO};
     const char *why = inputs_present(c, 8, needed);
-    if (!why && !c->in[C] != !bias) why = "this combination of inputs is not supported";
+    if (!why && !c->in[C] != !bias) why = bias ? "c is missing" : "c is given";
     if (!why) why = gemm_types(c);
     if (!why) why = inputs_single(c, 4, scales);
     if (!why && !word(c, TRANS_B)) why = inputs_single(c, 2, of_b);

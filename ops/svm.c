@@ -16,9 +16,9 @@ static const char *shape(Call *c) {
     const char *why = numbers_in_rows(c, X);
     if (why) return why;
     for (int k = SUPPORTS; k <= RHO; k++)
-        if (c->in[k]->dtype != DT_FLOAT) return "lists of floats are supported";
+        if (c->in[k]->dtype != DT_FLOAT) return "only lists of floats are supported";
     if (rank_of(c, COEFFICIENTS) != 1 || rank_of(c, RHO))
-        return "only two or more support vectors, and one rho, are supported";
+        return "only several support vectors with a single rho are supported";
     need_eq(c, product(c, list, 0, list.n), poly(c, "n*f", c->in[COEFFICIENTS]->dim.v[0], x.v[1]));
     c->out[0] = (Type){.dtype = DT_FLOAT, .dim = {2, {x.v[0], poly(c, "1")}}};
     return NULL;

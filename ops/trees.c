@@ -14,7 +14,7 @@ static const char *trees_fit(Call *c) {
     if (why) return why;
     for (int k = ROOTS; k <= WEIGHTS; k++)
         if (c->in[k]->dtype != types[k - ROOTS] || rank_of(c, k) != 1 + (k == NODES))
-            return "a list of trees of another type";
+            return "a list of the trees has the wrong element type or rank";
     need_eq(c, c->in[NODES]->dim.v[1], poly_int(c->w, TREE_FIELDS));
     need_eq(c, c->in[NODES]->dim.v[0], c->in[VALUES]->dim.v[0]);
     need_eq(c, c->in[LEAVES]->dim.v[0], c->in[WEIGHTS]->dim.v[0]);

@@ -137,7 +137,7 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     for (int k = 0; k < s.n && zero; k++) {
         zero = balanced(p, ctx, &s.v[k]);
         if (!zero && trace_reads(p->trace) && p->depth == 0) {
-            text_add(p->trace->words, "  not balanced, %d members: ", s.v[k].n);
+            text_add(p->trace->words, "  not balanced, members %d: ", s.v[k].n);
             nf_print(p, nf_of(p, s.v[k].r), p->trace->words);
             text_add(p->trace->words, "\n");
             for (int j = 0; j < s.v[k].n; j++) {

@@ -8,9 +8,14 @@ static bool read_profile(NodeTimes *t, Arena *a, const char *path, Error *e) {
     size_t size;
     if (!file_read(a, path, &text, &size, e)) return false;
     node_times_read(t, text);
-    if (t->nunknown) return error_set(e, E_INVALID, path, "the model has no node %d", t->unknown);
+    if (t->nunknown)
+        return error_set(e, E_INVALID, path,
+                         "the model has no node %d: is this the profile of another model?",
+                         t->unknown);
     return (t->flops > 0 && t->bytes > 0) ||
-           error_set(e, E_INVALID, path, "no profile: it has no line 'machine FLOPS BYTES'");
+           error_set(e, E_INVALID, path,
+                     "not a profile: it has no line 'machine FLOPS BYTES'; "
+                     "scripts/profile-onnxruntime writes one");
 }
 
 bool lost_read(World *w, Arena *a, const Model *m, Sizes sizes, const char *path, double **lost,

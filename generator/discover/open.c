@@ -219,7 +219,7 @@ static bool open_graph(Search *s, Error *e) {
     s->facts = graph_facts(s->w, s->a, &s->g);
     if (!needs_hold(s, needs, s->real))
         return error_set(e, E_INVALID, s->q->id,
-                         "its sizes ('at') are incomplete, or no sizes of its graph");
+                         "its sizes ('at') are incomplete, or are not sizes of its graph");
     return draw_sizes(s, n, symbol, real, needs);
 }
 

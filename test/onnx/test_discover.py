@@ -375,7 +375,7 @@ def test_optimize_model_uses_the_discovered_rules():
         (
             "question 1 count=1 seconds=1 most=1 from=-\nat a=2 b=3\ngraph q\n  %x1 : F [a, a]\n"
             "  %x2 : F [b, a]\nbody\n  %1 = matmul %x1 %x2\n  out %1\n",
-            "no sizes of its graph",
+            "are not sizes of its graph",
         ),
     ],
 )
@@ -399,7 +399,7 @@ def test_usage():
     [
         (["--dim", "depth=3"], "depth=3: no model has a size with this name"),
         (["--dim", "h"], "h: expected NAME=NUMBER"),
-        (["--dim", "h=-3"], "h=-3: sizes are not negative"),
+        (["--dim", "h=-3"], "h=-3: a size cannot be negative"),
         (["--input-shape", "y:1,3"], "y:1,3: no model has an input with this name"),
         (["--input-shape", "x:1,3"], "x:1,3: no model has an input with this name and as many"),
         (["--input-shape", "x:1,a"], "x:1,a: expected NAME:N,N,.."),

@@ -54,7 +54,7 @@ bool import_labels(Import *s, int attr) {
     OnnxAttr keys, values, unused;
     (void)attr;
     if (!read_numbers(s, "keys", &keys) || !read_numbers(s, "values", &values)) return false;
-    if (keys.n != values.n) return import_fail(s, "more keys than values, or fewer");
+    if (keys.n != values.n) return import_fail(s, "keys and values have different lengths");
     onnx_attr(s, "default_int64", &unused), onnx_attr(s, "default_float", &unused);
     onnx_attr(s, "default_string", &unused);
     Pair *pair = ARENA_NEW(s->w->arena, Pair, keys.n);

@@ -122,13 +122,14 @@ typedef struct Derivation {
     BasisTrace *trace;
     Code target, seen[SEARCH_MAX];
     Term term[SEARCH_MAX];
-    int n, most, limit, steps[SEARCH_MAX], at;
-    unsigned ranks;
+    BasisSearch search;
+    int n, steps[SEARCH_MAX], at;
 } Derivation;
 
 static bool add_term(Derivation *d, const Term *t, int steps) {
     Code c;
-    if (t->n > d->most || d->n == d->limit || !term_canonical(d->s->form, t, true, &c, NULL))
+    if (t->n > d->search.operators || d->n == d->search.terms ||
+        !term_canonical(d->s->form, t, true, &c, NULL))
         return false;
     for (int k = 0; k < d->n; k++)
         if (code_same(&d->seen[k], &c)) return false;
@@ -155,22 +156,18 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
          k = d->b->v[k - 1].next) {
         const Rewriting *x = &d->b->v[k - 1];
         Term out;
-        if ((d->ranks & ~x->ranks) || !code_same(&x->code, &code) ||
+        if ((d->search.ranks & ~x->ranks) || !code_same(&x->code, &code) ||
             !region_replace(s, t, r, &x->y, env, &out))
             continue;
-        if (add_term(d, &out, d->steps[d->at] + 1) || d->n == d->limit) return true;
+        if (add_term(d, &out, d->steps[d->at] + 1) || d->n == d->search.terms) return true;
     }
     return false;
 }
 
-int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int limit, int most,
-                 unsigned ranks, BasisTrace *trace) {
-    Derivation d = {.b = b,
-                    .s = s,
-                    .trace = trace,
-                    .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX,
-                    .most = most,
-                    .ranks = ranks};
+int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, BasisSearch search,
+                 BasisTrace *trace) {
+    Derivation d = {.b = b, .s = s, .trace = trace, .search = search};
+    if (search.terms > SEARCH_MAX) d.search.terms = SEARCH_MAX;
     if (!term_canonical(s->form, y, true, &d.target, NULL)) return -1;
     if (add_term(&d, x, 0)) return 0;
     for (; d.at < d.n; d.at++) {

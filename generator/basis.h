@@ -19,11 +19,13 @@ typedef struct BasisTrace {
 uint32_t basis_count(const Basis *);
 /* By equations added when there were `since`. */
 bool basis_touched(const Basis *, uint32_t since, const BasisTrace *);
-/* Steps from a to b, each one use of an equation, within `limit` terms of at most `most` operators:
-   how many, -1: not found (or not so near). ranks: by those that have these axis blocks. The
+typedef struct BasisSearch {
+    int terms, operators; /* that are looked at, and of one of them: at most */
+    unsigned ranks;       /* only by equations that have these axis blocks */
+} BasisSearch;
+/* Steps from a to b, each one use of an equation: how many, -1: not found (or not so near). The
    Space is the calling thread's own; the trace, which may be NULL, grows. */
-int basis_derive(const Basis *, Space *, const Term *a, const Term *b, int limit, int most,
-                 unsigned ranks, BasisTrace *);
+int basis_derive(const Basis *, Space *, const Term *a, const Term *b, BasisSearch, BasisTrace *);
 /* Both sides of result k of a candidate as terms over its variables; false: too large. */
 bool candidate_terms(const Space *, const Candidate *, int k, Term *from, Term *to);
 #endif

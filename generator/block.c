@@ -114,9 +114,10 @@ static bool print_form(const Blocks *b, Text part[3]) {
     AttrHook hook = {b, true};
     for (int i = 0; i < b->g->nin; i++) print_input(b, b->g->in[i], !i, &part[0], &names);
     text_add(&part[0], "\n");
-    int n = b->g->nout / 2;
-    lift_print_side(b->l, b->g, b->g->out, n, &names, attr_hook, &hook, &part[1]);
-    lift_print_side(b->l, b->g, b->g->out + n, n, &names, attr_hook, &hook, &part[2]);
+    for (int k = 0; k < 2; k++) {
+        const Graph side = rule_side(b->g, k);
+        lift_print_side(b->l, &side, &names, attr_hook, &hook, &part[1 + k]);
+    }
     return hook.ok;
 }
 

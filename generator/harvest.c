@@ -144,12 +144,13 @@ static int candidate_compare(const void *a, const void *b) {
 
 static bool derived(const Basis *b, Space *s, const Candidate *c, unsigned ranks,
                     BasisTrace *trace) {
-    int most = candidate_size(c) < TERM_OPS ? candidate_size(c) + 1 : TERM_OPS;
+    const int most = candidate_size(c) < TERM_OPS ? candidate_size(c) + 1 : TERM_OPS;
+    const BasisSearch search = {DERIVE_TERMS, most, ranks};
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
         if (!candidate_terms(s, c, k, &x, &y)) return false;
-        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, ranks, trace) < 0 &&
-            basis_derive(b, s, &y, &x, DERIVE_TERMS, most, ranks, trace) < 0)
+        if (basis_derive(b, s, &x, &y, search, trace) < 0 &&
+            basis_derive(b, s, &y, &x, search, trace) < 0)
             return false;
     }
     return true;

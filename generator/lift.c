@@ -191,7 +191,8 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     Error e = {0};
     l->nfresh = l->nattribute = l->nsolved = l->nwhole = l->ndim = 0;
     if (!lift_graph(l, c, &uniform) || !solve_graph(l, &uniform)) return false;
-    if (!graph_resize(l->w, l->arena, &uniform, l->nsolved, l->from, l->to, g, &e)) return false;
+    if (!graph_resize(l->w, l->arena, &uniform, (NewSizes){l->nsolved, l->from, l->to}, g, &e))
+        return false;
     for (int k = 0; k < l->nwhole; k++) {
         Poly *v = ARENA_NEW(l->arena, Poly, l->whole[k].n);
         for (int j = 0; j < l->whole[k].n; j++)

@@ -59,6 +59,7 @@ typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
 typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *); /* NULL: as usual */
 Poly lift_renamed(Lift *, Renaming *, Poly);
 const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is not free */
-void lift_print_side(Lift *, const Graph *, const Value out[], int nout, Renaming *, LiftAttrText,
-                     void *user, Text *);
+/* One side of a rule whose sides are the two halves of a graph's outputs. */
+Graph rule_side(const Graph *, int side);
+void lift_print_side(Lift *, const Graph *side, Renaming *, LiftAttrText, void *user, Text *);
 #endif

@@ -93,11 +93,15 @@ static void print_value(Print *p, Value v) {
     text_add(p->out, " %%%d", number + value_port(p->l->w, v));
 }
 
-void lift_print_side(Lift *l, const Graph *g, const Value value[], int nout, Renaming *names,
-                     LiftAttrText text, void *user, Text *out) {
+Graph rule_side(const Graph *g, int side) {
+    const int n = g->nout / 2;
+    return (Graph){g->nin, n, g->in, g->out + side * n};
+}
+
+void lift_print_side(Lift *l, const Graph *side, Renaming *names, LiftAttrText text, void *user,
+                     Text *out) {
     World *w = l->w;
-    Graph side = {g->nin, nout, g->in, value};
-    Print p = {l, out, names, text, user, graph_live(w, l->arena, &side)};
+    Print p = {l, out, names, text, user, graph_live(w, l->arena, side)};
     for (int k = 0; k < p.live.n; k++) {
         Node node = node_get(w, p.live.v[k]);
         if (input_name(w, node.out)) continue;
@@ -111,12 +115,13 @@ void lift_print_side(Lift *l, const Graph *g, const Value value[], int nout, Ren
         text_add(out, "\n");
     }
     text_add(out, "  out");
-    for (int k = 0; k < nout; k++) print_value(&p, value[k]);
+    for (int k = 0; k < side->nout; k++) print_value(&p, side->out[k]);
     text_add(out, "\n");
 }
 
 void lift_print(Lift *l, const Graph *g, Text *out) {
     Renaming names = {0};
+    const Graph from = rule_side(g, 0), to = rule_side(g, 1);
     for (int k = 0; k < g->nin; k++) {
         Type t = *value_type(l->w, g->in[k]);
         for (int d = 0; d < t.dim.n; d++) t.dim.v[d] = lift_renamed(l, &names, t.dim.v[d]);
@@ -124,9 +129,9 @@ void lift_print(Lift *l, const Graph *g, Text *out) {
         type_print(l->w, &t, out);
     }
     text_add(out, g->nin ? "\nfrom\n" : "from\n");
-    lift_print_side(l, g, g->out, g->nout / 2, &names, NULL, NULL, out);
+    lift_print_side(l, &from, &names, NULL, NULL, out);
     text_add(out, "to\n");
-    lift_print_side(l, g, g->out + g->nout / 2, g->nout / 2, &names, NULL, NULL, out);
+    lift_print_side(l, &to, &names, NULL, NULL, out);
     for (int k = 0; k < l->npositive; k++) {
         text_add(out, k ? ", " : "where ");
         poly_print(l->w, lift_renamed(l, &names, l->positive[k]), out);

@@ -34,8 +34,8 @@ static void compare_outputs(Sampled *s, void *const a[], void *const b[], bool w
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = sampled_type(s, k);
         each[k] = difference_none();
-        tensors_compare(wide ? sampled_wide_type(t) : t, a[k], b[k], s->count[k], tolerance(s, t),
-                        moved ? s->moved[k] : NULL, k, &each[k]);
+        const TensorPair pair = {wide ? sampled_wide_type(t) : t, a[k], b[k], s->count[k]};
+        tensors_compare(pair, tolerance(s, t), moved ? s->moved[k] : NULL, k, &each[k]);
     }
 }
 

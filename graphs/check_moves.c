@@ -14,7 +14,7 @@ void moves_forget(Sampled *s) {
 static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = wide ? sampled_wide_type(sampled_type(s, k)) : sampled_type(s, k);
-        moves_add(t, undisturbed[k], s->spare[k], s->count[k], s->moved[k]);
+        moves_add((TensorPair){t, undisturbed[k], s->spare[k], s->count[k]}, s->moved[k]);
     }
 }
 

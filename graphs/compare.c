@@ -28,21 +28,23 @@ static double tensor_scale(DType t, const void *a, int64_t n) {
     return scale;
 }
 
-void moves_add(DType t, const void *a, const void *b, int64_t n, double moved[]) {
-    for (int64_t i = 0; i < n; i++) {
-        const double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
+void moves_add(TensorPair p, double moved[]) {
+    for (int64_t i = 0; i < p.n; i++) {
+        const double x = element_real(p.dtype, p.a, i), y = element_real(p.dtype, p.b, i),
+                     by = fabs(x - y);
         const bool same = x == y || (isnan(x) && isnan(y));
         if (!same) moved[i] = fmax(moved[i], isnan(by) ? INFINITY : by);
     }
 }
 
-void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance,
-                     const double moved[], int output, Difference *d) {
-    double scale = tensor_scale(t, a, n), base = tolerance.atol + tolerance.rtol * scale;
+void tensors_compare(TensorPair p, Tolerance tolerance, const double moved[], int output,
+                     Difference *d) {
+    const DType t = p.dtype;
+    double scale = tensor_scale(t, p.a, p.n), base = tolerance.atol + tolerance.rtol * scale;
     bool whole = dtype_class(t) != 'F';
-    for (int64_t i = 0; i < n; i++) {
-        double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
-        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i)
+    for (int64_t i = 0; i < p.n; i++) {
+        double x = element_real(t, p.a, i), y = element_real(t, p.b, i), by = fabs(x - y);
+        bool same = whole ? element_integer(t, p.a, i) == element_integer(t, p.b, i)
                           : x == y || (isnan(x) && isnan(y));
         if (same) continue;
         if (isnan(by)) by = INFINITY;
@@ -57,5 +59,5 @@ void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance
         d->b = y;
         d->limit = limit;
     }
-    d->count += n;
+    d->count += p.n;
 }

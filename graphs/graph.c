@@ -86,15 +86,16 @@ static Value node_refused(const char **why, const char *reason) {
     return 0;
 }
 
-static Value node_new(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin,
-                      const Value in[], int nout, const char **why) {
+/* The node's operator, inputs and number of outputs are given. */
+static Value node_new(World *w, const Node *n, const Attr *attr, uint32_t serial,
+                      const char **why) {
     TypeId space[INPUTS_ON_STACK] = {0},
-           *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
-    for (int k = 0; k < nin; k++) type[k] = in[k] ? value_type_id(w, in[k]) : 0;
-    Sig sig = sig_intern(w, op, attr, nin, type, nout);
+           *type = n->nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, n->nin) : space;
+    for (int k = 0; k < n->nin; k++) type[k] = n->in[k] ? value_type_id(w, n->in[k]) : 0;
+    Sig sig = sig_intern(w, n->op, attr, n->nin, type, n->nout);
     const SigInfo *s = sig_info(w, sig);
     if (s->why) return node_refused(why, s->why);
-    return node_put(w, sig, serial, nin, in);
+    return node_put(w, sig, serial, n->nin, n->in);
 }
 
 Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value in[], int nout,
@@ -113,7 +114,8 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
         in = padded;
         nin = declared;
     }
-    return node_new(w, op, attr, op->flags & OP_RANDOM ? ++w->fresh : 0, nin, in, nout, why);
+    const Node n = {.op = op, .nin = nin, .in = in, .nout = nout};
+    return node_new(w, &n, attr, op->flags & OP_RANDOM ? ++w->fresh : 0, why);
 }
 
 bool node_attrs(World *w, const Op *op, Value first, const bool given[], Attr *attr,
@@ -131,7 +133,8 @@ Value node_rebuild(World *w, NodeId id, const Value in[], const char **why) {
     Node n = node_get(w, id);
     Attr attr[ATTRS_MAX];
     sig_attr(w, n.sig, attr);
-    return node_new(w, n.op, attr, node_record(w, n.out, NULL)->serial, n.nin, in, n.nout, why);
+    n.in = in;
+    return node_new(w, &n, attr, node_record(w, n.out, NULL)->serial, why);
 }
 
 /* ---- contents */

@@ -5,9 +5,7 @@
 typedef struct Resize {
     World *w;
     Arena *arena;
-    int n;
-    const Symbol *from;
-    const Poly *to;
+    NewSizes size;
     NodeList live;
     Value *made; /* the first value of each of these nodes */
 } Resize;
@@ -23,10 +21,13 @@ static Value resized_value(const Resize *r, Value v) {
     return r->made[low] + (v - r->live.v[low]);
 }
 
+static Poly resized_poly(const Resize *r, Poly p) {
+    return poly_subst(r->w, p, r->size.n, r->size.from, r->size.to);
+}
+
 static Value input_resized(Resize *r, Value v) {
     Type t = *value_type(r->w, v);
-    for (int k = 0; k < t.dim.n; k++)
-        t.dim.v[k] = poly_subst(r->w, t.dim.v[k], r->n, r->from, r->to);
+    for (int k = 0; k < t.dim.n; k++) t.dim.v[k] = resized_poly(r, t.dim.v[k]);
     return graph_input(r->w, input_name(r->w, v), &t);
 }
 
@@ -36,11 +37,11 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
     sig_attr(r->w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         Poly *list = ARENA_NEW(r->arena, Poly, attr[k].ints.n);
-        for (int j = 0; j < attr[k].ints.n; j++)
-            list[j] = poly_subst(r->w, attr[k].ints.v[j], r->n, r->from, r->to);
+        for (int j = 0; j < attr[k].ints.n; j++) list[j] = resized_poly(r, attr[k].ints.v[j]);
         attr[k].ints.v = list;
         if (attr[k].real)
-            attr[k].real = ex_subst(r->w, attr[k].real, r->n, r->from, r->to, NULL, 0);
+            attr[k].real =
+                ex_subst(r->w, attr[k].real, r->size.n, r->size.from, r->size.to, NULL, 0);
     }
     for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? resized_value(r, node->in[k]) : 0;
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);
@@ -56,9 +57,8 @@ static bool resize_node(Resize *r, int k, Error *e) {
     return true;
 }
 
-bool graph_resize(World *w, Arena *a, const Graph *g, int n, const Symbol from[], const Poly to[],
-                  Graph *out, Error *e) {
-    Resize r = {w, a, n, from, to, graph_live(w, a, g), NULL};
+bool graph_resize(World *w, Arena *a, const Graph *g, NewSizes size, Graph *out, Error *e) {
+    Resize r = {w, a, size, graph_live(w, a, g), NULL};
     r.made = ARENA_NEW(a, Value, r.live.n);
     for (int k = 0; k < r.live.n; k++)
         if (!resize_node(&r, k, e)) return false;

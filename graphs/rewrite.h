@@ -28,8 +28,12 @@ bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *)
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *);
 /* The definition of one composite node, built in the world; out: its outputs. */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);
-/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or
-   variables renamed. Inputs keep their names. */
-bool graph_resize(World *, Arena *, const Graph *, int n, const Symbol from[], const Poly to[],
-                  Graph *out, Error *e);
+typedef struct NewSizes { /* symbol from[k] becomes to[k] */
+    int n;
+    const Symbol *from;
+    const Poly *to;
+} NewSizes;
+/* Replaces symbols in the types of inputs and in attributes: sizes are bound, or variables renamed.
+   Inputs keep their names. */
+bool graph_resize(World *, Arena *, const Graph *, NewSizes, Graph *out, Error *e);
 #endif

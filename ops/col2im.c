@@ -17,8 +17,8 @@ static Poly entry(Call *c, int attr, int k) {
 }
 static Poly places(Call *c, int k) { /* how many along an axis */
     Poly pads = poly(c, "p + q", entry(c, PADS, k), entry(c, PADS, k + ints(c, IMAGE).n));
-    return windows(c, ints(c, IMAGE).v[k], ints(c, BLOCK).v[k], entry(c, STRIDES, k), pads,
-                   entry(c, DILATIONS, k));
+    const WindowAxis x = {ints(c, BLOCK).v[k], entry(c, STRIDES, k), entry(c, DILATIONS, k)};
+    return windows(c, ints(c, IMAGE).v[k], x, pads);
 }
 
 static const char *shape(Call *c) {

@@ -38,8 +38,8 @@ static const char *shape_windows(Call *c, ConvInputs k, DType dtype) {
     c->out[0] = (Type){.dtype = dtype, .dim = x};
     c->out[0].dim.v[1] = w.v[0];
     for (int j = 0; j < ns; j++)
-        c->out[0].dim.v[j + 2] = windows(c, x.v[j + 2], w.v[j + 2], s.v[j],
-                                         poly(c, "p + q", p.v[j], p.v[j + ns]), d.v[j]);
+        c->out[0].dim.v[j + 2] = windows(c, x.v[j + 2], (WindowAxis){w.v[j + 2], s.v[j], d.v[j]},
+                                         poly(c, "p + q", p.v[j], p.v[j + ns]));
     return NULL;
 }
 

@@ -19,9 +19,8 @@ static const AttrDef average_attrs[] = {
 
 /* How many windows along spatial axis j. */
 static Poly count(Call *c, int j, int ns) {
-    Poly n = c->in[0]->dim.v[j + 2], k = ints(c, KERNEL).v[j], s = ints(c, STRIDES).v[j],
-         d = ints(c, DILATIONS).v[j];
-    return windows_padded(c, n, k, s, ints(c, PADS).v[j], ints(c, PADS).v[j + ns], d,
+    const WindowAxis x = {ints(c, KERNEL).v[j], ints(c, STRIDES).v[j], ints(c, DILATIONS).v[j]};
+    return windows_padded(c, c->in[0]->dim.v[j + 2], x, ints(c, PADS).v[j], ints(c, PADS).v[j + ns],
                           word(c, CEIL));
 }
 

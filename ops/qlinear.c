@@ -49,7 +49,7 @@ static bool read_opset(Call *c, OnnxRead *r, int attr) {
     (void)attr;
     const int64_t axis = r->integer(r, "axis", -1);
     return r->integer(r, "opset", 0) >= 13 || axis == -1 || axis == c->in[0]->dim.n - 1 ||
-           r->refuse(r, "it was made of a Softmax before opset 13, not over the last axis");
+           r->refuse(r, "it stands for a Softmax of an opset before 13 along several axes");
 }
 static bool write_opset(Call *c, OnnxWrite *w, int attr) {
     (void)c, (void)attr;
@@ -177,8 +177,8 @@ static const char *shape_pool(Call *c) {
     for (int j = 0; j < ns; j++) {
         const Poly one = poly(c, "1");
         need_ge(c, kernel.v[j], one);
-        d.v[first + j] = windows_padded(c, d.v[first + j], kernel.v[j], s.v[j], p.v[j], p.v[j + ns],
-                                        one, word(c, CEIL));
+        d.v[first + j] = windows_padded(c, d.v[first + j], (WindowAxis){kernel.v[j], s.v[j], one},
+                                        p.v[j], p.v[j + ns], word(c, CEIL));
     }
     return shape_bytes(c, 0, d);
 }
@@ -227,8 +227,8 @@ static const char *shape_nhwc(Call *c) {
                "spatial axis, of which there are two";
     for (int j = 0; j < ns; j++) {
         need_ge(c, kernel.v[j], poly(c, "1"));
-        d.v[1 + j] = windows_padded(c, d.v[1 + j], kernel.v[j], s.v[j], p.v[j], p.v[j + ns],
-                                    dilation.v[j], word(c, NHWC_CEIL));
+        const WindowAxis x = {kernel.v[j], s.v[j], dilation.v[j]};
+        d.v[1 + j] = windows_padded(c, d.v[1 + j], x, p.v[j], p.v[j + ns], word(c, NHWC_CEIL));
     }
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = d};
     return NULL;

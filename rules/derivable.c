@@ -84,8 +84,9 @@ static bool prepare_question(Ask *x, const Rule *rule, const int length[], Facts
     *facts = known_of(w, x->arena, &i);
     Poly *to = ARENA_NEW(x->arena, Poly, i.nsymbol);
     for (int k = 0; k < i.nsymbol; k++) to[k] = facts_reduce(*facts, poly_symbol(w, i.symbol[k]));
-    return graph_resize(w, x->arena, &i.from, i.nsymbol, i.symbol, to, &x->from, e) &&
-           graph_resize(w, x->arena, &i.to, i.nsymbol, i.symbol, to, &x->to, e);
+    const NewSizes size = {i.nsymbol, i.symbol, to};
+    return graph_resize(w, x->arena, &i.from, size, &x->from, e) &&
+           graph_resize(w, x->arena, &i.to, size, &x->to, e);
 }
 
 static bool goals_met(void *user, EGraph *g) {

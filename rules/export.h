@@ -52,10 +52,13 @@ EXPORT_FORMATS(X)
 #undef X
 const ExportFormat *export_format(const char *name); /* NULL: none */
 const char *export_format_names(Arena *);            /* "json, .." */
-/* Writes a graph whose sizes are numbers as an ONNX model of this opset, with the names of its
-   inputs and with results result_0, .. False: *why says what ONNX has no words for, or the error
-   what went wrong. */
-bool export_graph(World *, Arena *, const Graph *, const char *name, int opset, const char *path,
-                  const char **why, Error *);
+typedef struct GraphFile { /* an ONNX model: its path, its graph's name, its opset */
+    const char *path, *name;
+    int opset;
+} GraphFile;
+/* Writes a graph whose sizes are numbers as an ONNX model, with the names of its inputs and with
+   results result_0, .. False: *why says what ONNX has no words for, or the error what went
+   wrong. */
+bool export_graph(World *, Arena *, const Graph *, GraphFile, const char **why, Error *);
 const char *export_source(const Rule *); /* its file's name without folders */
 #endif

@@ -54,17 +54,16 @@ static Text frame(const RuleSide *o, const Graph *g, const char *name) {
     return model;
 }
 
-bool export_graph(World *w, Arena *a, const Graph *g, const char *name, int opset, const char *path,
-                  const char **why, Error *e) {
-    Text bytes = frame(&(RuleSide){w, a, opset}, g, name);
+bool export_graph(World *w, Arena *a, const Graph *g, GraphFile file, const char **why, Error *e) {
+    Text bytes = frame(&(RuleSide){w, a, file.opset}, g, file.name);
     OpenValues open = {.bytes = bytes.data, .nbytes = bytes.size};
-    Model *m = model_open_values(w, name, &open, e);
+    Model *m = model_open_values(w, file.name, &open, e);
     if (!m) return false;
     Graph side = {g->nin, g->nout, model_graph(m)->in, g->out};
     ValueMap map = value_map_new(w, a);
     for (int k = 0; k < g->nout; k++) map.to[model_graph(m)->out[k]] = g->out[k];
     ModelWrite x = {.graph = &side, .map = &map};
-    bool good = model_writable(m, &x, why) && model_write(m, &x, path, e);
+    bool good = model_writable(m, &x, why) && model_write(m, &x, file.path, e);
     model_close(m);
     return good;
 }

@@ -32,7 +32,7 @@ static bool onnx_write_side(OnnxWriter *o, const Graph *g, const char *name, con
                             const char **why, Error *e) {
     int before = o->n;
     keep_path(o, path);
-    bool good = export_graph(o->w, o->arena, g, name, OPSET, path, why, e);
+    bool good = export_graph(o->w, o->arena, g, (GraphFile){path, name, OPSET}, why, e);
     if (!good && *why) o->n = before;
     return good;
 }

@@ -341,8 +341,9 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
         to[k] =
             poly_named(w, arena_format(a, "%s'", world_text(w, symbol_def(w, i->symbol[k]).word)));
     Graph from = i->from, right = i->to;
-    if (!graph_resize(w, a, &from, i->nsymbol, i->symbol, to, &i->from, e) ||
-        !graph_resize(w, a, &right, i->nsymbol, i->symbol, to, &i->to, e))
+    const NewSizes size = {i->nsymbol, i->symbol, to};
+    if (!graph_resize(w, a, &from, size, &i->from, e) ||
+        !graph_resize(w, a, &right, size, &i->to, e))
         return false;
     Lit *where = ARENA_NEW(a, Lit, i->nwhere);
     for (int k = 0; k < i->nwhere; k++)

@@ -58,7 +58,7 @@ static bool find_moves(Folded *f) {
     for (int k = 0; k < DISTURBANCES; k++) {
         const OracleNoise noise = {.seed = random_at(f->seed, (uint64_t)k), .own_type = true};
         if (!evaluate(f, f->expression, &noise, x)) return false;
-        moves_add(DT_DOUBLE, f->wide, x, f->n, f->moved);
+        moves_add((TensorPair){DT_DOUBLE, f->wide, x, f->n}, f->moved);
     }
     return true;
 }

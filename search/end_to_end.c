@@ -81,7 +81,7 @@ static void compare_outputs(const Half h[2], double *const moved[], Difference *
         if (!same_output(&h[0], &h[1], k, &t, &n))
             *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k, .a = 1};
         else
-            tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
+            tensors_compare((TensorPair){t->dtype, h[0].out[k], h[1].out[k], n},
                             classes_tolerance(h[0].o->check.classes, t->dtype),
                             moved ? moved[k] : NULL, k, d);
 }
@@ -96,7 +96,7 @@ static bool add_moves(const Half *original, int disturbance, double *const moved
     if (!run_half(&x, x.o->path[0])) return false;
     for (int k = 0; k < model_graph(original->model)->nout; k++) {
         if (!same_output(original, &x, k, &t, &n)) return false;
-        moves_add(t->dtype, original->out[k], x.out[k], n, moved[k]);
+        moves_add((TensorPair){t->dtype, original->out[k], x.out[k], n}, moved[k]);
     }
     return true;
 }

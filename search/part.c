@@ -22,7 +22,7 @@ typedef struct CutPart {
     Arena *arena;
     Error error;
     WorldMark mark;
-    Pieces file;
+    ModelPart cut;
     Derivation d;
 } CutPart;
 
@@ -30,13 +30,13 @@ typedef struct CutPart {
 
 /* The part around the nodes `core` of the whole. */
 static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorder border,
-                      int *nnode, int **node, const char **why) {
+                      const char **why) {
     RunSource *s = &p->source;
     s->sizes = whole->source.sizes;
-    *nnode = model_part(whole->source.model, p->arena, s->sizes, core, border, &p->file, node, why);
-    if (!*nnode) return false;
-    const OpenValues open = {.bytes = pieces_join(&p->file, p->arena),
-                             .nbytes = p->file.size,
+    if (!model_part(whole->source.model, p->arena, s->sizes, core, border, &p->cut, why))
+        return false;
+    const OpenValues open = {.bytes = pieces_join(&p->cut.file, p->arena),
+                             .nbytes = p->cut.file.size,
                              .base_path = whole->in,
                              .ndomain = whole->domain.n,
                              .domain = whole->domain.v};
@@ -50,12 +50,11 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     return true;
 }
 
-static bool rewrite_part(CutPart *p, const Library *l, int nnode, const int node[],
-                         const bool core[], const UseSet *set) {
-    const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, nnode);
+static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const UseSet *set) {
+    const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, p->cut.n);
     bool *on = ARENA_NEW(p->arena, bool, l->n);
-    for (int k = 0; k < nnode; k++)
-        if (core[node[k]]) at[k] = set->use;
+    for (int k = 0; k < p->cut.n; k++)
+        if (core[p->cut.node[k]]) at[k] = set->use;
     uses_add(l, set->use, on);
     const Origins o = origins_find(&p->source, p->w, p->arena);
     const Choice choice = origins_choice(&o, p->arena, at);
@@ -73,14 +72,13 @@ static PartBorder border_of(const Pricing *x, const Place *at) {
 static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
     const Run *whole = x->r;
     const Place *at = &x->places->place[place];
-    int nnode, *node;
     *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w)};
     p->arena = arena_new(whole->escape, 0);
     bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;
-    if (!read_part(p, whole, core, border_of(x, at), &nnode, &node, why)) return false;
-    return rewrite_part(p, &whole->library, nnode, node, core, &x->places->set[at->set]) ||
+    if (!read_part(p, whole, core, border_of(x, at), why)) return false;
+    return rewrite_part(p, &whole->library, core, &x->places->set[at->set]) ||
            (*why = p->error.reason, false);
 }
 
@@ -191,7 +189,7 @@ bool part_compare(Pricing *x, int place) {
     const bool good = open_part(&p, x, place, &why);
     if (good && p.d.applied) {
         digest_part(&p, &price);
-        hash_pieces(&p.file, price.file);
+        hash_pieces(&p.cut.file, price.file);
         price.estimate = estimate_part(&p);
         price.most = most_gained(x, place);
         x->of[place] = add_price(x, &price);
@@ -214,7 +212,7 @@ bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
     path[1] = NULL;
     if (good && !path[0]) {
         path[0] = before;
-        if (!file_write_pieces(before, p.file.n, p.file.v, e)) return close_part(&p), false;
+        if (!file_write_pieces(before, p.cut.file.n, p.cut.file.v, e)) return close_part(&p), false;
     }
     if (good && derivation_finish(&p.d, &p.source, &limits, &p.error)) {
         const ModelWrite w = {

@@ -247,11 +247,11 @@ static void derivations_use_equations_inside(void **state) {
     three.root = ref_out(2, 0);
     other = two;
     other.in[1].op = term_of(f->s, "tanh", 0, 0, 1).in[0].op;
-    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, 0, NULL), -1);
+    assert_int_equal(basis_derive(b, f->s, &three, &one, (BasisSearch){100, 5, 0}, NULL), -1);
     basis_add(b, &two, &one, 0);
-    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, 0, NULL), 2);
-    assert_int_equal(basis_derive(b, f->s, &one, &three, 100, 3, 0, NULL), 2);
-    assert_int_equal(basis_derive(b, f->s, &other, &one, 100, 5, 0, NULL), -1);
+    assert_int_equal(basis_derive(b, f->s, &three, &one, (BasisSearch){100, 5, 0}, NULL), 2);
+    assert_int_equal(basis_derive(b, f->s, &one, &three, (BasisSearch){100, 3, 0}, NULL), 2);
+    assert_int_equal(basis_derive(b, f->s, &other, &one, (BasisSearch){100, 5, 0}, NULL), -1);
 }
 
 /* An equation gives its instances: x + y = y + x - like rules with x for y. */
@@ -262,10 +262,10 @@ static void derivations_identify_variables(void **state) {
          xs = sum;
     xx.in[0].arg[1] = xs.in[0].arg[1] = 0;
     basis_add(b, &xy, &sum, 0);
-    assert_int_equal(basis_derive(b, f->s, &xx, &xs, 10, 5, 0, NULL), 1);
+    assert_int_equal(basis_derive(b, f->s, &xx, &xs, (BasisSearch){10, 5, 0}, NULL), 1);
     Basis *c = basis_new(f->s, f->w->arena);
     basis_add(c, &xx, &xs, 0);
-    assert_int_equal(basis_derive(c, f->s, &xy, &sum, 10, 5, 0, NULL), -1);
+    assert_int_equal(basis_derive(c, f->s, &xy, &sum, (BasisSearch){10, 5, 0}, NULL), -1);
 }
 
 int main(void) {

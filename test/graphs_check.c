@@ -22,27 +22,27 @@ static void differences_are_measured(void **state) {
     const float a[] = {1, -4, 2, INFINITY, NAN}, same[] = {1, -4, 2, INFINITY, NAN},
                 near[] = {1, -4.0004f, 2, INFINITY, NAN}, far[] = {1, -4, 2.5f, -INFINITY, 3};
     Difference d = difference_none();
-    tensors_compare(DT_FLOAT, a, same, 5, (Tolerance){0, 0}, NULL, 0, &d);
+    tensors_compare((TensorPair){DT_FLOAT, a, same, 5}, (Tolerance){0, 0}, NULL, 0, &d);
     assert_int_equal(d.first, -1);
     assert_int_equal(d.count, 5);
-    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-3, 0}, NULL, 1, &d);
+    tensors_compare((TensorPair){DT_FLOAT, a, near, 5}, (Tolerance){1e-3, 0}, NULL, 1, &d);
     assert_int_equal(d.first, -1);
     assert_true(fabs(d.max_abs - 4e-4) < 1e-6 && fabs(d.max_rel - 1e-4) < 1e-6);
-    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-5, 0}, NULL, 2, &d);
+    tensors_compare((TensorPair){DT_FLOAT, a, near, 5}, (Tolerance){1e-5, 0}, NULL, 2, &d);
     assert_int_equal(d.first, 1);
     assert_int_equal(d.output, 2);
     Difference f = difference_none();
-    tensors_compare(DT_FLOAT, a, far, 5, (Tolerance){1e-3, 0}, NULL, 0, &f);
+    tensors_compare((TensorPair){DT_FLOAT, a, far, 5}, (Tolerance){1e-3, 0}, NULL, 0, &f);
     assert_int_equal(f.first, 2);
     assert_true(isinf(f.max_abs));
     Difference n = difference_none();
     /* 1 against -4 is allowed by such a tolerance. */
-    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, NULL, 0, &n);
+    tensors_compare((TensorPair){DT_FLOAT, a, far + 1, 1}, (Tolerance){10, 0}, NULL, 0, &n);
     assert_int_equal(n.first, -1);
     const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
     Difference i = difference_none();
-    tensors_compare(DT_INT64, big, less, 1, classes_tolerance(CLASS_DIVIDES, DT_INT64), NULL, 0,
-                    &i);
+    tensors_compare((TensorPair){DT_INT64, big, less, 1},
+                    classes_tolerance(CLASS_DIVIDES, DT_INT64), NULL, 0, &i);
     assert_int_equal(i.first, 0); /* doubles would call them equal */
 }
 

@@ -5,6 +5,11 @@
 #include <string.h>
 
 enum { READS_MAX = 2000 };
+typedef struct Reach { /* the open variables, and the condition under which something is read */
+    int n;
+    const Symbol *var;
+    Dom dom;
+} Reach;
 
 static void add_part(Prover *p, Parts *s, Part x) {
     if (dom_false(p, x.dom)) return;
@@ -14,14 +19,17 @@ static void add_part(Prover *p, Parts *s, Part x) {
     s->v[s->n++] = x;
 }
 /* The part, its variables renamed, under more variables and conditions. */
-static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var, Dom d) {
+static Part part_under(Prover *p, const Part *x, Map m, Reach r) {
     Part y = part_open(p, x);
-    Symbol *v = ARENA_NEW(p->arena, Symbol, y.nvar + n + 1);
+    Symbol *v = ARENA_NEW(p->arena, Symbol, y.nvar + r.n + 1);
     if (y.nvar) memcpy(v, y.var, sizeof *v * (size_t)y.nvar);
-    if (n) memcpy(v + y.nvar, var, sizeof *v * (size_t)n);
-    return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
+    if (r.n) memcpy(v + y.nvar, r.var, sizeof *v * (size_t)r.n);
+    return (Part){y.nvar + r.n, v, dom_and(p, dom_subst(p, y.dom, m), r.dom), nf_subst(p, y.nf, m)};
 }
-static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
+static Reach reach_where(Prover *p, Reach r, Dom d) {
+    return (Reach){r.n, r.var, dom_and(p, r.dom, d)};
+}
+static void read_tree(Scope *s, Ex e, Reach r, Parts *out);
 static bool is_product(World *w, Ex e) {
     ExNode x;
     ex_get(w, e, &x);
@@ -29,14 +37,14 @@ static bool is_product(World *w, Ex e) {
 }
 /* What is summed, where the sum's condition holds; or with m->padding, where its factors have
    elements. */
-static void read_summand(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_summand(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const bool padding = x->kind == EX_SUM && x->cond.n && is_product(p->w, x->a);
     const bool outer = s->padded;
     s->m->any_padding |= padding;
     s->padded |= padding && s->m->padding;
-    if (!s->padded) d = dom_and(p, d, scope_condition(s, &x->cond));
-    read_tree(s, x->a, n, var, d, out);
+    if (!s->padded) r = reach_where(p, r, scope_condition(s, &x->cond));
+    read_tree(s, x->a, r, out);
     s->padded = outer;
 }
 /* Where the element at these indices exists. */
@@ -50,52 +58,51 @@ static Dom element_exists(Scope *s, const ExNode *x, const Poly to[]) {
     }
     return dom_make(p, 2 * x->n, l);
 }
-/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few
-   values are written out where the sum itself is. */
-static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var,
-                      Dom d, Parts *out) {
+/* What a sum or maximum reads, its variables from k on; those of few values are written out where
+   the sum itself is. */
+static void read_over(Scope *s, const ExNode *x, const int *count, int k, Reach r, Parts *out) {
     Prover *p = s->m->p;
     if (k == x->n) {
-        read_summand(s, x, n, var, d, out);
+        read_summand(s, x, r, out);
         return;
     }
     Symbol old = poly_is_symbol(p->w, x->dims[k]);
     for (int value = 0; value < count[k]; value++) {
         scope_bind(s, old, poly_int(p->w, value));
-        read_over(s, x, count, k + 1, n, var, d, out);
+        read_over(s, x, count, k + 1, r, out);
     }
     if (count[k]) return;
-    Symbol *more = ARENA_NEW(p->arena, Symbol, n + 1);
-    if (n) memcpy(more, var, sizeof *more * (size_t)n);
-    d = dom_and(p, d, scope_variable(s, old, &more[n]));
-    read_over(s, x, count, k + 1, n + 1, more, d, out);
+    Symbol *more = ARENA_NEW(p->arena, Symbol, r.n + 1);
+    if (r.n) memcpy(more, r.var, sizeof *more * (size_t)r.n);
+    const Dom d = dom_and(p, r.dom, scope_variable(s, old, &more[r.n]));
+    read_over(s, x, count, k + 1, (Reach){r.n + 1, more, d}, out);
 }
 /* What a partial function wants of its arguments. */
-static void want_args(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
-    Dom inside = dom_and(p, s->range, d);
+    Dom inside = dom_and(p, s->range, r.dom);
     Nf of[2] = {import_tree(s, inside, x->a), 0}, found[WANTS_MAX];
     if (x->kind == EX_POW) of[1] = import_tree(s, inside, x->b);
     int m = cells_make(p, inside, 2, of, 0, NULL, cell);
     for (int k = 0; k < m; k++) {
-        Dom here = dom_and(p, d, cell[k].known), ctx = dom_and(p, s->range, here);
+        Dom here = dom_and(p, r.dom, cell[k].known), ctx = dom_and(p, s->range, here);
         Nf a = cell_restrict(p, of[0], cell[k].known), b = cell_restrict(p, of[1], cell[k].known);
         int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
                                       : wants_of_function(p, ctx, (Function)x->word, a, found);
-        for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
+        for (int j = 0; j < count; j++) add_part(p, out, (Part){r.n, r.var, here, found[j]});
         s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
 }
 /* What is not chosen is not looked at; the condition is not a number that could be lost, so only
    its index checks and wants count. */
-static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_choice(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
     ChoiceSide side[SIDES_MAX];
-    for (int k = import_sides(s, d, x, side); k--;)
-        read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
-    read_tree(s, x->c, n, var, d, &condition);
+    for (int k = import_sides(s, r.dom, x, side); k--;)
+        read_tree(s, side[k].yes ? x->a : x->b, reach_where(p, r, side[k].known), out);
+    read_tree(s, x->c, r, &condition);
     out->too_many |= condition.too_many;
     for (int k = 0; k < condition.n; k++) {
         Ratio c;
@@ -112,25 +119,25 @@ static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
     return prover_entails(p, d, dom_make(p, 2, l));
 }
 /* What stands at the place is looked at, and so is an index that may lie outside its axis. */
-static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
-    Nf index = import_tree(s, d, x->a);
-    read_tree(s, x->a, n, var, d, out);
-    int m = cells_make(p, d, 1, &index, 0, NULL, cell);
+    Nf index = import_tree(s, r.dom, x->a);
+    read_tree(s, x->a, r, out);
+    int m = cells_make(p, r.dom, 1, &index, 0, NULL, cell);
     Poly size = scope_count(s, poly_is_symbol(p->w, x->dims[0]));
     for (int k = 0; k < m; k++) {
         Poly e = import_place(s, x, index, &cell[k]);
-        Dom here = dom_and(p, d, cell[k].known);
-        if (!is_place(p, here, e, size)) {
+        const Reach here = reach_where(p, r, cell[k].known);
+        if (!is_place(p, here.dom, e, size)) {
             Nf check = nf_atom(p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e),
                                               nf_polynomial(p, size)));
-            add_part(p, out, (Part){n, var, here, check});
+            add_part(p, out, (Part){r.n, r.var, here.dom, check});
         }
-        read_tree(s, x->b, n, var, here, out);
+        read_tree(s, x->b, here, out);
     }
 }
-static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const int before = out->n;
     ExNode x;
@@ -141,25 +148,24 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         Value v = s->node->in[x.word];
         const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
         Map m = scope_index(s, &x, to);
-        if (s->padded) d = dom_and(p, d, element_exists(s, &x, to));
+        if (s->padded) r = reach_where(p, r, element_exists(s, &x, to));
         out->too_many |= inner->too_many;
-        for (int k = 0; k < inner->n; k++)
-            add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
+        for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, r));
     } else if (x.kind == EX_SUM || x.kind == EX_MAXIMUM) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
-        read_over(s, &x, p->unroll ? scope_few_values(s, &x) : none, 0, n, var, d, out);
+        read_over(s, &x, p->unroll ? scope_few_values(s, &x) : none, 0, r, out);
     } else if (x.kind == EX_WHERE) {
-        read_choice(s, &x, n, var, d, out);
+        read_choice(s, &x, r, out);
     } else if (x.kind == EX_TAKE) {
-        read_taken(s, &x, n, var, d, out);
+        read_taken(s, &x, r, out);
     } else if (x.kind == EX_IF) {
         Dom yes = scope_condition(s, &x.cond), no[2 * COND_MAX];
-        read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
+        read_tree(s, x.a, reach_where(p, r, yes), out);
         for (int k = dom_complement(p, yes, no); k--;)
-            read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
+            read_tree(s, x.b, reach_where(p, r, no[k]), out);
     } else {
-        for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
-        if (s->wants && wants_something(&x)) want_args(s, &x, n, var, d, out);
+        for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], r, out);
+        if (s->wants && wants_something(&x)) want_args(s, &x, r, out);
     }
     if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
@@ -181,7 +187,7 @@ static void look_at(NfImport *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     Scope scope = scope_new(m, &node, v);
     scope.wants = wants, scope.range = import_range(m, v);
-    read_tree(&scope, import_definition(m, v, &node), 0, NULL, DOM_TRUE, out);
+    read_tree(&scope, import_definition(m, v, &node), (Reach){0, NULL, DOM_TRUE}, out);
     tidy(m->p, import_range(m, v), out);
 }
 static bool is_constant(const NfImport *m, Value v) {
@@ -206,7 +212,8 @@ const Parts *import_wants(NfImport *m, Value v) {
 }
 Parts reads_subst(Prover *p, Dom ctx, const Parts *s, Map m) {
     Parts out = {.too_many = s->too_many};
-    for (int k = 0; k < s->n; k++) add_part(p, &out, part_under(p, &s->v[k], m, 0, NULL, DOM_TRUE));
+    const Reach everywhere = {0, NULL, DOM_TRUE};
+    for (int k = 0; k < s->n; k++) add_part(p, &out, part_under(p, &s->v[k], m, everywhere));
     tidy(p, ctx, &out);
     return out;
 }

@@ -134,7 +134,7 @@ static bool resized(Search *s, Value x, int axis, Graph *g) {
         from[n] = symbol;
         to[n++] = poly_int(s->w, 1);
     }
-    return graph_resize(s->w, s->a, &s->g, n, from, to, g, &ignored);
+    return graph_resize(s->w, s->a, &s->g, (NewSizes){n, from, to}, g, &ignored);
 }
 
 static void put_probes(Search *s) {

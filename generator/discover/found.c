@@ -57,7 +57,8 @@ static bool leave_out(Answers *all) {
 static bool write_side(Search *s, const Graph *y, const char *path) {
     const char *why = NULL;
     Error ignored = {0};
-    return export_graph(s->w, s->l->arena, y, "place", MODEL_OPSET, path, &why, &ignored);
+    const GraphFile file = {path, "place", MODEL_OPSET};
+    return export_graph(s->w, s->l->arena, y, file, &why, &ignored);
 }
 
 /* The question as ID.onnx, the answer as ID-N.onnx; NULL: they cannot be written. */
@@ -67,9 +68,9 @@ static const char *write_models(Search *s, const Graph *both) {
     Error ignored = {0};
     if (!s->o->models) return NULL;
     for (int k = 0; k < s->nsize; k++) to[k] = poly_int(s->w, s->real.value[s->size[k]]);
-    if (!graph_resize(s->w, s->l->arena, both, s->nsize, s->size, to, &y, &ignored)) return NULL;
-    const Graph question = {y.nin, y.nout / 2, y.in, y.out},
-                answer = {y.nin, y.nout / 2, y.in, y.out + y.nout / 2};
+    if (!graph_resize(s->w, s->l->arena, both, (NewSizes){s->nsize, s->size, to}, &y, &ignored))
+        return NULL;
+    const Graph question = rule_side(&y, 0), answer = rule_side(&y, 1);
     const char *name = arena_format(s->keep, "%s-%d.onnx", s->q->id, ++s->kept.nmodel),
                *first = arena_format(s->l->arena, "%s/%s.onnx", s->o->models, s->q->id),
                *path = arena_format(s->l->arena, "%s/%s", s->o->models, name);

@@ -1,58 +1,15 @@
 /* general.c -- the part is built again over placeholders: every size of an input is a symbol, lists
    that an operator lets be any are symbols too, and what shape() then needs is solved (lift.h). A
    list that gives the sizes of a result keeps what it takes over from the input, so that a reshape
-   says which axes it splits. What the solution says of the sizes must be true at the place. */
-#include "generator/discover/general.h"
+   says which axes it splits. general_sizes.c has what the solution says of the sizes. */
+#include "generator/discover/general_inner.h"
 #include "generator/discover/part_text.h"
 #include "graphs/constants.h"
 #include "graphs/needs.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-/* A part that exceeds one of these is not generalized, or less of it is. */
-enum {
-    LISTS = 32, /* of attributes that are symbols */
-    INPUTS = 24,
-    ONES = 24, /* sizes of 1 that may be symbols */
-    SYMBOLS = LIFT_SYMBOLS,
-    NUMERATOR = 1024, /* of a constant that becomes a number of the rule */
-    DENOMINATOR = 64
-};
-typedef struct General {
-    World *w;
-    Arena *a;
-    Lift *l;
-    const Part *p;
-    Sizes real;
-    Keep keep;
-    int multiple; /* of what the result's sizes are; 0: of nothing */
-    Value *to;    /* by value of the model: what it is here */
-    int nin, none, nsymbol;
-    Value old[INPUTS], in[INPUTS];
-    int rank[INPUTS]; /* the place of each input among the names, from 1; 0: not known yet */
-    bool one[ONES];   /* whether the sizes of 1, as they are met, are symbols */
-    Symbol symbol[SYMBOLS];
-    int64_t value[SYMBOLS]; /* of the symbols, at the place */
-    int nlist;
-    struct FreeList { /* of attributes that are symbols: equal ones are the same */
-        const Op *op;
-        int attr;
-        PolyList number, entry;
-    } list[LISTS];
-} General;
-
 /* ---- sizes */
-
-static bool real_of(const General *g, Poly p, int64_t *v) { return poly_eval(g->w, p, g->real, v); }
-
-/* A new symbol of this value; 0: there are too many. */
-static Poly fresh(General *g, int64_t value, bool attribute) {
-    if (g->nsymbol == SYMBOLS) return 0;
-    Poly p = lift_fresh(g->l, attribute);
-    g->symbol[g->nsymbol] = poly_is_symbol(g->w, p);
-    g->value[g->nsymbol++] = value;
-    return p;
-}
 
 /* The size of an earlier constant of as many axes that is the same on this
    one; 0: there is none. */
@@ -62,7 +19,7 @@ static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
         const Type *t = value_type(g->w, g->in[k]);
         if (*input_name(g->w, g->in[k]) != 'k' || t->dim.n != rank) continue;
         const Type *old = value_type(g->w, g->old[k]);
-        if (real_of(g, old->dim.v[axis], &m) && m == n) return t->dim.v[axis];
+        if (general_real(g, old->dim.v[axis], &m) && m == n) return t->dim.v[axis];
     }
     return 0;
 }
@@ -70,11 +27,11 @@ static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
 static bool input_dim(General *g, Value v, int axis, Poly *out) {
     int64_t n;
     const Type *t = value_type(g->w, v);
-    if (!real_of(g, t->dim.v[axis], &n)) return false;
+    if (!general_real(g, t->dim.v[axis], &n)) return false;
     if (constant_get(g->w, v, NULL, NULL) && (*out = tied_dim(g, t->dim.n, axis, n))) return true;
     bool number = n == 0 || (n == 1 && (g->none >= ONES || !g->one[g->none]));
     if (n == 1) g->none++;
-    *out = number ? poly_int(g->w, n) : fresh(g, n, false);
+    *out = number ? poly_int(g->w, n) : general_fresh(g, n, false);
     return *out || n == 0;
 }
 
@@ -105,7 +62,8 @@ static Value fill_of(General *g, Value v) {
     const AttrDef *defs = op_fill.attrs;
     attr[attrs_find(defs, "value")].real = ex_rational(g->w, p, q);
     for (int k = 0; k < t.dim.n; k++)
-        if (poly_constant(g->w, t.dim.v[k], &p) && p > 1 && !(t.dim.v[k] = fresh(g, p, true)))
+        if (poly_constant(g->w, t.dim.v[k], &p) && p > 1 &&
+            !(t.dim.v[k] = general_fresh(g, p, true)))
             return 0;
     attr[attrs_find(defs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
     attr[attrs_find(defs, "dtype")].word = (int)t.dtype;
@@ -146,13 +104,13 @@ static void tie_entries(const General *g, const Node *n, Value arg, PolyList num
     int64_t size, mine;
     int front = 0, rank = old->dim.n;
     for (; front < number.n && front < rank; front++) {
-        if (!real_of(g, old->dim.v[front], &size) || !poly_constant(g->w, number.v[front], &mine) ||
-            size != mine)
+        if (!general_real(g, old->dim.v[front], &size) ||
+            !poly_constant(g->w, number.v[front], &mine) || size != mine)
             break;
         entry[front] = now->dim.v[front];
     }
     for (int k = 1; k <= number.n - front && k <= rank - front; k++) {
-        if (!real_of(g, old->dim.v[rank - k], &size) ||
+        if (!general_real(g, old->dim.v[rank - k], &size) ||
             !poly_constant(g->w, number.v[number.n - k], &mine) || size != mine)
             break;
         entry[number.n - k] = now->dim.v[rank - k];
@@ -175,7 +133,8 @@ static void free_list(General *g, const Node *n, const Value in[], Attr attr[], 
     Poly *entry = ARENA_NEW(g->a, Poly, number.n);
     for (int j = 0; j < number.n; j++) {
         int64_t v;
-        if (!poly_constant(g->w, number.v[j], &v) || !(entry[j] = fresh(g, v, true))) return;
+        if (!poly_constant(g->w, number.v[j], &v) || !(entry[j] = general_fresh(g, v, true)))
+            return;
     }
     attr[k].ints.v = entry;
     Value y = node_make(g->w, n->op, attr, n->nin, in, n->nout, &why);
@@ -208,7 +167,7 @@ static bool attributes_of(General *g, const Node *n, Attr attr[]) {
     for (int k = 0; k < attrs_count(n->op->attrs); k++) {
         Poly *list = ARENA_NEW(g->a, Poly, attr[k].ints.n);
         for (int j = 0; j < attr[k].ints.n; j++) {
-            if (!real_of(g, attr[k].ints.v[j], &v)) return false;
+            if (!general_real(g, attr[k].ints.v[j], &v)) return false;
             list[j] = poly_int(g->w, v);
         }
         attr[k].ints.v = list;
@@ -239,94 +198,6 @@ static bool build_node(General *g, NodeId id) {
     return y != 0;
 }
 
-/* ---- what the solution says */
-
-static Sizes values_now(General *g) {
-    uint32_t n = intern_count(g->w->table[TABLE_SYMBOL]) + 1;
-    int64_t *v = ARENA_NEW(g->a, int64_t, n);
-    for (uint32_t k = 0; k < n; k++) v[k] = SIZE_UNKNOWN;
-    for (int k = 0; k < g->nsymbol; k++) v[g->symbol[k]] = g->value[k];
-    return (Sizes){n, v};
-}
-
-/* Values of symbols that solving made: x = s * new. */
-static bool value_made(General *g) {
-    for (int k = 0; k < g->l->nsolved; k++) {
-        Sizes s = values_now(g);
-        Monomial m;
-        Symbol unknown = 0;
-        int64_t x, at_one;
-        for (PolyScan scan = poly_scan(g->w, g->l->to[k]); poly_next(&scan, &m);)
-            for (uint32_t j = 0; j < m.degree; j++)
-                if (s.value[m.symbol[j]] == SIZE_UNKNOWN &&
-                    symbol_def(g->w, m.symbol[j]).kind == SYM_NAMED)
-                    unknown = m.symbol[j];
-        if (!unknown) continue;
-        int64_t *v = (int64_t *)(uintptr_t)s.value;
-        v[unknown] = 1;
-        if (!poly_eval(g->w, poly_symbol(g->w, g->l->from[k]), s, &x) ||
-            !poly_eval(g->w, g->l->to[k], s, &at_one) || at_one <= 0 || x % at_one ||
-            g->nsymbol == SYMBOLS)
-            return false;
-        g->symbol[g->nsymbol] = unknown;
-        g->value[g->nsymbol++] = x / at_one;
-    }
-    return true;
-}
-
-static bool true_here(General *g, const Graph *y) {
-    Sizes s = values_now(g);
-    LitList needs = graph_needs(g->w, g->a, y);
-    int64_t v, old;
-    for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(g->w, needs.v[k].p, s, &v) || (needs.v[k].eq ? v != 0 : v < 0)) return false;
-    for (int k = 0; k < y->nin; k++) {
-        const Type *t = value_type(g->w, y->in[k]), *was = value_type(g->w, g->old[k]);
-        for (int d = 0; d < t->dim.n; d++)
-            if (!poly_eval(g->w, t->dim.v[d], s, &v) || !real_of(g, was->dim.v[d], &old) ||
-                v != old)
-                return false;
-    }
-    return true;
-}
-
-/* A size of the data that this one of the result grows with, one by one; 0: there is none. */
-static Symbol grows_with(General *g, const Graph *y, Poly size, Poly *rest) {
-    for (int k = 0; k < y->nin; k++) {
-        const Type *t = value_type(g->w, y->in[k]);
-        for (int d = 0; d < t->dim.n && *input_name(g->w, y->in[k]) == 'x'; d++) {
-            const Symbol s = poly_is_symbol(g->w, t->dim.v[d]);
-            if (!s) continue;
-            *rest = poly_sub(g->w, size, t->dim.v[d]);
-            if (!poly_mentions(g->w, *rest, s)) return s;
-        }
-    }
-    return 0;
-}
-
-/* The sizes of the result from the third axis on, those that are such multiples and follow simply
-   from those of the data, as a multiple of a symbol. false: there is none. */
-static bool make_multiple(General *g, Graph *y) {
-    const Type *t = value_type(g->w, y->out[0]);
-    Symbol from[RANK_MAX];
-    Poly to[RANK_MAX], rest;
-    int n = 0;
-    Error ignored = {0};
-    bool constant = false;
-    for (int k = 0; k < y->nin; k++) constant |= *input_name(g->w, y->in[k]) == 'k';
-    if (g->p->n != 1 || y->nout != 1 || t->dim.n < 3 || !constant) return false;
-    for (int d = 2; d < t->dim.n; d++) {
-        int64_t v;
-        if (!poly_eval(g->w, t->dim.v[d], values_now(g), &v) || v < 2 || v % g->multiple) continue;
-        if (!(from[n] = grows_with(g, y, t->dim.v[d], &rest))) continue;
-        const Poly part = fresh(g, v / g->multiple, false);
-        if (!part) return false;
-        to[n++] = poly_sub(g->w, poly_scale(g->w, part, g->multiple), rest);
-    }
-    const Graph old = *y;
-    return n && graph_resize(g->w, g->a, &old, n, from, to, y, &ignored);
-}
-
 /* The part at these choices, in the arena. */
 static bool build_part(General *g, Graph *y) {
     Lift *l = g->l;
@@ -350,9 +221,10 @@ static bool build_part(General *g, Graph *y) {
         LitList needs = graph_needs(g->w, g->a, &built);
         for (int k = 0; k < needs.n && n < LIFT_EQUATIONS; k++)
             if (needs.v[k].eq) eq[n++] = needs.v[k].p;
-        good = lift_solve(l, n, eq) && value_made(g) &&
-               graph_resize(g->w, g->a, &built, l->nsolved, l->from, l->to, y, &ignored) &&
-               (!g->multiple || make_multiple(g, y)) && true_here(g, y);
+        good =
+            lift_solve(l, n, eq) && general_solved(g) &&
+            graph_resize(g->w, g->a, &built, (NewSizes){l->nsolved, l->from, l->to}, y, &ignored) &&
+            (!g->multiple || general_multiple(g, y)) && general_holds(g, y);
     }
     return !overflow_end(g->w, overflow) && good;
 }
@@ -393,7 +265,7 @@ bool part_generalize(World *w, const Part *p, Sizes real, Keep keep, Text *graph
     if (g->keep < KEEP_ATTRIBUTES) free_ones(g, mark);
     bool good = build_part(g, &y) && part_order(w, &y, g->rank);
     world_reset(w, mark);
-    good = good && build_part(g, &y) && part_print(w, g->a, &y, values_now(g), graph, at);
+    good = good && build_part(g, &y) && part_print(w, g->a, &y, general_values(g), graph, at);
     world_reset(w, mark);
     lift_free(l);
     world_reset(w, start);

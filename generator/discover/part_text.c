@@ -74,7 +74,7 @@ bool part_print(World *w, Arena *a, const Graph *y, Sizes values, Text *graph, T
         for (int j = 0; j < attrs_count(node.op->attrs); j++)
             for (int i = 0; i < attr[j].ints.n; i++) name_sizes(&names, attr[j].ints.v[i]);
     }
-    if (!graph_resize(w, a, &ordered, names.n, names.from, names.to, &named, &ignored))
+    if (!graph_resize(w, a, &ordered, (NewSizes){names.n, names.from, names.to}, &named, &ignored))
         return false;
     graph_print(w, "q", &named, graph);
     return true;

@@ -100,17 +100,20 @@ bool model_writable(Model *, const ModelWrite *, const char **why);
 /* Whether this operator can be written in the model's operator set, itself or as its expansion;
  *why: if not. */
 bool model_exportable(Model *, const Op *, const char **why);
-/* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
-   a model of its own, in which all sizes are numbers, for a target to time. The time of each node
-   of the border may be bounded, so that the border does not hide the core. Returns how many nodes
-   the part has, node[k] being the place in the model of its node k; 0 and *why: it cannot stand by
-   itself. The file's pieces are of this model and of the arena. */
 typedef struct PartBorder {
     const double *seconds; /* by node of the model; NULL: not known, and there is no bound */
     double most;           /* seconds: a node that takes more stays outside */
 } PartBorder;
-int model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, Pieces *file, int **node,
-               const char **why);
+typedef struct ModelPart {
+    int n, *node; /* node[k]: the place in the model of the part's node k */
+    Pieces file;
+} ModelPart;
+/* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
+   a model of its own, in which all sizes are numbers, for a target to time. The time of each node
+   of the border may be bounded, so that the border does not hide the core. False and *why: it
+   cannot stand by itself. The file's pieces are of this model and of the arena. */
+bool model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, ModelPart *,
+                const char **why);
 
 /* A body of control flow (bodies.c): a subgraph of a node of the graph. */
 typedef struct BodyInput {

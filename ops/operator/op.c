@@ -92,20 +92,19 @@ Poly product(Call *c, Dims d, int from, int to) {
     for (int k = from; k < to; k++) p = poly_mul(c->w, p, d.v[k]);
     return p;
 }
-Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation) {
-    need_ge(c, stride, poly_int(c->w, 1));
-    need_ge(c, dilation, poly_int(c->w, 1));
-    Poly last = poly(c, "n + p - d*k + d - 1", n, pads, dilation, kernel);
-    Poly count = poly(c, "q + 1", quot(c, last, stride));
+Poly windows(Call *c, Poly n, WindowAxis x, Poly pads) {
+    need_ge(c, x.stride, poly_int(c->w, 1));
+    need_ge(c, x.dilation, poly_int(c->w, 1));
+    Poly last = poly(c, "n + p - d*k + d - 1", n, pads, x.dilation, x.kernel);
+    Poly count = poly(c, "q + 1", quot(c, last, x.stride));
     need_ge(c, count, 0);
     return count;
 }
-Poly windows_padded(Call *c, Poly n, Poly kernel, Poly stride, Poly front, Poly back, Poly dilation,
-                    bool ceil) {
+Poly windows_padded(Call *c, Poly n, WindowAxis x, Poly front, Poly back, bool ceil) {
     const Poly pads = poly(c, "p + q", front, back);
-    if (!ceil) return windows(c, n, kernel, stride, pads, dilation);
-    const Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, front), stride)),
-               all = windows(c, n, kernel, stride, poly(c, "p + s - 1", pads, stride), dilation);
+    if (!ceil) return windows(c, n, x, pads);
+    const Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, front), x.stride)),
+               all = windows(c, n, x, poly(c, "p + s - 1", pads, x.stride));
     return least(c, all, started);
 }
 

@@ -61,12 +61,14 @@ Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count
 Dims dims_cons(Poly, Dims);           /* one more entry in front */
 Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
 bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
+typedef struct WindowAxis {           /* along one axis */
+    Poly kernel, stride, dilation;
+} WindowAxis;
 /* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
-Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
+Poly windows(Call *, Poly n, WindowAxis, Poly pads);
 /* The same with pads before and after; `ceil`: a last window may reach beyond them, if it starts
    before the pads after x (ONNX's ceil_mode). */
-Poly windows_padded(Call *, Poly n, Poly kernel, Poly stride, Poly front, Poly back, Poly dilation,
-                    bool ceil);
+Poly windows_padded(Call *, Poly n, WindowAxis, Poly front, Poly back, bool ceil);
 
 /* ---- The valid range of an input's elements, for Op.domain. */
 /* 0 to n - 1, the places of an axis; true. */

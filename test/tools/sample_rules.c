@@ -36,7 +36,8 @@ enum { NEWEST = 24 };
 static const char *export_side(Trial *t, const Graph *side, int opset, const char *path) {
     Error e = {0};
     const char *why = NULL;
-    if (export_graph(t->w, t->arena, side, t->rule->name, opset, path, &why, &e)) return NULL;
+    const GraphFile file = {path, t->rule->name, opset};
+    if (export_graph(t->w, t->arena, side, file, &why, &e)) return NULL;
     return why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
 }
 

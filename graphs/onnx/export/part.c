@@ -265,8 +265,8 @@ void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
         wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);
 }
 
-int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, Pieces *file,
-               int **node, const char **why) {
+bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border,
+                ModelPart *out, const char **why) {
     Part p = {.m = m, .a = a, .sizes = sizes, .why = why};
     p.seconds = border.seconds, p.most = border.most;
     *why = NULL;
@@ -276,11 +276,10 @@ int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder bo
     p.graph = pieces_new(a);
     find_users(&p);
     p.taken = ARENA_NEW(a, uint8_t, p.nname);
-    if (!surround(&p, core) || !part_graph(&p)) return 0;
-    model_around(m, a, &p.graph, file);
-    *node = ARENA_NEW(a, int, p.n);
-    int n = 0;
+    if (!surround(&p, core) || !part_graph(&p)) return false;
+    *out = (ModelPart){.node = ARENA_NEW(a, int, p.n)};
+    model_around(m, a, &p.graph, &out->file);
     for (int i = 0; i < m->nnode; i++)
-        if (p.role[i] != OUTSIDE) (*node)[n++] = i;
-    return n;
+        if (p.role[i] != OUTSIDE) out->node[out->n++] = i;
+    return out->n > 0;
 }

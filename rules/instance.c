@@ -123,7 +123,7 @@ static bool place_error(Arena *a, const Instance *i, const RulePart *part, bool 
     return rule_part_place(part, e), false;
 }
 
-/* ---- literals: "a >= b, c == d" */
+/* ---- conditions: "a >= b, c == d" */
 
 static bool lit_parse(World *w, Scan *s, Lit *out) {
     Poly a, b;

@@ -48,9 +48,9 @@ typedef struct Derivation {
 } Derivation;
 static inline bool derivation_changes(const Derivation *d) { return d->applied || d->simplified; }
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
-/* For the graph alone: without log, tags and map (bare). */
+/* For the graph alone: without log, map and what rule made which value (bare). */
 Derivation derivation_bare(World *, Arena *, Facts *, const Library *, const Graph *);
-/* The rule that made a value; NULL: none did. */
+/* The tag of a value: the name of the rule that made it; NULL: none did. */
 const char *derivation_tag(void *derivation, Value);
 /* The application that made it; -1: none did. */
 int derivation_step(const Derivation *, Value);

@@ -5,7 +5,8 @@
 #include "rules/match.h"
 
 typedef struct LibraryOptions {
-    /* A file; "none"; NULL: the library next to the program or installed with it. */
+    /* A file; "none"; NULL: the library, the search set and the target's discovered rules, next to
+       the program or installed with it. */
     const char *rules;
     const char *target; /* whose discovered rules are read, too; NULL: none are */
     const char *own;    /* a file of further rules (library_open); NULL: none */

@@ -141,8 +141,9 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
             nf_print(p, nf_of(p, s.v[k].r), p->trace->words);
             text_add(p->trace->words, "\n");
             for (int j = 0; j < s.v[k].n; j++) {
-                text_add(p->trace->words, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p,
-                         (long long)s.v[k].v[j].c.q);
+                text_add(p->trace->words, "    %lld/%lld%s", (long long)s.v[k].v[j].c.p,
+                         (long long)s.v[k].v[j].c.q,
+                         s.v[k].v[j].dom == DOM_TRUE ? " everywhere" : " where ");
                 dom_print(p, s.v[k].v[j].dom, p->trace->words);
                 text_add(p->trace->words, "\n");
             }

@@ -1,7 +1,7 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
-#include "verifier/literals.h"
+#include "verifier/rule_numbers.h"
 #include "verifier/scope.h"
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
@@ -45,7 +45,7 @@ Dom import_range(NfImport *m, Value v) {
 static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);
-    bool rounded = p->literals && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
+    bool rounded = p->any_numbers && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Nf access(Scope *s, const ExNode *x) {

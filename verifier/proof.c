@@ -5,7 +5,7 @@
 #include "verifier/proof.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
-#include "verifier/literals.h"
+#include "verifier/rule_numbers.h"
 #include "verifier/reads.h"
 #include "verifier/cases.h"
 #include <string.h>
@@ -19,8 +19,8 @@ typedef struct Attempt {    /* in an arena: after prover_fail local variables wo
     bool needs_only; /* only the sizes are proved */
     Reading reading;
     bool by_reals; /* some output was shown to be equal only as a question about real numbers */
-    Literals literals;
-    bool any_literals; /* it holds for any values of the numbers that their types round */
+    RuleNumbers numbers;
+    bool any_numbers; /* it holds for any values of the numbers that their types round */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
     bool defines;      /* and perhaps elsewhere */
@@ -41,7 +41,7 @@ static void add_missing(Attempt *a, Lit l, const char *side) {
     v[q->nmissing++] = (Missing){l, side};
     q->missing = v;
 }
-static void require_literal(Attempt *a, Lit l, const char *side) {
+static void require_condition(Attempt *a, Lit l, const char *side) {
     const Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
     for (int k = 0; k < q->nmissing; k++)
@@ -54,10 +54,10 @@ static bool sizes_follow(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
     trace_stage(p->trace, "sizes of the right side");
-    for (int k = 0; k < i->nneed_to; k++) require_literal(a, i->need_to[k], "right side");
+    for (int k = 0; k < i->nneed_to; k++) require_condition(a, i->need_to[k], "right side");
     for (int k = 0; k < i->from.nout; k++) {
         Dims x = value_type(p->w, i->from.out[k])->dim, y = value_type(p->w, i->to.out[k])->dim;
-        for (int j = 0; j < x.n; j++) require_literal(a, lit_eq(p, x.v[j], y.v[j]), "outputs");
+        for (int j = 0; j < x.n; j++) require_condition(a, lit_eq(p, x.v[j], y.v[j]), "outputs");
     }
     if (!a->proof.nmissing) return true;
     Text t = text_new(p->arena);
@@ -91,7 +91,7 @@ static void split_output(Prover *p, IndexSplits *noted, Output *o) {
 }
 static const char *attempt_words(const Prover *p) {
     if (p->exact) return ", the same operations";
-    if (p->literals) return ", for any values of the rounded numbers";
+    if (p->any_numbers) return ", for any values of the rounded numbers";
     return p->unroll ? ", with short sums written out" : "";
 }
 /* By forms; if these differ, as a question about real numbers. That may be asked in the attempt to
@@ -208,10 +208,10 @@ static void read_elements(Attempt *a) {
     if (reading < a->reading) a->reading = reading;
 }
 static unsigned float_classes(Attempt *a, bool exact) {
-    const Literals x = a->literals;
+    const RuleNumbers x = a->numbers;
     unsigned classes = CLASS_EXACT;
     if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
-    if (x.differ || (x.unfit && !exact && !a->any_literals)) classes |= CLASS_ROUNDS;
+    if (x.differ || (x.unfit && !exact && !a->any_numbers)) classes |= CLASS_ROUNDS;
     if (a->reading == READS_MORE) classes |= CLASS_SPREADS;
     if (a->reading == READS_OTHER) classes |= CLASS_DROPS;
     if (exact && a->import.any_padding && compare_reads(a, true) != READS_SAME)
@@ -283,10 +283,10 @@ static bool proof_holds(Attempt *a) {
 }
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
 /* Does it hold for any values of the numbers that their types round? */
-static void for_any_literals(Attempt *a) {
-    a->prover.literals = true;
+static void for_any_numbers(Attempt *a) {
+    a->prover.any_numbers = true;
     import_init(&a->import);
-    a->any_literals = outputs_equal(a);
+    a->any_numbers = outputs_equal(a);
 }
 static void classify_proof(Attempt *a) { a->proof.classes = float_classes(a, a->exact); }
 /* Runs one stage; false: the prover gave up in it. */
@@ -345,11 +345,11 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         if (!optional_stage(a, same_operations)) a->exact = false;
         a->proof.proved = proof_holds(a);
     }
-    if (a->proof.proved) a->literals = literals_of(w, arena, i);
-    if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
-        !optional_stage(a, for_any_literals))
-        a->any_literals = false;
-    a->prover.literals = false;
+    if (a->proof.proved) a->numbers = rule_numbers(w, arena, i);
+    if (a->proof.proved && a->numbers.unfit && !a->numbers.differ && !a->exact &&
+        !optional_stage(a, for_any_numbers))
+        a->any_numbers = false;
+    a->prover.any_numbers = false;
     if (a->proof.proved) classify_reads(a);
     if (a->proof.proved && !stage(a, classify_proof))
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;

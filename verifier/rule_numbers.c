@@ -1,42 +1,42 @@
-/* literals.c -- a number of a rule is held by a model: as a float where it is an attribute, in the
-   element type of the tensor where it fills one; an operator's own constants are computed with in
-   its element type. A rational that this does not hold is rounded there, once, wherever the same
-   literal stands. */
-#include "verifier/literals.h"
+/* rule_numbers.c -- a number of a rule is held by a model: as a float where it is an attribute, in
+   the element type of the tensor where it fills one; an operator's own constants are computed with
+   in its element type. A rational that this does not hold is rounded there, once, wherever the same
+   number is written. */
+#include "verifier/rule_numbers.h"
 #include "ops/core/element.h"
 
-typedef struct Literal {
+typedef struct RuleNumber {
     Ex value;
     bool written; /* in the graph that the rule states; else only a definition has it */
     DType type;   /* in which it is held */
-} Literal;
-typedef struct LiteralSide { /* what the trees of a side hold */
+} RuleNumber;
+typedef struct NumberSide { /* what the trees of a side hold */
     World *w;
     Arena *arena;
     int nstated, room_stated, n, room;
     Ex *stated;
-    Literal *number;
+    RuleNumber *number;
     bool divides, computes, jumps; /* recip or exp; arithmetic on real variables; floor, sign, .. */
-} LiteralSide;
+} NumberSide;
 
-static bool has_number(const LiteralSide *s, Literal x) {
+static bool has_number(const NumberSide *s, RuleNumber x) {
     for (int k = 0; k < s->n; k++)
         if (s->number[k].value == x.value && s->number[k].written == x.written &&
             s->number[k].type == x.type)
             return true;
     return false;
 }
-static void add_number(LiteralSide *s, Literal x) {
+static void add_number(NumberSide *s, RuleNumber x) {
     if (has_number(s, x)) return;
     ARENA_GROW(s->arena, s->number, s->room, s->n + 1);
     s->number[s->n++] = x;
 }
-static bool is_written(const LiteralSide *s, Ex number) {
+static bool is_written(const NumberSide *s, Ex number) {
     for (int k = 0; k < s->nstated; k++)
         if (s->stated[k] == number) return true;
     return false;
 }
-static void note_stated(LiteralSide *s, const Graph *stated) {
+static void note_stated(NumberSide *s, const Graph *stated) {
     NodeList live = graph_live(s->w, s->arena, stated);
     for (int k = 0; k < live.n; k++) {
         const Op *op = node_get(s->w, live.v[k]).op;
@@ -58,21 +58,21 @@ static DType held_in(DType result, bool attribute) {
 static bool jumps(Function f) {
     return f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND || f == FN_SIGN || f == FN_DELTA;
 }
-static void find_literals(LiteralSide *s, DType type, bool attributes, Ex e) {
+static void find_numbers(NumberSide *s, DType type, bool attributes, Ex e) {
     ExNode x;
     if (!e) return;
     ex_get(s->w, e, &x);
     if (x.kind == EX_NUM || x.kind == EX_REAL) {
         bool written = is_written(s, e);
-        add_number(s, (Literal){e, written, held_in(type, written && attributes)});
+        add_number(s, (RuleNumber){e, written, held_in(type, written && attributes)});
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
     if (x.kind == EX_FN && jumps((Function)x.word)) s->jumps = true;
-    for (int k = 0; k < ex_children(x.kind); k++) find_literals(s, type, attributes, x.child[k]);
+    for (int k = 0; k < ex_children(x.kind); k++) find_numbers(s, type, attributes, x.child[k]);
 }
-static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
-    LiteralSide s = {.w = w, .arena = arena};
+static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
+    NumberSide s = {.w = w, .arena = arena};
     note_stated(&s, stated);
     NodeList live = graph_live(w, arena, g);
     for (int k = 0; k < live.n; k++) {
@@ -80,7 +80,7 @@ static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Grap
         Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
         for (int j = 0; j < n.nout; j++)
-            find_literals(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
+            find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
                           sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             ExNode x;
@@ -99,25 +99,25 @@ bool type_holds(DType t, int64_t p, int64_t q) {
     element_set_real(t, &held, 0, v);
     return element_real(t, &held, 0) == v;
 }
-static bool literal_fits(World *w, const Literal *l) {
+static bool number_fits(World *w, const RuleNumber *l) {
     ExNode x;
     ex_get(w, l->value, &x);
     return x.kind == EX_NUM && (dtype_class(l->type) != 'F' || type_holds(l->type, x.p, x.q));
 }
-static void compare_literals(World *w, const LiteralSide *a, const LiteralSide *b, Literals *out) {
+static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, RuleNumbers *out) {
     for (int k = 0; k < a->n; k++) {
-        if (literal_fits(w, &a->number[k])) continue;
+        if (number_fits(w, &a->number[k])) continue;
         out->unfit = true;
         out->differ |= !has_number(b, a->number[k]);
     }
 }
-Literals literals_of(World *w, Arena *arena, const Instance *i) {
-    LiteralSide from = look_graph(w, arena, &i->from, &i->from_stated),
+RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
+    NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
                 to = look_graph(w, arena, &i->to, &i->to_stated);
-    Literals out = {.differ = to.computes,
+    RuleNumbers out = {.differ = to.computes,
                     .divide = from.divides || to.divides,
                     .jump = from.jumps || to.jumps};
-    compare_literals(w, &from, &to, &out);
-    compare_literals(w, &to, &from, &out);
+    compare_numbers(w, &from, &to, &out);
+    compare_numbers(w, &to, &from, &out);
     return out;
 }

@@ -1,15 +1,15 @@
-/* literals.h -- the numbers of a rule, and what becomes of them in floating point. */
-#ifndef ISOMER_LITERALS_H
-#define ISOMER_LITERALS_H
+/* rule_numbers.h -- the numbers of a rule, and what becomes of them in floating point. */
+#ifndef ISOMER_RULE_NUMBERS_H
+#define ISOMER_RULE_NUMBERS_H
 #include "rules/rule.h"
 
-typedef struct Literals {
+typedef struct RuleNumbers {
     bool unfit;  /* one is not a number of the element type it is used in, so that it is rounded */
     bool differ; /* such a one is rounded on one side only, or in another type */
     bool divide; /* exp or a division occurs */
     bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
-} Literals;
+} RuleNumbers;
 /* Both graphs must be free of composites. */
-Literals literals_of(World *, Arena *, const Instance *);
+RuleNumbers rule_numbers(World *, Arena *, const Instance *);
 bool type_holds(DType, int64_t p, int64_t q); /* p/q as it is */
 #endif

@@ -543,7 +543,10 @@ def write_table(folder):
         file.write("".join(line + "\n" for line in lines))
 
 
-def main(folder, *names):
+def main(folder="", *names):
+    if not folder or folder.startswith("-"):
+        print(f"usage: {os.path.basename(sys.argv[0])} FOLDER [NAME..]", file=sys.stderr)
+        return 2
     unknown = [name for name in names if not any(m.startswith(name) for m in MODELS)]
     if unknown:
         print(f"zoo: no model's name starts with {unknown[0]}", file=sys.stderr)

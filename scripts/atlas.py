@@ -278,7 +278,7 @@ def write_page(cells, refused, update):
 
 def main():
     """All cases; those of the words."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
     parser.add_argument("words", nargs="*")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
     parser.add_argument("--time", type=float, default=math.inf, help="times no more afterwards")

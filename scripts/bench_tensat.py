@@ -157,7 +157,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--seconds", type=int, default=60, help="of each search, at most")
     parser.add_argument("folder")
-    parser.add_argument("name", nargs="*", choices=[*PUBLISHED, []])
+    parser.add_argument("name", nargs="*", metavar="NAME", choices=[*PUBLISHED, []])
     options = parser.parse_args()
     names = options.name or list(PUBLISHED)
     missing = [n for n in names if not os.path.exists(os.path.join(options.folder, n + ".onnx"))]

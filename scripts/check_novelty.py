@@ -90,7 +90,7 @@ def derived(rules, others):
 
 def main():
     """The table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
     parser.add_argument("rules")
     parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")
     parser.add_argument("--rule", nargs="*", default=[], help="only these")

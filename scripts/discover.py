@@ -149,7 +149,7 @@ def keep(found, known, stem, path):
 
 def parse():
     """The options."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
     parser.add_argument("models", nargs="*", help="names, their beginnings, or paths; default: all")
     parser.add_argument("--table", help="of models, instead of scripts/models.tsv")
     parser.add_argument("--stem", default="discovered", help="of the files of this run")

@@ -179,7 +179,7 @@ def library_table(uses, follows):
 
 def arguments():
     """The options."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--operators", type=int, default=4)
     parser.add_argument("--depth", type=int, default=1)

@@ -158,7 +158,7 @@ def write_table(lines, wanted):
 
 def main():
     """The whole chain."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
     parser.add_argument("--without-size-4", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()

@@ -48,7 +48,11 @@ const Backend *backend_open(const char *name, Error *e) {
     if (strcmp(name, "cpu") == 0) return &cpu_backend;
     void *library = strpbrk(name, "/.") ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_word(name);
     if (!library)
-        return error_set(e, E_ENVIRONMENT, name, "the back end cannot be opened: %s", dlerror()),
+        return error_set(e, E_ENVIRONMENT, name, "the back end cannot be opened%s: %s",
+                         strpbrk(name, "/.") ? ""
+                                             : " (cpu is built in; cuda is built where CUDA's "
+                                               "headers are found)",
+                         dlerror()),
                NULL;
     const Backend *(*entry)(uint32_t) = NULL;
     *(void **)&entry = dlsym(library, "isomer_backend");

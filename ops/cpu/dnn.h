@@ -99,9 +99,12 @@ int quantization_arguments(const Quantization *, Constant[QUANTIZATION_ARGUMENTS
 typedef struct Windows {
     dnnl_dims_t kernel, stride, dilation, begin, end;
 } Windows;
+typedef struct ConvLayouts {
+    Layout x, w, bias, y; /* bias: NULL: there is none */
+} ConvLayouts;
 /* Primitive descriptors for inference; NULL: oneDNN cannot. The bias may be NULL. */
-dnnl_primitive_desc_t describe_conv(dnnl_engine_t, dnnl_alg_kind_t, Layout x, Layout w, Layout bias,
-                                    Layout y, const Windows *, dnnl_primitive_attr_t);
+dnnl_primitive_desc_t describe_conv(dnnl_engine_t, dnnl_alg_kind_t, ConvLayouts, const Windows *,
+                                    dnnl_primitive_attr_t);
 dnnl_primitive_desc_t describe_pool(dnnl_engine_t, dnnl_alg_kind_t, Layout x, Layout y,
                                     const Windows *, dnnl_primitive_attr_t);
 dnnl_primitive_desc_t describe_gemm(dnnl_engine_t, Layout x, Layout w, Layout bias, Layout y,

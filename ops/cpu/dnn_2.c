@@ -58,12 +58,11 @@ static dnnl_primitive_desc_t describe(const void *operation, dnnl_engine_t engin
     const bool ok = dnnl_primitive_desc_create(&pd, operation, attr, engine, NULL) == dnnl_success;
     return ok ? pd : NULL;
 }
-dnnl_primitive_desc_t describe_conv(dnnl_engine_t engine, dnnl_alg_kind_t kind, Layout x, Layout w,
-                                    Layout bias, Layout y, const Windows *at,
-                                    dnnl_primitive_attr_t attr) {
+dnnl_primitive_desc_t describe_conv(dnnl_engine_t engine, dnnl_alg_kind_t kind, ConvLayouts l,
+                                    const Windows *at, dnnl_primitive_attr_t attr) {
     dnnl_convolution_desc_t operation;
     const bool ok = dnnl_dilated_convolution_forward_desc_init(
-                        &operation, dnnl_forward_inference, kind, x, w, bias, y, at->stride,
+                        &operation, dnnl_forward_inference, kind, l.x, l.w, l.bias, l.y, at->stride,
                         at->dilation, at->begin, at->end) == dnnl_success;
     return ok ? describe(&operation, engine, attr) : NULL;
 }

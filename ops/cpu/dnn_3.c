@@ -115,13 +115,12 @@ dnnl_status_t append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float
     return dnnl_post_ops_append_eltwise(ops, kind, alpha, beta);
 }
 
-dnnl_primitive_desc_t describe_conv(dnnl_engine_t engine, dnnl_alg_kind_t kind, Layout x, Layout w,
-                                    Layout bias, Layout y, const Windows *at,
-                                    dnnl_primitive_attr_t attr) {
+dnnl_primitive_desc_t describe_conv(dnnl_engine_t engine, dnnl_alg_kind_t kind, ConvLayouts l,
+                                    const Windows *at, dnnl_primitive_attr_t attr) {
     dnnl_primitive_desc_t pd = NULL;
     const bool ok = dnnl_convolution_forward_primitive_desc_create(
-                        &pd, engine, dnnl_forward_inference, kind, x, w, bias, y, at->stride,
-                        at->dilation, at->begin, at->end, attr) == dnnl_success;
+                        &pd, engine, dnnl_forward_inference, kind, l.x, l.w, l.bias, l.y,
+                        at->stride, at->dilation, at->begin, at->end, attr) == dnnl_success;
     return ok ? pd : NULL;
 }
 dnnl_primitive_desc_t describe_pool(dnnl_engine_t engine, dnnl_alg_kind_t kind, Layout x, Layout y,

@@ -116,11 +116,9 @@ static bool conv_operands(Build *b, Chain *c, bool any, Input *x, Input *w) {
                           : packed_input_of(b, c, 1, s->view[1].dtype, x);
     return read && typed_input_of(b, c, 2, &weights, DT_INT8, w);
 }
-static dnnl_primitive_desc_t describe_right_conv(dnnl_engine_t engine, Layout x, Layout w,
-                                                 Layout bias, Layout y, const Windows *at,
-                                                 dnnl_primitive_attr_t attr) {
-    dnnl_primitive_desc_t pd =
-        describe_conv(engine, dnnl_convolution_direct, x, w, bias, y, at, attr);
+static dnnl_primitive_desc_t describe_right_conv(dnnl_engine_t engine, ConvLayouts layouts,
+                                                 const Windows *at, dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_t pd = describe_conv(engine, dnnl_convolution_direct, layouts, at, attr);
     if (!dnn_wrong_conv || !strstr(implementation(pd), dnn_wrong_conv)) return pd;
     dnnl_primitive_desc_destroy(pd);
     return NULL;
@@ -141,8 +139,8 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
     keep_numbers(b, c, f);
     dnnl_primitive_attr_t attr = finish_attributes(f);
     if (attr && x_md && y_md && w_md)
-        c->pd = describe_right_conv(c->dnn->engine, x_md, w_md, f->bias ? bias.md : NULL, y_md, &at,
-                                    attr);
+        c->pd = describe_right_conv(
+            c->dnn->engine, (ConvLayouts){x_md, w_md, f->bias ? bias.md : NULL, y_md}, &at, attr);
     dnnl_primitive_attr_destroy(attr);
     return chain_finish(b, k, &x, &w, f->bias ? &bias : NULL, &y);
 }
@@ -225,7 +223,7 @@ static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step
     if (attr && x && w && y && s->kind == S_CONV) {
         const Windows at =
             exact_windows(v[1].rank - 2, &v[0], &v[1], s->view[2].dim + 2, s->param + 1);
-        pd = describe_right_conv(d->dnn->engine, x, w, NULL, y, &at, attr);
+        pd = describe_right_conv(d->dnn->engine, (ConvLayouts){x, w, NULL, y}, &at, attr);
     }
     dnnl_primitive_attr_destroy(attr);
     if (x) layout_free(x);

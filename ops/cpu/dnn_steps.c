@@ -112,10 +112,10 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
                  y_md = algorithm ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
     dnnl_primitive_attr_t attr = make_attributes(f);
     if (attr && x_md && y_md && w_md)
-        c->pd = describe_conv(c->dnn->engine,
-                              algorithm == DNN_WINOGRAD ? dnnl_convolution_winograd
-                                                        : dnnl_convolution_direct,
-                              x_md, w_md, has_bias ? bias.md : NULL, y_md, &at, attr);
+        c->pd = describe_conv(
+            c->dnn->engine,
+            algorithm == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
+            (ConvLayouts){x_md, w_md, has_bias ? bias.md : NULL, y_md}, &at, attr);
     dnnl_primitive_attr_destroy(attr);
     *slow = slow_activation(c->pd, f);
     if (*slow) return chain_end(b, k, false);

@@ -36,7 +36,6 @@ static const char *shape(Call *c) {
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 2 && all_places(c, c->in[0]->dim.v[0], low, high);
 }
-enum { P_SAMPLES = 1, P_SCALE, P_ALIGN, P_MODE };
 static int params(Call *c, int64_t *out, int room) {
     if (room < 4 || !is_const(c, intof(c, SAMPLES), &out[0]) || !bits_of(c, SCALE, &out[1]))
         return -1;
@@ -44,41 +43,21 @@ static int params(Call *c, int64_t *out, int room) {
     return 4;
 }
 
-typedef struct Span { /* a box along one axis */
-    double start, bin;
-    int64_t samples, size;
-} Span;
-static Span span(const Step *s, void *const slot[], int64_t r, int axis) {
-    const View *y = &s->view[0], *x = &s->view[1], *roi = &s->view[2];
-    const double scale = kernel_bits_real(s->param[P_SCALE]), offset = s->param[P_ALIGN] ? 0.5 : 0;
-    double end[2];
+static RoiSpan span(const Step *s, void *const slot[], int64_t r, int axis) {
+    const View *roi = &s->view[2];
+    double ends[2];
     for (int k = 0; k < 2; k++)
-        end[k] = kernel_real(roi, slot, kernel_at(roi, (int64_t[]){r, 2 * k + 1 - axis})) * scale -
-                 offset;
-    double length = end[1] - end[0];
-    if (!s->param[P_ALIGN] && length < 1) length = 1;
-    double bin = length / (double)y->dim[2 + axis];
-    int64_t own = bin > 0 && bin < 1e9 ? (int64_t)ceil(bin) : 0;
-    return (Span){end[0], bin, s->param[P_SAMPLES] > 0 ? s->param[P_SAMPLES] : own,
-                  x->dim[2 + axis]};
-}
-/* The two elements beside sample k of bin i, and their weights; false: it is outside. */
-static bool beside(const Span *p, int64_t i, int64_t k, int64_t at[2], double weight[2]) {
-    double place = p->start + (double)i * p->bin + ((double)k + 0.5) * p->bin / (double)p->samples;
-    if (!(place >= -1 && place <= (double)p->size) || !p->size) return false;
-    if (place < 0) place = 0;
-    at[0] = (int64_t)place, at[1] = at[0] + 1;
-    if (at[0] >= p->size - 1) at[0] = at[1] = p->size - 1, place = (double)at[0];
-    weight[1] = place - (double)at[0], weight[0] = 1 - weight[1];
-    return true;
+        ends[k] = kernel_real(roi, slot, kernel_at(roi, (int64_t[]){r, 2 * k + 1 - axis}));
+    const RoiBoxes boxes = roi_boxes(s->param);
+    return roi_span(&boxes, ends, s->view[0].dim[2 + axis], s->view[1].dim[2 + axis]);
 }
 /* The four parts of a sample, of the picture and channel that `from` begins with. */
-static void parts(const View *x, void *const slot[], int64_t from[4], const Span p[2],
+static void parts(const View *x, void *const slot[], int64_t from[4], const RoiSpan p[2],
                   const int64_t bin[2], const int64_t sample[2], double part[4]) {
     int64_t row[2], column[2];
     double down[2], across[2];
-    bool there = beside(&p[0], bin[0], sample[0], row, down) &&
-                 beside(&p[1], bin[1], sample[1], column, across);
+    bool there = roi_beside(&p[0], bin[0], sample[0], row, down) &&
+                 roi_beside(&p[1], bin[1], sample[1], column, across);
     for (int k = 0; k < 4; k++) {
         part[k] = 0;
         if (!there) continue;
@@ -86,9 +65,9 @@ static void parts(const View *x, void *const slot[], int64_t from[4], const Span
         part[k] = down[k / 2] * across[k % 2] * kernel_real(x, slot, kernel_at(x, from));
     }
 }
-static double pooled(const Step *s, void *const slot[], int64_t from[4], const Span p[2],
+static double pooled(const Step *s, void *const slot[], int64_t from[4], const RoiSpan p[2],
                      const int64_t bin[2]) {
-    const bool greatest = s->param[P_MODE] == GREATEST;
+    const bool greatest = s->param[ROI_MODE] == GREATEST;
     const int64_t n = p[0].samples * p[1].samples;
     double y = greatest && n ? -INFINITY : 0, part[4];
     for (int64_t k = 0; k < n; k++) {
@@ -102,7 +81,7 @@ static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *batch = &s->view[3];
     int64_t i[STEP_RANK], from[4];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        const Span p[2] = {span(s, slot, i[0], 0), span(s, slot, i[0], 1)};
+        const RoiSpan p[2] = {span(s, slot, i[0], 0), span(s, slot, i[0], 1)};
         from[0] = kernel_integer(batch, slot, kernel_at(batch, i)), from[1] = i[1];
         if (from[0] < 0 || from[0] >= x->dim[0]) return -1;
         kernel_set_real(y, slot, kernel_at(y, i), pooled(s, slot, from, p, i + 2));

@@ -5,11 +5,11 @@
    weight count. Boxes go to threads. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
+#include "ops/operator/op_kernel.h"
 #include <math.h>
 #include <string.h>
 
 enum { Y, X, ROI, BATCH };
-enum { P_SAMPLES = 1, P_SCALE, P_ALIGN, P_MODE }; /* parameters, as in ops/roialign.c */
 typedef struct Reads { /* along an axis, those of bin i from first[i] on */
     int64_t *first, *place;
     double *weight, *least; /* weight: the sum of the samples', or the greatest */
@@ -22,9 +22,8 @@ typedef struct RoiAlign {
     Operand from;
     Class class;
     const Simd *simd;
-    bool greatest, align;
-    double scale;
-    int64_t samples;
+    bool greatest;
+    RoiBoxes boxes;
     int parts, size;
     size_t first[2], place[2], weight[2], least[2], single[2], outside[2], dense, row, result;
     size_t each;
@@ -38,42 +37,24 @@ typedef struct RoiRun {
 } RoiRun;
 
 /* ---- what a box reads */
-typedef struct Span { /* the box along an axis */
-    double start, bin;
-    int64_t samples, size;
-} Span;
-static Span span_of(const RoiAlign *r, void *const slot[], int64_t box, int axis) {
+static RoiSpan span_of(const RoiAlign *r, void *const slot[], int64_t box, int axis) {
     const View *roi = &r->roi;
-    double end[2];
-    for (int k = 0; k < 2; k++) {
-        const int64_t at = roi->offset + box * roi->stride[0] + (2 * k + 1 - axis) * roi->stride[1];
-        end[k] =
-            element_real((DType)roi->dtype, slot[roi->slot], at) * r->scale - (r->align ? 0.5 : 0);
-    }
-    double length = end[1] - end[0];
-    if (!r->align && length < 1) length = 1;
-    const double bin = length / (double)r->y.dim[2 + axis];
-    const int64_t own = bin > 0 && bin < 1e9 ? (int64_t)ceil(bin) : 0;
-    return (Span){end[0], bin, r->samples > 0 ? r->samples : own, r->x.dim[2 + axis]};
-}
-/* The two elements beside sample k of bin i, and their weights; false: it is outside. */
-static bool beside(const Span *s, int64_t i, int64_t k, int64_t at[2], double weight[2]) {
-    double place = s->start + (double)i * s->bin + ((double)k + 0.5) * s->bin / (double)s->samples;
-    if (!(place >= -1 && place <= (double)s->size) || !s->size) return false;
-    if (place < 0) place = 0;
-    at[0] = (int64_t)place, at[1] = at[0] + 1;
-    if (at[0] >= s->size - 1) at[0] = at[1] = s->size - 1, place = (double)at[0];
-    weight[1] = place - (double)at[0], weight[0] = 1 - weight[1];
-    return true;
+    double ends[2];
+    for (int k = 0; k < 2; k++)
+        ends[k] =
+            element_real((DType)roi->dtype, slot[roi->slot],
+                         roi->offset + box * roi->stride[0] + (2 * k + 1 - axis) * roi->stride[1]);
+    return roi_span(&r->boxes, ends, r->y.dim[2 + axis], r->x.dim[2 + axis]);
 }
 /* dense: of each place the weight and the least one, negative where nothing is read. */
-static void list_bin(const RoiAlign *r, const Span *s, int64_t i, double (*dense)[2], Reads *to) {
+static void list_bin(const RoiAlign *r, const RoiSpan *s, int64_t i, double (*dense)[2],
+                     Reads *to) {
     int64_t low = s->size, high = -1, n = to->first[i];
     to->outside[i] = false;
     for (int64_t k = 0; k < s->samples; k++) {
         int64_t at[2];
         double weight[2];
-        if (!beside(s, i, k, at, weight)) to->outside[i] = true;
+        if (!roi_beside(s, i, k, at, weight)) to->outside[i] = true;
         else
             for (int j = 0; j < 2; j++) {
                 double *d = dense[at[j]], w = weight[j];
@@ -98,7 +79,7 @@ static void list_bin(const RoiAlign *r, const Span *s, int64_t i, double (*dense
 }
 static void list_reads(const RoiAlign *r, void *const slot[], int64_t box, int axis, char *work,
                        Reads *to) {
-    const Span s = span_of(r, slot, box, axis);
+    const RoiSpan s = span_of(r, slot, box, axis);
     double(*dense)[2] = (double(*)[2])(void *)(work + r->dense);
     *to = (Reads){.first = (int64_t *)(void *)(work + r->first[axis]),
                   .place = (int64_t *)(void *)(work + r->place[axis]),
@@ -251,9 +232,7 @@ bool roialign_build(Build *b, int choice, Kernel *k) {
     r->y = v[Y], r->x = r->from.view, r->roi = v[ROI], r->batch = v[BATCH];
     r->simd = b->device->simd, r->size = dtype_size(dtype);
     r->store = r->simd->store[r->class][r->y.dtype];
-    r->samples = step->param[P_SAMPLES], r->align = step->param[P_ALIGN] != 0;
-    r->greatest = step->param[P_MODE] != 0;
-    memcpy(&r->scale, &step->param[P_SCALE], sizeof r->scale);
+    r->boxes = roi_boxes(step->param), r->greatest = step->param[ROI_MODE] != 0;
     r->parts = count_parts(b, r->y.dim[0], 8 * view_count(&r->y));
     make_room(b, r);
     k->run = roialign_run, k->self = r;

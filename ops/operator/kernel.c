@@ -2,6 +2,7 @@
    elements of any numeric type. */
 #include "ops/operator/op_kernel.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <string.h>
 
 bool kernel_first(const View *v, int64_t i[]) {
@@ -113,4 +114,26 @@ void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, d
             set_element(y, slot, kernel_at(y, i), false,
                         real(kernel_real(a, slot, pa), kernel_real(b, slot, pb)), 0);
     }
+}
+
+RoiBoxes roi_boxes(const int64_t param[]) {
+    return (RoiBoxes){kernel_bits_real(param[ROI_SCALE]), param[ROI_ALIGN] != 0,
+                      param[ROI_SAMPLES]};
+}
+RoiSpan roi_span(const RoiBoxes *b, const double ends[2], int64_t bins, int64_t size) {
+    const double offset = b->align ? 0.5 : 0, start = ends[0] * b->scale - offset;
+    double length = ends[1] * b->scale - offset - start;
+    if (!b->align && length < 1) length = 1;
+    const double bin = length / (double)bins;
+    const int64_t own = bin > 0 && bin < 1e9 ? (int64_t)ceil(bin) : 0;
+    return (RoiSpan){start, bin, b->samples > 0 ? b->samples : own, size};
+}
+bool roi_beside(const RoiSpan *s, int64_t i, int64_t k, int64_t at[2], double weight[2]) {
+    double place = s->start + (double)i * s->bin + ((double)k + 0.5) * s->bin / (double)s->samples;
+    if (!(place >= -1 && place <= (double)s->size) || !s->size) return false;
+    if (place < 0) place = 0;
+    at[0] = (int64_t)place, at[1] = at[0] + 1;
+    if (at[0] >= s->size - 1) at[0] = at[1] = s->size - 1, place = (double)at[0];
+    weight[1] = place - (double)at[0], weight[0] = 1 - weight[1];
+    return true;
 }

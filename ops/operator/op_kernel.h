@@ -53,6 +53,23 @@ static inline bool tree_holds(int64_t mode, double x, double value) {
     default: return x != value;
     }
 }
+/* roialign (ops/roialign.c): its parameters, what they say of every box, and a box along one axis
+   of the image: where its first bin starts, a bin's length, the samples in it, the axis's size.
+   ends: the box's, as they are in the input. */
+enum { ROI_SAMPLES = 1, ROI_SCALE, ROI_ALIGN, ROI_MODE };
+typedef struct RoiBoxes {
+    double scale;
+    bool align;
+    int64_t samples; /* 0: as many as the bin is long */
+} RoiBoxes;
+typedef struct RoiSpan {
+    double start, bin;
+    int64_t samples, size;
+} RoiSpan;
+RoiBoxes roi_boxes(const int64_t param[]);
+RoiSpan roi_span(const RoiBoxes *, const double ends[2], int64_t bins, int64_t size);
+/* The two elements beside sample k of bin i, and their weights; false: it is outside. */
+bool roi_beside(const RoiSpan *, int64_t i, int64_t k, int64_t at[2], double weight[2]);
 /* y[i] = f(x[i]). */
 void kernel_each(const Step *, void *const slot[], double (*real)(double));
 /* y[i] = f(a[i], b[i]), broadcast; the integer function where a holds integers or booleans. */

@@ -52,11 +52,11 @@ struct Prover {
     Arena *arena;
     Solver *solver;
     Switches check;
-    bool exact;    /* arithmetic is taken as written: see import.h */
+    bool exact;       /* arithmetic is taken as written: see import.h */
     bool any_numbers; /* numbers that their type rounds are unknown constants */
-    bool lenient;  /* what is read: sums and maxima are taken to have an element */
-    bool unroll;   /* the second attempt: sums over few values are written out, logarithms of
-                      sigmoids, too; unrollable: there was one */
+    bool lenient;     /* what is read: sums and maxima are taken to have an element */
+    bool unroll;      /* the second attempt: sums over few values are written out, logarithms of
+                         sigmoids, too; unrollable: there was one */
     bool unrollable;
     Normal *tables;
     Escape *escape; /* where prover_fail goes */

@@ -20,7 +20,7 @@ typedef struct Attempt {    /* in an arena: after prover_fail local variables wo
     Reading reading;
     bool by_reals; /* some output was shown to be equal only as a question about real numbers */
     RuleNumbers numbers;
-    bool any_numbers; /* it holds for any values of the numbers that their types round */
+    bool any_numbers;  /* it holds for any values of the numbers that their types round */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
     bool defines;      /* and perhaps elsewhere */

@@ -81,7 +81,7 @@ static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph
         sig_attr(w, n.sig, attr);
         for (int j = 0; j < n.nout; j++)
             find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
-                          sig_define(w, n.sig, j));
+                         sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             ExNode x;
             if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
@@ -113,10 +113,10 @@ static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, 
 }
 RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
-                to = look_graph(w, arena, &i->to, &i->to_stated);
+               to = look_graph(w, arena, &i->to, &i->to_stated);
     RuleNumbers out = {.differ = to.computes,
-                    .divide = from.divides || to.divides,
-                    .jump = from.jumps || to.jumps};
+                       .divide = from.divides || to.divides,
+                       .jump = from.jumps || to.jumps};
     compare_numbers(w, &from, &to, &out);
     compare_numbers(w, &to, &from, &out);
     return out;

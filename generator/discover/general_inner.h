@@ -45,8 +45,8 @@ Poly general_fresh(General *, int64_t value, bool attribute);
 Sizes general_values(General *);
 /* Gives values to the symbols that solving made, x = s * new; false: one has none. */
 bool general_solved(General *);
-/* Whether the part's needs hold at the place, and its inputs have the sizes that they have there.
- */
+/* Whether the part's needs hold at the place, and its inputs have there the sizes that they
+   should. */
 bool general_holds(General *, const Graph *);
 /* The sizes of the result from the third axis on, those that are such multiples and follow simply
    from those of the data, as a multiple of a symbol. false: there is none. */

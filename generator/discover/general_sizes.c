@@ -1,6 +1,6 @@
 /* general_sizes.c -- the sizes of a part that is built over placeholders: new symbols with their
-   values at the place, and what the solution of the needs says of them, which must be true there.
- */
+   values at the place, and what the solution of the needs says of them, which must be true
+   there. */
 #include "generator/discover/general_inner.h"
 #include "graphs/needs.h"
 

@@ -13,6 +13,7 @@
 #define BORDER 4   /* times a place's own time: a neighbour that takes more is left out */
 #define NEAR 20e-6 /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
+#define PEAK 1.1   /* times the rate of the target's product of matrices: no operator exceeds it */
 enum { VISIBLE = 64 };
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
@@ -174,6 +175,29 @@ static int add_price(Pricing *x, const PartPrice *price) {
     return x->n++;
 }
 
+/* Floating-point operations of what the rules made, without what depends on constants alone. */
+static double made_flops(CutPart *p) {
+    const Constants c = constants_find(p->w, p->arena, &p->d.graph, NULL, NULL);
+    double sum = 0;
+    for (int k = 0; k < c.live.n; k++) {
+        const Node n = node_get(p->w, c.live.v[k]);
+        if (derivation_step(&p->d, n.out) >= 0 && !constants_hold(&c, n.out))
+            sum += fmax(0, sig_flops(p->w, n.sig, p->source.sizes));
+    }
+    return sum;
+}
+
+/* Seconds that more arithmetic than before takes at least: at the rate of the machine, or of the
+   place as it was, if that is higher (products of bytes, algorithms with fewer operations). 0:
+   there is no more, or nothing is known. */
+static double least_after(CutPart *p, const Profile *profile, double most) {
+    const Sizes sizes = p->source.sizes;
+    if (!profile->known || most <= 0) return 0;
+    const double after = made_flops(p), kept = cost_flops(p->w, &p->d.graph, sizes, NULL) - after,
+                 before = cost_flops(p->w, &p->source.start, sizes, NULL) - kept;
+    return after > before ? after / fmax(PEAK * profile->flops, before / most) : 0;
+}
+
 /* Without a profile nothing is known, and any place may gain all. */
 static double most_gained(const Pricing *x, int place) {
     const Place *at = &x->places->place[place];
@@ -192,6 +216,7 @@ bool part_compare(Pricing *x, int place) {
         hash_pieces(&p.cut.file, price.file);
         price.estimate = estimate_part(&p);
         price.most = most_gained(x, place);
+        price.least = least_after(&p, x->profile, price.most);
         x->of[place] = add_price(x, &price);
     }
     if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");

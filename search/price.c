@@ -278,6 +278,12 @@ static bool time_sets(Pricing *x) {
     return true;
 }
 
+void price_bound(PartPrice *p) {
+    if (p->asked || p->least <= 0 || p->least < PART_TIE * p->most) return;
+    p->seconds[0] = p->most, p->seconds[1] = p->least;
+    p->expected = p->asked = true;
+}
+
 bool price_sure(const PartPrice *p) {
     return is_known(p) && p->seconds[1] < PART_TIE * p->seconds[0];
 }
@@ -292,7 +298,9 @@ bool price_places(Pricing *x) {
     ARENA_GROW(a, x->of, x->of_room, x->places->n);
     ARENA_GROW(a, x->why, x->why_room, x->places->n);
     ARENA_GROW(a, x->key, x->key_room, x->places->n);
-    for (; x->nplace < x->places->n; x->nplace++)
+    for (; x->nplace < x->places->n; x->nplace++) {
         if (!part_compare(x, x->nplace)) return false;
+        if (x->of[x->nplace] >= 0) price_bound(&x->v[x->of[x->nplace]]);
+    }
     return time_sets(x);
 }

@@ -14,10 +14,11 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     int count;                  /* places alike, each of its set */
     double estimate;            /* seconds of the part as it was, by the model of the machine */
     double most;                /* seconds: the most that a place may gain, which its nodes take */
-    double seconds[2];          /* on the target; < 0: not known */
-    bool expected;              /* they were not measured, but follow from others of a set */
-    bool failed;                /* it does not run by itself */
-    bool asked;                 /* it was looked up or timed, or no time was left for it */
+    double least;      /* seconds: what a place takes at least, rewritten; 0: that is not known */
+    double seconds[2]; /* on the target; < 0: not known */
+    bool expected;     /* they were not measured, but follow from others of a set */
+    bool failed;       /* it does not run by itself */
+    bool asked;        /* it was looked up or timed, or no time was left for it */
 } PartPrice;
 /* Times n files in one batch, the first being the original: in seconds; < 0: it does not run.
    False: the error is set. */
@@ -47,6 +48,9 @@ typedef struct Pricing {
 } Pricing;
 /* Prices the places and sets that were added since the last call. False: the run's error is set. */
 bool price_places(Pricing *);
+/* Where a rewriting takes too long for a gain by `least`, it counts as what the place takes, and is
+   not timed. */
+void price_bound(PartPrice *);
 bool price_sure(const PartPrice *); /* it gains more than noise */
 /* Seconds that the place gains, at most what its nodes take in the whole; < 0: not known. */
 double price_gain(const Pricing *, int place);

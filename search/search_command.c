@@ -268,6 +268,7 @@ static bool see_profile(CommandSearch *s) {
     Text t = text_new(r->arena);
     profile_headroom(r, &s->profile, &s->places, &t);
     r->stats.headroom = t.data;
+    profile_fit(&s->profile, s->base);
     return true;
 }
 

@@ -85,6 +85,13 @@ bool profile_target(Run *r, const char *path, const char *folder, const char *de
     return !run_cancelled(r) && (!p->known || remember(r, device, p));
 }
 
+void profile_fit(Profile *p, double whole) {
+    if (!p->known || whole <= 0 || p->total <= whole) return;
+    const double share = whole / p->total;
+    for (int k = 0; k < p->n; k++) p->seconds[k] *= share;
+    p->other *= share, p->total = whole;
+}
+
 double profile_nodes(const Profile *p, int n, const int node[]) {
     double sum = 0;
     for (int k = 0; k < n; k++) sum += p->seconds[node[k]];

@@ -20,6 +20,9 @@ bool profile_ask(Run *, const char *path, const char *folder);
    only reads, and where the helper fails there is no profile. False: the error is set. In the
    arena. */
 bool profile_target(Run *, const char *path, const char *folder, const char *device, Profile *);
+/* The same shares of less time where the kernels took more than the whole does, as on a busy
+   machine: the target's profile counts the time that passes. */
+void profile_fit(Profile *, double whole);
 /* Seconds of these nodes of the file, with an even share of what the target added. */
 double profile_nodes(const Profile *, int n, const int node[]);
 /* Lines for people: the share of the machine's roofline that the original reaches, and the nodes

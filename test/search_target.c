@@ -112,6 +112,33 @@ static void a_place_gains_what_its_nodes_take(void **state) {
     assert_true(price_sure(&v[0]) && !price_sure(&v[2]) && !price_sure(&v[3]));
 }
 
+/* Arithmetic that takes longer than the place did cannot gain, and is not timed; what might gain a
+   little is. */
+static void what_cannot_gain_is_not_timed(void **state) {
+    (void)state;
+    PartPrice slow = {.seconds = {-1, -1}, .most = 1e-3, .least = 1.78e-3}, fast = slow,
+              unknown = {.most = 0};
+    fast.least = 0.9e-3;
+    price_bound(&slow);
+    price_bound(&fast);
+    price_bound(&unknown);
+    assert_true(slow.asked && slow.expected && !price_sure(&slow));
+    assert_true(slow.seconds[0] == 1e-3 && slow.seconds[1] == 1.78e-3);
+    assert_true(!fast.asked && !fast.expected && fast.seconds[0] < 0);
+    assert_true(!unknown.asked);
+}
+
+static void a_profile_takes_no_longer_than_the_whole(void **state) {
+    (void)state;
+    double seconds[] = {6e-3, 2e-3};
+    Profile p = {.known = true, .total = 10e-3, .other = 2e-3, .n = 2, .seconds = seconds};
+    profile_fit(&p, 20e-3);
+    assert_true(seconds[0] == 6e-3);
+    profile_fit(&p, 5e-3);
+    assert_true(fabs(seconds[0] - 3e-3) < 1e-12 && fabs(seconds[1] - 1e-3) < 1e-12);
+    assert_true(fabs(p.other - 1e-3) < 1e-12 && p.total == 5e-3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_answered),
@@ -121,6 +148,8 @@ int main(void) {
         cmocka_unit_test(a_hanging_command_is_given_up_and_killed),
         cmocka_unit_test(a_path_with_a_newline_is_not_sent),
         cmocka_unit_test(a_place_gains_what_its_nodes_take),
+        cmocka_unit_test(what_cannot_gain_is_not_timed),
+        cmocka_unit_test(a_profile_takes_no_longer_than_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,20 @@ def test_a_prelu_gains_and_is_the_first_change_of_the_page(tmp_path):
     )
 
 
+@pytest.mark.parametrize("channels, timed", [(256, False), (2, True)])
+def test_what_cannot_gain_by_its_arithmetic_is_not_timed(tmp_path, channels, timed):
+    """Blocks of 2 x 2 results of a kernel of one element: four times the multiplications. Where
+    there are few, moving the data takes longer, and blocks may pay."""
+    weights = {"w": numpy.ones((channels, channels, 1, 1), "f"), "b": numpy.ones(channels, "f")}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"])]
+    shape = [1, channels, 64, 64]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", shape)], [tensor("y", shape)], weights)
+    options = ["--enable", "found-d86fd5c29bc56fa8-2", "--cost-db", tmp_path / "c.sqlite", "-v"]
+    done = optimize(model, tmp_path / "o.onnx", *TARGET, *options)
+    assert done.returncode == 0, done.stderr
+    assert ("a part of 1 places" in done.stderr) == timed, done.stderr
+
+
 PRELU = ["--enable", "prelu-channel"]
 
 

@@ -113,8 +113,8 @@ static bool take_option(Feed *f, const FeedOption *x, Error *e) {
                      dtype_name(x->tensor.dtype), x->name, dtype_name(f->input[k].dtype));
 }
 
-bool feed_new(const FeedOptions *o, int n, FeedInput *input, uint64_t seed, Feed *f, Error *e) {
-    *f = (Feed){.seed = seed, .n = n, .input = input};
+bool feed_new(const FeedOptions *o, int n, FeedInput *input, Feed *f, Error *e) {
+    *f = (Feed){.seed = o->seed, .n = n, .input = input};
     for (int k = 0; k < o->n; k++)
         if (!take_option(f, &o->v[k], e)) return false;
     return true;

@@ -17,9 +17,10 @@ typedef struct FeedOption {
 typedef struct FeedOptions { /* of two that name one input the last one holds */
     int n;
     FeedOption *v;
+    uint64_t seed; /* of what is drawn */
 } FeedOptions;
 /* Options --input: NAME=random, NAME=NUMBER, NAME=LOW..HIGH, NAME=FILE.npy, or FILE.npz with an
-   entry for each input or some. Files are read; all lives in the arena. */
+   entry for each input or some; the seed is 0. Files are read; all lives in the arena. */
 bool feed_options(Arena *, StringList, FeedOptions *, Error *);
 extern const char feed_help[]; /* what these options are, for --help */
 /* As --input-shape would say the sizes of its tensors, then `more`. */
@@ -41,7 +42,7 @@ typedef struct Feed {
 /* input: n of them in the arena, their domains by graph_domains, their options still NULL; the feed
    keeps the array. False: an option names no input, or gives it another element type. The names and
    options are not copied. */
-bool feed_new(const FeedOptions *, int n, FeedInput *input, uint64_t seed, Feed *, Error *);
+bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* -1: no such input */
 /* The elements of an input on a sample, from 0. What files give is the first sample; on others
    floats are drawn, integers stay. usual: what the model says it is, or NULL. False: a file holds

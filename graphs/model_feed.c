@@ -10,7 +10,7 @@ static bool has_default(World *w, const Model *m, int k, Sizes sizes) {
 }
 
 bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptions *given,
-                uint64_t seed, Feed *feed, Error *e) {
+                Feed *feed, Error *e) {
     const Graph *g = model_graph(m);
     FeedInput *input = ARENA_NEW(a, FeedInput, g->nin);
     const Domain *domain = graph_domains(w, a, g, sizes);
@@ -19,5 +19,5 @@ bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptio
                                .dtype = value_type(w, g->in[k])->dtype,
                                .domain = domain[k],
                                .known = has_default(w, m, k, sizes)};
-    return feed_new(given, g->nin, input, seed, feed, e);
+    return feed_new(given, g->nin, input, feed, e);
 }

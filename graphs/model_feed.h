@@ -7,6 +7,5 @@
 
 /* At these sizes. Everything, the names too, lives in the arena: the model may be closed. False:
    see feed_new. */
-bool model_feed(Arena *, World *, const Model *, Sizes, const FeedOptions *, uint64_t seed, Feed *,
-                Error *);
+bool model_feed(Arena *, World *, const Model *, Sizes, const FeedOptions *, Feed *, Error *);
 #endif

@@ -143,6 +143,7 @@ static bool known_dims(ModelRun *r) {
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
 static bool open_model(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
+    r->given.seed = (uint64_t)r->o.seed;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     const SizeOptions given = {r->o.shape, r->o.dim};
     const OpenValues open = {.size = size_given,

@@ -19,8 +19,7 @@ bool run_tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int6
 
 static bool make_feed(ModelRun *r, World *w, const Model *m, Sizes sizes) {
     Feed *f = ARENA_NEW(r->arena, Feed, 1);
-    const bool good =
-        model_feed(r->arena, w, m, sizes, &r->given, (uint64_t)r->o.seed, f, r->error);
+    const bool good = model_feed(r->arena, w, m, sizes, &r->given, f, r->error);
     r->feed = good ? f : NULL;
     return good;
 }

@@ -25,8 +25,9 @@ bool run_read_inputs(Run *r) {
 }
 
 bool inputs_feed(RunInputs *in, uint64_t seed, Error *e) {
-    return model_feed(in->arena, in->w, in->source->model, in->source->sizes, &in->given, seed,
-                      &in->feed, e);
+    in->given.seed = seed;
+    return model_feed(in->arena, in->w, in->source->model, in->source->sizes, &in->given, &in->feed,
+                      e);
 }
 
 bool inputs_data(const void *inputs, const char *name, int sample, DType t, int64_t n, void *out) {

@@ -21,7 +21,9 @@ static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
     for (int k = 0; k < INPUTS; k++)
         input[k] = (FeedInput){name[k], dtype[k], domain[k], known[k], NULL};
     *e = (Error){0};
-    return feed_options(a, (StringList){n, option}, &o, e) && feed_new(&o, INPUTS, input, 7, f, e);
+    if (!feed_options(a, (StringList){n, option}, &o, e)) return false;
+    o.seed = 7;
+    return feed_new(&o, INPUTS, input, f, e);
 }
 
 /* The same number everywhere, or -1. */

@@ -92,7 +92,7 @@ static void test_axioms_of_groups(void **state) {
 }
 static void test_resize(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/resize.rules", 2, 6, 0);
+    check_corpus("test/cases/verifier/resize.rules", 3, 7, 0);
 }
 static void test_planted(void **state) {
     (void)state;

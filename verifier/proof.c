@@ -297,25 +297,38 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
         a->escape.error.kind = E_NONE;
         a->prover.depth = 0;
         a->prover.ndecided = 0;
+        a->prover.exact = false;
         return false;
     }
     run(a);
     return true;
 }
+/* Where the forms become too large when they are multiplied out, both sides may still do the same
+   operations. */
+static bool proved_by_operations(Attempt *a) {
+    const char *why = a->proof.why;
+    a->proof.proved = a->import.p && stage(a, same_operations) && a->exact;
+    if (!a->proof.proved) a->proof.why = why;
+    return a->proof.proved;
+}
 /* What only makes the class smaller is not tried after a proof that took a raised budget. */
 static bool optional_stage(Attempt *a, void (*run)(Attempt *)) {
     return a->prover.steps < STEPS && stage(a, run);
 }
-/* Sums that were written out are compared as they stand first: that is less to compare. */
+/* With as many steps as the proof had, whatever that took. Sums that were written out are compared
+   as they stand first: that is less to compare. */
 static void classify_reads(Attempt *a) {
     Prover *p = &a->prover;
+    const uint64_t steps = p->steps;
     a->reading = READS_OTHER;
+    p->steps = 0;
     if (p->unroll) {
         p->unroll = false;
         stage(a, read_elements);
         p->unroll = true;
     }
     if (a->reading != READS_SAME) stage(a, read_elements);
+    p->steps += steps;
 }
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
@@ -336,7 +349,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     solver_trace(a->prover.solver, o->trace);
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
-    if (!stage(a, attempt_proof)) {
+    if (!stage(a, attempt_proof) && !proved_by_operations(a)) {
         a->proof.proved = false;
         for (int k = 0; k < a->import.nlack; k++) add_missing(a, a->import.lack[k], "integers");
     }

@@ -1,24 +1,26 @@
 /* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2
    (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y;
    `nearest` takes the element there, `linear` interpolates along each axis between the
-   places floor(c) and floor(c) + 1 of the coordinate c, limited to the axis. Enlarging by whole
+   places floor(c) and floor(c) + 1 of the coordinate c, `cubic` among the four around it, with the
+   kernel of Keys, 1981, and its parameter `a`; places are limited to the axis. Enlarging by whole
    factors, nearest, is a view; other ways to take the nearest have no definition. */
 #include "ops/operator/op.h"
 #include <string.h>
-enum { SIZES, MODE, COORDINATE, ROUNDING };
-enum { NEAREST, LINEAR };
+enum { SIZES, MODE, COORDINATE, ROUNDING, A };
+enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-enum { AXES_MOST = 3 }; /* that a definition interpolates along */
+enum { AXES_MOST = 3, TAPS_MOST = 4 }; /* that a definition interpolates along; of an axis */
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
-    [MODE] = {"mode", A_ENUM, "nearest", "nearest linear", .draw = "nearest linear"},
+    [MODE] = {"mode", A_ENUM, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
     [COORDINATE] = {"coordinate", A_ENUM, "half_pixel",
                     "half_pixel asymmetric align_corners pytorch_half_pixel",
                     .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
     [ROUNDING] = {"rounding", A_ENUM, "round_prefer_floor",
                   "round_prefer_floor round_prefer_ceil floor ceil",
                   .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
+    [A] = {"a", A_REAL, "-3/4", .draw = "-3/4 -1/2"},
     {0},
 };
 
@@ -26,8 +28,9 @@ static const char *shape(Call *c) {
     Dims y = ints_dims(c, SIZES);
     const char *why = same_type(c, "FIU");
     if (ints(c, SIZES).n != c->in[0]->dim.n) return "resize needs a size for every axis";
+    if (word(c, MODE) == CUBIC && !is_float(c->in[0])) return "cubic interpolation is of floats";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
-    for (int k = 0; k < y.n && word(c, MODE) == LINEAR; k++)
+    for (int k = 0; k < y.n && word(c, MODE) != NEAREST; k++)
         if (y.v[k] != c->in[0]->dim.v[k]) need_ge(c, c->in[0]->dim.v[k], poly(c, "1"));
     c->out[0].dim = y;
     return why;
@@ -68,41 +71,68 @@ static Poly limited(Call *c, Poly k, Poly n) {
     const Poly low = least(c, k, poly(c, "n - 1", n));
     return poly(c, "l - m", low, least(c, low, poly(c, "0")));
 }
+/* Keys' kernel at a distance of t, 0 <= t <= 1, and of 1 + t. */
+static Ex keys_near(Call *c, Ex t) {
+    const Ex a = real(c, A),
+             by = sub(c, mul(c, add(c, a, num(c, 2, 1)), t), add(c, a, num(c, 3, 1)));
+    return add(c, mul(c, by, mul(c, t, t)), num(c, 1, 1));
+}
+static Ex keys_far(Call *c, Ex t) {
+    const Ex by = add(c, mul(c, sub(c, t, num(c, 2, 1)), t), num(c, 1, 1));
+    return mul(c, mul(c, real(c, A), t), by);
+}
+/* The weights of the places around a coordinate, *first of them below it, `part` of the way to the
+   next: their number. */
+static int weights(Call *c, Ex part, int *first, Ex weight[TAPS_MOST]) {
+    const Ex rest = sub(c, num(c, 1, 1), part);
+    if (word(c, MODE) == LINEAR) return *first = 0, weight[0] = rest, weight[1] = part, 2;
+    *first = 1;
+    weight[0] = keys_far(c, part), weight[1] = keys_near(c, part);
+    weight[2] = keys_near(c, rest), weight[3] = keys_far(c, rest);
+    return 4;
+}
 /* From axis a on; on the axes before, i holds x's places. */
 static Ex interpolate(Call *c, Dims i, int a) {
     const Dims x = c->in[0]->dim, y = c->out[0].dim;
     Poly from, by;
+    Ex weight[TAPS_MOST], sum = 0;
+    int first;
     while (a < i.n && x.v[a] == y.v[a]) a++;
     if (a == i.n) return at(c, 0, i);
     fraction(c, i.v[a], x.v[a], y.v[a], &from, &by);
-    const Poly low = quot(c, from, by), high = poly(c, "l + 1", low);
-    const Ex part = sub(c, divide(c, size(c, from), size(c, by)), size(c, low)),
-             left = interpolate(c, dims_with(i, a, limited(c, low, x.v[a])), a + 1),
-             right = interpolate(c, dims_with(i, a, limited(c, high, x.v[a])), a + 1),
-             both = add(c, mul(c, sub(c, num(c, 1, 1), part), left), mul(c, part, right));
-    if (word(c, COORDINATE) != HALF_PYTORCH) return both;
+    const Poly low = quot(c, from, by);
+    const Ex part = sub(c, divide(c, size(c, from), size(c, by)), size(c, low));
+    const int taps = weights(c, part, &first, weight);
+    for (int k = 0; k < taps; k++) {
+        const Poly place = poly_add(c->w, low, poly_int(c->w, k - first));
+        const Ex value = interpolate(c, dims_with(i, a, limited(c, place, x.v[a])), a + 1),
+                 one = mul(c, weight[k], value);
+        sum = k ? add(c, sum, one) : one;
+    }
+    if (word(c, COORDINATE) != HALF_PYTORCH) return sum;
     return when(c, when_eq(c, y.v[a], poly(c, "1")),
-                interpolate(c, dims_with(i, a, poly(c, "0")), a + 1), both);
+                interpolate(c, dims_with(i, a, poly(c, "0")), a + 1), sum);
 }
-static Ex linear(Call *c, Dims i) {
+static Ex interpolated(Call *c, Dims i) {
     const Poly none = poly(c, "0");
     int resized = 0;
     for (int a = 0; a < i.n; a++) {
         if (c->out[0].dim.v[a] == none) return num(c, 0, 1); /* there is no element */
         resized += c->in[0]->dim.v[a] != c->out[0].dim.v[a];
     }
-    return resized > AXES_MOST ? 0 : interpolate(c, i, 0);
+    return resized > AXES_MOST - (word(c, MODE) == CUBIC) ? 0 : interpolate(c, i, 0);
 }
 static Ex define(Call *c, Dims i) {
-    return word(c, MODE) == NEAREST ? nearest(c, i) : is_float(c->in[0]) ? linear(c, i) : 0;
+    return word(c, MODE) == NEAREST ? nearest(c, i) : is_float(c->in[0]) ? interpolated(c, i) : 0;
 }
 
+enum { P_MODE = 1, P_COORDINATE, P_ROUNDING, P_A };
 static int params(Call *c, int64_t *out, int room) {
-    if (room < 3) return -1;
-    out[0] = word(c, MODE);
-    out[1] = word(c, COORDINATE);
-    out[2] = word(c, ROUNDING);
-    return 3;
+    if (room < P_A || !bits_of(c, A, &out[P_A - 1])) return -1;
+    out[P_MODE - 1] = word(c, MODE);
+    out[P_COORDINATE - 1] = word(c, COORDINATE);
+    out[P_ROUNDING - 1] = word(c, ROUNDING);
+    return P_A;
 }
 
 static double coordinate(int64_t kind, int64_t i, int64_t n, int64_t m) {
@@ -154,23 +184,40 @@ static int steps_factors(Call *c, const View in[], const View out[], StepBuf *b)
     return 1;
 }
 
+/* Of a place `part` of the way from the last place before it to the next: as in weights(). */
+static int weights_of(int64_t mode, double a, double part, double weight[TAPS_MOST]) {
+    const double rest = 1 - part;
+    if (mode == LINEAR) return weight[0] = rest, weight[1] = part, 2;
+    weight[0] = a * part * ((part - 2) * part + 1);
+    weight[1] = ((a + 2) * part - (a + 3)) * part * part + 1;
+    weight[2] = ((a + 2) * rest - (a + 3)) * rest * rest + 1;
+    weight[3] = a * rest * ((rest - 2) * rest + 1);
+    return 4;
+}
+static int taps_of(int64_t mode) { return mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4; }
+
 /* The elements of x on an axis of n places that place i of m takes, with their weights. */
-static void take_taps(Call *c, int64_t i, int64_t n, int64_t m, int64_t pair[]) {
+static void take_taps(Call *c, double a, int64_t i, int64_t n, int64_t m, int64_t pair[]) {
     const double at = coordinate(word(c, COORDINATE), i, n, m);
     const int64_t low = whole(at);
-    const bool nearest = word(c, MODE) == NEAREST;
-    const double weight[] = {nearest ? 1 : 1 - (at - (double)low), at - (double)low};
-    pair[0] = clamped(nearest ? rounded(word(c, ROUNDING), at) : low, n);
-    if (!nearest) pair[2] = clamped(low + 1, n);
-    for (int k = 0; k < 2 - nearest; k++) memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
+    const int mode = word(c, MODE), taps = taps_of(mode);
+    double weight[TAPS_MOST] = {1};
+    if (mode != NEAREST) weights_of(mode, a, at - (double)low, weight);
+    for (int k = 0; k < taps; k++) {
+        pair[2 * k] =
+            clamped(mode == NEAREST ? rounded(word(c, ROUNDING), at) : low + k - (taps > 2), n);
+        memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
+    }
 }
 /* The same of all axes, of floats if they are interpolated. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
-    const int taps = word(c, MODE) == NEAREST ? 1 : 2, bits = dtype_bits(c->in[0]->dtype);
+    const int taps = taps_of(word(c, MODE)), bits = dtype_bits(c->in[0]->dtype);
+    int64_t a_bits;
     if (steps_factors(c, in, out, b)) return 1;
     if (y->rank < 1 || bits < 8 || (taps > 1 && is_float(c->in[0]) && bits < 16)) return 0;
     if (taps > 1 && !is_float(c->in[0]) && !b->target) return 0;
+    if (!bits_of(c, A, &a_bits)) return 0;
     for (int a = 0; a < y->rank; a++)
         if (x->dim[a] == 0) return 0;
     Step *s = step_add(b, S_SAMPLE, 2, (const View[]){*y, *x});
@@ -178,7 +225,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         const int64_t m = x->dim[a] == y->dim[a] ? 0 : y->dim[a];
         int64_t *pair = ARENA_NEW(b->arena, int64_t, 1 + 2 * taps * m);
         pair[0] = x->dim[a] == y->dim[a] ? 0 : taps;
-        for (int64_t i = 0; i < m; i++) take_taps(c, i, x->dim[a], m, pair + 1 + 2 * taps * i);
+        for (int64_t i = 0; i < m; i++)
+            take_taps(c, kernel_bits_real(a_bits), i, x->dim[a], m, pair + 1 + 2 * taps * i);
         step_param(b, s, (int)(1 + 2 * taps * m), pair);
     }
     if (taps == 1 || is_float(c->in[0]) || b->target->runs(b->target->user, s)) return 1;
@@ -187,15 +235,17 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 /* The interpolation at coordinates at[axis..], given indices j[0..axis-1]. */
-static double sample(const View *x, void *const slot[], const double at[], int axis, int64_t j[]) {
+static double sample(const Step *s, void *const slot[], const double at[], int axis, int64_t j[]) {
+    const View *x = &s->view[1];
     if (axis == x->rank) return kernel_real(x, slot, kernel_at(x, j));
-    int64_t low = whole(at[axis]);
-    double part = at[axis] - (double)low, value = 0;
-    for (int side = 0; side < 2; side++) {
-        double weight = side ? part : 1 - part;
-        if (weight == 0) continue;
-        j[axis] = clamped(low + side, x->dim[axis]);
-        value += weight * sample(x, slot, at, axis + 1, j);
+    const int64_t low = whole(at[axis]);
+    double weight[TAPS_MOST], value = 0;
+    const int taps = weights_of(s->param[P_MODE], kernel_bits_real(s->param[P_A]),
+                                at[axis] - (double)low, weight);
+    for (int k = 0; k < taps; k++) {
+        if (weight[k] == 0) continue;
+        j[axis] = clamped(low + k - (taps > 2), x->dim[axis]);
+        value += weight[k] * sample(s, slot, at, axis + 1, j);
     }
     return value;
 }
@@ -206,12 +256,13 @@ static int kernel(const Step *s, void *const slot[]) {
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int a = 0; a < y->rank; a++) {
             if (x->dim[a] == 0) return -1;
-            at[a] = y->dim[a] == x->dim[a] ? (double)i[a]
-                                           : coordinate(s->param[2], i[a], x->dim[a], y->dim[a]);
-            j[a] = clamped(rounded(s->param[3], at[a]), x->dim[a]);
+            at[a] = y->dim[a] == x->dim[a]
+                        ? (double)i[a]
+                        : coordinate(s->param[P_COORDINATE], i[a], x->dim[a], y->dim[a]);
+            j[a] = clamped(rounded(s->param[P_ROUNDING], at[a]), x->dim[a]);
         }
-        if (s->param[1] == NEAREST) kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
-        else kernel_set_real(y, slot, kernel_at(y, i), sample(x, slot, at, 0, j));
+        if (s->param[P_MODE] == NEAREST) kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+        else kernel_set_real(y, slot, kernel_at(y, i), sample(s, slot, at, 0, j));
     }
     return 0;
 }
@@ -219,17 +270,20 @@ static int kernel(const Step *s, void *const slot[]) {
 /* Linear interpolation does not ask which element is the nearest. Without a mode it is `nearest`,
    which therefore is read first. */
 #define SAMPLING \
-    "coordinate=coordinate_transformation_mode cubic_coeff_a:ignore extrapolation_value:ignore "
-#define NEAREST_ONE SAMPLING "+mode==nearest mode=nearest! rounding=nearest_mode "
-#define LINEAR_ONE SAMPLING "+mode==linear mode=linear! nearest_mode:ignore "
-#define SINCE_18                                                                         \
-    "antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize " \
-    "sizes:resize"
+    "coordinate=coordinate_transformation_mode extrapolation_value:ignore sizes:resize "
+#define ANY_EDGE "cubic_coeff_a:ignore exclude_outside:ignore "
+#define NEAREST_ONE SAMPLING ANY_EDGE "+mode==nearest mode=nearest! rounding=nearest_mode "
+#define LINEAR_ONE SAMPLING ANY_EDGE "+mode==linear mode=linear! nearest_mode:ignore "
+#define CUBIC_ONE \
+    SAMPLING "a=cubic_coeff_a exclude_outside==0 +mode==cubic mode=cubic! nearest_mode:ignore "
+#define SINCE_18 "antialias==0 keep_aspect_ratio_policy==stretch axes:resize"
 static const OnnxMap onnx[] = {
     {"", "Resize", 18, 0, NEAREST_ONE SINCE_18},
     {"", "Resize", 18, 0, LINEAR_ONE SINCE_18},
-    {"", "Resize", 11, 17, NEAREST_ONE "exclude_outside:ignore sizes:resize"},
-    {"", "Resize", 11, 17, LINEAR_ONE "exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 18, 0, CUBIC_ONE SINCE_18},
+    {"", "Resize", 11, 17, NEAREST_ONE},
+    {"", "Resize", 11, 17, LINEAR_ONE},
+    {"", "Resize", 11, 17, CUBIC_ONE},
     {"", "Resize", 10, 10, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},

@@ -221,8 +221,8 @@ static void gathers_run_on_the_device(void **state) {
     bed_free(&b);
 }
 
-/* Normalizations and a softmax with what is around them become one step each, which gives what the
-   steps of the CPU's back end give; what others read as well stays a step of its own. */
+/* Normalizations and a softmax with what is around them become one step each, which gives what
+   single steps give; what others read as well stays a step of its own. */
 static void chains_over_rows_are_one_step(void **state) {
     static const char chains[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
                                  " %s = constant F [8] seed(1)\n"
@@ -248,7 +248,7 @@ static void chains_over_rows_are_one_step(void **state) {
     bed_make(&b, "");
     Graph g = graph_of(b.w, chains);
     if (!device_open(&cpu, NULL, "cpu", "", &e)) fail_msg("%s", e.reason);
-    Plan *plain = plan_build_for(&cpu, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
+    Plan *plain = plan_build(b.w, b.w->arena, &g, (Sizes){0}, &e); /* of no device's steps */
     b.plan = plan_build_for(&b.device, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
     if (!plain || !b.plan) fail_msg("%s", e.reason);
     int rows = 0;

@@ -24,7 +24,8 @@ static void steps_agree(void **state) {
         Found found = {0};
         if (!conformance_run(&s, kind->kind, kind->steps, NULL, &found))
             fail_msg("device %d: %s", d, found.text);
-        assert_int_equal(found.steps, kind->kind == S_ROWS ? 0 : kind->steps);
+        assert_true(kind->kind == S_ROWS ? found.steps > kind->steps / 4
+                                         : found.steps == kind->steps);
         assert_true(found.runs >= found.steps);
     }
 }

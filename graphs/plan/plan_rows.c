@@ -193,8 +193,8 @@ static bool target_runs(const PlanBuild *b, const Step *s) {
 }
 static bool target_has_rows(const PlanBuild *b) {
     static const View v[] = {
-        {.dtype = DT_FLOAT, .rank = 2, .dim = {2, 4}, .stride = {4, 1}},
-        {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .dim = {2, 4}, .stride = {4, 1}}};
+        {.dtype = DT_FLOAT, .rank = 2, .dim = {2, 64}, .stride = {64, 1}},
+        {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .dim = {2, 64}, .stride = {64, 1}}};
     static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ROW_SUM}};
     static const int64_t one = 1;
     const Step s = {S_ROWS, 2, 1, 2, v, &one, code, NULL};

@@ -17,7 +17,7 @@ static const Maker *const makers[STEP_KIND_COUNT] = {
     [S_GEMM] = &gemm_maker,    [S_CONV] = &conv_maker,     [S_POOL] = &pool_maker,
     [S_EWISE] = &vector_maker, [S_REDUCE] = &reduce_maker, [S_COPY] = &copy_maker,
     [S_FILL] = &fill_maker,    [S_LOOP] = &loop_maker,     [S_SOFTMAX] = &softmax_maker,
-    [S_OP] = &op_maker,        [S_SAMPLE] = &sample_maker,
+    [S_OP] = &op_maker,        [S_SAMPLE] = &sample_maker, [S_ROWS] = &rows_maker,
 };
 
 /* ---- the device */

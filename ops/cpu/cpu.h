@@ -264,7 +264,7 @@ typedef struct Maker {
 /* An element-wise program that may have FurtherOps; view[0] is the output. */
 bool program_build(Build *, const View *view, int nview, const Scalar *code, int ncode, Kernel *);
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
-    copy_maker, softmax_maker, sample_maker, loop_maker, op_maker,
+    copy_maker, softmax_maker, rows_maker, sample_maker, loop_maker, op_maker,
     int8_maker; /* of the steps that have a zero point */
 /* Whether input and output have one to STEP_SPATIAL spatial axes each, equally many. */
 static inline bool step_spatial(const Step *s) {

@@ -164,6 +164,13 @@ typedef struct Simd {
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
     /* Of so many rows of at most SIMD_SHORT elements, one after the other. */
     void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);
+    /* One row of floats (simd_rows.h): the sum of (x[i] - less)^2 is added to acc[0]; so is that of
+       y[i] = e^(x[i] - less); y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], where
+       either may be NULL, but not both. */
+    void (*row_squares)(double *acc, const float *x, float less, int64_t n);
+    void (*row_exps)(float *y, double *acc, const float *x, float less, int64_t n);
+    void (*row_scaled)(float *y, const float *x, const float k[6], const float *scale,
+                       const float *shift, int64_t n);
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);

@@ -1,28 +1,26 @@
 /* simd_softmax.h -- softmax of one row, and of many short ones; included by simd_body.h. */
 
 /* The greatest element, exponentials and their sum, division; sums run in LANES partial sums. */
-#define DEFINE_SOFTMAX(name, T, EXP, max)                                                       \
-    static inline void name##_part(T *y, const T *x, T peak, T *sum, int64_t n) {               \
-        EACH {                                                                                  \
-            const T e = EXP(x[i] - peak);                                                       \
-            y[i] = e;                                                                           \
-            sum[i] += e;                                                                        \
-        }                                                                                       \
-    }                                                                                           \
-    static void name(void *py, const void *px, int64_t rows) {                                  \
-        T *y = py;                                                                              \
-        const T *x = px;                                                                        \
-        T sum[LANES] = {0}, peak = (T)-INFINITY;                                                \
-        int64_t at = 0;                                                                         \
-        max(&peak, x, rows);                                                                    \
-        for (; at + LANES <= rows; at += LANES) name##_part(y + at, x + at, peak, sum, LANES);  \
-        name##_part(y + at, x + at, peak, sum, rows - at);                                      \
-        _Pragma("GCC unroll 5") /* log2 of LANES */                                             \
-            for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
-                sum[i] += sum[i + width];                                                       \
-        const T scale = 1 / sum[0];                                                             \
-        const int64_t n = rows;                                                                 \
-        EACH y[i] *= scale;                                                                     \
+#define DEFINE_SOFTMAX(name, T, EXP, max)                                                      \
+    static inline void name##_part(T *y, const T *x, T peak, T *sum, int64_t n) {              \
+        EACH {                                                                                 \
+            const T e = EXP(x[i] - peak);                                                      \
+            y[i] = e;                                                                          \
+            sum[i] += e;                                                                       \
+        }                                                                                      \
+    }                                                                                          \
+    static void name(void *py, const void *px, int64_t rows) {                                 \
+        T *y = py;                                                                             \
+        const T *x = px;                                                                       \
+        T sum[LANES] = {0}, peak = (T)-INFINITY;                                               \
+        int64_t at = 0;                                                                        \
+        max(&peak, x, rows);                                                                   \
+        for (; at + LANES <= rows; at += LANES) name##_part(y + at, x + at, peak, sum, LANES); \
+        name##_part(y + at, x + at, peak, sum, rows - at);                                     \
+        FOLD_LANES(sum);                                                                       \
+        const T scale = 1 / sum[0];                                                            \
+        const int64_t n = rows;                                                                \
+        EACH y[i] *= scale;                                                                    \
     }
 DEFINE_SOFTMAX(softmax_float, float, exp_small, total_float_max)
 DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)

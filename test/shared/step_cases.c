@@ -559,6 +559,10 @@ static void rows_case(Case *c) {
     int rank = draw_dims(c, dim);
     if (rank == 0) dim[rank++] = 5;
     if (rank == 1 && chance(c, 30)) dim[0] = draw(c, 200, 5000); /* beyond what registers keep */
+    if (chance(c, 40)) {                                         /* such as models have */
+        rank = (int)draw(c, 1, 3);
+        for (int a = 0; a < rank; a++) dim[a] = draw(c, 1, a < rank - 1 ? 20 : 130);
+    } else if (chance(c, 3)) rank = 2, dim[0] = draw(c, 8, 9), dim[1] = draw(c, 8190, 9000);
     c->param[0] = draw(c, 1, rank > 2 ? 2 : rank);
     c->step.nparam = 1;
     double n = 1;

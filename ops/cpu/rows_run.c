@@ -1,0 +1,260 @@
+/* rows_run.c -- runs a step over rows, tile by tile. */
+#include "ops/cpu/rows.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct Tile {
+    const Rows *r;
+    char *work, *base[ROWS_VIEWS]; /* base: of the tile's first row */
+    int64_t rows, from, columns;   /* the block's first column, and how many */
+    float *at[ROWS_CODE], *spread[ROWS_CODE];
+} Tile;
+
+static float *room(const Tile *t, size_t at) { return (float *)(void *)(t->work + at); }
+/* Value i as instruction `reader` reads it. */
+static const float *operand(const Tile *t, const Value *reader, int i) {
+    const Kind kind = t->r->value[i].kind;
+    const bool row = reader->kind == KIND_ROW && kind == KIND_NUMBER;
+    return kind == reader->kind || row ? t->at[i] : t->spread[i];
+}
+static void run_op(const Tile *t, int i, float *to, int64_t n) {
+    const Value *v = &t->r->value[i];
+    const int operands = scalar_values(v->code.op);
+    const float *a = operand(t, v, v->code.a), *b = operands > 1 ? operand(t, v, v->code.b) : a;
+    if (v->op) v->op(to, a, b, n);
+    else t->r->simd->where[CLASS_FLOAT](to, a, b, operand(t, v, v->code.c), n);
+}
+
+/* ---- what is no tile */
+static void fill(float *to, float number, int64_t n) {
+    for (int64_t j = 0; j < n; j++) to[j] = number;
+}
+/* Each of the row's numbers, along the row. */
+static void spread_rows(const Tile *t, int i) {
+    const int64_t n = t->r->block;
+    if (!t->r->value[i].spread) return;
+    for (int64_t r = 0; r < t->rows; r++) fill(t->spread[i] + r * n, t->at[i][r], n);
+}
+static void make_number(Tile *t, int i) {
+    const Value *v = &t->r->value[i];
+    const RowView *view = &t->r->view[v->code.a];
+    if (v->form == FORM_CONSTANT) fill(t->at[i], (float)v->code.k, TILE_ROWS);
+    else if (v->form == FORM_LOAD) view->load(t->at[i], t->base[v->code.a], 0, TILE_ROWS);
+    else run_op(t, i, t->at[i], TILE_ROWS);
+    if (v->spread) fill(t->spread[i], t->at[i][0], t->r->block * t->r->rows);
+}
+/* Elements first..first+n-1 of a row that begins at *at: where the next ones lie of one stride, and
+   how many of them there are; *at is that of the row. */
+static int64_t next_piece(const Rows *r, int view, int64_t first, int64_t n, int64_t *at) {
+    const Nest *rows = &r->inner;
+    const int64_t *stride = rows->stride + (int64_t)view * STEP_RANK;
+    const int last = rows->rank - 1;
+    if (r->view[view].whole) return *at = first * r->view[view].stride, n;
+    int64_t rest = first / rows->dim[last];
+    const int64_t place = first % rows->dim[last], room = rows->dim[last] - place;
+    *at = place * stride[last];
+    for (int a = last - 1; a >= 0; rest /= rows->dim[a--]) *at += rest % rows->dim[a] * stride[a];
+    return n < room ? n : room;
+}
+static void load_row(const Rows *r, int view, float *to, const char *row, int64_t first,
+                     int64_t n) {
+    const RowView *v = &r->view[view];
+    for (int64_t piece, at; n > 0; n -= piece, first += piece, to += piece) {
+        piece = next_piece(r, view, first, n, &at);
+        v->load(to, row + at * v->size, v->stride, piece);
+    }
+}
+static void store_row(const Rows *r, char *row, const float *from, int64_t first, int64_t n) {
+    for (int64_t piece, at; n > 0; n -= piece, first += piece, from += piece) {
+        piece = next_piece(r, 0, first, n, &at);
+        r->simd->store[CLASS_FLOAT][DT_FLOAT](row + at * (int64_t)sizeof(float), r->view[0].stride,
+                                              from, piece);
+    }
+}
+static void make_column(Tile *t, int i) {
+    const Value *v = &t->r->value[i];
+    const RowView *view = &t->r->view[v->code.a];
+    const int64_t n = t->r->columns;
+    if (v->form != FORM_LOAD) run_op(t, i, t->at[i], n);
+    else if (view->view.dtype == DT_FLOAT && view->stride == 1 && view->whole)
+        t->at[i] = (float *)(void *)t->base[v->code.a];
+    else load_row(t->r, v->code.a, t->at[i], t->base[v->code.a], 0, n);
+    for (int64_t r = 0; v->spread && r < t->r->rows; r++)
+        memcpy(t->spread[i] + r * n, t->at[i], (size_t)n * sizeof(float));
+}
+static int64_t row_stride(const Rows *r, int view) {
+    return r->outer.stride[(int64_t)view * STEP_RANK + r->outer.rank - 1];
+}
+static double *sums(const Tile *t, int i) { return (double *)(void *)room(t, t->r->value[i].acc); }
+static void make_row(Tile *t, int i) {
+    const Value *v = &t->r->value[i];
+    if (v->form == FORM_LOAD)
+        t->r->view[v->code.a].load(t->at[i], t->base[v->code.a], row_stride(t->r, v->code.a),
+                                   t->rows);
+    else if (v->form == FORM_MEAN) {
+        const double *sum = sums(t, v->number[0]), n = t->r->value[v->code.b].code.k;
+        for (int64_t r = 0; r < t->rows; r++) t->at[i][r] = (float)(sum[r] / n);
+    } else run_op(t, i, t->at[i], t->rows);
+    spread_rows(t, i);
+}
+
+/* ---- tiles */
+static bool lies_together(const Tile *t, int view) {
+    const RowView *v = &t->r->view[view];
+    return v->view.dtype == DT_FLOAT && v->stride == 1 && v->whole &&
+           (t->rows == 1 || row_stride(t->r, view) == t->columns);
+}
+static bool is_turned(const Tile *t, int view) {
+    const RowView *v = &t->r->view[view];
+    return v->view.dtype == DT_FLOAT && v->stride != 1 && v->whole && row_stride(t->r, view) == 1 &&
+           t->rows > 1;
+}
+static char *block_at(const Tile *t, int view) {
+    const RowView *v = &t->r->view[view];
+    return t->base[view] + t->from * v->stride * v->size;
+}
+static float *load_block(const Tile *t, int view, float *to) {
+    const RowView *v = &t->r->view[view];
+    char *from = block_at(t, view);
+    const int64_t rows = row_stride(t->r, view);
+    if (lies_together(t, view)) return (float *)(void *)from;
+    if (is_turned(t, view))
+        t->r->simd->transpose((uint32_t *)(void *)to, t->columns,
+                              (const uint32_t *)(const void *)from, v->stride, t->columns, t->rows);
+    else
+        for (int64_t r = 0; r < t->rows; r++)
+            load_row(t->r, view, to + r * t->columns, t->base[view] + r * rows * v->size, t->from,
+                     t->columns);
+    return to;
+}
+static void store_block(const Tile *t, const float *x) {
+    const int64_t stride = t->r->view[0].stride, rows = row_stride(t->r, 0);
+    float *y = (float *)(void *)block_at(t, 0);
+    if (x == y) return;
+    if (is_turned(t, 0))
+        t->r->simd->transpose((uint32_t *)(void *)y, stride, (const uint32_t *)(const void *)x,
+                              t->columns, t->rows, t->columns);
+    else
+        for (int64_t r = 0; r < t->rows; r++)
+            store_row(t->r, t->base[0] + r * rows * t->r->view[0].size, x + r * t->columns, t->from,
+                      t->columns);
+}
+
+/* The numbers of row r; what leaves x as it is where there is none. */
+static void row_numbers(const Tile *t, const Value *v, int64_t r, float k[6]) {
+    const float none[] = {0, 1, 1, -0.0f};
+    for (int j = 0; j < NUMBERS; j++) {
+        k[j] = v->number[j] >= 0 ? t->at[v->number[j]][r] : none[j];
+        if (v->negative[j] && k[j] == k[j]) k[j] = -k[j];
+    }
+}
+/* y = x / d; by 1 / d where that is a number like others. */
+static void divide_row(const Tile *t, float *y, const float *x, float d) {
+    enum { PIECE = 64 };
+    const float k[6] = {0, 1 / d, 1, -0.0f}, size = fabsf(d);
+    if (size > 1e-30f && size < 1e30f) {
+        t->r->simd->line(y, x, k, t->columns);
+        return;
+    }
+    float divisor[PIECE];
+    fill(divisor, d, PIECE);
+    for (int64_t c = 0; c < t->columns; c += PIECE)
+        t->r->simd->op[CLASS_FLOAT][C_DIV](y + c, x + c, divisor,
+                                           t->columns - c < PIECE ? t->columns - c : PIECE);
+}
+static void run_row(const Tile *t, const Value *v, int64_t r, float *y, const float *x) {
+    const Simd *s = t->r->simd;
+    double none = 0, *acc = (double *)(void *)room(t, v->acc) + r;
+    float k[6] = {0};
+    row_numbers(t, v, r, k);
+    switch (v->form) {
+    case FORM_LINE: s->line(y, x, k, t->columns); break;
+    case FORM_SCALED:
+        s->row_scaled(y, x, k, v->scale < 0 ? NULL : t->at[v->scale],
+                      v->shift < 0 ? NULL : t->at[v->shift], t->columns);
+        break;
+    case FORM_QUOTIENT: divide_row(t, y, x, k[0]); break;
+    case FORM_EXPS:
+        acc = v->sum < 0 ? &none : sums(t, v->sum) + r;
+        s->row_exps(y, acc, x, k[0], t->columns);
+        break;
+    case FORM_SQUARES: s->row_squares(acc, x, k[0], t->columns); break;
+    case FORM_SUM: s->total[CLASS_FLOAT][REDUCE_SUM](acc, x, t->columns); break;
+    default: s->total[CLASS_FLOAT][REDUCE_MAX]((float *)(void *)acc, x, t->columns); break;
+    }
+}
+static bool summed_already(const Rows *r, int i) {
+    const Value *v = &r->value[i];
+    return v->form == FORM_SUM && r->value[v->x].form == FORM_EXPS && r->value[v->x].sum == i;
+}
+static void run_entry(Tile *t, const Entry *e) {
+    const int i = e->value;
+    const Value *v = &t->r->value[i];
+    float *to = i == t->r->ncode - 1 && lies_together(t, 0) ? (float *)(void *)block_at(t, 0)
+                                                            : room(t, e->at);
+    if (v->form == FORM_LOAD) {
+        t->at[i] = load_block(t, v->code.a, room(t, e->at));
+        return;
+    }
+    if (v->form == FORM_OP) run_op(t, i, to, t->rows * t->columns);
+    else if (!summed_already(t->r, i)) {
+        const float *x = t->r->value[v->x].kind == KIND_FULL ? t->at[v->x] : t->spread[v->x];
+        for (int64_t r = 0; r < t->rows; r++)
+            run_row(t, v, r, to + r * t->columns, x + r * t->columns);
+    }
+    if (v->kind == KIND_FULL) t->at[i] = to;
+}
+
+/* ---- reductions */
+static void start_sum(const Tile *t, int i) {
+    double *acc = sums(t, i);
+    const bool most = t->r->value[i].form == FORM_MAX;
+    for (int64_t r = 0; r < t->rows; r++)
+        if (most) *(float *)(void *)(acc + r) = -INFINITY;
+        else acc[r] = 0;
+}
+static void end_sum(const Tile *t, int i) {
+    const double *acc = sums(t, i);
+    const bool most = t->r->value[i].form == FORM_MAX;
+    for (int64_t r = 0; r < t->rows; r++)
+        t->at[i][r] = most ? *(const float *)(const void *)(acc + r) : (float)acc[r];
+    spread_rows(t, i);
+}
+
+static void run_phase(Tile *t, const Phase *p, bool last) {
+    const Rows *r = t->r;
+    const int root = r->ncode - 1;
+    for (int j = 0; j < p->nrow; j++) make_row(t, p->row[j]);
+    for (int j = 0; j < p->nsum; j++) start_sum(t, p->sum[j]);
+    for (t->from = 0; t->from < r->columns; t->from += r->block) {
+        const int64_t left = r->columns - t->from;
+        t->columns = left < r->block ? left : r->block;
+        for (int j = 0; j < p->nentry; j++) run_entry(t, &p->entry[j]);
+        if (last) store_block(t, r->value[root].kind == KIND_FULL ? t->at[root] : t->spread[root]);
+    }
+    for (int j = 0; j < p->nsum; j++) end_sum(t, p->sum[j]);
+}
+
+void rows_run_part(const Rows *r, void *const slot[], void *work, int k) {
+    const Nest *n = &r->outer;
+    const int64_t length = n->dim[n->rank - 1], all = n->count / length * r->tiles,
+                  end = all * (k + 1) / r->parts;
+    char *base[ROWS_VIEWS];
+    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each};
+    for (int i = 0; i < r->ncode; i++)
+        t.at[i] = room(&t, r->value[i].at), t.spread[i] = room(&t, r->value[i].spread_at);
+    for (int j = 0; j < r->nview; j++) t.base[j] = base[j] = view_at(&r->view[j].view, slot, work);
+    for (int i = 0; i < r->ncode; i++) {
+        if (r->value[i].needed && r->value[i].kind == KIND_NUMBER) make_number(&t, i);
+        if (r->value[i].needed && r->value[i].kind == KIND_COLUMN) make_column(&t, i);
+    }
+    for (int64_t at = all * k / r->parts; at < end; at++) {
+        int64_t index[STEP_RANK], offset[ROWS_VIEWS];
+        const int64_t first = at % r->tiles * r->rows;
+        nest_goto(n, 1, at / r->tiles, index, offset);
+        for (int j = 0; j < r->nview; j++)
+            t.base[j] = base[j] + (offset[j] + first * row_stride(r, j)) * r->view[j].size;
+        t.rows = length - first < r->rows ? length - first : r->rows;
+        for (int p = 0; p < r->nphase; p++) run_phase(&t, &r->phase[p], p == r->nphase - 1);
+    }
+}

@@ -1,0 +1,98 @@
+/* simd_reduce.h -- reductions, of many side by side and of one run, and sums with a weight;
+   included by simd_body.h. */
+
+/* Elements that do not lie side by side are gathered first. */
+enum { GATHERED = 64 };
+#define DEFINE_MERGE(name, W, T, value)                                            \
+    static void name(void *pacc, const void *px, int64_t stride, int64_t n) {      \
+        W *acc = pacc;                                                             \
+        const T *p = px;                                                           \
+        if (stride == 1) {                                                         \
+            EACH {                                                                 \
+                const W z = acc[i], x = (W)p[i];                                   \
+                acc[i] = (W)(value);                                               \
+            }                                                                      \
+        } else                                                                     \
+            for (int64_t at = 0; at < n; at += GATHERED) {                         \
+                const int64_t m = n - at < GATHERED ? n - at : GATHERED;           \
+                T run[GATHERED];                                                   \
+                if (stride == 2)                                                   \
+                    for (int64_t i = 0; i < m; i++) run[i] = p[2 * (at + i)];      \
+                else                                                               \
+                    for (int64_t i = 0; i < m; i++) run[i] = p[(at + i) * stride]; \
+                _Pragma("omp simd") for (int64_t i = 0; i < m; i++) {              \
+                    const W z = acc[at + i], x = (W)run[i];                        \
+                    acc[at + i] = (W)(value);                                      \
+                }                                                                  \
+            }                                                                      \
+    }
+DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
+DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)
+/* Partial results in LANES places, which become registers, folded at the end. */
+enum { LANES = 32 };
+#define FOLD_LANES(sum)                                                                     \
+    _Pragma("GCC unroll 5") /* log2 of LANES */                                             \
+        for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
+            sum[i] += sum[i + width]
+#define DEFINE_TOTAL(name, W, T, value)                                                        \
+    static void total_##name(void *pacc, const void *px, int64_t n) {                          \
+        W lane[LANES], *acc = pacc;                                                            \
+        const T *p = px;                                                                       \
+        int64_t at = LANES;                                                                    \
+        if (n >= LANES) {                                                                      \
+            for (int i = 0; i < LANES; i++) lane[i] = (W)p[i];                                 \
+            for (; at + LANES <= n; at += LANES)                                               \
+                for (int i = 0; i < LANES; i++) {                                              \
+                    const W z = lane[i], x = (W)p[at + i];                                     \
+                    lane[i] = (W)(value);                                                      \
+                }                                                                              \
+            _Pragma("GCC unroll 5") /* log2 of LANES */                                        \
+                for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; \
+                                                                         i++) {                \
+                const W z = lane[i], x = lane[i + width];                                      \
+                lane[i] = (W)(value);                                                          \
+            }                                                                                  \
+            const W z = acc[0], x = lane[0];                                                   \
+            acc[0] = (W)(value);                                                               \
+        } else at = 0;                                                                         \
+        for (; at < n; at++) {                                                                 \
+            const W z = acc[0], x = (W)p[at];                                                  \
+            acc[0] = (W)(value);                                                               \
+        }                                                                                      \
+    }
+#define DEFINE_BOTH(name, W, T, value) \
+    DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
+#define DEFINE_MERGES(class, W, T, U)                       \
+    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)             \
+    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z) \
+    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z) \
+    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)
+#define DEFINE_SCALE_ADD(class, T)                                                          \
+    static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, \
+                                  int64_t n) {                                              \
+        T *y = py;                                                                          \
+        const T *x = px, w = *(const T *)pw;                                                \
+        if (stride == 1) {                                                                  \
+            EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                 \
+        } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                     \
+    }
+/* Of vectors; w may be a number, which less a vector of zeros is a vector of it. */
+#ifdef FUSE
+#define MULTIPLY_floats(x, w, y) FUSE(x, (w) - (Floats){0}, y)
+#else
+#define MULTIPLY_floats(x, w, y) ((x) * (w) + (y))
+#endif
+#define MULTIPLY_float(w, x, y) FMA(w, x, y)
+#define MULTIPLY_double(w, x, y) ((w) * (x) + (y))
+#define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))
+#define MULTIPLY_uint(w, x, y) MULTIPLY_int(w, x, y)
+DEFINE_MERGES(float, double, float, double)
+DEFINE_MERGES(double, double, double, double)
+DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
+DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
+DEFINE_MERGES(int32, int64_t, int32_t, uint64_t)
+DEFINE_MERGES(int16, int64_t, int16_t, uint64_t)
+DEFINE_SCALE_ADD(float, float)
+DEFINE_SCALE_ADD(double, double)
+DEFINE_SCALE_ADD(int, int64_t)
+DEFINE_SCALE_ADD(uint, uint64_t)

@@ -1,0 +1,137 @@
+/* ops_rows.c -- steps over rows on the CPU (ops/cpu/rows.c): drawn steps in every instruction set
+   of the machine against the reference, the same bytes on three threads, loops with a fault in them
+   noticed; NaN and infinity; long rows in blocks. */
+#include "test/shared/simd_tables.h"
+#include "test/shared/step_cases.h"
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const Backend cpu_backend;
+enum { CASES = 1000, FIRST = 1000 };
+
+/* 1: it is right; -1: it is wrong, `text` says how; 0: the step is none for this kernel. */
+static int try_case(uint64_t seed, Device *d, char *text, size_t n, char **bytes, size_t *size) {
+    Case c;
+    int64_t count;
+    int result = 0;
+    case_start(&c, seed, S_ROWS);
+    if (cpu_backend.choices(d, &c.step) > 0) {
+        Num *want = ref_run(&c.step, c.slot, &count);
+        assert_true(case_run(&c, &cpu_backend, d, 0, (int)(seed % 3 ? seed & 0xfe : 0)));
+        result = case_compare(&c, want, count, text, n) ? -1 : 1;
+        free(want);
+        *size = c.bytes[0] + 2 * GUARD;
+        if (bytes) *bytes = malloc(*size), memcpy(*bytes, c.buffer[0], *size);
+    }
+    if (result < 0) {
+        size_t at = strlen(text);
+        case_describe(&c, text + at, n - at);
+    }
+    case_end(&c);
+    return result;
+}
+static void drawn_rows_agree(void **state) {
+    (void)state;
+    for (int i = 0; i < tables; i++) {
+        int right = 0;
+        one->simd = three->simd = table[i];
+        for (uint64_t seed = FIRST; seed < FIRST + CASES; seed++) {
+            char text[1200] = "", *first = NULL, *second = NULL;
+            size_t size;
+            const int found = try_case(seed, one, text, sizeof text, &first, &size);
+            if (found < 0) fail_msg("%s, seed %d: %s", table[i]->name, (int)seed, text);
+            right += found;
+            if (!found) continue;
+            assert_int_equal(try_case(seed, three, text, sizeof text, &second, &size), 1);
+            assert_memory_equal(first, second, size);
+            free(first), free(second);
+        }
+        assert_true(right > CASES / 8);
+    }
+    one->simd = three->simd = table[0];
+}
+
+/* ---- loops with a fault */
+static bool notices(uint64_t seed) {
+    char text[1200];
+    size_t size;
+    return try_case(seed, one, text, sizeof text, NULL, &size) < 0;
+}
+static void short_squares(double *acc, const float *x, float less, int64_t n) {
+    table[0]->row_squares(acc, x, less, n - 1);
+}
+static void bare_exps(float *y, double *acc, const float *x, float less, int64_t n) {
+    (void)less;
+    table[0]->row_exps(y, acc, x, 0, n);
+    *acc += 1;
+}
+static void unshifted(float *y, const float *x, const float k[6], const float *scale,
+                      const float *shift, int64_t n) {
+    static float zeros[1 << 14];
+    table[0]->row_scaled(y, x, k, scale, shift ? zeros : NULL, n);
+}
+static void wrong_loops_are_caught(void **state) {
+    (void)state;
+    Simd simd = *table[0];
+    simd.row_squares = short_squares;
+    assert_true(cases_noticed(&simd, CASES, notices) > 30);
+    simd = *table[0], simd.row_exps = bare_exps;
+    assert_true(cases_noticed(&simd, CASES, notices) > 80);
+    simd = *table[0], simd.row_scaled = unshifted;
+    assert_true(cases_noticed(&simd, CASES, notices) > 8);
+    assert_int_equal(cases_noticed(table[0], CASES, notices), 0);
+}
+
+/* ---- softmaxes and quotients of what is not finite */
+enum { COLUMNS = 40 };
+static void run_rows(const Scalar *code, int ncode, float x[COLUMNS], float y[COLUMNS]) {
+    View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {COLUMNS}, .stride = {1}}};
+    v[1] = v[0], v[1].slot = 1;
+    const Step s = {S_ROWS, 2, 1, ncode, v, (const int64_t[]){1}, code, NULL};
+    char why[200];
+    size_t room = 0;
+    Kernel *k = cpu_backend.compile(one, &s, 0, (const void *[2]){NULL}, &room, why, sizeof why);
+    void *slot[] = {y, x}, *work = cpu_backend.alloc(one, room);
+    assert_non_null(k);
+    assert_int_equal(cpu_backend.run(k, slot, work), 0);
+    cpu_backend.release(one, work);
+    cpu_backend.forget(k);
+}
+static void what_is_not_finite_stays_so(void **state) {
+    static const Scalar softmax[] = {{.op = C_VIEW, .a = 1},        {.op = C_ROW_MAX, .a = 0},
+                                     {.op = C_SUB, .a = 0, .b = 1}, {.op = C_EXP, .a = 2},
+                                     {.op = C_ROW_SUM, .a = 3},     {.op = C_DIV, .a = 3, .b = 4}},
+                        quotient[] = {{.op = C_VIEW, .a = 1},
+                                      {.op = C_ROW_MAX, .a = 0},
+                                      {.op = C_DIV, .a = 0, .b = 1}};
+    float x[COLUMNS], y[COLUMNS];
+    (void)state;
+    for (int i = 0; i < tables; i++) {
+        one->simd = table[i];
+        for (int k = 0; k < COLUMNS; k++) x[k] = k % 2 ? -INFINITY : 1;
+        run_rows(softmax, 6, x, y); /* a mask */
+        for (int k = 0; k < COLUMNS; k++)
+            assert_true(k % 2 ? y[k] == 0 : fabsf(y[k] - 2.0f / COLUMNS) < 1e-7f);
+        for (int k = 0; k < COLUMNS; k++) x[k] = -INFINITY;
+        run_rows(softmax, 6, x, y);
+        for (int k = 0; k < COLUMNS; k++) assert_true(isnan(y[k]));
+        x[0] = 1, x[5] = NAN;
+        run_rows(softmax, 6, x, y);
+        for (int k = 0; k < COLUMNS; k++) assert_true(isnan(y[k]));
+        for (int k = 0; k < COLUMNS; k++) x[k] = FLT_MAX; /* whose reciprocal is denormal */
+        run_rows(quotient, 3, x, y);
+        for (int k = 0; k < COLUMNS; k++) assert_true(y[k] == 1);
+        for (int k = 0; k < COLUMNS; k++) x[k] = k ? -1 : 0;
+        run_rows(quotient, 3, x, y);
+        assert_true(isnan(y[0]) && y[1] == -INFINITY);
+    }
+    one->simd = table[0];
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_rows_agree),
+                                       cmocka_unit_test(wrong_loops_are_caught),
+                                       cmocka_unit_test(what_is_not_finite_stays_so)};
+    return cmocka_run_group_tests(tests, open_tables, close_tables);
+}

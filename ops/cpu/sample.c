@@ -1,8 +1,9 @@
 /* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
    it. Short rows (channels last) are joined with the axis around them. Where every place is one
-   place of x, elements are moved as bytes, neighbours that stay neighbours together. Rows go to
-   threads. */
+   place of x, elements are moved as bytes, neighbours that stay neighbours together, an element
+   that is repeated equally often as the others by one loop; a row of x that is chosen again is
+   copied from the row of y before. Rows go to threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -24,6 +25,7 @@ typedef struct Sample {
     int32_t *place; /* of the row's axis: [taps, dim] */
     void *weight;
     int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
+    int64_t again;              /* how often each place of a row is repeated; 0: not so */
     int stretches;              /* 0: they are short */
     Stretch *stretch;
     size_t row, result, each;
@@ -80,15 +82,25 @@ static void add_rows(const SampleRun *run, const int64_t i[], char *row) {
                 row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
     } while (next_taps(s, tap));
 }
-static void move_row(const SampleRun *run, const int64_t i[], char *y) {
+/* Where the row of x is that a row of y is moved from. */
+static const char *moved_row(const SampleRun *run, const int64_t i[]) {
+    const Sample *s = run->s;
+    int64_t at = 0;
+    for (int a = 0; a < s->y.rank; a++)
+        if (a != s->along) at += s->offset[a][i[a]];
+    return run->x + at * s->size;
+}
+static void move_row(const SampleRun *run, const char *x, char *y) {
     static const int64_t none = 0;
     const Sample *s = run->s;
-    const int64_t ys = s->y.stride[s->along];
-    const char *x = run->x;
-    for (int a = 0; a < s->y.rank; a++)
-        if (a != s->along) x += s->offset[a][i[a]] * s->size;
+    const int64_t ys = s->y.stride[s->along], n = s->y.dim[s->along];
+    if (s->again) {
+        run->simd->weave[s->again]((uint32_t *)(void *)y, (const uint32_t *)(const void *)x, 0,
+                                   n / s->again);
+        return;
+    }
     if (!s->stretches) {
-        move_elements(s->size, y, ys, x, 0, s->offset[s->along], 1, s->y.dim[s->along]);
+        move_elements(s->size, y, ys, x, 0, s->offset[s->along], 1, n);
         return;
     }
     for (int k = 0; k < s->stretches; k++) {
@@ -103,29 +115,45 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     const Sample *s = run->s;
     const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
     const Axis *own = &s->axis[s->along];
-    if (s->moves) {
-        move_row(run, i, y);
-        return;
-    }
     char *row = work + s->row, *result = work + s->result;
     add_rows(run, i, row);
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
     s->store(y, ys, own->taps ? result : row, n);
+}
+/* Where row r lies in y: its place on each axis but the row's own; and the next one's. */
+static void find_row(const Sample *s, int64_t r, int64_t i[]) {
+    for (int a = s->y.rank - 1; a >= 0; a--) {
+        i[a] = 0;
+        if (a != s->along) i[a] = r % s->y.dim[a], r /= s->y.dim[a];
+    }
+}
+static void step_row(const Sample *s, int64_t i[]) {
+    for (int a = s->y.rank - 1; a >= 0; a--) {
+        if (a == s->along) continue;
+        if (++i[a] < s->y.dim[a]) return;
+        i[a] = 0;
+    }
 }
 static void run_sample_part(void *job, int k) {
     const SampleRun *run = job;
     const Sample *s = run->s;
     const int size = dtype_size(s->y.dtype);
     const int64_t end = s->rows * (k + 1) / s->parts;
-    char *work = run->work + (size_t)k * s->each;
-    for (int64_t r = s->rows * k / s->parts; r < end; r++) {
-        int64_t i[STEP_RANK] = {0}, rest = r, at = 0;
-        for (int a = s->y.rank - 1; a >= 0; a--) {
-            if (a == s->along) continue;
-            i[a] = rest % s->y.dim[a], rest /= s->y.dim[a];
-            at += i[a] * s->y.stride[a];
-        }
-        run_row(run, i, run->y + at * size, work);
+    const bool together = s->y.stride[s->along] == 1;
+    char *work = run->work + (size_t)k * s->each, *before = NULL;
+    const char *from = NULL;
+    int64_t i[STEP_RANK], r = s->rows * k / s->parts;
+    find_row(s, r, i);
+    for (; r < end; r++, step_row(s, i)) {
+        int64_t at = 0;
+        for (int a = 0; a < s->y.rank; a++) at += i[a] * s->y.stride[a]; /* its own place is 0 */
+        char *y = run->y + at * size;
+        const char *x = s->moves ? moved_row(run, i) : NULL;
+        if (!s->moves) run_row(run, i, y, work);
+        else if (together && before && x == from)
+            memcpy(y, before, (size_t)(s->y.dim[s->along] * size));
+        else move_row(run, x, y);
+        before = y, from = x;
     }
 }
 static int sample_run(const Kernel *k, void *const slot[], void *work) {
@@ -181,6 +209,14 @@ static void lay_out_taps(Build *b, Sample *s) {
         }
 }
 enum { SHORT = 4 }; /* places of a stretch on average, below which single ones are as fast */
+/* Each place of x in turn, k times each. */
+static bool repeated(const Sample *s, const Simd *simd, int64_t k) {
+    const int64_t n = s->y.dim[s->along], *at = s->offset[s->along];
+    if (s->size != 4 || s->y.stride[s->along] != 1 || !simd->weave[k] || n % k) return false;
+    for (int64_t i = 0; i < n; i++)
+        if (at[i] != i / k) return false;
+    return true;
+}
 static void lay_out_moves(Build *b, Sample *s) {
     for (int a = 0; a < s->y.rank; a++) {
         s->offset[a] = ARENA_NEW(b->arena, int64_t, s->y.dim[a]);
@@ -196,6 +232,8 @@ static void lay_out_moves(Build *b, Sample *s) {
         else s->stretch[s->stretches++] = (Stretch){1, at[i], 0};
     }
     if (s->stretches * SHORT > n) s->stretches = 0;
+    for (int64_t k = 2; k < SIMD_WEAVES && !s->again; k++)
+        if (repeated(s, b->device->simd, k)) s->again = k;
 }
 /* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
    are short (channels last): the two are made one axis, which has the other's taps. */

@@ -278,41 +278,36 @@ static int kernel_dynamic(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* A step that reduces all of x to one number. */
-static void reduce_all(StepBuf *b, ReduceKind kind, const View *to, const View *x,
-                       const View *reads, const Scalar code[], int ncode) {
-    View one = *to;
-    one.rank = 0;
-    Step *s =
-        step_add(b, S_REDUCE, 2 + (reads != NULL), (const View[]){one, *x, reads ? *reads : one});
+/* A step that reduces all of x to one number of a buffer, or to 0 where that is beyond it. */
+static bool reduce_all(StepBuf *b, ReduceKind kind, const View *x, View *to) {
+    const Scalar beyond[] = {
+        {.op = C_ACC}, {.op = C_CONST}, {.op = kind == REDUCE_MIN ? C_MIN : C_MAX, .a = 0, .b = 1}};
+    if (!step_buffer(b, DT_FLOAT, 0, x->dim, to)) return false;
+    Step *s = step_add(b, S_REDUCE, 2, (const View[]){*to, *x});
     step_param(b, s, 1, &(int64_t){kind});
-    step_code(b, s, ncode, code);
+    step_code(b, s, 3, beyond);
+    return true;
 }
-/* The least number, in a buffer of its own; zero, then the scale, from that and the
-   greatest one; y. */
+/* The least and the greatest number, from them the scale and zero; y. */
 static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
-    const View *scale = &out[1];
     View v[4] = { out[0], in[X], out[1], out[2] };
-    static const Scalar least[] = {{.op = C_ACC}, {.op = C_CONST}, {.op = C_MIN, .a = 0, .b = 1}};
-    static const Scalar zero[] = {{.op = C_ACC},
-                                  {.op = C_CONST},
-                                  {.op = C_MAX, .a = 0, .b = 1},
+    static const Scalar zero[] = {{.op = C_VIEW, .a = 1},
                                   {.op = C_VIEW, .a = 2},
-                                  {.op = C_SUB, .a = 2, .b = 3},
+                                  {.op = C_SUB, .a = 0, .b = 1},
                                   {.op = C_CONST, .k = 255},
-                                  {.op = C_DIV, .a = 4, .b = 5},
+                                  {.op = C_DIV, .a = 2, .b = 3},
                                   {.op = C_CONST, .k = 1},
-                                  {.op = C_WHERE, .a = 4, .b = 6, .c = 7},
-                                  {.op = C_DIV, .a = 3, .b = 8},
-                                  {.op = C_NEG, .a = 9},
-                                  {.op = C_ROUND, .a = 10}};
-    enum { SCALED = 9 /* instructions that compute the scale */ };
-    View lowest; /* not in the scale's place: a fused step may read it after the scale is written */
+                                  {.op = C_WHERE, .a = 2, .b = 4, .c = 5},
+                                  {.op = C_DIV, .a = 1, .b = 6},
+                                  {.op = C_NEG, .a = 7},
+                                  {.op = C_ROUND, .a = 8}};
+    enum { SCALED = 7 /* instructions that compute the scale */ };
+    View high, low;
     (void)c;
-    if (!step_buffer(b, scale->dtype, scale->rank, scale->dim, &lowest)) return 0;
-    reduce_all(b, REDUCE_MIN, &lowest, &in[X], NULL, least, 3);
-    reduce_all(b, REDUCE_MAX, &out[2], &in[X], &lowest, zero, 12);
-    reduce_all(b, REDUCE_MAX, scale, &in[X], &lowest, zero, SCALED);
+    if (!reduce_all(b, REDUCE_MIN, &in[X], &low) || !reduce_all(b, REDUCE_MAX, &in[X], &high))
+        return 0;
+    step_code(b, step_add(b, S_EWISE, 3, (const View[]){out[1], high, low}), SCALED, zero);
+    step_code(b, step_add(b, S_EWISE, 3, (const View[]){out[2], high, low}), 10, zero);
     for (int k = 2; k < 4; k++) v[k] = view_spread(&v[k], out[0].rank, out[0].dim);
     step_code(b, step_add(b, S_EWISE, 4, v), 6,
               (const Scalar[]){{.op = C_VIEW, .a = 1},

@@ -1,8 +1,8 @@
-/* narrow.c -- which class computes an element-wise program of integers. The narrow classes, int32
-   and int16, take as many elements at once as their registers hold, where int64 takes a half or a
-   quarter of them; they are right where each value either is the integer itself or, where the
-   narrow type cannot hold that, is read only by what needs no more than its low bits: sums,
-   products, bits, conversions to a type as narrow. */
+/* narrow.c -- which class computes an element-wise program of integers. The narrow classes, int32,
+   int16, and int8 and uint8 for what bytes are enough for, take as many elements at once as their
+   registers hold, where int64 takes a half to an eighth of them; they are right where each value
+   either is the integer itself or, where the narrow type cannot hold that, is read only by what
+   needs no more than its low bits: sums, products, bits, conversions to a type as narrow. */
 #include "ops/cpu/cpu.h"
 
 enum { MOST_CODE = 256 };
@@ -116,7 +116,47 @@ static bool fits(const View *view, const View *acc, const Scalar *code, int ncod
            (view[0].dtype == DT_UINT16 && type.high == INT16_MAX);
 }
 
+/* What the classes of bytes have; views are bytes where their spans are within the type. */
+static bool byte_op(int op) {
+    switch (op) {
+    case C_VIEW:
+    case C_ACC:
+    case C_CONST:
+    case C_WHERE:
+    case C_AS:
+    case C_MIN:
+    case C_MAX:
+    case C_EQ:
+    case C_LT:
+    case C_LE:
+    case C_AND:
+    case C_OR:
+    case C_XOR:
+    case C_NOT:
+    case C_ADD:
+    case C_SUB:
+    case C_MUL:
+    case C_NEG:
+    case C_FLOOR:
+    case C_CEIL:
+    case C_ROUND:
+    case F_BITS_NOT:
+    case F_BITS_AND:
+    case F_BITS_OR:
+    case F_BITS_XOR: return true;
+    default: return false;
+    }
+}
+static bool of_bytes(const View *view, const Scalar *code, int ncode) {
+    for (int i = 0; i < ncode; i++)
+        if (!byte_op(code[i].op)) return false;
+    return dtype_bits((DType)view[0].dtype) == 8;
+}
 Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode) {
+    if (of_bytes(view, code, ncode)) {
+        if (fits(view, acc, code, ncode, (Span){0, UINT8_MAX})) return CLASS_UINT8;
+        if (fits(view, acc, code, ncode, (Span){INT8_MIN, INT8_MAX})) return CLASS_INT8;
+    }
     if (fits(view, acc, code, ncode, (Span){INT16_MIN, INT16_MAX})) return CLASS_INT16;
     const bool fits_32 = fits(view, acc, code, ncode, (Span){INT32_MIN, INT32_MAX});
     return fits_32 ? CLASS_INT32 : CLASS_INT;

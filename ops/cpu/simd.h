@@ -3,8 +3,8 @@
    compiled for theirs. The device takes one table when it is opened (processor.h).
 
    Elements are computed in one of four classes: float (float32 and the 16-bit floats), double,
-   int64 (all integers but uint64, and bool), uint64; or in int32 or int16, where that gives the
-   same as int64 (narrow.c). Loads and stores convert between a class and
+   int64 (all integers but uint64, and bool), uint64; or in int32, int16, int8 or uint8, where that
+   gives the same as int64 (narrow.c). Loads and stores convert between a class and
    an element type as ONNX's Cast does: integers wrap, floats truncate toward zero and saturate (NaN
    gives 0), bool is "is not zero", 16-bit floats round to nearest even. Outputs may be the very
    operand (in place); any other overlap is not allowed. */
@@ -20,7 +20,9 @@
     X(CLASS_INT, int64_t, DT_INT64)    \
     X(CLASS_UINT, uint64_t, DT_UINT64) \
     X(CLASS_INT32, int32_t, DT_INT32)  \
-    X(CLASS_INT16, int16_t, DT_INT16)
+    X(CLASS_INT16, int16_t, DT_INT16)  \
+    X(CLASS_INT8, int8_t, DT_INT8)     \
+    X(CLASS_UINT8, uint8_t, DT_UINT8)
 typedef enum Class {
 #define X(id, type, dtype) id,
     CLASSES(X) CLASS_COUNT

@@ -192,6 +192,8 @@ static inline int64_t int_pow(int64_t x, int64_t n) {
 #define DEFINE_UINT(op, k, value) DEFINE##k(uint_##op, uint64_t, value)
 #define DEFINE_INT32(op, k, value) DEFINE##k(int32_##op, int32_t, value)
 #define DEFINE_INT16(op, k, value) DEFINE##k(int16_##op, int16_t, value)
+#define DEFINE_INT8(op, k, value) DEFINE##k(int8_##op, int8_t, value)
+#define DEFINE_UINT8(op, k, value) DEFINE##k(uint8_##op, uint8_t, value)
 #define DEFINE_FLOAT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(float_##op, float, value)
 #define DEFINE_DOUBLE_LIBRARY(op, k, value) DEFINE_LIBRARY##k(double_##op, double, value)
 #define DEFINE_INT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(int_##op, int64_t, value)
@@ -221,6 +223,10 @@ FOR_INT32(DEFINE_INT32)
 FOR_ALL(DEFINE_INT16)
 FOR_NARROW(DEFINE_INT16)
 FOR_INT16(DEFINE_INT16)
+FOR_ALL(DEFINE_INT8)
+FOR_BYTES(DEFINE_INT8)
+FOR_ALL(DEFINE_UINT8)
+FOR_BYTES(DEFINE_UINT8)
 
 #define DEFINE_WHERE(class, T)                                                          \
     static void class##_where(void *py, const void *pc, const void *pa, const void *pb, \
@@ -238,6 +244,8 @@ DEFINE_WHERE(int, int64_t)
 DEFINE_WHERE(uint, uint64_t)
 DEFINE_WHERE(int32, int32_t)
 DEFINE_WHERE(int16, int16_t)
+DEFINE_WHERE(int8, int8_t)
+DEFINE_WHERE(uint8, uint8_t)
 
 #include "ops/cpu/simd_moves.h"
 

@@ -31,10 +31,12 @@
       x)                                                                                   \
     NARROW_TYPES(X)
 /* Those of the narrow classes. */
+#define BYTE_TYPES(X)                                        \
+    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)             \
+    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x) \
+    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)
 #define NARROW_TYPES(X)                                             \
-    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                    \
-    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)        \
-    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)        \
+    BYTE_TYPES(X)                                                   \
     X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x) \
     X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)   \
     X(DT_INT32, int32_t, SAME,                                      \
@@ -109,6 +111,12 @@ enum { MOVED = 64 };
 #define MOVES_INT16(dt, S, from, to, to_int)          \
     DEFINE_MOVES(int16, int16_t, dt, S, from, to_int) \
     DEFINE1(as_int16_##dt, int16_t, STORED(S, from, to_int))
+#define MOVES_INT8(dt, S, from, to, to_int)         \
+    DEFINE_MOVES(int8, int8_t, dt, S, from, to_int) \
+    DEFINE1(as_int8_##dt, int8_t, STORED(S, from, to_int))
+#define MOVES_UINT8(dt, S, from, to, to_int)          \
+    DEFINE_MOVES(uint8, uint8_t, dt, S, from, to_int) \
+    DEFINE1(as_uint8_##dt, uint8_t, STORED(S, from, to_int))
 OTHER_TYPES(MOVES_FLOAT)
 /* Half floats by the processor's instructions, where it has them. */
 #ifdef LOAD_HALVES
@@ -146,3 +154,5 @@ TYPES(MOVES_INT)
 TYPES(MOVES_UINT)
 NARROW_TYPES(MOVES_INT32)
 NARROW_TYPES(MOVES_INT16)
+BYTE_TYPES(MOVES_INT8)
+BYTE_TYPES(MOVES_UINT8)

@@ -111,6 +111,20 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     X(C_MOD, 2, int16_mod(x, z)) \
     X(F_REST, 2, int16_rest(x, z))
 
+/* Of single bytes (narrow.c: byte_op): likewise modulo 2^8. */
+#define FOR_BYTES(X)                       \
+    X(C_ADD, 2, (uint32_t)x + (uint32_t)z) \
+    X(C_SUB, 2, (uint32_t)x - (uint32_t)z) \
+    X(C_MUL, 2, (uint32_t)x *(uint32_t)z)  \
+    X(C_NEG, 1, 0 - (uint32_t)x)           \
+    X(C_FLOOR, 1, x)                       \
+    X(C_CEIL, 1, x)                        \
+    X(C_ROUND, 1, x)                       \
+    X(F_BITS_NOT, 1, ~x)                   \
+    X(F_BITS_AND, 2, x &z)                 \
+    X(F_BITS_OR, 2, x | z)                 \
+    X(F_BITS_XOR, 2, x ^ z)
+
 /* ---- the remainder of floats, exact like fmodf: quotients below 2^28 come out right in doubles,
    and so do their products; chunks with others, zeros or infinities are left to the C library. */
 static void float_F_REST(void *py, const void *pa, const void *pb, int64_t total) {

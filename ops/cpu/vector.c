@@ -302,6 +302,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->y = (Source){.view = view[0],
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
+    if (view[0].dtype == DT_BOOL && v->class == CLASS_UINT8 && ncode > 1)
+        v->y.native = own[ncode - 1].op < SCALAR_OP_COUNT && scalar_gives_truth(own[ncode - 1].op);
     v->where = b->device->simd->where[v->class];
     v->fill = b->device->simd->load[v->class][class_dtype(v->class)];
     v->transpose = b->device->simd->transpose;

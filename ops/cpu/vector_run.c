@@ -39,7 +39,8 @@ static void fill_integers(const Vector *v, void *to, int64_t k) {
     for (int64_t j = 0; j < v->block; j++)
         if (v->size == sizeof(int64_t)) ((int64_t *)to)[j] = k;
         else if (v->size == sizeof(int32_t)) ((int32_t *)to)[j] = (int32_t)k;
-        else ((int16_t *)to)[j] = (int16_t)k;
+        else if (v->size == sizeof(int16_t)) ((int16_t *)to)[j] = (int16_t)k;
+        else ((int8_t *)to)[j] = (int8_t)k;
 }
 static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {
@@ -75,6 +76,7 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
     static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
         for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
     }
+DEFINE_SPREAD(uint8_t)
 DEFINE_SPREAD(uint16_t)
 DEFINE_SPREAD(uint32_t)
 DEFINE_SPREAD(uint64_t)
@@ -93,6 +95,8 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
         if (!as_is) s->load(room, column, stride[0], t->rows);
         if (v->size == sizeof(uint32_t))
             spread_uint32_t((uint32_t *)(void *)to + c, x, t->rows, t->columns);
+        else if (v->size == sizeof(uint8_t))
+            spread_uint8_t((uint8_t *)to + c, x, t->rows, t->columns);
         else if (v->size == sizeof(uint16_t))
             spread_uint16_t((uint16_t *)(void *)to + c, x, t->rows, t->columns);
         else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);

@@ -3,6 +3,7 @@
    2 for tanh and sigmoid, 4 for erf); the others come from the C library, whose vector forms
    (libmvec, at most 4 ulp) the compiler calls where mvec_x86_64.h or mvec_arm64.h declares them.
    FMA, and FUSED where it rounds once, are defined by who includes this. */
+#include "ops/cpu/bounds.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static inline float exp_reduced(float x, int32_t *n) {
 static inline float power_of_2(int32_t n) { return bits_float((uint32_t)(n + 127) << 23); }
 
 static inline float exp_float(float x) {
-    const float low = x < -104.0f ? -104.0f : x, c = low > 89.0f ? 89.0f : low;
+    const float low = x < exp_bounds[0] ? exp_bounds[0] : x,
+                c = low > exp_bounds[1] ? exp_bounds[1] : low;
     int32_t n;
     const float q = exp_reduced(c, &n) + 1.0f;
     const int32_t half = n >> 1;
@@ -41,10 +43,12 @@ static inline float exp_float(float x) {
 /* Of x <= 89, with 0 for what is less than the least normal number. */
 static inline float exp_small(float x) {
     int32_t n;
-    const float q = exp_reduced(x < -88.02f ? -88.02f : x, &n) + 1.0f;
+    const float q = exp_reduced(x < flushed_bounds[0] ? flushed_bounds[0] : x, &n) + 1.0f;
     return q * power_of_2(n); /* n = -127: 0; 128: infinity */
 }
-static inline float exp_flushed(float x) { return exp_small(x > 89.0f ? 89.0f : x); }
+static inline float exp_flushed(float x) {
+    return exp_small(x > flushed_bounds[1] ? flushed_bounds[1] : x);
+}
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_flushed(-x)); }
 
 /* x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where erf rounds to 1.

@@ -1,20 +1,9 @@
 /* topk.c -- the k first elements of each line in the order of topk (ops/topk.c): a heap of the k
-   best so far, the last of them on top, so that most elements cost one comparison; far along a long
-   line blocks are passed over whose best is not better than that. Then the heap is sorted. Lines go
-   to threads. */
+   best so far, the last of them on top, so that most elements cost one comparison; then the heap is
+   sorted. Lines go to threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* Elements from `at` on of which, in a random order, about a half of one is among the k best so
-   far; few of them cost less by themselves. */
-enum { LEAST_BLOCK = 256, MOST_BLOCK = 2048 };
-static int64_t block_of(int64_t at, int64_t k) {
-    const int64_t n = at / (2 * k);
-    return n < MOST_BLOCK ? n : MOST_BLOCK;
-}
-/* Simd.total: the greatest or the least number; with one that is none, that. */
-typedef void Best(void *acc, const void *x, int64_t n);
-typedef void Sort(const void *x, int64_t n, int64_t k, int64_t *heap, bool largest, Best *);
 typedef struct TopK {
     View x, y, where;
     Nest line; /* y, where, x without the axis */
@@ -24,47 +13,36 @@ typedef struct TopK {
     size_t values, heap, each; /* in the scratch: of part 0, and bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    Sort *sort;
-    Best *best;
+    void (*sort)(const void *x, int64_t n, int64_t k, int64_t *heap, bool largest);
     bool largest;
 } TopK;
 
 /* heap: places in x, none of them before those below it. */
-#define DEFINE_SORT(T)                                                                          \
-    static inline bool before_##T(const T *x, int64_t a, int64_t b, bool largest) {             \
-        return x[a] == x[b] ? a < b : (x[a] > x[b]) == largest;                                 \
-    }                                                                                           \
-    static void sink_##T(const T *x, int64_t *heap, int64_t n, int64_t at, bool largest) {      \
-        const int64_t own = heap[at];                                                           \
-        for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {                       \
-            child += child + 1 < n && before_##T(x, heap[child], heap[child + 1], largest);     \
-            if (!before_##T(x, own, heap[child], largest)) break;                               \
-            heap[at] = heap[child], at = child;                                                 \
-        }                                                                                       \
-        heap[at] = own;                                                                         \
-    }                                                                                           \
-    static void sort_##T(const void *values, int64_t n, int64_t k, int64_t *heap, bool largest, \
-                         Best *best_of) {                                                       \
-        const T *x = values;                                                                    \
-        for (int64_t j = 0; j < k; j++) heap[j] = j;                                            \
-        for (int64_t j = k / 2 - 1; j >= 0; j--) sink_##T(x, heap, k, j, largest);              \
-        for (int64_t at = k, block; at < n; at += block) {                                      \
-            block = block_of(at, k);                                                            \
-            const bool whole = block < LEAST_BLOCK;                                             \
-            if (whole) block = LEAST_BLOCK;                                                     \
-            const int64_t end = n - at < block ? n : at + block;                                \
-            T best = x[at];                                                                     \
-            if (!whole) best_of(&best, x + at, end - at);                                       \
-            if (!whole && (largest ? best <= x[heap[0]] : best >= x[heap[0]])) continue;        \
-            for (int64_t j = at; j < end; j++)                                                  \
-                if (largest ? x[j] > x[heap[0]] : x[j] < x[heap[0]])                            \
-                    heap[0] = j, sink_##T(x, heap, k, 0, largest);                              \
-        }                                                                                       \
-        for (int64_t j = k - 1; j > 0; j--) {                                                   \
-            const int64_t last = heap[0];                                                       \
-            heap[0] = heap[j], heap[j] = last;                                                  \
-            sink_##T(x, heap, j, 0, largest);                                                   \
-        }                                                                                       \
+#define DEFINE_SORT(T)                                                                            \
+    static inline bool before_##T(const T *x, int64_t a, int64_t b, bool largest) {               \
+        return x[a] == x[b] ? a < b : (x[a] > x[b]) == largest;                                   \
+    }                                                                                             \
+    static void sink_##T(const T *x, int64_t *heap, int64_t n, int64_t at, bool largest) {        \
+        const int64_t own = heap[at];                                                             \
+        for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {                         \
+            child += child + 1 < n && before_##T(x, heap[child], heap[child + 1], largest);       \
+            if (!before_##T(x, own, heap[child], largest)) break;                                 \
+            heap[at] = heap[child], at = child;                                                   \
+        }                                                                                         \
+        heap[at] = own;                                                                           \
+    }                                                                                             \
+    static void sort_##T(const void *values, int64_t n, int64_t k, int64_t *heap, bool largest) { \
+        const T *x = values;                                                                      \
+        for (int64_t j = 0; j < k; j++) heap[j] = j;                                              \
+        for (int64_t j = k / 2 - 1; j >= 0; j--) sink_##T(x, heap, k, j, largest);                \
+        for (int64_t j = k; j < n; j++)                                                           \
+            if (largest ? x[j] > x[heap[0]] : x[j] < x[heap[0]])                                  \
+                heap[0] = j, sink_##T(x, heap, k, 0, largest);                                    \
+        for (int64_t j = k - 1; j > 0; j--) {                                                     \
+            const int64_t last = heap[0];                                                         \
+            heap[0] = heap[j], heap[j] = last;                                                    \
+            sink_##T(x, heap, j, 0, largest);                                                     \
+        }                                                                                         \
     }
 DEFINE_SORT(float)
 DEFINE_SORT(double)
@@ -85,7 +63,7 @@ static void run_line(const TopRun *run, char *work, const int64_t offset[3]) {
     char *y = (char *)view_at(&t->y, run->slot, run->work) + offset[0] * y_size;
     int64_t *where = (int64_t *)view_at(&t->where, run->slot, run->work) + offset[1];
     t->load(values, x + offset[2] * x_size, t->x.stride[t->axis], t->n);
-    t->sort(values, t->n, t->k, heap, t->largest, t->best);
+    t->sort(values, t->n, t->k, heap, t->largest);
     for (int64_t j = 0; j < t->k; j++) {
         t->store(y + j * t->y.stride[t->axis] * y_size, 1, values + heap[j] * t->size, 1);
         where[j * t->where.stride[t->axis]] = heap[j];
@@ -109,7 +87,8 @@ static int topk_run(const Kernel *k, void *const slot[], void *work) {
 
 bool topk_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    static Sort *const sorts[CLASS_COUNT] = {sort_float, sort_double, sort_int64_t, sort_uint64_t};
+    static void (*const sorts[CLASS_COUNT])(const void *, int64_t, int64_t, int64_t *, bool) = {
+        sort_float, sort_double, sort_int64_t, sort_uint64_t};
     const View *v = b->step->view;
     TopK *t = ARENA_NEW(b->arena, TopK, 1);
     *t = (TopK){.y = v[0],
@@ -128,7 +107,6 @@ bool topk_build(Build *b, int choice, Kernel *k) {
     t->load = b->device->simd->load[t->class][t->x.dtype];
     t->store = b->device->simd->store[t->class][t->y.dtype];
     t->sort = sorts[t->class];
-    t->best = b->device->simd->total[t->class][t->largest ? REDUCE_MAX : REDUCE_MIN];
     t->values = build_bytes(b, (size_t)(t->n * t->size));
     t->heap = build_bytes(b, (size_t)t->k * sizeof(int64_t));
     t->each = b->workspace - t->values;

@@ -65,6 +65,21 @@ def loop_model():
     return make([loop], outputs=[info("out", ())], initializers=[*weights(), *first])
 
 
+def carrying_model():
+    """The same, and the scale of the normalization is a state that the body passes on."""
+    model = loop_model()
+    loop = model.graph.node[0]
+    loop.input.append("s")
+    loop.output.append("last")
+    (body,) = (a.g for a in loop.attribute)
+    for node in body.node:
+        node.input[:] = ["scale" if name == "s" else name for name in node.input]
+    body.input.append(info("scale", (4,)))
+    body.output.append(info("scale", (4,)))
+    model.graph.output.append(info("last", (4,)))
+    return model
+
+
 def bodies(path):
     for node in onnx.load(path).graph.node:
         for attribute in node.attribute:
@@ -116,6 +131,17 @@ def test_the_body_of_a_loop(tmp_path):
     assert "body of Loop 'repeat'" in said
     (graph,) = bodies(out)
     assert "BatchNormalization" not in {n.op_type for n in graph.node}
+    same(path, out, {"x": X})
+
+
+def test_a_state_that_stays_the_same_weight(tmp_path):
+    """It is a constant of the body, so that the normalization becomes part of the convolution; the
+    loop carries it on as before."""
+    path, out, _ = optimize(tmp_path, carrying_model())
+    (graph,) = bodies(out)
+    assert "BatchNormalization" not in {n.op_type for n in graph.node}
+    assert len(graph.input) == 4 and graph.input[3].name == graph.output[2].name
+    onnx.checker.check_model(out)
     same(path, out, {"x": X})
 
 

@@ -290,7 +290,7 @@ def test_onnx_of_the_library(tmp_path):
     rules, chosen, _, _, written, lost = counts(exported(folder, "--format", "onnx", *LIBRARY))
     index = json.load(open(folder / "index.json"))
     models = index["models"]
-    assert len(models) == written > 400 and lost == 7
+    assert len(models) == written > 400 and lost == 15  # band, eyelike
     assert sorted(os.listdir(folder)) == sorted(
         [m[s] for m in models for s in ("from", "to")] + ["index.json"]
     )

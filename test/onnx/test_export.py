@@ -287,10 +287,13 @@ def difference(folder, entry, seed):
 
 def test_onnx_of_the_library(tmp_path):
     folder = tmp_path / "models"
-    rules, chosen, _, _, written, lost = counts(exported(folder, "--format", "onnx", *LIBRARY))
+    said = exported(folder, "--format", "onnx", *LIBRARY)
+    rules, chosen, _, _, written, lost = counts(said)
+    reasons = re.findall(r"not expressible: (\d+): a new node (band|eyelike) cannot", said)
+    assert sum(int(n) for n, _ in reasons) == lost  # these need sizes that no value has
     index = json.load(open(folder / "index.json"))
     models = index["models"]
-    assert len(models) == written > 400 and lost == 15  # band, eyelike
+    assert len(models) == written > 400 and lost
     assert sorted(os.listdir(folder)) == sorted(
         [m[s] for m in models for s in ("from", "to")] + ["index.json"]
     )

@@ -39,10 +39,18 @@ static int count_costly(const Step *s) {
     }
     return n;
 }
+/* Activations, which element-wise programs compute in fewer passes (joined.c). */
+static bool has_activation(const Step *s) {
+    for (int i = 0; i < s->ncode; i++) {
+        const int op = s->code[i].op;
+        if (op == C_SIGMOID || op == C_TANH || op == C_ERF) return true;
+    }
+    return false;
+}
 /* Of any layout: the planner may choose another one later. */
 static int rows_choices(const Device *d, const Step *s) {
     (void)d;
-    if (!rows_well_formed(s)) return 0;
+    if (!rows_well_formed(s) || has_activation(s)) return 0;
     const View *y = &s->view[0];
     int64_t columns = 1;
     for (int a = y->rank - (int)s->param[0]; a < y->rank; a++) columns *= y->dim[a];

@@ -67,7 +67,7 @@ def test_replays_are_compared_with_single_steps(behaviour):
     )
     assert "recorded: " in done.stdout
     assert done.returncode == (1 if behaviour else 0)
-    assert ("a replay gives other bytes" in done.stderr) == bool(behaviour)
+    assert ("replaying the recorded run gives other bytes" in done.stderr) == bool(behaviour)
 
 
 # Attention as exporters write it out, and what only looks like it: the model's body, how many steps

@@ -45,3 +45,38 @@ def test_what_is_the_same_along_rows(tmp_path, name):
     program("run-model", tmp_path / "m.onnx", *words, "--output-dir", tmp_path)
     want = WANTED[name](*(feed[n].astype("float64") for n in "xrs"))
     numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), want, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("groups", [1, 48])
+@pytest.mark.parametrize("act", ["Relu", "Sigmoid"])
+def test_a_norm_between_convolutions(tmp_path, groups, act):
+    """Its rows lie as the convolutions want them, which is decided after it became one step."""
+    import onnxruntime
+
+    draw = numpy.random.default_rng(groups)
+    held = {n: draw.uniform(-1, 1, (48, 48, 3, 3)) / 20 for n in ("u", "v")}
+    held |= {"g": draw.uniform(1, 2, groups), "h": draw.uniform(-1, 1, groups)}
+    constants = [numpy_helper.from_array(v.astype("float32"), n) for n, v in held.items()]
+    constants += [
+        numpy_helper.from_array(numpy.array([1, groups, -1]), "rows"),
+        numpy_helper.from_array(numpy.array([1, 48, 40, 40]), "map"),
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "u"], ["a"], pads=[1] * 4),
+        helper.make_node("Reshape", ["a", "rows"], ["b"]),
+        helper.make_node("InstanceNormalization", ["b", "g", "h"], ["c"]),
+        helper.make_node("Reshape", ["c", "map"], ["d"]),
+        helper.make_node(act, ["d"], ["e"]),
+        helper.make_node("Conv", ["e", "v"], ["y"], pads=[1] * 4),
+    ]
+    x, y = (helper.make_tensor_value_info(n, 1, [1, 48, 40, 40]) for n in "xy")
+    graph = helper.make_graph(nodes, "g", [x], [y], constants)
+    path = tmp_path / "m.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    data = draw.uniform(-2, 2, (1, 48, 40, 40)).astype("float32")
+    numpy.save(tmp_path / "x.npy", data)
+    program("run-model", path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (want,) = session.run(None, {"x": data})
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), want, rtol=2e-4, atol=2e-5)

@@ -112,7 +112,7 @@ static void what_is_not_finite_stays_so(void **state) {
         for (int k = 0; k < COLUMNS; k++) x[k] = k % 2 ? -INFINITY : 1;
         run_rows(softmax, 6, x, y); /* a mask */
         for (int k = 0; k < COLUMNS; k++)
-            assert_true(k % 2 ? y[k] == 0 : fabsf(y[k] - 2.0f / COLUMNS) < 1e-7f);
+            assert_true(k % 2 ? y[k] == 0 : fabsf(y[k] - 2.0f / (float)COLUMNS) < 1e-7f);
         for (int k = 0; k < COLUMNS; k++) x[k] = -INFINITY;
         run_rows(softmax, 6, x, y);
         for (int k = 0; k < COLUMNS; k++) assert_true(isnan(y[k]));

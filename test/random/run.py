@@ -21,6 +21,7 @@ from sides import Sides
 END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun after it
 PATIENCE = 60  # seconds for one model
 BLOCK = 500  # models between two notes of the counters
+FORK = multiprocessing.get_context("fork")  # others start no closures; 3.14 has another default
 COUNTERS = ("count", "rules", "operators", "kinds")
 
 
@@ -126,12 +127,12 @@ def watched(seed, numbers, sanitized, quiet):
     may not come back from one. The next process goes on after that model."""
     total, numbers = Tally(), list(numbers)
     while numbers and time.monotonic() < END:
-        here, there = multiprocessing.Pipe()
+        here, there = FORK.Pipe()
 
         def child():
             there.send((None, work(seed, numbers, sanitized, quiet, there.send)))
 
-        process, at, died = multiprocessing.Process(target=child), numbers[0], False
+        process, at, died = FORK.Process(target=child), numbers[0], False
         process.start()
         there.close()
         try:

@@ -70,11 +70,6 @@ static int64_t element(const Sample *s, int64_t k, int64_t n) {
     int64_t at = (int64_t)mirrored((double)k, low, high);
     return at < 0 ? 0 : at >= n ? n - 1 : at;
 }
-static double cubic(double d) {
-    const double a = -0.75;
-    d = fabs(d);
-    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-}
 static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
     float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
     if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
@@ -84,7 +79,7 @@ static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
     for (int k = 0; k < s->taps; k++)
         s->weight[a][k] = mode == NEAREST  ? 1
                           : mode == LINEAR ? (k ? x - low : 1 - (x - low))
-                                           : cubic(x - (double)(s->first[a] + k));
+                                           : kernel_keys(-0.75, x - (double)(s->first[a] + k));
 }
 /* What a place reads, the same for all channels. */
 enum { ALL_TAPS = 4096 /* TAPS on each of six axes */ };

@@ -80,10 +80,8 @@ typedef struct Line { /* one axis */
 } Line;
 
 static double kernel_of(const Line *l, double t) {
-    t = fabs(t);
-    if (l->mode == LINEAR) return t < 1 ? 1 - t : 0;
-    if (t <= 1) return ((l->a + 2) * t - (l->a + 3)) * t * t + 1;
-    return t < 2 ? ((l->a * t - 5 * l->a) * t + 8 * l->a) * t - 4 * l->a : 0;
+    if (l->mode == CUBIC) return kernel_keys(l->a, t);
+    return fabs(t) < 1 ? 1 - fabs(t) : 0;
 }
 /* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally
    near. What happens where f*n is not an integer was never settled: here it is as ONNX's node tests

@@ -81,12 +81,11 @@ static Ex keys_far(Call *c, Ex t) {
     const Ex by = add(c, mul(c, sub(c, t, num(c, 2, 1)), t), num(c, 1, 1));
     return mul(c, mul(c, real(c, A), t), by);
 }
-/* The weights of the places around a coordinate, *first of them below it, `part` of the way to the
-   next: their number. */
-static int weights(Call *c, Ex part, int *first, Ex weight[TAPS_MOST]) {
+/* The weights of the places around a coordinate, `part` of the way from the one before it to the
+   next: of these two, or of four, one more on each side. */
+static int weights(Call *c, Ex part, Ex weight[TAPS_MOST]) {
     const Ex rest = sub(c, num(c, 1, 1), part);
-    if (word(c, MODE) == LINEAR) return *first = 0, weight[0] = rest, weight[1] = part, 2;
-    *first = 1;
+    if (word(c, MODE) == LINEAR) return weight[0] = rest, weight[1] = part, 2;
     weight[0] = keys_far(c, part), weight[1] = keys_near(c, part);
     weight[2] = keys_near(c, rest), weight[3] = keys_far(c, rest);
     return 4;
@@ -96,15 +95,14 @@ static Ex interpolate(Call *c, Dims i, int a) {
     const Dims x = c->in[0]->dim, y = c->out[0].dim;
     Poly from, by;
     Ex weight[TAPS_MOST], sum = 0;
-    int first;
     while (a < i.n && x.v[a] == y.v[a]) a++;
     if (a == i.n) return at(c, 0, i);
     fraction(c, i.v[a], x.v[a], y.v[a], &from, &by);
     const Poly low = quot(c, from, by);
     const Ex part = sub(c, divide(c, size(c, from), size(c, by)), size(c, low));
-    const int taps = weights(c, part, &first, weight);
+    const int taps = weights(c, part, weight);
     for (int k = 0; k < taps; k++) {
-        const Poly place = poly_add(c->w, low, poly_int(c->w, k - first));
+        const Poly place = poly_add(c->w, low, poly_int(c->w, k - (taps > 2)));
         const Ex value = interpolate(c, dims_with(i, a, limited(c, place, x.v[a])), a + 1),
                  one = mul(c, weight[k], value);
         sum = k ? add(c, sum, one) : one;
@@ -186,12 +184,8 @@ static int steps_factors(Call *c, const View in[], const View out[], StepBuf *b)
 
 /* Of a place `part` of the way from the last place before it to the next: as in weights(). */
 static int weights_of(int64_t mode, double a, double part, double weight[TAPS_MOST]) {
-    const double rest = 1 - part;
-    if (mode == LINEAR) return weight[0] = rest, weight[1] = part, 2;
-    weight[0] = a * part * ((part - 2) * part + 1);
-    weight[1] = ((a + 2) * part - (a + 3)) * part * part + 1;
-    weight[2] = ((a + 2) * rest - (a + 3)) * rest * rest + 1;
-    weight[3] = a * rest * ((rest - 2) * rest + 1);
+    if (mode == LINEAR) return weight[0] = 1 - part, weight[1] = part, 2;
+    for (int k = 0; k < 4; k++) weight[k] = kernel_keys(a, k - 1 - part);
     return 4;
 }
 static int taps_of(int64_t mode) { return mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4; }

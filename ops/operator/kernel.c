@@ -49,6 +49,12 @@ double kernel_bits_real(int64_t bits) {
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
+double kernel_keys(double a, double t) {
+    t = fabs(t);
+    if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
+    return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
 bool kernel_is_integer(const View *v) { return dtype_class((DType)v->dtype) != 'F'; }
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
                  int64_t from_place) {

@@ -33,7 +33,10 @@ double kernel_dot(KernelRow, KernelRow, int64_t n); /* in double, in four sums t
 /* The greatest finite number of a float of 16 bits or less; 0: others. */
 double kernel_greatest(int32_t dtype);
 double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made */
-bool kernel_is_integer(const View *);  /* integers and booleans */
+/* The weight of cubic interpolation at a distance of t, with the parameter a: R. Keys, "Cubic
+   convolution interpolation for digital image processing", 1981. */
+double kernel_keys(double a, double t);
+bool kernel_is_integer(const View *); /* integers and booleans */
 /* One element, converted if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
                  int64_t from_place);

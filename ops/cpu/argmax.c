@@ -124,7 +124,7 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     m->n = m->x.dim[m->axis];
     if (!dtype_numeric(m->x.dtype) || m->x.format || m->n < 1 || m->n > INT32_MAX ||
         view_count(&m->y) == 0)
-        return build_fail(b, "argmax of a type that is not numeric");
+        return build_fail(b, "argmax: the type is not numeric");
     const View others = without_axis(m->x, m->axis);
     m->nest = nest_new(b->arena, (const View *const[]){y, &others}, 2);
     nest_with_axis(&m->nest);

@@ -261,7 +261,7 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     Attention *a = ARENA_NEW(b->arena, Attention, 1);
     Device *one = ARENA_NEW(b->arena, Device, 1);
-    if (!take_views(s, a)) return build_fail(b, "attention is supported for float only");
+    if (!take_views(s, a)) return build_fail(b, "attention: only float32 is supported");
     const int64_t d = a->view[PRESENT_KEY].dim[3], fit = BLOCK_ELEMENTS / a->total,
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS

@@ -349,7 +349,7 @@ Chain *chain_typed(Build *b, Kernel *k, bool fused, int dtype, TailShape shape, 
     if (!(fused ? tail_plain(b, dtype, shape, &c->tail) : tail_new(b, dtype, shape, &c->tail)))
         return NULL;
     if (output_at(b, c, &c->tail.into, y)) return c;
-    return build_fail(b, "oneDNN cannot write views with these strides"), NULL;
+    return build_fail(b, "oneDNN cannot write to these strides"), NULL;
 }
 Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
     return chain_typed(b, k, fused, DT_FLOAT, shape, y);

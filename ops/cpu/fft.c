@@ -290,7 +290,8 @@ bool fft_build(Build *b, int choice, Kernel *k) {
                               : f->x.dim[f->axis];
     if (!dtype_numeric(f->x.dtype) || !dtype_numeric(f->y.dtype) || f->x.format || f->y.format ||
         view_count(&f->y) == 0 || f->n < 1 || f->n > LONGEST)
-        return build_fail(b, "dft: no floats, or too many");
+        return build_fail(
+            b, "dft: the elements are not numbers, there are none, or the axis is too long");
     View line[2] = {f->y, f->x};
     for (int j = 0; j < 2; j++) line[j].dim[f->axis] = line[j].dim[line[j].rank - 1] = 1;
     f->simd = b->device->simd;

@@ -181,7 +181,7 @@ bool compress_build(Build *b, int choice, Kernel *k) {
     Gather *g = ARENA_NEW(b->arena, Gather, 1);
     g->condition = b->step->view[2];
     if (g->condition.dtype != DT_BOOL || g->condition.format)
-        return build_fail(b, "compress needs truth values");
+        return build_fail(b, "compress: the condition is not of type bool");
     return build_rows(b, g, axis, false, 1, axis + 1, k);
 }
 bool gathernd_build(Build *b, int choice, Kernel *k) {

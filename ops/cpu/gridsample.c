@@ -124,7 +124,7 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     for (int j = 0; j < 3; j++) {
         s->view[j] = step->view[j];
         if (step->view[j].dtype != DT_FLOAT || step->view[j].format || step->view[j].rank != 4)
-            return build_fail(b, "gridsample: floats with two spatial axes only");
+            return build_fail(b, "gridsample: only float32 with two spatial axes is supported");
     }
     const View *y = &s->view[Y];
     view_extent(&s->view[X], &low, &high);

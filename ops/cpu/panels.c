@@ -253,7 +253,7 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;
     const int c = v[0].rank - 1;
     static const int axis[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
+    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
     Panels *p = ARENA_NEW(b->arena, Panels, 1);
     if (!ending_new(b, c, &p->e)) return false;
     p->groups = p->runs = 1, p->columns = v[0].dim[c], p->terms = p->n = v[1].dim[c];
@@ -355,7 +355,7 @@ bool panels_conv_possible(const Device *d, const Step *s) {
 bool panels_conv_build(Build *b, Kernel *k) {
     const View *v = b->step->view;
     Image m = image_of(b->step);
-    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
+    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
     Panels *p = ARENA_NEW(b->arena, Panels, 1);
     if (!ending_new(b, 1, &p->e)) return false;
     if (!lies_ready(&m) && !copy_padded(b, &m, &p->padded)) return false;

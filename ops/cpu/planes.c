@@ -165,7 +165,7 @@ bool planes_build(Build *b, Kernel *k) {
     const Simd *simd = b->device->simd;
     const int type = s->view[1].dtype;
     Planes *p = ARENA_NEW(b->arena, Planes, 1);
-    if (view_count(&s->view[0]) == 0) return build_fail(b, "pooling without outputs");
+    if (view_count(&s->view[0]) == 0) return build_fail(b, "pool: the output has no elements");
     p->class = view_class(s->view, 2);
     p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
     p->wide = class_wide(p->class, p->kind);

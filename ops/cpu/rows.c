@@ -265,7 +265,7 @@ static bool rows_build(Build *b, int choice, Kernel *k) {
     const bool blocked = r->block < r->columns;
     load_values(b, r, blocked, kind);
     if (!rows_analyze(r->simd, kind, r->value, r->ncode))
-        return build_fail(b, "an operation that floats do not have");
+        return build_fail(b, "rows: its program has an operation that floats do not have");
     r->begin = build_bytes(b, 0);
     plan_phases(b, r, blocked);
     r->each = build_bytes(b, 0) - r->begin;

@@ -165,7 +165,7 @@ bool cachewrite_build(Build *b, int choice, Kernel *k) {
     c->s.join = scatter_join(y->dtype, NONE);
     if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
         c->start.format)
-        return build_fail(b, "cachewrite: not supported for these element types");
+        return build_fail(b, "cachewrite: these element types are not supported");
     for (int v = 0; v < 2; v++) inner[v].dim[0] = inner[v].dim[c->axis] = 1;
     memcpy(inner[1].dim, inner[0].dim, sizeof inner[0].dim);
     c->s.inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);

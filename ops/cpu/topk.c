@@ -97,7 +97,7 @@ bool topk_build(Build *b, int choice, Kernel *k) {
                 .axis = (int)b->step->param[1],
                 .largest = b->step->param[2] != 0};
     if (!dtype_numeric(t->x.dtype) || t->x.format || view_count(&t->y) == 0)
-        return build_fail(b, "topk of a type that is not numeric");
+        return build_fail(b, "topk: the type is not numeric");
     View line[] = {t->y, t->where, t->x};
     t->n = t->x.dim[t->axis], t->k = t->y.dim[t->axis];
     for (int j = 0; j < 3; j++) line[j].dim[t->axis] = 1;

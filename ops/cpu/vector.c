@@ -35,18 +35,18 @@ static bool gather_sources(Making *m, const View *view, int nview, const View *a
             const int k = code[i].a;
             if (k >= nview)
                 return build_fail(m->b,
-                                  "the element-wise program reads a view that does not exist");
+                                  "elementwise: the program reads a view that does not exist");
             if (m->source_of_view[k] < 0) m->source_of_view[k] = add_source(m, &view[k]);
         } else if (code[i].op == C_ACC) {
             if (!acc)
                 return build_fail(
-                    m->b, "the element-wise program reads an accumulator, but the step has none");
+                    m->b, "elementwise: the program reads an accumulator, but the step has none");
             if (m->acc_source < 0) m->acc_source = add_source(m, acc);
         }
     }
     for (int i = 0; i < m->nused; i++)
         if (!dtype_numeric(m->used[i].dtype))
-            return build_fail(m->b, "an element-wise program over a type that is not numeric");
+            return build_fail(m->b, "elementwise: a type is not numeric");
     return true;
 }
 
@@ -110,7 +110,7 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
         else if (c->op == C_AS) to->op = simd->as[v->class][c->b];
         else if (n) to->op = simd->op[v->class][square ? C_MUL : c->op];
         if (n && !to->op && c->op != C_WHERE)
-            return build_fail(m->b, "an operation that the element types do not have");
+            return build_fail(m->b, "elementwise: an operation that the element types do not have");
     }
     if (v->class == CLASS_FLOAT) join(m, code, ncode);
     return true;
@@ -281,8 +281,7 @@ void program_read_once(const Build *b, const View *view, const Scalar *code, int
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode) {
     if (ncode < 1 || ncode > MAX_CODE)
-        return build_fail(
-                   b, "an element-wise program that is empty or has more than 256 instructions"),
+        return build_fail(b, "elementwise: the program is empty or has more than 256 instructions"),
                NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;
@@ -294,7 +293,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     program_read_once(b, view, code, ncode, own);
     for (int i = 0; i < ncode; i++)
         if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
-            return build_fail(b, "a malformed element-wise program"), NULL;
+            return build_fail(b, "elementwise: the program is malformed"), NULL;
     v->class = view_class(m.used, m.nused);
     if (v->class == CLASS_INT) v->class = narrow_class(view, acc, own, ncode);
     v->size = (size_t)dtype_size(class_dtype(v->class));
@@ -378,7 +377,7 @@ static bool vector_build(Build *b, int choice, Kernel *k) {
     for (int i = 0; i < s->ncode; i++)
         if (s->code[i].op >= SCALAR_OP_COUNT || !reads_earlier(&s->code[i], i) ||
             (s->code[i].op == C_VIEW && s->code[i].a >= s->nview))
-            return build_fail(b, "a malformed element-wise program");
+            return build_fail(b, "elementwise: the program is malformed");
     if (s->ncode >= 1 && s->ncode <= MAX_CODE) {
         Scalar own[MAX_CODE];
         program_read_once(b, s->view, s->code, s->ncode, own);

@@ -240,8 +240,9 @@ bool winograd_build(Build *b, Kernel *k) {
     const View *v = s->view;
     Winograd *w = ARENA_NEW(b->arena, Winograd, 1);
     /* A step that has lost taps or an axis (conv.c) is another one. */
-    if (!winograd_possible(b->device, s)) return build_fail(b, "no 3x3 windows");
-    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not known");
+    if (!winograd_possible(b->device, s))
+        return build_fail(b, "winograd: only windows of 3 by 3 are supported");
+    if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
     if (!ending_new(b, 1, &w->e)) return false;
     if (v[1].stride[1] == 1) w->x = operand_as_is(b, 1);
     else {

@@ -40,6 +40,11 @@ COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g -ffile-prefix-map=$(CURDIR)=. $(EXTRA
 DNN ?= $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | \
     $(CC) $(EXTRA) $(CFLAGS) -E -P - 2>/dev/null | tail -n 1)
 override DNN := $(or $(filter 2 3,$(DNN)),none)
+# Its micro-kernel, where the header declares it as version 3.8 and later do.
+DNN_UKERNEL := $(if $(filter 3,$(DNN)),$(shell printf '\043include <oneapi/dnnl/dnnl_%s.h>\n' \
+    config version | { cat; printf '\043if defined DNNL_EXPERIMENTAL_UKERNEL && \
+    DNNL_VERSION_MINOR >= 8\nyes\n\043endif\n'; } | \
+    $(CC) $(EXTRA) $(CFLAGS) -E -P - 2>/dev/null | tail -n 1))
 PKG_CONFIG ?= pkg-config
 PROTOC ?= $(or $(shell command -v protoc-c),protoc)
 libraries = $(shell for l in $(1); do $(PKG_CONFIG) --$(2) $${l%:*} 2>/dev/null || \
@@ -82,6 +87,7 @@ UNUSED := $(patsubst %,ops/cpu/processor_%.c,$(OTHERS)) \
 UNUSED += generator/run_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c
 UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
+UNUSED += ops/cpu/dnn_ukernel$(if $(DNN_UKERNEL),_none).c
 sources = $(filter-out $(MAINS) $(RUN_MODEL) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 

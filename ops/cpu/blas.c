@@ -317,13 +317,21 @@ static bool gemm_possible(const Device *d, const Step *s) {
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
-/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN. */
-typedef enum GemmAlgorithm { GEMM_PANELS, GEMM_DNN, GEMM_BLAS, GEMM_ALGORITHMS } GemmAlgorithm;
+/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN.
+   The micro-kernel is not there everywhere: last, so that the others keep their numbers. */
+typedef enum GemmAlgorithm {
+    GEMM_PANELS,
+    GEMM_DNN,
+    GEMM_BLAS,
+    GEMM_UKERNEL,
+    GEMM_ALGORITHMS
+} GemmAlgorithm;
 static int gemm_algorithms(const Device *d, const Step *s, GemmAlgorithm of[GEMM_ALGORITHMS]) {
     int n = 0;
     if (panels_gemm_possible(d, s)) of[n++] = GEMM_PANELS;
     if (dnn_gemm_choices(d, s)) of[n++] = GEMM_DNN;
     of[n++] = GEMM_BLAS;
+    if (dnn_ukernel_possible(d, s)) of[n++] = GEMM_UKERNEL;
     return n;
 }
 static int gemm_choices(const Device *d, const Step *s) {
@@ -339,9 +347,10 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
     return split_build(b, make, 0, cut, 2, k);
 }
 static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
-    return algorithm == GEMM_PANELS ? split_gemm(b, panels_gemm_build, false, k)
-           : algorithm == GEMM_DNN  ? split_gemm(b, dnn_gemm_build, true, k)
-                                    : blas_build(b, 0, k);
+    return algorithm == GEMM_PANELS    ? split_gemm(b, panels_gemm_build, false, k)
+           : algorithm == GEMM_DNN     ? split_gemm(b, dnn_gemm_build, true, k)
+           : algorithm == GEMM_UKERNEL ? split_gemm(b, dnn_ukernel_build, true, k)
+                                       : blas_build(b, 0, k);
 }
 /* Choice 0 always works: the next algorithm takes the place of one that refuses the step. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {

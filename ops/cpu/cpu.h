@@ -391,4 +391,7 @@ int dnn_gemm_choices(const Device *, const Step *);
 bool dnn_int8_possible(const Device *, const Step *);
 bool dnn_int8_build(Build *, Kernel *);
 bool dnn_gemm_build(Build *, int choice, Kernel *);
+/* By oneDNN's micro-kernel; false where this is built without it. */
+bool dnn_ukernel_possible(const Device *, const Step *);
+bool dnn_ukernel_build(Build *, int choice, Kernel *);
 #endif

@@ -1,8 +1,8 @@
 /* dnn.h -- what the files of oneDNN share. dnn.c has the device, chains of primitives and operands,
-   dnn_steps.c the steps of floats, dnn_int8.c those of 8-bit integers. What the major versions
-   spell differently is declared here and defined in dnn_2.c and dnn_3.c, of which the Makefile
-   takes the one that fits the header installed; where there is none it takes dnn_none.c in place of
-   all of them. */
+   dnn_steps.c the steps of floats, dnn_int8.c those of 8-bit integers, dnn_ukernel.c products by
+   the micro-kernel, where the header declares it. What the major versions spell differently is
+   declared here and defined in dnn_2.c and dnn_3.c, of which the Makefile takes the one that fits
+   the header installed; where there is none it takes dnn_none.c in place of all of them. */
 #ifndef ISOMER_DNN_H
 #define ISOMER_DNN_H
 #include "ops/cpu/cpu.h"
@@ -135,7 +135,8 @@ bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
 bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);
 /* Where it lies in `view`, with nothing packed. */
 bool output_at(Build *, Chain *, const View *, Input *);
-/* With the fused epilogue's activations; NULL: no memory. */
+/* The fused epilogue's activations, after what is there; attributes with them, NULL: no memory. */
+void append_activations(dnnl_post_ops_t, const Fused *);
 dnnl_primitive_attr_t make_attributes(const Fused *);
 /* A layout that oneDNN chooses, of the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);

@@ -126,6 +126,24 @@ static void gemm(const char *filter, const char *name, int64_t batch, int64_t m,
     if (known) b.view[2].stride[0] = 0;
     report(name, &b, filter);
 }
+/* With a bias along the columns and relu. */
+static void gemm_fused(const char *filter, const char *name, int64_t m, int64_t n, int64_t k) {
+    Bench b = {.known = true};
+    set_gemm(&b, 1, m, n, k);
+    b.step.nview = 4;
+    b.view[3] = b.view[0], b.view[3].slot = 3, b.view[3].stride[1] = 0;
+    code(&b, C_ACC, 0, 0, 0), code(&b, C_VIEW, 3, 0, 0), code(&b, C_ADD, 0, 1, 0),
+        code(&b, C_RELU, 2, 0, 0);
+    report(name, &b, filter);
+}
+/* By a second factor that lies transposed. */
+static void gemm_across(const char *filter, const char *name, int64_t batch, int64_t m, int64_t n,
+                        int64_t k) {
+    Bench b = {.known = false};
+    set_gemm(&b, batch, m, n, k);
+    b.view[2].stride[1] = 1, b.view[2].stride[2] = k;
+    report(name, &b, filter);
+}
 /* The same steps in 8 bits, without zero points: sums of integers. */
 static void bytes_of(Bench *b) {
     b->view[0].dtype = DT_INT32, b->view[1].dtype = DT_UINT8, b->view[2].dtype = DT_INT8;
@@ -233,6 +251,15 @@ int main(int argc, char **argv) {
     gemm(f, "gemm 128x768x768 weight", 1, 128, 768, 768, true);
     gemm(f, "gemm 128x3072x768 weight", 1, 128, 3072, 768, true);
     gemm(f, "gemm 12 x 128x128x64", 12, 128, 128, 64, false);
+    gemm(f, "gemm 16x1000x1280 weight", 1, 16, 1000, 1280, true);
+    gemm(f, "gemm 33x333x333 weight", 1, 33, 333, 333, true);
+    gemm(f, "gemm 3136x64x64 weight", 1, 3136, 64, 64, true);
+    gemm(f, "gemm 128x768x3072 weight", 1, 128, 768, 3072, true);
+    gemm_fused(f, "gemm 128x768x768 weight bias relu", 128, 768, 768);
+    gemm_fused(f, "gemm 196x384x384 weight bias relu", 196, 384, 384);
+    gemm(f, "gemm 12 x 128x64x128", 12, 128, 64, 128, false);
+    gemm_across(f, "gemm 12 x 128x128x64 transposed", 12, 128, 128, 64);
+    gemm_across(f, "gemm 6 x 197x197x64 transposed", 6, 197, 197, 64);
     gemm_bytes(f, "gemm u8 128x768x768 weight", 128, 768, 768);
     gemm_bytes(f, "gemm u8 49x512x4608 weight", 49, 512, 4608);
     ewise(f, "relu 3136x256", 3136, 256, 1, C_RELU);

@@ -1,0 +1,340 @@
+/* dnn_ukernel.c -- matrix products by oneDNN's micro-kernel, where its header declares it (3.8 and
+   later): oneDNN makes the code for a block of rows by a panel of columns and some terms of the
+   sums, and packs panels; the loops are ours (Goto, van de Geijn, Anatomy of high-performance
+   matrix multiplication, 2008). A second factor that is known is packed once, one that lies
+   transposed or widely spread at each run; any other is read where it lies. Epilogues of a bias and
+   activations are done with the last terms; others are a pass over what was written. */
+#include "ops/base/intern.h"
+#include "ops/cpu/dnn.h"
+#include <oneapi/dnnl/dnnl_ukernel.h>
+#include <string.h>
+
+/* Columns of a panel; its terms, and floats of a block of rows, that stay in the second cache;
+   terms that are packed together; the least rows, and columns and terms, that are worth a call;
+   floats of a page of memory; rows that make up for packing at each run. */
+enum {
+    WIDTH = 64,
+    TERMS = 2048,
+    ROWS = 1 << 16,
+    GROUP = 16,
+    LEAST_ROWS = 8,
+    LEAST = 16,
+    PAGE = 1024,
+    MANY_ROWS = 64
+};
+/* An axis cut into blocks: n of them, all but the last of the same length. */
+typedef struct Blocks {
+    int64_t each, n, last;
+} Blocks;
+/* What there is code for: whole blocks and a shorter last one; terms of which the first are stored
+   and later ones added, until the last, which may be the first. */
+enum { WHOLE, SHORT, SIZES };
+enum { FIRST, NEXT, LAST, TURNS };
+/* A matrix of each product: from one to the next, and from one of its rows to the next, or of its
+   columns if it lies transposed. */
+typedef struct Place {
+    View view;
+    int64_t batch, line;
+} Place;
+typedef struct Ukernel {
+    Blocks rows, columns, terms;
+    int64_t batch; /* how many products */
+    Place y, x, w;
+    bool across, packs;  /* w lies transposed; it is packed at each run */
+    const float *packed; /* once; NULL: it is not */
+    View panels, scratch;
+    Fused fused; /* .whole: there is nothing else to do */
+    View bias;
+    dnnl_ukernel_attr_params_t bias_now; /* where a block finds it */
+    Tail tail;
+    dnnl_transform_t pack[SIZES][SIZES];      /* columns, terms */
+    dnnl_brgemm_t block[SIZES][SIZES][TURNS]; /* rows, columns, terms */
+} Ukernel;
+
+/* Blocks have an epilogue. */
+static bool does_more(const Ukernel *u) {
+    return u->fused.whole && (u->fused.bias || u->fused.nact);
+}
+
+/* ---- blocks */
+static Blocks blocks_of(int64_t whole, int64_t most, int64_t unit) {
+    const int64_t parts = (whole + most - 1) / most, share = (whole + parts - 1) / parts,
+                  each = (share + unit - 1) / unit * unit;
+    Blocks b = {.each = each < whole ? each : whole};
+    b.n = (whole + b.each - 1) / b.each, b.last = whole - (b.n - 1) * b.each;
+    return b;
+}
+static int64_t length_of(const Blocks *b) { return (b->n - 1) * b->each + b->last; }
+static int size_of(const Blocks *b, int64_t i) {
+    return i == b->n - 1 && b->last < b->each ? SHORT : WHOLE;
+}
+static int64_t elements(const Blocks *b, int size) { return size == SHORT ? b->last : b->each; }
+static bool occurs(const Blocks *b, int size) { return size == WHOLE || b->last < b->each; }
+static int turn_of(const Blocks *terms, int64_t i) {
+    return i == 0 ? FIRST : i == terms->n - 1 ? LAST : NEXT;
+}
+static bool turn_occurs(const Blocks *terms, int turn) {
+    return turn == FIRST || terms->n > (turn == NEXT ? 2 : 1);
+}
+static bool turn_ends(const Blocks *terms, int turn) { return turn == LAST || terms->n == 1; }
+
+/* ---- panels: of a matrix by columns, all equally wide; of each by terms, with room for the whole
+   group of terms that packing a transposed matrix writes */
+static int64_t panel_floats(const Ukernel *u) {
+    return (length_of(&u->terms) + GROUP - 1) / GROUP * GROUP * WIDTH;
+}
+static int64_t matrix_floats(const Ukernel *u) { return u->columns.n * panel_floats(u); }
+static int64_t panel_at(const Ukernel *u, int64_t column, int64_t term) {
+    return column * panel_floats(u) + term * u->terms.each * WIDTH;
+}
+static int64_t part_at(const Ukernel *u, int64_t column, int64_t term) {
+    const int64_t c = column * u->columns.each, t = term * u->terms.each;
+    return u->across ? c * u->w.line + t : t * u->w.line + c;
+}
+static bool pack_matrix(const Ukernel *u, const float *w, float *panels) {
+    bool ok = true;
+    for (int64_t c = 0; ok && c < u->columns.n; c++)
+        for (int64_t t = 0; ok && t < u->terms.n; t++)
+            ok = dnnl_transform_execute(u->pack[size_of(&u->columns, c)][size_of(&u->terms, t)],
+                                        w + part_at(u, c, t),
+                                        panels + panel_at(u, c, t)) == dnnl_success;
+    return ok;
+}
+
+/* ---- running */
+typedef struct Factors {
+    float *y;
+    const float *x, *w, *bias; /* w: panels, or as it lies */
+    void *scratch;
+} Factors;
+/* y of the first column: += x * w, and the epilogue where these are the last terms. */
+static bool run_block(const Ukernel *u, const Factors *f, dnnl_brgemm_t block, bool ends,
+                      int64_t column) {
+    static const dnnl_dim_t nowhere[2] = {0, 0};
+    if (!ends || !does_more(u))
+        return dnnl_brgemm_execute(block, f->x, f->w, nowhere, f->y, f->scratch) == dnnl_success;
+    const void *bias[] = {f->bias ? f->bias + column : NULL};
+    return dnnl_ukernel_attr_params_set_post_ops_args(u->bias_now, bias) == dnnl_success &&
+           dnnl_brgemm_execute_postops(block, f->x, f->w, nowhere, f->y, f->y, f->scratch,
+                                       u->bias_now) == dnnl_success;
+}
+static bool run_rows(const Ukernel *u, const Factors *f, int64_t row, int64_t term) {
+    const bool panels = u->packed || u->packs;
+    const int rows = size_of(&u->rows, row), turn = turn_of(&u->terms, term);
+    const int64_t from = row * u->rows.each;
+    bool ok = true;
+    for (int64_t c = 0; ok && c < u->columns.n; c++) {
+        const int64_t column = c * u->columns.each;
+        Factors here = *f;
+        here.x += from * u->x.line + term * u->terms.each;
+        here.w += panels ? panel_at(u, c, term) : part_at(u, c, term);
+        here.y += from * u->y.line + column;
+        ok = run_block(u, &here, u->block[rows][size_of(&u->columns, c)][turn],
+                       turn_ends(&u->terms, turn), column);
+    }
+    return ok;
+}
+static bool run_product(const Ukernel *u, const Factors *f) {
+    bool ok = true;
+    for (int64_t r = 0; ok && r < u->rows.n; r++)
+        for (int64_t t = 0; ok && t < u->terms.n; t++) ok = run_rows(u, f, r, t);
+    return ok;
+}
+static int ukernel_run(const Kernel *k, void *const slot[], void *work) {
+    const Ukernel *u = k->self;
+    const float *x = view_at(&u->x.view, slot, work),
+                *w = u->packed ? u->packed : view_at(&u->w.view, slot, work),
+                *bias = u->fused.bias ? view_at(&u->bias, slot, work) : NULL;
+    float *y = view_at(&u->y.view, slot, work), *panels = view_at(&u->panels, slot, work);
+    bool ok = true;
+    for (int64_t i = 0; ok && i < u->batch; i++) {
+        const float *here = w + i * u->w.batch;
+        if (u->packs) ok = pack_matrix(u, here, panels);
+        const Factors f = {y + i * u->y.batch, x + i * u->x.batch, u->packs ? panels : here, bias,
+                           view_at(&u->scratch, slot, work)};
+        ok = ok && run_product(u, &f);
+    }
+    if (ok) tail_run(&u->tail, slot, work);
+    return ok ? 0 : -1;
+}
+
+/* ---- making */
+static void forget_packing(Ukernel *u) {
+    for (int c = 0; c < SIZES; c++)
+        for (int t = 0; t < SIZES; t++)
+            if (u->pack[c][t]) dnnl_transform_destroy(u->pack[c][t]), u->pack[c][t] = NULL;
+}
+static void ukernel_forget(Kernel *k) {
+    Ukernel *u = k->self;
+    for (int r = 0; r < SIZES; r++)
+        for (int c = 0; c < SIZES; c++)
+            for (int t = 0; t < TURNS; t++)
+                if (u->block[r][c][t])
+                    dnnl_brgemm_destroy(u->block[r][c][t]), u->block[r][c][t] = NULL;
+    forget_packing(u);
+    if (u->bias_now) dnnl_ukernel_attr_params_destroy(u->bias_now), u->bias_now = NULL;
+}
+
+static bool make_packing(Ukernel *u) {
+    const dnnl_pack_type_t lies = u->across ? dnnl_pack_type_trans : dnnl_pack_type_no_trans;
+    bool ok = true;
+    for (int c = 0; c < SIZES; c++)
+        for (int t = 0; t < SIZES; t++)
+            if (ok && occurs(&u->columns, c) && occurs(&u->terms, t))
+                ok = dnnl_transform_create(&u->pack[c][t], elements(&u->terms, t),
+                                           elements(&u->columns, c), lies, u->w.line, WIDTH,
+                                           dnnl_f32, dnnl_f32) == dnnl_success &&
+                     dnnl_transform_generate(u->pack[c][t]) == dnnl_success;
+    return ok;
+}
+/* The bias as an addend, then the activations. */
+static bool add_epilogue(const Ukernel *u, dnnl_brgemm_t block, int64_t columns) {
+    const dnnl_dims_t dim = {1, columns};
+    dnnl_post_ops_t ops = NULL;
+    dnnl_memory_desc_t md = NULL;
+    bool ok = dnnl_post_ops_create(&ops) == dnnl_success;
+    if (ok && u->fused.bias)
+        ok = dnnl_memory_desc_create_with_tag(&md, 2, dim, dnnl_f32, dnnl_ab) == dnnl_success &&
+             dnnl_post_ops_append_binary(ops, dnnl_binary_add, md) == dnnl_success;
+    if (ok) append_activations(ops, &u->fused);
+    ok = ok && dnnl_brgemm_set_post_ops(block, u->y.line, dnnl_f32, ops) == dnnl_success;
+    if (md) dnnl_memory_desc_destroy(md);
+    if (ops) dnnl_post_ops_destroy(ops);
+    return ok;
+}
+static bool make_block(Ukernel *u, int row, int column, int turn, size_t *scratch) {
+    const int64_t w_line = u->packed || u->packs ? WIDTH : u->w.line;
+    const bool more = does_more(u) && turn_ends(&u->terms, turn);
+    dnnl_brgemm_t *block = &u->block[row][column][turn];
+    size_t bytes = 0;
+    int valid = 0;
+    const bool ok =
+        dnnl_brgemm_create(block, elements(&u->rows, row), elements(&u->columns, column),
+                           turn == LAST ? u->terms.last : u->terms.each, 1, u->x.line, w_line,
+                           u->y.line, dnnl_f32, dnnl_f32, dnnl_f32) == dnnl_success &&
+        dnnl_brgemm_set_add_C(*block, turn != FIRST) == dnnl_success &&
+        (!more || add_epilogue(u, *block, elements(&u->columns, column))) &&
+        dnnl_brgemm_finalize(*block) == dnnl_success &&
+        dnnl_brgemm_generate(*block) == dnnl_success &&
+        dnnl_brgemm_is_execute_postops_valid(*block, &valid) == dnnl_success && valid >= more &&
+        dnnl_brgemm_get_scratchpad_size(*block, &bytes) == dnnl_success;
+    if (bytes > *scratch) *scratch = bytes;
+    return ok;
+}
+static bool make_blocks(Build *b, Ukernel *u) {
+    size_t scratch = 0;
+    bool ok = true;
+    for (int r = 0; r < SIZES; r++)
+        for (int c = 0; c < SIZES; c++)
+            for (int t = 0; t < TURNS; t++)
+                if (ok && occurs(&u->rows, r) && occurs(&u->columns, c) &&
+                    turn_occurs(&u->terms, t))
+                    ok = make_block(u, r, c, t, &scratch);
+    u->scratch = (View){.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
+    u->scratch.offset = (int64_t)build_bytes(b, scratch);
+    return ok;
+}
+
+/* What the panels of a known factor are made of. */
+static void packed_key(const Ukernel *u, const float *w, char key[33]) {
+    struct {
+        int64_t columns, terms, batch, next, line, across, first;
+        char known[33], name[15];
+    } of;
+    memset(&of, 0, sizeof of);
+    of.columns = length_of(&u->columns), of.terms = length_of(&u->terms), of.batch = u->batch,
+    of.next = u->w.batch, of.line = u->w.line, of.across = u->across;
+    of.first = shared_digest(&u->w.view, w, of.known);
+    strcpy(of.name, "micro-kernel");
+    hash_hex(&of, sizeof of, key);
+}
+/* Once for all kernels that want the same. */
+static bool pack_known(Build *b, Ukernel *u) {
+    const float *w = (const float *)b->weights[2] + u->w.view.offset;
+    const int64_t n = u->w.batch ? u->batch : 1, matrix = matrix_floats(u);
+    Share *share = build_share(b);
+    char key[33];
+    packed_key(u, w, key);
+    const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
+    if (!there) share->bytes = shared_new(b->device, key, (size_t)(n * matrix) * sizeof(float));
+    float *panels = share->bytes;
+    bool ok = panels != NULL;
+    for (int64_t i = 0; ok && !there && i < n; i++)
+        ok = pack_matrix(u, w + i * u->w.batch, panels + i * matrix);
+    if (!ok) return shared_drop(b->device, panels), share->bytes = NULL, false;
+    u->packed = panels, u->w.batch = u->w.batch ? matrix : 0;
+    b->kernel->packed = 1 << 2;
+    return true;
+}
+
+/* ---- which products */
+/* Rows lie apart and their elements side by side, or, across, the other way round. */
+static bool place_of(const View *v, bool across, Place *p) {
+    const int r = v->rank - 2, line = across ? r + 1 : r, along = across ? r : r + 1;
+    *p = (Place){.view = *v, .batch = v->rank == 3 ? v->stride[0] : 0, .line = v->stride[line]};
+    if (v->dim[line] == 1) p->line = v->dim[along];
+    return (v->stride[along] == 1 || v->dim[along] == 1) && p->line >= v->dim[along] &&
+           p->line <= INT32_MAX && p->batch >= 0;
+}
+static bool places_of(const View flat[3], Ukernel *u) {
+    u->across = !place_of(&flat[2], false, &u->w);
+    return place_of(&flat[0], false, &u->y) && place_of(&flat[1], false, &u->x) &&
+           (!u->across || place_of(&flat[2], true, &u->w));
+}
+static bool large(const View flat[3]) {
+    const int r = flat[0].rank - 2;
+    return flat[0].dim[r] >= LEAST_ROWS && flat[0].dim[r + 1] >= LEAST &&
+           flat[1].dim[r + 1] >= LEAST;
+}
+/* oneDNN knows the processor, and floats that are not packed lie as they do here. */
+static bool has_ukernel(void) {
+    dnnl_pack_type_t type = dnnl_pack_type_undef;
+    return dnnl_brgemm_get_B_pack_type(&type, dnnl_f32, dnnl_f32) == dnnl_success &&
+           type == dnnl_pack_type_no_trans;
+}
+bool dnn_ukernel_possible(const Device *d, const Step *s) {
+    View flat[3];
+    Ukernel u;
+    for (int i = 0; i < 3; i++)
+        if (s->view[i].dtype != DT_FLOAT || view_count(&s->view[i]) == 0) return false;
+    return d->dnn && gemm_flatten(s, flat) && large(flat) && places_of(flat, &u) && has_ukernel();
+}
+
+/* Lines in pages of their own, read again by many rows. */
+static bool pays_packing(const Ukernel *u) {
+    return u->w.line >= PAGE && length_of(&u->rows) >= MANY_ROWS;
+}
+static bool make_all(Build *b, Ukernel *u) {
+    const bool known = b->weights && b->weights[2];
+    u->packs = !known && (u->across || pays_packing(u));
+    if (u->packs) u->panels = build_scratch(b, DT_FLOAT, 1, (int64_t[]){matrix_floats(u)});
+    if ((known || u->packs) && !make_packing(u)) return false;
+    if (known && !pack_known(b, u)) return false;
+    if (known) forget_packing(u);
+    return dnnl_ukernel_attr_params_create(&u->bias_now) == dnnl_success && make_blocks(b, u);
+}
+bool dnn_ukernel_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    Ukernel *u = ARENA_NEW(b->arena, Ukernel, 1);
+    View flat[3];
+    *u = (Ukernel){.batch = 1, .fused = fused_match(b, s, s->view[0].rank - 1)};
+    u->bias = s->view[u->fused.bias];
+    if (!(u->fused.whole ? tail_plain : tail_new)(b, DT_FLOAT, TAIL_ANY, &u->tail)) return false;
+    View views[3] = {u->tail.into, s->view[1], s->view[2]};
+    Step there = *s;
+    there.view = views;
+    if (!gemm_flatten(&there, flat) || !places_of(flat, u))
+        return build_fail(b, "oneDNN's micro-kernel cannot write to these strides");
+    const int r = flat[0].rank - 2;
+    const int64_t m = flat[0].dim[r], terms = flat[1].dim[r + 1], most = ROWS / terms;
+    u->batch = r ? flat[0].dim[0] : 1;
+    u->rows = blocks_of(m, most > WIDTH ? most : WIDTH, 1);
+    u->columns = blocks_of(flat[0].dim[r + 1], WIDTH, WIDTH);
+    u->terms = blocks_of(terms, TERMS, GROUP);
+    k->self = u, k->run = ukernel_run, k->forget = ukernel_forget;
+    if (make_all(b, u)) return true;
+    ukernel_forget(k);
+    k->forget = NULL;
+    return build_fail(b, "oneDNN's micro-kernel does not support this shape");
+}

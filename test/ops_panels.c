@@ -1,8 +1,8 @@
-/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), 3x3
-   convolutions by tiles (winograd.c), and depthwise ones by vectors of channels (depthwise.c), in
-   every instruction set that the machine has: drawn sizes, windows, layouts and epilogues against
-   sums in double; with three threads the same bytes; and inner loops that compute wrongly are
-   caught. */
+/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), batches of
+   products of factors that are not known (batches.c), 3x3 convolutions by tiles (winograd.c), and
+   depthwise ones by vectors of channels (depthwise.c), in every instruction set that the machine
+   has: drawn sizes, windows, layouts and epilogues against sums in double; with three threads the
+   same bytes; and inner loops that compute wrongly are caught. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -35,7 +35,8 @@ typedef struct Drawn {
     int64_t param[1 + 4 * STEP_SPATIAL];
     Scalar code[CODE];
     Epilogue epilogue;
-    bool tiled; /* 3x3 windows at every place */
+    bool tiled;   /* 3x3 windows at every place */
+    bool unknown; /* the weights, a batch's own each */
     float *slot[VIEWS];
     size_t bytes; /* of slot Y */
     double *want; /* by the places of view Y in row-major order */
@@ -216,16 +217,20 @@ static void draw_depthwise(Drawn *t) {
     draw_windows(t, (int)draw(t, 1, 3), pick(t, 8, channels), 1, 1);
 }
 static void draw_gemm(Drawn *t) {
-    const int64_t rows[] = {1, 1, 2, 7, 29, 64}, terms[] = {1, 5, 33, 200},
+    const int64_t rows[] = {1, 1, 2, 7, 29, 64, 8, 9}, terms[] = {1, 5, 33, 200},
                   columns[] = {16, 17, 24, 63, 64, 65, 96, 200};
-    const int64_t b = draw(t, 1, 2), m = pick(t, 6, rows), k = pick(t, 4, terms),
-                  n = pick(t, 8, columns), wide = n + (draw(t, 0, 1) ? 3 : 0);
+    const int64_t b = draw(t, 1, 2), m = t->unknown ? rows[draw(t, 4, 7)] : pick(t, 6, rows),
+                  k = pick(t, 4, terms), n = pick(t, 8, columns),
+                  wide = n + (draw(t, 0, 1) ? 3 : 0);
     t->view[Y] = view_dense(Y, DT_FLOAT, 3, (const int64_t[]){b, m, n});
     t->view[Y].stride[1] = wide, t->view[Y].stride[0] = m * wide;
     t->view[INPUT] = view_dense(INPUT, DT_FLOAT, 3, (const int64_t[]){b, m, k});
     t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 3, (const int64_t[]){b, k, n});
     t->view[WEIGHTS].stride[0] = 0;
     if (draw(t, 0, 1)) t->view[WEIGHTS].stride[1] = 1, t->view[WEIGHTS].stride[2] = k;
+    else if (t->unknown && draw(t, 0, 1)) /* every second of numbers that lie in columns */
+        t->view[WEIGHTS].stride[1] = 2, t->view[WEIGHTS].stride[2] = 2 * k + 3;
+    if (t->unknown) t->view[WEIGHTS].stride[0] = draw(t, 0, 1) ? 2 * k * n + 3 * n : 5;
     t->step.kind = S_GEMM;
     finish_views(t, 2);
     int64_t index[3] = {0}, place = 0;
@@ -233,14 +238,17 @@ static void draw_gemm(Drawn *t) {
         double sum = 0;
         for (int64_t i = 0; i < k; i++)
             sum += at(t, INPUT, (const int64_t[]){index[0], index[1], i}) *
-                   at(t, WEIGHTS, (const int64_t[]){0, i, index[2]});
+                   at(t, WEIGHTS, (const int64_t[]){index[0], i, index[2]});
         t->want[place++] = ended(t, index, sum);
     } while (next(&t->view[Y], index));
 }
 static void draw_case(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {.seed = seed}};
-    switch (draw(t, 0, 4)) {
-    case 0: draw_gemm(t); break;
+    const int64_t kind = draw(t, 0, 5);
+    t->unknown = kind == 5;
+    switch (kind) {
+    case 0:
+    case 5: draw_gemm(t); break;
     case 1: draw_depthwise(t); break;
     case 2: draw_tiles(t); break;
     default: draw_conv(t);
@@ -251,20 +259,21 @@ static void free_case(Drawn *t) {
     test_free(t->want);
 }
 
-/* Whether the choice packs the weights: on a device without oneDNN panels, tiles or vectors of
-   channels. */
+/* Whether the choice packs the weights, if they are known: on a device without oneDNN panels, tiles
+   or vectors of channels. */
 static bool run(const Drawn *t, Device *d, int choice) {
     extern const Backend cpu_backend;
-    const void *known[VIEWS] = {NULL, NULL, t->slot[WEIGHTS], t->slot[BIAS], NULL, t->slot[FACTOR]};
+    const void *known[VIEWS] = {NULL,          NULL, t->unknown ? NULL : t->slot[WEIGHTS],
+                                t->slot[BIAS], NULL, t->slot[FACTOR]};
     size_t room;
     char why[200];
     Kernel *k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
-    if (!k || !cpu_backend.packed(k, WEIGHTS)) {
+    if (!k || (!t->unknown && !cpu_backend.packed(k, WEIGHTS))) {
         cpu_backend.forget(k);
         return false;
     }
     void *slot[VIEWS], *work = cpu_backend.alloc(d, room + 1);
-    for (int i = 0; i < VIEWS; i++) slot[i] = i == WEIGHTS ? NULL : t->slot[i];
+    for (int i = 0; i < VIEWS; i++) slot[i] = i == WEIGHTS && !t->unknown ? NULL : t->slot[i];
     memset(t->slot[Y], 0x55, t->bytes);
     assert_int_equal(cpu_backend.run(k, slot, work), 0);
     cpu_backend.release(d, work);
@@ -363,15 +372,15 @@ static void wrong_sweeps_are_caught(void **state) {
     for (int i = 0; i < 2; i++) {
         Simd simd = *table[0];
         simd.sweep = wrong[i];
-        assert_true(cases_noticed(&simd, 120, notices) > 10);
+        assert_true(cases_noticed(&simd, 180, notices) > 10);
     }
     Simd simd = *table[0];
     simd.windows = short_windows;
-    assert_true(cases_noticed(&simd, 120, notices) > 10);
+    assert_true(cases_noticed(&simd, 180, notices) > 10);
     simd = *table[0], simd.winograd_enter = wrong_enter;
-    assert_true(cases_noticed(&simd, 120, notices) > 10);
+    assert_true(cases_noticed(&simd, 180, notices) > 10);
     simd = *table[0], simd.winograd_leave = bare_leave;
-    assert_true(cases_noticed(&simd, 120, notices) > 5);
+    assert_true(cases_noticed(&simd, 180, notices) > 5);
 }
 
 int main(void) {

@@ -57,9 +57,9 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
                            {.op = C_SIN, .a = 3}};
     const Step steps[] = {{.kind = S_EWISE, .nview = 2, .view = in, .code = code, .ncode = 5},
                           {.kind = S_GEMM, .nview = 3, .view = product}};
-    for (int threads = 2; threads < 6; threads++) {
+    for (int threads = 2; threads < 7; threads++) {
         char text[64];
-        snprintf(text, sizeof text, "grain=1,threads=%d", threads);
+        snprintf(text, sizeof text, "grain=1,threads=%d%s", threads, threads == 6 ? ",turns" : "");
         Device *many = cpu->open(text, NULL, 0);
         assert_non_null(many);
         assert_int_equal(cpu->threads(many), threads);
@@ -104,6 +104,46 @@ static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, 
     }
     test_free(a), test_free(b), test_free(y[0]), test_free(y[1]);
 }
+/* Two batch axes that are not one in memory, as the heads of windows are, and what is added to the
+   product the same along one of them: the bytes of one thread, and what a loop adds up. */
+static void batches_that_cannot_be_joined_are_cut(void **state) {
+    (void)state;
+    enum { W = 6, H = 3, M = 17, K = 8, ALL = W * H * M };
+    const int64_t line = 3 * H * K, square[] = {W, H, M, M}, sides[] = {W, H, M, K};
+    View v[] = {view_dense(0, DT_FLOAT, 4, square), view_dense(1, DT_FLOAT, 4, sides),
+                view_dense(1, DT_FLOAT, 4, sides), view_dense(2, DT_FLOAT, 4, square)};
+    for (int i = 1; i < 3; i++) /* queries and keys side by side, as one product makes them */
+        v[i].offset = (i - 1) * H * K, v[i].stride[0] = M * line, v[i].stride[1] = K,
+        v[i].stride[2] = line;
+    v[2].dim[2] = K, v[2].dim[3] = M, v[2].stride[2] = 1, v[2].stride[3] = line;
+    v[3].stride[0] = 0;
+    const Scalar code[] = {{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}};
+    const Step s = {.kind = S_GEMM, .nview = 4, .view = v, .code = code, .ncode = 3};
+    float *x = test_malloc(sizeof *x * W * M * (size_t)line), *y[2], add[H * M * M];
+    element_fill(DT_FLOAT, x, W * M * line, 1), element_fill(DT_FLOAT, add, H * M * M, 2);
+    for (int k = 0; k < 2; k++) y[k] = test_calloc(ALL * M, sizeof(float));
+    run_step(one, &s, (void *const[]){y[0], x, add});
+    for (int64_t at = 0; at < ALL * M; at++) {
+        const int64_t j = at % M, i = at / M % M, h = at / (M * M) % H, w = at / (M * M * H);
+        double sum = (double)add[(h * M + i) * M + j];
+        for (int64_t k = 0; k < K; k++)
+            sum += (double)x[(w * M + i) * line + h * K + k] *
+                   (double)x[(w * M + j) * line + (H + h) * K + k];
+        assert_true(fabs(sum - (double)y[0][at]) < 1e-4);
+    }
+    for (int threads = 2; threads < 5; threads++) {
+        char text[64];
+        snprintf(text, sizeof text, "grain=1,threads=%d", threads);
+        Device *many = cpu->open(text, NULL, 0);
+        assert_non_null(many);
+        memset(y[1], 7, sizeof(float) * ALL * M);
+        run_step(many, &s, (void *const[]){y[1], x, add});
+        assert_memory_equal(y[0], y[1], sizeof(float) * ALL * M);
+        cpu->close(many);
+    }
+    test_free(x), test_free(y[0]), test_free(y[1]);
+}
+
 /* Rows from the last to the first: the elements of a view may lie before its offset. */
 static void a_view_may_run_backwards(void **state) {
     (void)state;
@@ -193,6 +233,97 @@ static void loop_programs_are_cut(void **state) {
     cpu->close(three);
 }
 
+/* ---- steps that models have are cut: of two threads' time, without what they wait */
+typedef struct Layer {
+    const char *name;
+    StepKind kind;
+    View view[3];
+    int64_t param[9];
+    int nparam;
+    bool known; /* view 2 */
+} Layer;
+static View image(int slot, int64_t channels, int64_t size) {
+    View v = view_dense(slot, DT_FLOAT, 4, (const int64_t[]){1, channels, size, size});
+    v.stride[1] = 1, v.stride[2] = size * channels, v.stride[3] = channels;
+    return v;
+}
+static View weights(int64_t outputs, int64_t inputs, int64_t size) {
+    return view_dense(2, DT_FLOAT, 4, (const int64_t[]){outputs, inputs, size, size});
+}
+static View heads(int slot, int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    return (View){.slot = slot,
+                  .dtype = DT_FLOAT,
+                  .rank = 4,
+                  .dim = {32, 3, rows, columns},
+                  .stride = {49 * 96, 32, row, column}};
+}
+static double nanoseconds_of(Device *d, const Layer *l, void *const slot[]) {
+    const Step s = {
+        .kind = l->kind, .nview = 3, .view = l->view, .param = l->param, .nparam = l->nparam};
+    const void *const known[] = {NULL, NULL, l->known ? slot[2] : NULL};
+    size_t bytes;
+    double least = 1e18, ns;
+    Kernel *kernel = cpu->compile(d, &s, 0, known, &bytes, NULL, 0);
+    assert_non_null(kernel);
+    void *scratch = cpu->alloc(d, bytes + 1);
+    for (int again = 0; again < 40; again++) {
+        assert_int_equal(cpu->run(kernel, slot, scratch), 0);
+        cpu->wait(d, &ns);
+        least = ns < least ? ns : least;
+    }
+    cpu->release(d, scratch), cpu->forget(kernel);
+    return least;
+}
+static void layers_are_cut(void **state) {
+    (void)state;
+    static const int64_t square[] = {32, 3, 49, 49};
+    const Layer layers[] = {
+        {"heads of windows",
+         S_GEMM,
+         {view_dense(0, DT_FLOAT, 4, square), heads(1, 49, 32, 96, 1), heads(2, 32, 49, 1, 96)},
+         {0},
+         0,
+         false},
+        {"one row by a matrix",
+         S_GEMM,
+         {matrix(0, 1, 1000), matrix(1, 1, 1024), matrix(2, 1024, 1000)},
+         {0},
+         0,
+         true},
+        {"columns of a product with few rows",
+         S_GEMM,
+         {matrix(0, 32, 1024), matrix(1, 32, 1024), matrix(2, 1024, 1024)},
+         {0},
+         0,
+         true},
+        {"convolution 3x3",
+         S_CONV,
+         {image(0, 256, 14), image(1, 256, 14), weights(256, 256, 3)},
+         {1, 1, 1, 1, 1, 1, 1, 1, 1},
+         9,
+         true},
+        {"depthwise convolution",
+         S_CONV,
+         {image(0, 8, 112), image(1, 8, 112), weights(8, 1, 3)},
+         {8, 1, 1, 1, 1, 1, 1, 1, 1},
+         9,
+         true},
+    };
+    const size_t bytes = sizeof(float) * 256 * 256 * 9;
+    void *slot[] = {test_calloc(1, bytes), test_malloc(bytes), test_malloc(bytes)};
+    element_fill(DT_FLOAT, slot[1], 256 * 256 * 9, 1);
+    element_fill(DT_FLOAT, slot[2], 256 * 256 * 9, 2);
+    Device *two = cpu->open("threads=2,turns", NULL, 0);
+    assert_non_null(two);
+    for (size_t k = 0; k < sizeof layers / sizeof *layers; k++) {
+        const double whole = nanoseconds_of(one, &layers[k], slot),
+                     cut = nanoseconds_of(two, &layers[k], slot);
+        if (cut > 0.8 * whole) fail_msg("%s: %.0f ns, in parts %.0f", layers[k].name, whole, cut);
+    }
+    cpu->close(two);
+    for (int i = 0; i < 3; i++) test_free(slot[i]);
+}
+
 static int setup(void **state) {
     (void)state;
     cpu = backend_open("cpu", NULL);
@@ -209,6 +340,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
         cmocka_unit_test(a_view_may_run_backwards),
+        cmocka_unit_test(batches_that_cannot_be_joined_are_cut),
+        cmocka_unit_test(layers_are_cut),
         cmocka_unit_test(products_are_cut),
         cmocka_unit_test(functions_do_not_depend_on_places),
         cmocka_unit_test(loop_programs_are_cut),

@@ -317,20 +317,26 @@ static bool gemm_possible(const Device *d, const Step *s) {
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
-/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN.
-   The micro-kernel is not there everywhere: last, so that the others keep their numbers. */
+/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN,
+   or, where batches do not lie as one, our panels of them. The micro-kernel is not there
+   everywhere: last, so that the others keep their numbers. */
 typedef enum GemmAlgorithm {
     GEMM_PANELS,
     GEMM_DNN,
+    GEMM_BATCHES,
     GEMM_BLAS,
     GEMM_UKERNEL,
     GEMM_ALGORITHMS
 } GemmAlgorithm;
 static int gemm_algorithms(const Device *d, const Step *s, GemmAlgorithm of[GEMM_ALGORITHMS]) {
+    View flat[3];
     int n = 0;
+    const bool joined = gemm_flatten(s, flat), batches = batches_possible(d, s);
     if (panels_gemm_possible(d, s)) of[n++] = GEMM_PANELS;
     if (dnn_gemm_choices(d, s)) of[n++] = GEMM_DNN;
+    if (!joined && batches) of[n++] = GEMM_BATCHES;
     of[n++] = GEMM_BLAS;
+    if (joined && batches) of[n++] = GEMM_BATCHES;
     if (dnn_ukernel_possible(d, s)) of[n++] = GEMM_UKERNEL;
     return n;
 }
@@ -338,17 +344,22 @@ static int gemm_choices(const Device *d, const Step *s) {
     GemmAlgorithm of[GEMM_ALGORITHMS];
     return gemm_possible(d, s) ? gemm_algorithms(d, s, of) : 0;
 }
-/* Cut along the batch, or the rows, or the columns. */
+/* Cut along the batch, or the rows, or the columns: first along what the larger factor has, so that
+   each part reads its own of it. */
 static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
-    const View *y = &b->step->view[0];
+    const View *v = b->step->view, *y = &v[0];
+    const int row = y->rank - 2, column = y->rank - 1;
     int batch = 0;
-    while (batch < y->rank - 2 && y->dim[batch] == 1) batch++;
-    const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, compare}, {y->rank - 1, 64, compare}};
-    return split_build(b, make, 0, cut, 2, k);
+    while (batch < row && y->dim[batch] == 1) batch++;
+    const bool matrix = batch == row, wide = matrix && y->dim[column] > y->dim[row];
+    const Cut rows = {batch, matrix ? 16 : 1, compare}, columns = {column, 64, compare};
+    return split_build(b, make, 0,
+                       wide ? (const Cut[]){columns, rows} : (const Cut[]){rows, columns}, 2, k);
 }
 static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
     return algorithm == GEMM_PANELS    ? split_gemm(b, panels_gemm_build, false, k)
            : algorithm == GEMM_DNN     ? split_gemm(b, dnn_gemm_build, true, k)
+           : algorithm == GEMM_BATCHES ? split_gemm(b, batches_build, false, k)
            : algorithm == GEMM_UKERNEL ? split_gemm(b, dnn_ukernel_build, true, k)
                                        : blas_build(b, 0, k);
 }

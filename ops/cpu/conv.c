@@ -38,7 +38,7 @@ static int conv_algorithms(const Device *d, const Step *s,
                    view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                plain_first = pointwise || channels_last;
     if (small && !channels_last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
-    const bool deep = s->view[1].rank == 5; /* of which oneDNN has plain loops only */
+    const bool deep = s->view[1].rank != 4; /* of which oneDNN has plain loops only */
     if (deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
                wide = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28,
@@ -123,23 +123,29 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
 }
 /* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
    groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole.
-   Our panels may be cut anywhere, best where whole ones remain. */
+   Our panels and tiles may be cut along the channels, too: first,
+   where there are more weights than pixels, of which then each part reads its own. */
 static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
-    enum { LINE = 16, PANEL_COLUMNS = 64 };
+    enum { LINE = 16, COLUMNS = 32 };
     const Step *s = b->step;
     const View *y = &s->view[0];
     const bool compare = algorithm <= CONV_WINOGRAD,
                tiles = algorithm == CONV_WINOGRAD || algorithm == CONV_TILES,
+               panels = algorithm == CONV_PANELS || algorithm == CONV_TILES,
                planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
                         (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
-                         !view_is_channels_last(&s->view[1]));
-    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? LINE : 1;
+                         !view_is_channels_last(&s->view[1])),
+               heavy = view_count(&s->view[2]) > view_count(&s->view[1]);
+    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group
+                                              : panels  ? COLUMNS
+                                              : compare ? LINE
+                                                        : 1;
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
               rows = {view_spatial_axis(y), tiles ? 4 : 1, compare},
-              any[] = {batch, planes ? channels : rows},
-              panels[] = {batch, rows, {1, group > 1 ? unit : PANEL_COLUMNS, false}};
-    return algorithm == CONV_PANELS ? split_build(b, build_whole, (int)algorithm, panels, 3, k)
-                                    : split_build(b, build_whole, (int)algorithm, any, 2, k);
+              any[] = {batch, planes ? channels : rows}, both[] = {batch, rows, channels},
+              of_weights[] = {batch, channels, rows};
+    return panels ? split_build(b, build_whole, (int)algorithm, heavy ? of_weights : both, 3, k)
+                  : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }
 /* Plain loops take 50 times as long as oneDNN: they are not offered where that matters. */
 static int conv_choices(const Device *d, const Step *s) {

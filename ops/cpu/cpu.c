@@ -3,9 +3,10 @@
 
    Options: words separated by commas: generic (no special instruction sets), blas=PATH,
    coretype=NAME (as OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none, threads=N,
-   grain=NS (the least part of a step for a thread, in nanoseconds; for tests). ISOMER_CPU=generic
-   in the environment means generic. The clock runs from the first run after a wait to the next
-   wait: the thread's CPU time, or with more threads the time that passes. */
+   grain=NS (the least part of a step for a thread, in nanoseconds; for tests), turns (the parts of
+   a step take turns on one thread; for measuring). ISOMER_CPU=generic in the environment means
+   generic. The clock runs from the first run after a wait to the next wait: the thread's CPU time,
+   with more threads the time that passes, with turns the CPU time less what threads would save. */
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/processor.h"
 #include <stdio.h>
@@ -31,7 +32,7 @@ enum { GRAIN = 10000 };
 typedef struct CpuOptions {
     char text[512];
     BlasOptions blas;
-    bool generic, no_blas, no_dnn;
+    bool generic, no_blas, no_dnn, turns;
     int64_t threads, grain;
 } CpuOptions;
 
@@ -45,6 +46,7 @@ static bool read_option(CpuOptions *o, char *word) {
     char *value = strchr(word, '=');
     if (value) *value++ = 0;
     if (!value && strcmp(word, "generic") == 0) o->generic = true;
+    else if (!value && strcmp(word, "turns") == 0) o->turns = true;
     else if (value && strcmp(word, "coretype") == 0) o->blas.coretype = value;
     else if (value && strcmp(word, "blas") == 0)
         o->no_blas = strcmp(value, "none") == 0, o->blas.path = o->no_blas ? NULL : value;
@@ -81,13 +83,16 @@ static Device *cpu_open(const char *text, char *why, size_t n) {
     if (!dnn_built) o.no_dnn = true;
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
-    *d = (Device){.simd = choose_simd(o.generic), .threads = (int)o.threads, .grain = o.grain};
+    *d = (Device){.simd = choose_simd(o.generic),
+                  .threads = (int)o.threads,
+                  .grain = o.grain,
+                  .turns = o.turns};
     if (!o.blas.coretype) o.blas.coretype = processor_blas_core(o.generic);
     else if (strcmp(o.blas.coretype, "auto") == 0) o.blas.coretype = NULL;
     d->blas = o.no_blas ? NULL : blas_open(&o.blas, why, n);
     d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(d->threads, why, n);
     const bool good = (d->blas || o.no_blas) && (d->dnn || o.no_dnn);
-    if (good && d->threads > 1) d->team = team_new(d->threads, why, n);
+    if (good && d->threads > 1) d->team = team_new(d->threads, d->turns, why, n);
     if (good && (d->threads == 1 || d->team)) return d;
     cpu_close(d);
     return NULL;
@@ -98,8 +103,9 @@ static int cpu_identity(Device *d, char *text, size_t n) {
     processor_name(name, sizeof name);
     blas_identity(d->blas, blas, sizeof blas);
     dnn_identity(d->dnn, dnn, sizeof dnn);
-    return snprintf(text, n, "cpu %s, %s kernels %s, %s, %s, %d thread%s", name, d->simd->name,
-                    ISOMER_KERNELS, blas, dnn, d->threads, d->threads > 1 ? "s" : "") < (int)n
+    return snprintf(text, n, "cpu %s, %s kernels %s, %s, %s, %d thread%s%s", name, d->simd->name,
+                    ISOMER_KERNELS, blas, dnn, d->threads, d->threads > 1 ? "s" : "",
+                    d->turns ? " in turns" : "") < (int)n
                ? 0
                : -1;
 }
@@ -194,7 +200,9 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
 
 static double clock_now(const Device *d) {
     struct timespec t;
-    clock_gettime(d->team ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    if (!d->team) return thread_nanoseconds();
+    if (d->turns) return thread_nanoseconds() - team_saved(d->team);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 

@@ -22,6 +22,7 @@ struct Device {
     const Simd *simd;
     Team *team; /* NULL: one thread */
     int threads;
+    bool turns;    /* parts take turns on one thread */
     int64_t grain; /* nanoseconds, guessed, below which no part of a step is worth a thread */
     Blas *blas;    /* NULL: no OpenBLAS */
     Dnn *dnn;      /* NULL: no oneDNN */
@@ -282,13 +283,18 @@ bool conv_fits(const Step *);
 bool gemm_fits(const Step *);
 
 /* ---- team.c */
-/* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
-Team *team_new(int threads, char *why, size_t n);
+/* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. turns: the
+   caller runs all parts, one after the other. */
+Team *team_new(int threads, bool turns, char *why, size_t n);
 void team_free(Team *);
 typedef void TeamPart(void *user, int part);
 /* part(user, k) once for each k below n, by any thread; back when all is done. By one thread at a
    time. One part is the caller's; then there need be no team. */
 void team_run(Team *, int n, TeamPart *, void *user);
+double thread_nanoseconds(void); /* of the calling thread's processor time */
+/* How much less processor time the caller would have needed, had its parts not taken turns, so far,
+   in nanoseconds. */
+double team_saved(const Team *);
 
 /* ---- split.c */
 typedef struct Cut {
@@ -311,8 +317,12 @@ bool panels_conv_build(Build *, Kernel *);
 bool panels_gemm_possible(const Device *, const Step *);
 bool panels_gemm_build(Build *, int choice, Kernel *);
 
-/* ---- winograd.c: likewise. winograd_like: 3x3 windows at every place of an image, one group, and
-   sums that need not be exact. */
+/* ---- batches.c: products of factors that are not known */
+bool batches_possible(const Device *, const Step *);
+bool batches_build(Build *, int choice, Kernel *);
+
+/* ---- winograd.c: known weights. winograd_like: 3x3 windows at every place of an image, one group,
+   and sums that need not be exact. */
 bool winograd_like(const Step *);
 bool winograd_possible(const Device *, const Step *);
 bool winograd_build(Build *, Kernel *);

@@ -2,9 +2,9 @@
    over a range of one of the output's axes, compiled as any other, with its own scratch. Reductions
    are never cut, so each element is computed as it is in the whole: the same bytes for any number
    of threads. oneDNN may take another algorithm for a part than for the whole, so there both are
-   made and run once on random numbers, and the parts are taken only if they give the same bytes. A
-   convolution or a pool that is cut along a spatial axis reads the rows its windows reach; what of
-   them is padding becomes the part's own. */
+   made and run once on random numbers, and the parts are taken only if they give the same bytes;
+   else those along another axis are tried. A convolution or a pool that is cut along a spatial axis
+   reads the rows its windows reach; what of them is padding becomes the part's own. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <stdatomic.h>
@@ -14,6 +14,7 @@ typedef struct Split {
     int n;
     Kernel *part, whole; /* whole: where they are compared */
     size_t *work;        /* where the scratch of each begins */
+    size_t whole_work;   /* bytes of the whole's */
 } Split;
 typedef struct Job {
     const Split *split;
@@ -48,19 +49,45 @@ static void split_forget(Kernel *k) {
 }
 
 /* ---- how many parts */
-/* A guess of what the step takes on one thread. */
+/* Elements of memory that a view covers: an axis of stride 0 is read again. */
+static int64_t elements_of(const View *v) {
+    int64_t n = v->rank < 0 ? 0 : 1;
+    for (int a = 0; a < v->rank; a++)
+        if (v->stride[a]) n *= v->dim[a];
+    return n;
+}
+/* Sums of products: of single channels and of few at a time, at a fraction of the speed. */
+static int64_t nanoseconds_of_sums(int64_t sums, int64_t terms, int64_t inputs) {
+    return sums * terms / (inputs == 1 ? 20 : inputs < 8 ? 30 : 50);
+}
+static bool is_function(int op) {
+    return op == C_POW || op == C_MOD || op == C_EXP || op == C_LOG ||
+           (op >= C_SIGMOID && op <= C_COS) || op >= SCALAR_OP_COUNT;
+}
+static int64_t nanoseconds_of_code(const Step *s) {
+    int64_t each = 2 * s->nview + s->ncode;
+    for (int i = 0; i < s->ncode; i++) each += is_function(s->code[i].op) ? 8 : 0;
+    return view_count(&s->view[0]) * each / 40;
+}
+/* A guess of what the step takes on one thread: what it computes, or what it reads. */
 static int64_t nanoseconds(const Step *s) {
+    enum { BYTES = 40 }; /* in a nanosecond */
     const View *v = s->view;
     const int64_t y = view_count(v), x = s->nview > 1 && v[1].rank >= 0 ? view_count(&v[1]) : 0;
+    int64_t ns, read = 0;
+    for (int i = 0; i < s->nview; i++) read += elements_of(&v[i]) * dtype_size(v[i].dtype);
     switch (s->kind) {
-    case S_GEMM: return y * v[1].dim[v[1].rank - 1] / 50;
-    case S_CONV: return v[2].dim[0] ? y * (view_count(&v[2]) / v[2].dim[0]) / 50 : 0;
-    case S_POOL: return y > x ? y : x;
-    case S_LOOP: return 10 * (y + x);
-    case S_SOFTMAX: return y;
-    case S_EWISE: return y * (4 + s->ncode) / 8;
-    default: return (y > x ? y : x) / 2;
+    case S_GEMM: ns = nanoseconds_of_sums(y, v[1].dim[v[1].rank - 1], INT64_MAX); break;
+    case S_CONV:
+        ns = v[2].dim[0] ? nanoseconds_of_sums(y, view_count(&v[2]) / v[2].dim[0], v[2].dim[1]) : 0;
+        break;
+    case S_POOL: ns = y > x ? y : x; break;
+    case S_LOOP: ns = 10 * (y + x); break;
+    case S_SOFTMAX: ns = y / 2; break;
+    case S_EWISE: ns = nanoseconds_of_code(s); break;
+    default: ns = (y > x ? y : x) / 4;
     }
+    return ns > read / BYTES ? ns : read / BYTES;
 }
 int count_parts(const Build *b, int64_t most, int64_t ns) {
     const Device *d = b->device;
@@ -173,7 +200,7 @@ static bool make_parts(Build *b, Make *make, int choice, const Cut *cut, Split *
         const int64_t first = begin(size, cut->unit, n, i);
         Kernel *part = &s->part[i];
         Step step;
-        part->device = b->device, part->arena = b->arena;
+        *part = (Kernel){.device = b->device, .arena = b->arena};
         s->n = i + 1;
         Build own = *b;
         own.kernel = part, own.step = &step, own.workspace = 0, own.part = i;
@@ -252,47 +279,66 @@ static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, c
     return same;
 }
 
-/* The step in parts and as a whole, for parts that may differ: the parts are used where both write
-   the same bytes. */
-static bool build_compared(Build *b, Make *make, int choice, const Cut *along, int n, Kernel *k) {
-    Split *s = k->self;
-    const size_t before = b->workspace;
+/* The whole, which parts are compared with, and which runs if none are taken. */
+static bool make_whole(Build *b, Make *make, int choice, Split *s) {
     Build own = *b;
     own.kernel = &s->whole;
     s->whole.device = b->device, s->whole.arena = b->arena;
-    if (!make(&own, choice, &s->whole)) return split_forget(k), k->forget = NULL, false;
-    b->workspace = before;
-    const bool made = make_parts(b, make, choice, along, s, n);
-    if (made && same_bytes(b, &s->whole, own.workspace, k, b->workspace)) {
-        kernel_forget(&s->whole);
+    const bool made = make(&own, choice, &s->whole);
+    s->whole_work = own.workspace;
+    return made;
+}
+/* The parts along a cut. False: they cannot be made, or give other bytes than the whole. */
+static bool take_cut(Build *b, Make *make, int choice, const Cut *along, int n, Kernel *k) {
+    Split *s = k->self;
+    const size_t before = b->workspace;
+    if (make_parts(b, make, choice, along, s, n) &&
+        (!along->compare || same_bytes(b, &s->whole, s->whole_work, k, b->workspace)))
         return true;
-    }
     forget_parts(s);
-    b->workspace = own.workspace;
-    k->run = whole_run;
-    return true;
+    b->workspace = before;
+    return false;
+}
+static Split *split_new(Build *b, Kernel *k) {
+    Split *s = ARENA_NEW(b->arena, Split, 1);
+    s->part = ARENA_NEW(b->arena, Kernel, b->device->threads);
+    s->work = ARENA_NEW(b->arena, size_t, b->device->threads);
+    k->self = s, k->run = split_run, k->forget = split_forget;
+    return s;
+}
+static void run_whole(Build *b, Kernel *k) {
+    const Split *s = k->self;
+    k->run = whole_run, k->packed = s->whole.packed;
+    b->workspace = s->whole_work;
+}
+static void run_parts(Kernel *k) {
+    Split *s = k->self;
+    kernel_forget(&s->whole);
+    k->packed = UINT64_MAX;
+    for (int i = 0; i < s->n; i++) k->packed &= s->part[i].packed;
 }
 
 bool split_build(Build *b, Make *make, int choice, const Cut cut[], int ncut, Kernel *k) {
-    int n = split_parts(b);
-    const Cut *along = n > 1 ? best_cut(&b->step->view[0], cut, ncut, &n) : NULL;
-    if (!along || (along->compare && b->step->view[0].dtype != DT_FLOAT)) return make(b, choice, k);
-    Split *s = ARENA_NEW(b->arena, Split, 1);
-    s->part = ARENA_NEW(b->arena, Kernel, n);
-    s->work = ARENA_NEW(b->arena, size_t, n);
-    k->self = s, k->run = split_run, k->forget = split_forget;
-    const size_t before = b->workspace;
-    if (along->compare) {
-        if (!build_compared(b, make, choice, along, n, k)) return false;
-    } else if (!make_parts(b, make, choice, along, s, n)) {
-        forget_parts(s);
-        k->forget = NULL;
-        b->workspace = before;
-        return make(b, choice, k);
+    Cut left[STEP_RANK];
+    Split *s = NULL;
+    int nleft = 0;
+    for (int i = 0; i < ncut; i++)
+        if (!cut[i].compare || b->step->view[0].dtype == DT_FLOAT) left[nleft++] = cut[i];
+    while (nleft > 0) {
+        int n = split_parts(b);
+        const Cut *along = n > 1 ? best_cut(&b->step->view[0], left, nleft, &n) : NULL;
+        if (!along) break;
+        if (!s) s = split_new(b, k);
+        if (along->compare && !s->whole.run && !make_whole(b, make, choice, s))
+            return split_forget(k), k->forget = NULL, false;
+        if (take_cut(b, make, choice, along, n, k)) return run_parts(k), true;
+        const int tried = (int)(along - left);
+        for (int i = tried + 1; i < nleft; i++) left[i - 1] = left[i];
+        nleft--;
     }
-    k->packed = s->n ? UINT64_MAX : s->whole.packed;
-    for (int i = 0; i < s->n; i++) k->packed &= s->part[i].packed;
-    return true;
+    if (s && s->whole.run) return run_whole(b, k), true;
+    k->forget = NULL;
+    return make(b, choice, k);
 }
 
 /* Cuts of a step whose output axes are axes of its inputs: the greatest strides first. */

@@ -3,6 +3,7 @@ write down, and that one failure keeps nothing else from being written."""
 
 import ctypes, os, subprocess, sys
 import numpy, pytest
+from conftest import SLOWER
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -88,10 +89,12 @@ def check(place, *parts, **more):
 
 
 def test_one_failure_keeps_nothing_from_being_written(place):
-    steps = '#!/bin/sh\ncase $4 in rows) exit 139 ;; gemm) sleep 60 ;; esac\necho "$4: fine"\n'
+    steps = '#!/bin/sh\ncase $4 in rows) exit 139 ;; gemm) sleep SECONDS ;; esac\necho "$4: fine"\n'
+    steps = steps.replace("SECONDS", str(60 * SLOWER))
     program(place / "build" / "test" / "tools" / "backend_steps", steps)
     program(place / "build" / "test" / "ops_cuda_attention", GOOD)
-    code, text = check(place, "versions", "steps", "torch", PART_SECONDS="6", SECONDS_EACH="3")
+    limits = {"PART_SECONDS": str(6 * SLOWER), "SECONDS_EACH": str(3 * SLOWER)}
+    code, text = check(place, "versions", "steps", "torch", **limits)
     assert code == 1
     assert "steps: rows" in text and "steps: gemm" in text and "conv: fine" in text
     assert "==== versions" in text and "==== torch" in text

@@ -14,7 +14,6 @@
 extern const Backend cpu_backend;
 enum { CASES = 300, GAP = 5 };
 enum { Y, X, W, BIAS, VIEWS };
-/* The last one oneDNN cannot do. */
 typedef enum Epilogue {
     NONE,
     BIASED,
@@ -54,12 +53,15 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 }
 static int64_t pick(Drawn *t, int n, const int64_t of[]) { return of[draw(t, 0, n - 1)]; }
 
-/* Matrices whose lines, rows or if across columns, may lie apart. */
+/* Matrices whose lines, rows or if across columns, may lie apart, also by a page of memory. */
 static void place(Drawn *t, int k, const int64_t dim[3], bool across) {
     const int line = across ? 2 : 1, along = 3 - line;
+    const int64_t gap = draw(t, 0, 1)                       ? 0
+                        : draw(t, 0, 4) || dim[along] > 300 ? draw(t, 1, 9)
+                                                            : 1024;
     View *v = &t->view[k];
     *v = view_dense(k, DT_FLOAT, 3, dim);
-    v->stride[along] = 1, v->stride[line] = dim[along] + (draw(t, 0, 1) ? 0 : draw(t, 1, 9));
+    v->stride[along] = 1, v->stride[line] = dim[along] + gap;
     v->stride[0] = dim[line] * v->stride[line];
     v->offset = draw(t, 0, GAP);
 }

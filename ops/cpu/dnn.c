@@ -285,23 +285,20 @@ static dnnl_memory_t feed(Build *b, Chain *c, Input *in, Layout md) {
 }
 
 /* ---- epilogues that oneDNN computes itself */
-void append_activations(dnnl_post_ops_t ops, const Fused *f) {
+dnnl_primitive_attr_t make_attributes(const Fused *f) {
     static const dnnl_alg_kind_t kind[] = {
         [ACT_RELU] = dnnl_eltwise_relu,   [ACT_SIGMOID] = dnnl_eltwise_logistic,
         [ACT_TANH] = dnnl_eltwise_tanh,   [ACT_CLIP] = dnnl_eltwise_clip_v2,
         [ACT_SWISH] = dnnl_eltwise_swish, [ACT_HARDSWISH] = dnnl_eltwise_hardswish,
         [ACT_LINE] = dnnl_eltwise_linear,
     };
-    for (int i = 0; i < f->nact; i++)
-        append_activation(ops, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
-}
-dnnl_primitive_attr_t make_attributes(const Fused *f) {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t ops = NULL;
     if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (f->whole && f->nact && dnnl_post_ops_create(&ops) == dnnl_success) {
-        append_activations(ops, f);
+        for (int i = 0; i < f->nact; i++)
+            append_activation(ops, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
         dnnl_primitive_attr_set_post_ops(attr, ops);
         dnnl_post_ops_destroy(ops);
     }

@@ -135,8 +135,7 @@ bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
 bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);
 /* Where it lies in `view`, with nothing packed. */
 bool output_at(Build *, Chain *, const View *, Input *);
-/* The fused epilogue's activations, after what is there; attributes with them, NULL: no memory. */
-void append_activations(dnnl_post_ops_t, const Fused *);
+/* With the fused epilogue's activations; NULL: no memory. */
 dnnl_primitive_attr_t make_attributes(const Fused *);
 /* A layout that oneDNN chooses, of the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);

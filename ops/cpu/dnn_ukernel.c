@@ -2,8 +2,8 @@
    later): oneDNN makes the code for a block of rows by a panel of columns and some terms of the
    sums, and packs panels; the loops are ours (Goto, van de Geijn, Anatomy of high-performance
    matrix multiplication, 2008). A second factor that is known is packed once, one that lies
-   transposed or widely spread at each run; any other is read where it lies. Epilogues of a bias and
-   activations are done with the last terms; others are a pass over what was written. */
+   transposed or widely spread at each run; any other is read where it lies. Epilogues are a pass
+   over what was written, which is faster than oneDNN's post-operations. */
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 #include <oneapi/dnnl/dnnl_ukernel.h>
@@ -27,7 +27,7 @@ typedef struct Blocks {
     int64_t each, n, last;
 } Blocks;
 /* What there is code for: whole blocks and a shorter last one; terms of which the first are stored
-   and later ones added, until the last, which may be the first. */
+   and later ones added. */
 enum { WHOLE, SHORT, SIZES };
 enum { FIRST, NEXT, LAST, TURNS };
 /* A matrix of each product: from one to the next, and from one of its rows to the next, or of its
@@ -43,18 +43,10 @@ typedef struct Ukernel {
     bool across, packs;  /* w lies transposed; it is packed at each run */
     const float *packed; /* once; NULL: it is not */
     View panels, scratch;
-    Fused fused; /* .whole: there is nothing else to do */
-    View bias;
-    dnnl_ukernel_attr_params_t bias_now; /* where a block finds it */
     Tail tail;
     dnnl_transform_t pack[SIZES][SIZES];      /* columns, terms */
     dnnl_brgemm_t block[SIZES][SIZES][TURNS]; /* rows, columns, terms */
 } Ukernel;
-
-/* Blocks have an epilogue. */
-static bool does_more(const Ukernel *u) {
-    return u->fused.whole && (u->fused.bias || u->fused.nact);
-}
 
 /* ---- blocks */
 static Blocks blocks_of(int64_t whole, int64_t most, int64_t unit) {
@@ -76,7 +68,6 @@ static int turn_of(const Blocks *terms, int64_t i) {
 static bool turn_occurs(const Blocks *terms, int turn) {
     return turn == FIRST || terms->n > (turn == NEXT ? 2 : 1);
 }
-static bool turn_ends(const Blocks *terms, int turn) { return turn == LAST || terms->n == 1; }
 
 /* ---- panels: of a matrix by columns, all equally wide; of each by terms, with room for the whole
    group of terms that packing a transposed matrix writes */
@@ -104,33 +95,21 @@ static bool pack_matrix(const Ukernel *u, const float *w, float *panels) {
 /* ---- running */
 typedef struct Factors {
     float *y;
-    const float *x, *w, *bias; /* w: panels, or as it lies */
+    const float *x, *w; /* w: panels, or as it lies */
     void *scratch;
 } Factors;
-/* y of the first column: += x * w, and the epilogue where these are the last terms. */
-static bool run_block(const Ukernel *u, const Factors *f, dnnl_brgemm_t block, bool ends,
-                      int64_t column) {
-    static const dnnl_dim_t nowhere[2] = {0, 0};
-    if (!ends || !does_more(u))
-        return dnnl_brgemm_execute(block, f->x, f->w, nowhere, f->y, f->scratch) == dnnl_success;
-    const void *bias[] = {f->bias ? f->bias + column : NULL};
-    return dnnl_ukernel_attr_params_set_post_ops_args(u->bias_now, bias) == dnnl_success &&
-           dnnl_brgemm_execute_postops(block, f->x, f->w, nowhere, f->y, f->y, f->scratch,
-                                       u->bias_now) == dnnl_success;
-}
 static bool run_rows(const Ukernel *u, const Factors *f, int64_t row, int64_t term) {
+    static const dnnl_dim_t nowhere[2] = {0, 0};
     const bool panels = u->packed || u->packs;
     const int rows = size_of(&u->rows, row), turn = turn_of(&u->terms, term);
     const int64_t from = row * u->rows.each;
+    const float *x = f->x + from * u->x.line + term * u->terms.each;
     bool ok = true;
     for (int64_t c = 0; ok && c < u->columns.n; c++) {
-        const int64_t column = c * u->columns.each;
-        Factors here = *f;
-        here.x += from * u->x.line + term * u->terms.each;
-        here.w += panels ? panel_at(u, c, term) : part_at(u, c, term);
-        here.y += from * u->y.line + column;
-        ok = run_block(u, &here, u->block[rows][size_of(&u->columns, c)][turn],
-                       turn_ends(&u->terms, turn), column);
+        const float *w = f->w + (panels ? panel_at(u, c, term) : part_at(u, c, term));
+        float *y = f->y + from * u->y.line + c * u->columns.each;
+        ok = dnnl_brgemm_execute(u->block[rows][size_of(&u->columns, c)][turn], x, w, nowhere, y,
+                                 f->scratch) == dnnl_success;
     }
     return ok;
 }
@@ -143,14 +122,13 @@ static bool run_product(const Ukernel *u, const Factors *f) {
 static int ukernel_run(const Kernel *k, void *const slot[], void *work) {
     const Ukernel *u = k->self;
     const float *x = view_at(&u->x.view, slot, work),
-                *w = u->packed ? u->packed : view_at(&u->w.view, slot, work),
-                *bias = u->fused.bias ? view_at(&u->bias, slot, work) : NULL;
+                *w = u->packed ? u->packed : view_at(&u->w.view, slot, work);
     float *y = view_at(&u->y.view, slot, work), *panels = view_at(&u->panels, slot, work);
     bool ok = true;
     for (int64_t i = 0; ok && i < u->batch; i++) {
         const float *here = w + i * u->w.batch;
         if (u->packs) ok = pack_matrix(u, here, panels);
-        const Factors f = {y + i * u->y.batch, x + i * u->x.batch, u->packs ? panels : here, bias,
+        const Factors f = {y + i * u->y.batch, x + i * u->x.batch, u->packs ? panels : here,
                            view_at(&u->scratch, slot, work)};
         ok = ok && run_product(u, &f);
     }
@@ -172,7 +150,6 @@ static void ukernel_forget(Kernel *k) {
                 if (u->block[r][c][t])
                     dnnl_brgemm_destroy(u->block[r][c][t]), u->block[r][c][t] = NULL;
     forget_packing(u);
-    if (u->bias_now) dnnl_ukernel_attr_params_destroy(u->bias_now), u->bias_now = NULL;
 }
 
 static bool make_packing(Ukernel *u) {
@@ -187,37 +164,18 @@ static bool make_packing(Ukernel *u) {
                      dnnl_transform_generate(u->pack[c][t]) == dnnl_success;
     return ok;
 }
-/* The bias as an addend, then the activations. */
-static bool add_epilogue(const Ukernel *u, dnnl_brgemm_t block, int64_t columns) {
-    const dnnl_dims_t dim = {1, columns};
-    dnnl_post_ops_t ops = NULL;
-    dnnl_memory_desc_t md = NULL;
-    bool ok = dnnl_post_ops_create(&ops) == dnnl_success;
-    if (ok && u->fused.bias)
-        ok = dnnl_memory_desc_create_with_tag(&md, 2, dim, dnnl_f32, dnnl_ab) == dnnl_success &&
-             dnnl_post_ops_append_binary(ops, dnnl_binary_add, md) == dnnl_success;
-    if (ok) append_activations(ops, &u->fused);
-    ok = ok && dnnl_brgemm_set_post_ops(block, u->y.line, dnnl_f32, ops) == dnnl_success;
-    if (md) dnnl_memory_desc_destroy(md);
-    if (ops) dnnl_post_ops_destroy(ops);
-    return ok;
-}
 static bool make_block(Ukernel *u, int row, int column, int turn, size_t *scratch) {
-    const int64_t w_line = u->packed || u->packs ? WIDTH : u->w.line;
-    const bool more = does_more(u) && turn_ends(&u->terms, turn);
+    const int64_t w_line = u->packed || u->packs ? WIDTH : u->w.line,
+                  terms = turn == LAST ? u->terms.last : u->terms.each;
     dnnl_brgemm_t *block = &u->block[row][column][turn];
     size_t bytes = 0;
-    int valid = 0;
-    const bool ok =
-        dnnl_brgemm_create(block, elements(&u->rows, row), elements(&u->columns, column),
-                           turn == LAST ? u->terms.last : u->terms.each, 1, u->x.line, w_line,
-                           u->y.line, dnnl_f32, dnnl_f32, dnnl_f32) == dnnl_success &&
-        dnnl_brgemm_set_add_C(*block, turn != FIRST) == dnnl_success &&
-        (!more || add_epilogue(u, *block, elements(&u->columns, column))) &&
-        dnnl_brgemm_finalize(*block) == dnnl_success &&
-        dnnl_brgemm_generate(*block) == dnnl_success &&
-        dnnl_brgemm_is_execute_postops_valid(*block, &valid) == dnnl_success && valid >= more &&
-        dnnl_brgemm_get_scratchpad_size(*block, &bytes) == dnnl_success;
+    const bool ok = dnnl_brgemm_create(block, elements(&u->rows, row),
+                                       elements(&u->columns, column), terms, 1, u->x.line, w_line,
+                                       u->y.line, dnnl_f32, dnnl_f32, dnnl_f32) == dnnl_success &&
+                    dnnl_brgemm_set_add_C(*block, turn != FIRST) == dnnl_success &&
+                    dnnl_brgemm_finalize(*block) == dnnl_success &&
+                    dnnl_brgemm_generate(*block) == dnnl_success &&
+                    dnnl_brgemm_get_scratchpad_size(*block, &bytes) == dnnl_success;
     if (bytes > *scratch) *scratch = bytes;
     return ok;
 }
@@ -311,16 +269,15 @@ static bool make_all(Build *b, Ukernel *u) {
     if ((known || u->packs) && !make_packing(u)) return false;
     if (known && !pack_known(b, u)) return false;
     if (known) forget_packing(u);
-    return dnnl_ukernel_attr_params_create(&u->bias_now) == dnnl_success && make_blocks(b, u);
+    return make_blocks(b, u);
 }
 bool dnn_ukernel_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;
     Ukernel *u = ARENA_NEW(b->arena, Ukernel, 1);
     View flat[3];
-    *u = (Ukernel){.batch = 1, .fused = fused_match(b, s, s->view[0].rank - 1)};
-    u->bias = s->view[u->fused.bias];
-    if (!(u->fused.whole ? tail_plain : tail_new)(b, DT_FLOAT, TAIL_ANY, &u->tail)) return false;
+    *u = (Ukernel){.batch = 1};
+    if (!tail_new(b, DT_FLOAT, TAIL_ANY, &u->tail)) return false;
     View views[3] = {u->tail.into, s->view[1], s->view[2]};
     Step there = *s;
     there.view = views;

@@ -251,13 +251,16 @@ int main(int argc, char **argv) {
     gemm(f, "gemm 128x768x768 weight", 1, 128, 768, 768, true);
     gemm(f, "gemm 128x3072x768 weight", 1, 128, 3072, 768, true);
     gemm(f, "gemm 12 x 128x128x64", 12, 128, 128, 64, false);
+    gemm(f, "gemm 8x512x512 weight", 1, 8, 512, 512, true);
     gemm(f, "gemm 16x1000x1280 weight", 1, 16, 1000, 1280, true);
     gemm(f, "gemm 33x333x333 weight", 1, 33, 333, 333, true);
+    gemm(f, "gemm 49x72x24 weight", 1, 49, 72, 24, true);
     gemm(f, "gemm 3136x64x64 weight", 1, 3136, 64, 64, true);
     gemm(f, "gemm 128x768x3072 weight", 1, 128, 768, 3072, true);
     gemm_fused(f, "gemm 128x768x768 weight bias relu", 128, 768, 768);
     gemm_fused(f, "gemm 196x384x384 weight bias relu", 196, 384, 384);
     gemm(f, "gemm 12 x 128x64x128", 12, 128, 64, 128, false);
+    gemm(f, "gemm 32 x 16x16x16", 32, 16, 16, 16, false);
     gemm_across(f, "gemm 12 x 128x128x64 transposed", 12, 128, 128, 64);
     gemm_across(f, "gemm 6 x 197x197x64 transposed", 6, 197, 197, 64);
     gemm_bytes(f, "gemm u8 128x768x768 weight", 128, 768, 768);

@@ -181,7 +181,7 @@ static double window_sum(const Drawn *t, const int64_t y[]) {
 }
 /* n axes; the channels of a group, and how many of y each group has, are given. */
 static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t outs) {
-    const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2 ? 6 : 11;
+    const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2 ? 6 : n > 1 ? 11 : 40;
     int64_t x[5] = {draw(t, 1, 2), groups * ins}, y[5] = {x[0], groups * outs}, w[5] = {y[1], ins},
             *p = t->param + 1;
     t->param[0] = groups;

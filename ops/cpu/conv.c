@@ -26,6 +26,12 @@ typedef enum ConvAlgorithm {
     CONV_DIRECT,
     CONV_ALGORITHMS
 } ConvAlgorithm;
+/* oneDNN has plain loops for volumes and lines, and copies images that have gaps; channels that
+   fill no vector take it as long as a whole one. */
+static bool depthwise_first(const Device *d, const Step *s) {
+    return depthwise_possible(s) && (s->view[1].rank != 4 || s->view[2].dim[0] < d->simd->width ||
+                                     !view_is_packed(&s->view[0]) || !view_is_packed(&s->view[1]));
+}
 /* Those that can run the step, the one expected to be fastest first; returns how many. */
 static int conv_algorithms(const Device *d, const Step *s,
                            ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
@@ -38,8 +44,8 @@ static int conv_algorithms(const Device *d, const Step *s,
                    view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                plain_first = pointwise || channels_last;
     if (small && !channels_last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
-    const bool deep = s->view[1].rank != 4; /* of which oneDNN has plain loops only */
-    if (deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
+    const bool depthwise = depthwise_first(d, s);
+    if (depthwise) algorithm[n++] = CONV_DEPTHWISE;
     const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
                wide = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28,
                tiled = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 14 * 14;
@@ -51,7 +57,7 @@ static int conv_algorithms(const Device *d, const Step *s,
     if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
     if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
     if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_TILES;
-    if (!deep && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
+    if (!depthwise && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     if ((!small || channels_last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
     return n;

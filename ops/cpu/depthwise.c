@@ -2,8 +2,9 @@
    any number of axes, strides and dilations: the channels of a window's cells are vectors, which
    are multiplied by vectors of weights (Simd.windows). Nothing is padded: the cells that lie in the
    padding are left out of the list of each place, and places of one row that have the same list are
-   computed together. */
+   computed together; rows whose places have the lists of the row before keep them. */
 #include "ops/cpu/cpu.h"
+#include <string.h>
 
 typedef struct Axis {
     int64_t in, out, cells, stride, begin, dilation, xs, ys, adds;
@@ -15,13 +16,20 @@ typedef struct Depthwise {
     Axis axis[STEP_SPATIAL]; /* the last one is the row */
     int64_t batch, channels, cells;
     const float *scale, *shift;
-    size_t tap; /* in the scratch: two lists of `cells` numbers */
+    size_t stretches, lists; /* in the scratch: of a row; two lists of `cells` numbers for each */
 } Depthwise;
 typedef struct Row { /* one row of y */
     const float *x, *w, *add;
     float *y;
-    int64_t at[STEP_SPATIAL]; /* the place, but for the last axis */
 } Row;
+typedef struct Stretch { /* places of a row that have the same cells */
+    int64_t first, places, taps, *tap, *cell;
+} Stretch;
+typedef struct Stretches {
+    Stretch *of;
+    int n;
+    int64_t cells[4]; /* of the axes but the row's: the first and the end */
+} Stretches;
 
 /* The cells first..end-1 along an axis lie within the image for place i. */
 static int64_t first_cell(const Axis *a, int64_t i) {
@@ -33,23 +41,38 @@ static int64_t end_cell(const Axis *a, int64_t i) {
                   n = room < 0 ? 0 : room / a->dilation + 1;
     return n < a->cells ? n : a->cells;
 }
-/* The cells that count for place i of the row: where x lies, from the place's first cell on, and
-   where the weights. */
-static int64_t list_cells(const Depthwise *d, const Row *r, int64_t i, int64_t *tap,
-                          int64_t *cell) {
+/* The cells that count for place i of the row, those of the other axes being given: where x lies,
+   from the place's first cell on, and where the weights. */
+static void list_cells(const Depthwise *d, const int64_t cells[4], int64_t i, Stretch *s) {
     const Axis *a = d->axis;
     const int64_t last = end_cell(&a[2], i), first = first_cell(&a[2], i);
-    int64_t n = 0;
-    for (int64_t z = first_cell(&a[0], r->at[0]); z < end_cell(&a[0], r->at[0]); z++)
-        for (int64_t h = first_cell(&a[1], r->at[1]); h < end_cell(&a[1], r->at[1]); h++)
+    s->taps = 0;
+    for (int64_t z = cells[0]; z < cells[1]; z++)
+        for (int64_t h = cells[2]; h < cells[3]; h++)
             for (int64_t c = first; c < last; c++) {
-                tap[n] = z * a[0].dilation * a[0].xs + h * a[1].dilation * a[1].xs +
-                         c * a[2].dilation * a[2].xs;
-                cell[n++] = ((z * a[1].cells + h) * a[2].cells + c) * d->channels;
+                s->tap[s->taps] = z * a[0].dilation * a[0].xs + h * a[1].dilation * a[1].xs +
+                                  c * a[2].dilation * a[2].xs;
+                s->cell[s->taps++] = ((z * a[1].cells + h) * a[2].cells + c) * d->channels;
             }
-    return n;
 }
-static void run_row(const Depthwise *d, const Simd *simd, const Row *r, int64_t *tap) {
+/* Those of a row, unless the row before had the same. */
+static void find_stretches(const Depthwise *d, int64_t z, int64_t h, char *work, Stretches *s) {
+    const Axis *a = &d->axis[2];
+    const int64_t cells[4] = {first_cell(&d->axis[0], z), end_cell(&d->axis[0], z),
+                              first_cell(&d->axis[1], h), end_cell(&d->axis[1], h)};
+    int64_t *list = (int64_t *)(void *)(work + d->lists);
+    if (s->n && memcmp(cells, s->cells, sizeof cells) == 0) return;
+    memcpy(s->cells, cells, sizeof cells);
+    s->n = 0;
+    for (int64_t i = 0, end; i < a->out; i = end, list += 2 * d->cells) {
+        const int64_t first = first_cell(a, i), last = end_cell(a, i);
+        for (end = i + 1; end < a->out; end++)
+            if (first_cell(a, end) != first || end_cell(a, end) != last) break;
+        s->of[s->n] = (Stretch){i, end - i, 0, list, list + d->cells};
+        list_cells(d, cells, i, &s->of[s->n++]);
+    }
+}
+static void run_row(const Depthwise *d, const Simd *simd, const Row *r, const Stretches *of) {
     const Axis *a = &d->axis[2];
     ChannelWindows s = {.w = r->w,
                         .scale = d->scale,
@@ -58,16 +81,12 @@ static void run_row(const Depthwise *d, const Simd *simd, const Row *r, int64_t 
                         .ys = a->ys,
                         .adds = a->adds,
                         .channels = d->channels,
-                        .tap = tap,
-                        .cell = tap + d->cells,
                         .squash = d->e.squash};
-    for (int64_t i = 0, end; i < a->out; i = end) {
-        const int64_t first = first_cell(a, i), last = end_cell(a, i);
-        for (end = i + 1; end < a->out; end++)
-            if (first_cell(a, end) != first || end_cell(a, end) != last) break;
-        s.taps = list_cells(d, r, i, tap, tap + d->cells), s.places = end - i;
-        s.x = r->x + (i * a->stride - a->begin) * a->xs;
-        s.y = r->y + i * a->ys, s.add = r->add ? r->add + i * a->adds : NULL;
+    for (int k = 0; k < of->n; k++) {
+        const Stretch *p = &of->of[k];
+        s.tap = p->tap, s.cell = p->cell, s.taps = p->taps, s.places = p->places;
+        s.x = r->x + (p->first * a->stride - a->begin) * a->xs;
+        s.y = r->y + p->first * a->ys, s.add = r->add ? r->add + p->first * a->adds : NULL;
         simd->windows(&s);
     }
     for (int64_t i = 0; i < a->out && d->e.pass; i++)
@@ -80,7 +99,7 @@ static int depthwise_run(const Kernel *k, void *const slot[], void *work) {
     const float *x = operand_at(&d->x, slot, work), *w = operand_at(&d->w, slot, work),
                 *add = d->e.add ? view_at(&d->add, slot, work) : NULL;
     float *y = view_at(yv, slot, work);
-    int64_t *tap = (int64_t *)(void *)((char *)work + d->tap);
+    Stretches stretches = {.of = (Stretch *)(void *)((char *)work + d->stretches)};
     for (int64_t n = 0; n < d->batch; n++)
         for (int64_t z = 0; z < a[0].out; z++)
             for (int64_t h = 0; h < a[1].out; h++) {
@@ -90,8 +109,9 @@ static int depthwise_run(const Kernel *k, void *const slot[], void *work) {
                     .w = w,
                     .y = y + n * yv->stride[0] + z * a[0].ys + h * a[1].ys,
                     .add = add ? add + n * d->add.stride[0] + z * a[0].adds + h * a[1].adds : NULL,
-                    .at = {z, h}};
-                run_row(d, k->device->simd, &r, tap);
+                };
+                find_stretches(d, z, h, work, &stretches);
+                run_row(d, k->device->simd, &r, &stretches);
             }
     tail_run(&d->e.tail, slot, work);
     return 0;
@@ -143,10 +163,13 @@ bool depthwise_build(Build *b, Kernel *k) {
     if (d->e.add) d->add = s->view[d->e.add];
     d->batch = s->view[0].dim[0], d->channels = s->view[0].dim[1];
     d->cells = view_count(&w) / d->channels;
-    d->tap = build_bytes(b, (size_t)(2 * d->cells) * sizeof(int64_t));
     d->scale = listed(b, d->e.scale, 1, d->channels);
     d->shift = listed(b, d->e.shift, 0, d->channels);
     take_axes(d, s);
+    const Axis *row = &d->axis[2];
+    const int64_t most = row->out < 2 * row->cells + 1 ? row->out : 2 * row->cells + 1;
+    d->stretches = build_bytes(b, (size_t)most * sizeof(Stretch));
+    d->lists = build_bytes(b, (size_t)(2 * d->cells * most) * sizeof(int64_t));
     k->self = d, k->run = depthwise_run;
     return true;
 }

@@ -23,51 +23,70 @@
         EACH_ROW EACH_VECTOR((Floats *)(s->y + (place + r) * s->ys + channel))[v] =          \
             sum[r * V + v];                                                                  \
     }
-enum { WINDOW_VECTORS = WIDTH == 16 ? 4 : 2, WINDOW_PLACES = 4 };
+enum { WINDOW_VECTORS = WIDTH == 16 ? 4 : 2 };
 DEFINE_WINDOWS(4, 4)
 DEFINE_WINDOWS(1, 4)
 DEFINE_WINDOWS(4, 2)
 DEFINE_WINDOWS(1, 2)
+DEFINE_WINDOWS(8, 1)
 DEFINE_WINDOWS(4, 1)
 DEFINE_WINDOWS(1, 1)
-static void windows_vectors(const ChannelWindows *s, int vectors, int64_t channel) {
-    typedef void Block(const ChannelWindows *, int64_t, int64_t);
-    Block *const many = vectors == 4   ? windows_4_4
-                        : vectors == 2 ? windows_4_2
-                                       : windows_4_1,
-                 *const one = vectors == 4   ? windows_1_4
-                              : vectors == 2 ? windows_1_2
-                                             : windows_1_1;
+/* All places, by blocks of 8 if there are such, of 4, and single ones; what is left of a row that
+   has a block is a block that computes some places once more. */
+typedef void Block(const ChannelWindows *, int64_t place, int64_t channel);
+static void windows_places(const ChannelWindows *s, int64_t channel, Block *eight, Block *four,
+                           Block *one) {
     int64_t place = 0;
-    for (; place + WINDOW_PLACES <= s->places; place += WINDOW_PLACES) many(s, place, channel);
-    for (; place < s->places; place++) one(s, place, channel);
+    for (; eight && place + 8 <= s->places; place += 8) eight(s, place, channel);
+    for (; place + 4 <= s->places; place += 4) four(s, place, channel);
+    if (place < s->places && s->places >= 4) four(s, s->places - 4, channel);
+    else
+        for (; place < s->places; place++) one(s, place, channel);
 }
-/* Fewer channels than a vector has: the same sums in vectors of which so many count. */
-static void windows_rest(const ChannelWindows *s, int64_t channel) {
-    const int64_t n = s->channels - channel;
-    for (int64_t place = 0; place < s->places; place++) {
-        float y[WIDTH];
-        for (int64_t c = 0; c < n; c++) {
-            const int64_t at = channel + c;
-            float sum = 0;
-            for (int64_t t = 0; t < s->taps; t++)
-                sum = MULTIPLY_float(s->w[s->cell[t] + at], s->x[place * s->xs + s->tap[t] + at],
-                                     sum);
-            y[c] = MULTIPLY_float(sum, s->scale[at], s->shift[at]);
-            if (s->add) y[c] += s->add[place * s->adds + at];
-        }
-        for (int64_t c = n; c < WIDTH; c++) y[c] = 0;
-        squash((Floats *)y, 1, &s->squash);
-        for (int64_t c = 0; c < n; c++) s->y[place * s->ys + channel + c] = y[c];
+static void windows_vectors(const ChannelWindows *s, int vectors, int64_t channel) {
+    if (vectors == 4) windows_places(s, channel, NULL, windows_4_4, windows_1_4);
+    else if (vectors == 2) windows_places(s, channel, NULL, windows_4_2, windows_1_2);
+    else windows_places(s, channel, windows_8_1, windows_4_1, windows_1_1);
+}
+/* The first n floats of a vector; the others are 0, or not written. */
+#ifndef LOAD_FIRST
+static inline Floats load_first(const float *x, int64_t n) {
+    Floats v = {0};
+    memcpy(&v, x, (size_t)n * sizeof *x);
+    return v;
+}
+#define LOAD_FIRST(x, n) load_first(x, n)
+#define STORE_FIRST(y, n, v) memcpy(y, &(v), (size_t)(n) * sizeof(float))
+#endif
+/* Fewer channels than a vector has: vectors of which n count. */
+#define DEFINE_WINDOWS_PART(R)                                                                  \
+    static void windows_part_##R(const ChannelWindows *s, int64_t place, int64_t n) {           \
+        enum { R_ = R };                                                                        \
+        Floats sum[R] = {{0}};                                                                  \
+        const Floats scale = LOAD_FIRST(s->scale, n), shift = LOAD_FIRST(s->shift, n);          \
+        const float *x = s->x + place * s->xs;                                                  \
+        for (int64_t t = 0; t < s->taps; t++) {                                                 \
+            const Floats weight = LOAD_FIRST(s->w + s->cell[t], n);                             \
+            const float *from = x + s->tap[t];                                                  \
+            EACH_ROW sum[r] = MULTIPLY_floats(LOAD_FIRST(from + r * s->xs, n), weight, sum[r]); \
+        }                                                                                       \
+        EACH_ROW sum[r] = MULTIPLY_floats(sum[r], scale, shift);                                \
+        if (s->add) EACH_ROW sum[r] += LOAD_FIRST(s->add + (place + r) * s->adds, n);           \
+        squash(sum, R, &s->squash);                                                             \
+        EACH_ROW STORE_FIRST(s->y + (place + r) * s->ys, n, sum[r]);                            \
     }
-}
+DEFINE_WINDOWS_PART(8)
+DEFINE_WINDOWS_PART(4)
+DEFINE_WINDOWS_PART(1)
 static void windows(const ChannelWindows *s) {
     int64_t channel = 0;
     int vectors = WINDOW_VECTORS;
+    if (s->channels < WIDTH) {
+        windows_places(s, s->channels, windows_part_8, windows_part_4, windows_part_1);
+        return;
+    }
     for (; vectors; vectors /= 2)
         for (; channel + vectors * WIDTH <= s->channels; channel += vectors * WIDTH)
             windows_vectors(s, vectors, channel);
-    if (channel == s->channels) return;
-    if (s->channels >= WIDTH) windows_vectors(s, 1, s->channels - WIDTH); /* some once more */
-    else windows_rest(s, channel);
+    if (channel < s->channels) windows_vectors(s, 1, s->channels - WIDTH); /* some once more */
 }

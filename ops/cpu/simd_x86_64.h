@@ -1,14 +1,17 @@
 /* simd_x86_64.h -- what simd_sweep.h has no plain C for that compilers turn into one instruction:
-   the greater and the smaller of two floats, the second operand where one is NaN; half floats. Also
-   fused products: compilers fuse x * w + y where they like (GCC 14 not in all copies of a loop),
-   and a sum may not depend on which copy computes it. WIDTH is defined by the file that includes
-   this. */
+   the greater and the smaller of two floats, the second operand where one is NaN; half floats; the
+   first n floats of a vector, the others being 0, or not written. Also fused products: compilers
+   fuse x * w + y where they like (GCC 14 not in all copies of a loop), and a sum may not depend on
+   which copy computes it. WIDTH is defined by the file that includes this. */
 #include <immintrin.h>
 
 #if WIDTH == 16
 #define MAXIMUM(a, b) ((Floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define MINIMUM(a, b) ((Floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define FUSE(x, w, y) ((Floats)_mm512_fmadd_ps((__m512)(x), (__m512)(w), (__m512)(y)))
+#define FIRST(n) ((__mmask16)((1u << (n)) - 1))
+#define LOAD_FIRST(x, n) ((Floats)_mm512_maskz_loadu_ps(FIRST(n), x))
+#define STORE_FIRST(y, n, v) _mm512_mask_storeu_ps(y, FIRST(n), (__m512)(v))
 #define LOAD_HALVES(y, x) \
     _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x))))
 #define STORE_HALVES(y, x) \
@@ -19,4 +22,8 @@
 #define MAXIMUM(a, b) ((Floats)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define MINIMUM(a, b) ((Floats)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define FUSE(x, w, y) ((Floats)_mm256_fmadd_ps((__m256)(x), (__m256)(w), (__m256)(y)))
+#define FIRST(n) \
+    _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LOAD_FIRST(x, n) ((Floats)_mm256_maskload_ps(x, FIRST(n)))
+#define STORE_FIRST(y, n, v) _mm256_maskstore_ps(y, FIRST(n), (__m256)(v))
 #endif

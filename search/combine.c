@@ -42,7 +42,7 @@ static int rank_places(CommandSearch *s) {
 
 /* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
    they promise together, in seconds. */
-static ModelCandidate of_sets(CommandSearch *s, const bool on[], double *sum) {
+static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], double *sum) {
     const uint8_t **at = ARENA_NEW(s->r->arena, const uint8_t *, file_nodes(s));
     ModelCandidate c = {.at = at};
     c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)s->places.nset);
@@ -67,7 +67,7 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
     for (int k = 0; k < s->places.nset; k++) {
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
-        of_sets(s, on, &sum);
+        candidate_of_sets(s, on, &sum);
         if (sum > 0) n = rank_insert(n, GROUPS, list, value, k, sum);
     }
     return n;
@@ -118,8 +118,8 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
-/* How many candidates count as few: more for a fast model. */
-static int few_of(const CommandSearch *s) {
+/* How many candidates are tried where little is promised: more for a fast model. */
+static int few_candidates(const CommandSearch *s) {
     const int n = (int)(BRIEF / (CALLS * s->base + SESSION));
     return n > FEW ? n : FEW;
 }
@@ -131,7 +131,7 @@ static bool add_alone(CommandSearch *s, int nset, const int set[], int most, boo
     for (int k = 0; k < nset && *n < most; k++) {
         bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset), usable;
         one[set[k]] = true;
-        if (!make_listed(s, of_sets(s, one, &sum), list, n, &usable)) return false;
+        if (!make_listed(s, candidate_of_sets(s, one, &sum), list, n, &usable)) return false;
         all[set[k]] = usable;
     }
     return true;
@@ -143,9 +143,9 @@ static bool add_together(CommandSearch *s, int nset, const int set[], bool all[]
     double sum;
     bool usable, *strong = ARENA_NEW(s->r->arena, bool, s->places.nset);
     if (!nset) return true;
-    if (!make_listed(s, of_sets(s, all, &sum), list, n, &usable)) return false;
+    if (!make_listed(s, candidate_of_sets(s, all, &sum), list, n, &usable)) return false;
     for (int k = 0; k < nset; k++) strong[set[k]] = all[set[k]];
-    return usable || make_listed(s, of_sets(s, strong, &sum), list, n, NULL);
+    return usable || make_listed(s, candidate_of_sets(s, strong, &sum), list, n, NULL);
 }
 
 /* All sets together, each of the strongest alone, and rules wherever they match. */
@@ -153,12 +153,13 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 2), n = 0;
     bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
     for (int k = 0; k < s->places.nset; k++) all[k] = true;
-    of_sets(s, all, &s->promised);
+    candidate_of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
             s->base * 1e3);
     const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->base,
                slight = s->promised < SLIGHT * s->base;
-    const int room = affordable(s), most = slight && few_of(s) < room ? few_of(s) : room;
+    const int room = affordable(s),
+              most = slight && few_candidates(s) < room ? few_candidates(s) : room;
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
@@ -173,7 +174,7 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
     if (k >= nset) return false;
     bool *on = arena_copy(s->r->arena, s->v[best].sets, sizeof *on * (size_t)s->places.nset);
     on[set[k]] = !on[set[k]];
-    *out = of_sets(s, on, &sum);
+    *out = candidate_of_sets(s, on, &sum);
     return true;
 }
 

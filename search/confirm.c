@@ -72,7 +72,7 @@ static int fastest(const CommandSearch *s, const Rivals *r) {
 }
 
 /* One batch with all that may still be the fastest. A candidate that fails is out. */
-static bool time_again(CommandSearch *s, Rivals *r) {
+static bool time_batch(CommandSearch *s, Rivals *r) {
     int list[MOST], which[MOST], n = 0;
     double ratio[MOST], control;
     const int best = fastest(s, r);
@@ -82,7 +82,7 @@ static bool time_again(CommandSearch *s, Rivals *r) {
             best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
         if (!behind && (x->n || best < 0)) which[n] = k, list[n++] = x->at;
     }
-    if (!candidates_time_again(s, n, list, ratio, &control)) return false;
+    if (!candidates_time_anew(s, n, list, ratio, &control)) return false;
     if (control > 0) add_batch(&r->control, log(control));
     for (int k = 0; k < n; k++) {
         Rival *x = &r->v[which[k]];
@@ -103,29 +103,29 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     for (int k = 0; k < BATCHES; k++) {
         if (k >= LEAST && (is_clear(s, r) || run_time_over(s->r, until))) break;
-        if (!time_again(s, r)) return false;
+        if (!time_batch(s, r)) return false;
         if (fastest(s, r) < 0) break;
     }
     for (int k = 0; k < r->n; k++) {
         const Rival *x = &r->v[k];
         s->v[x->at].ratio = x->n ? exp(log_ratio(r, k)) : -1;
-        if (!candidate_keep_again(s, x->at)) return false;
+        if (!candidate_store_confirmed(s, x->at)) return false;
     }
     return true;
 }
 
 /* What a frozen run knows of them. */
-static void look_up(CommandSearch *s, Rivals *r) {
+static void look_up_rivals(CommandSearch *s, Rivals *r) {
     for (int k = 0; k < r->n; k++) {
         Rival *x = &r->v[k];
-        candidate_known_again(s, x->at);
+        candidate_look_up_confirmed(s, x->at);
         if (s->v[x->at].ratio > 0) x->n = 1, x->sum = log(s->v[x->at].ratio);
     }
 }
 
 bool confirm(CommandSearch *s, double until, int *best) {
     Rivals r = rivals_of(s, *best);
-    if (s->r->o->frozen) look_up(s, &r);
+    if (s->r->o->frozen) look_up_rivals(s, &r);
     else if (!time_rivals(s, until, &r)) return false;
     const int at = fastest(s, &r);
     *best = at < 0 ? 0 : r.v[at].at;

@@ -59,13 +59,14 @@ static void find_wanted(Finish *f) {
     }
 }
 
-/* The fill that equals a constant whose elements are all equal; 0: they are not. */
+/* The fill that equals a constant whose elements are all equal; 0: they are not, or are few. */
 static Value as_fill(World *w, Value v) {
+    enum { FEW = 64 };
     Type t;
     const void *bytes;
     int64_t n;
     if (!constant_get(w, v, &t, &bytes) || t.dtype != DT_FLOAT ||
-        !poly_constant(w, type_count(w, &t), &n) || n < 64)
+        !poly_constant(w, type_count(w, &t), &n) || n < FEW)
         return 0;
     if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float)))
         return 0;
@@ -236,7 +237,7 @@ bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *li
     return good;
 }
 
-FinishLimits run_limits(const Run *r) {
+FinishLimits run_finish_limits(const Run *r) {
     enum { LARGE = 1 << 28 };
     const double file = (double)r->stats.bytes_before + (double)r->growth;
     return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
@@ -252,7 +253,7 @@ static double bytes_added(const Run *r, const Derivation *d, const FinishLimits 
    they load the model, and one that does it in each run is timed so. */
 bool run_finish(const Run *r, Derivation *d, Error *e) {
     enum { LEFT_TO_TARGET = 4096 }; /* bytes */
-    FinishLimits limits = run_limits(r);
+    FinishLimits limits = run_finish_limits(r);
     if (r->o->measure_with && limits.constant < 0 && bytes_added(r, d, &limits) > (double)r->growth)
         limits.constant = LEFT_TO_TARGET;
     return derivation_finish(d, &r->source, &limits, e);

@@ -9,7 +9,7 @@ typedef struct FinishLimits {
     double all;       /* bytes of all of them together: E_LIMIT where they would have more */
 } FinishLimits;
 /* --fold-limit, and for all together 256 MiB more than the file may have. */
-FinishLimits run_limits(const Run *);
+FinishLimits run_finish_limits(const Run *);
 /* The graph as it is written: values that rules left to be computed from constants are computed;
    constants that were computed only for rules to see are again as in the file. */
 bool derivation_finish(Derivation *, const RunSource *, const FinishLimits *, Error *);

@@ -10,7 +10,7 @@ static const uint8_t *choice_at(const Choice *c, Value v) {
     return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
 }
 
-/* Values of no node of the file: sizes and constants. */
+/* Of no node of the file, or a constant: it does not take part in the choice. */
 static bool choice_neutral(const Choice *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }

@@ -30,9 +30,9 @@ bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Deriva
     Run *r = s->r;
     bool *on = ARENA_NEW(a, bool, r->library.n);
     Choice choice = {.everywhere = c->everywhere};
-    uses_add(&r->library, c->everywhere, on);
+    uses_mark(&r->library, c->everywhere, on);
     for (int k = 0; c->at && k < model_stats(s->r->source.model).nodes; k++)
-        uses_add(&r->library, c->at[k], on);
+        uses_mark(&r->library, c->at[k], on);
     if (c->at) choice = origins_choice(&s->origins, a, c->at);
     *d = run_derivation(&r->source, &r->library, r->w, a);
     const bool good = derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
@@ -95,32 +95,33 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
 
 /* A confirming time is stored in addition to the first one, which --frozen needs to choose the same
    again. */
-static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool again) {
+static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool confirmed) {
     return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
-                        again ? " again" : "");
+                        confirmed ? " again" : "");
 }
 
-static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool again) {
+static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool confirmed) {
     double seconds;
-    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, again), &seconds)) return false;
+    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, confirmed), &seconds))
+        return false;
     if (c == s->v) s->base = seconds;
     c->ratio = s->base > 0 ? seconds / s->base : -1;
     return c->ratio > 0;
 }
 
-static bool store_time(CommandSearch *s, const ModelCandidate *c, bool again) {
-    return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
+static bool store_time(CommandSearch *s, const ModelCandidate *c, bool confirmed) {
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c, confirmed), c->ratio * s->base,
                       s->r->error);
 }
 
-bool candidate_keep_again(CommandSearch *s, int candidate) {
+bool candidate_store_confirmed(CommandSearch *s, int candidate) {
     const ModelCandidate *c = &s->v[candidate];
     if (!costdb_forget(s->r->db, "target", s->device, time_key(s, c, true), s->r->error))
         return false;
     return c->ratio <= 0 || store_time(s, c, true);
 }
 
-void candidate_known_again(CommandSearch *s, int candidate) {
+void candidate_look_up_confirmed(CommandSearch *s, int candidate) {
     ModelCandidate *c = &s->v[candidate];
     if (s->base <= 0) candidate_look_up(s, s->v, false);
     if (s->base > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
@@ -160,13 +161,14 @@ static bool time_models(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
     if (!start_process(s, p)) return false;
     for (;;) {
         Error why = {0};
-        CommandLine again = {.arena = s->r->arena};
+        CommandLine others = {.arena = s->r->arena};
         if (!target_measure(p->target, n, t, BATCH_TIMEOUT, s->r->error)) return false;
         if (t[0].seconds > 0) return true;
         error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
                   t[0].reason);
         if (!s->reads_inputs || !run_other_inputs(s->r, &why)) return *s->r->error = why, false;
-        if (!words_add_inputs(&again, &s->r->inputs, s->folder->path, 1, s->r->error)) return false;
+        if (!words_add_inputs(&others, &s->r->inputs, s->folder->path, 1, s->r->error))
+            return false;
     }
 }
 
@@ -240,10 +242,10 @@ static double ratio_of(const CommandSearch *s, const Timing *t, const Timing *or
     return -1;
 }
 
-bool candidates_time_again(CommandSearch *s, int n, const int list[], double ratio[],
-                           double *control) {
+bool candidates_time_anew(CommandSearch *s, int n, const int list[], double ratio[],
+                          double *control) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 2);
-    TargetProcess *p = s->again.command ? &s->again : &s->whole;
+    TargetProcess *p = s->confirming.command ? &s->confirming : &s->whole;
     const char *copy = control_path(s);
     t[0].path = s->v[0].path;
     for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;

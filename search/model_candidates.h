@@ -31,9 +31,9 @@ typedef struct TargetProcess {
 
 typedef struct CommandSearch {
     Run *r;
-    TargetProcess whole, part, again; /* for whole models, parts, the last word */
-    const char *device;               /* the target's name in the cost file */
-    bool reads_inputs;                /* it is told files of them, in the folder */
+    TargetProcess whole, part, confirming; /* which times whole models, parts, the fastest anew */
+    const char *device;                    /* the target's name in the cost file */
+    bool reads_inputs;                     /* it is told files of them, in the folder */
     RunFolder *folder;
     double limit, until; /* run_seconds: the search ends then; all ends then */
     Origins origins;
@@ -65,13 +65,13 @@ bool candidates_time(CommandSearch *, int n, const int list[]);
 /* Times all of them anew; by candidate of the list: its ratio to the original in this batch, <= 0
    where it failed. *control: that of a copy of the original, the last file of the batch. Nothing of
    it is kept. */
-bool candidates_time_again(CommandSearch *, int n, const int list[], double ratio[],
-                           double *control);
+bool candidates_time_anew(CommandSearch *, int n, const int list[], double ratio[],
+                          double *control);
 /* Keeps a candidate's ratio as its confirmed one, in place of an earlier one; < 0: it has none. */
-bool candidate_keep_again(CommandSearch *, int candidate);
+bool candidate_store_confirmed(CommandSearch *, int candidate);
 /* For frozen runs: its ratio becomes the confirmed one, < 0 if that is missing; where nothing was
    timed, it stays what it is. */
-void candidate_known_again(CommandSearch *, int candidate);
+void candidate_look_up_confirmed(CommandSearch *, int candidate);
 /* A PartTimer (price.h) of a CommandSearch. */
 bool candidates_time_part(void *search, int n, const char *const path[], double seconds[]);
 #endif

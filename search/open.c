@@ -14,10 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Values of at most this many bytes that depend only on constants are computed before the search,
-   so that rules can see them. */
-enum { PREFOLD_BYTES = 64 };
-
 static bool is_a_domain(const char *domain) {
     for (int k = 0; k < op_count(); k++)
         for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++)
@@ -109,7 +105,7 @@ static bool open_costs(Run *r) {
 }
 
 /* Digest, size and allowed growth of the file. */
-static bool measure_original(Run *r) {
+static bool digest_original(Run *r) {
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
     if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
@@ -202,7 +198,7 @@ static bool open_source(Run *r) {
 
 static bool open_model(Run *r) {
     r->source.path = r->in;
-    return open_source(r) && measure_original(r);
+    return open_source(r) && digest_original(r);
 }
 
 static bool open_inputs(Run *r) {
@@ -229,7 +225,7 @@ static bool open_bodies(Run *r) {
     if (!file.n) return true;
     const int64_t bytes = r->stats.bytes_before, growth = r->growth;
     r->library = (Library){0};
-    if (!read_from_memory(r, &file) || !open_source(r) || !measure_original(r)) return false;
+    if (!read_from_memory(r, &file) || !open_source(r) || !digest_original(r)) return false;
     r->stats.bodies_bytes = r->stats.bytes_before;
     r->stats.bytes_before = bytes, r->growth = growth;
     return open_inputs(r) && run_open_library(r);

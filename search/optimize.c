@@ -1,6 +1,9 @@
-/* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is
-   one of three: by the costs of the built-in runtime's plans, by whole models timed on a target, or
-   by following a proof log. */
+/* optimize.c -- a run from file to file; optimize_run, at the end, names the stages in order. Open
+   (open.c). Search, one of three: by the costs of the built-in runtime's plans (search_runtime.c),
+   by files that a target times (search_command.c), or by following a proof log (derive_replay.c).
+   Finish: compute what depends on constants alone (finish.c). Check: what rules made before any
+   rounding (check_steps.c), the bytes to be written (trial.c), another runtime (second_opinion.c).
+   Write and report (show/). */
 #include "search/optimize.h"
 #include "search/check_steps.h"
 #include "search/finish.h"
@@ -32,7 +35,7 @@ static bool follow_log(Run *r, Derivation *d) {
     return derive_replay(d, &r->log, r->error);
 }
 
-static bool search_rules(Run *r, Derivation *d) {
+static bool search(Run *r, Derivation *d) {
     if (r->o->replay) return follow_log(r, d);
     if (r->library.n == 0) return true;
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
@@ -57,12 +60,6 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
 }
 
-/* A result that cannot be checked numerically is not written: the original is kept. */
-static void keep_original(Run *r, Derivation *d) {
-    run_keep_original(r, d);
-    r->stats.growth = 0;
-}
-
 /* At each set of sizes; at the end the first is used again, unless the check failed. */
 static TrialResult check_sizes(Run *r, Derivation *d) {
     TrialResult verdict = TRIAL_FAILED;
@@ -79,7 +76,7 @@ static TrialResult check_sizes(Run *r, Derivation *d) {
 
 static bool check_result(Run *r, Derivation *d) {
     if (!run_writable(r, d)) {
-        keep_original(r, d);
+        run_keep_original(r, d);
         return true;
     }
     if (r->o->check <= 0) {
@@ -95,7 +92,7 @@ static bool check_result(Run *r, Derivation *d) {
                 "computed constants of more than %d elements (%d) are checked by running the "
                 "model alone",
                 CHECKED_ELEMENTS, large);
-    if (verdict == TRIAL_IMPOSSIBLE) keep_original(r, d);
+    if (verdict == TRIAL_IMPOSSIBLE) run_keep_original(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
         run_reproduce(r, d);
     return verdict != TRIAL_FAILED;
@@ -109,7 +106,7 @@ static bool finish_result(Run *r, Derivation *d) {
 
 /* Bytes of the file that is, or would be, written; with external weights they are known only once
    it is written. */
-static void measure_files(Run *r, bool changed) {
+static void count_bytes(Run *r, bool changed) {
     struct stat file;
     const int64_t before = r->stats.bodies_bytes ? r->stats.bodies_bytes : r->stats.bytes_before;
     if (!changed || r->o->dry_run) r->stats.bytes_after = before;
@@ -118,7 +115,7 @@ static void measure_files(Run *r, bool changed) {
 }
 
 /* The search measured the model with its new bodies; the original took longer. */
-static void measure_bodies(Run *r) {
+static void add_gain_of_bodies(Run *r) {
     RunStats *s = &r->stats;
     if (s->bodies_ratio <= 0) return;
     const double after = s->measured_before > 0 ? s->measured_after / s->measured_before : 1;
@@ -128,9 +125,9 @@ static void measure_bodies(Run *r) {
 
 static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = derivation_changes(d);
-    measure_bodies(r);
+    add_gain_of_bodies(r);
     Text table = text_new(r->arena), json = text_new(r->arena);
-    measure_files(r, changed);
+    count_bytes(r, changed);
     run_operators(r, changed ? &d->graph : &r->source.original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
@@ -172,7 +169,7 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (!run_open(r)) return false;
     if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
-    if (!warn_unknown_opset(r, out) && !search_rules(r, &d)) return false;
+    if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
     d.simplified = r->sizes_fixed;
     if (!finish_result(r, &d)) return false;
     /* Where the file was changed before the search (r->source.memory), it is checked even if no

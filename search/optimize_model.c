@@ -45,10 +45,10 @@ static void print_progress(void *user, const char *line) {
 }
 
 static void fill_options(OptimizeOptions *o) {
-    optimize_lists(o);
-    o->library.cancel = &interrupted;
+    optimize_set_lists(o);
+    o->isomer.cancel = &interrupted;
     bool terminal = isatty(STDERR_FILENO) && strcmp(o->progress, "never");
-    if (!o->quiet && (o->verbose || terminal)) o->library.progress = print_progress;
+    if (!o->quiet && (o->verbose || terminal)) o->isomer.progress = print_progress;
 }
 
 static int call_library(OptimizeOptions *o, const StringList *files) {
@@ -56,8 +56,8 @@ static int call_library(OptimizeOptions *o, const StringList *files) {
     const char *out = files->n > 1 ? files->v[1] : NULL;
     fill_options(o);
     catch_interrupt();
-    int code = o->list_rules ? isomer_list_rules(&o->library, &result)
-                             : isomer_optimize(files->v[0], out, &o->library, &result);
+    int code = o->list_rules ? isomer_list_rules(&o->isomer, &result)
+                             : isomer_optimize(files->v[0], out, &o->isomer, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
     else if (!o->quiet || o->list_rules) fputs(result.table, stdout);
     if (!code && result.changes) fputs(result.changes, stdout);
@@ -68,9 +68,9 @@ static int call_library(OptimizeOptions *o, const StringList *files) {
 }
 
 static bool files_fit(const OptimizeOptions *o, const StringList *files, Error *e) {
-    int least = o->list_rules                               ? 0
-                : o->library.dry_run || o->library.headroom ? 1
-                                                            : 2,
+    int least = o->list_rules                             ? 0
+                : o->isomer.dry_run || o->isomer.headroom ? 1
+                                                          : 2,
         most = o->list_rules ? 0 : 2;
     const char *wrong = files->n > most ? "too many files are given"
                         : files->n      ? "no file for the result is given"
@@ -98,7 +98,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     OptimizeOptions o = {0};
     StringList files;
     OptionDef table[OPTIMIZE_OPTIONS];
-    isomer_options(&o.library);
+    isomer_options(&o.isomer);
     optimize_options(&o, table);
     if (!options_parse(a, table, argc, argv, &files, e)) return;
     Text t = text_new(a);

@@ -24,14 +24,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
                  "--measure-with onnxruntime it is also timed at all, and the least gain counts."},
         {.name = "fix-dims",
          .kind = OPT_FLAG,
-         .into = &o->library.fix_dims,
+         .into = &o->isomer.fix_dims,
          .is_int = true,
          .help = "The sizes that --dim and --input-shape give become numbers in the result, which "
                  "then takes no others. More can be computed in advance, and more rules apply."},
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,
-         .into = &o->library.rules,
+         .into = &o->isomer.rules,
          .value = "FILE|none",
          .help = "Uses the proved rules in FILE instead of the library, or no rules."},
         {.name = "enable",
@@ -46,14 +46,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = "Does not use the rule with this name or identifier. May be repeated."},
         {.name = "allow",
          .kind = OPT_TEXT,
-         .into = &o->library.allow,
+         .into = &o->isomer.allow,
          .value = "CLASS",
          .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
                  "+), which may make NaN and infinity vanish or appear, and of the class jumps, by "
                  "which single elements may differ by a whole step."},
         {.name = "discover",
          .kind = OPT_REAL,
-         .into = &o->library.discover,
+         .into = &o->isomer.discover,
          .value = "SECONDS",
          .help = "First spends this time on finding new rules: what equals the model's most "
                  "expensive parts and may cost less. What is proved is used in this run and kept.",
@@ -61,7 +61,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e9},
         {.name = "rules-out",
          .kind = OPT_TEXT,
-         .into = &o->library.rules_out,
+         .into = &o->isomer.rules_out,
          .value = "FILE",
          .help = "Adds the new rules that --discover proves to FILE. Default: "
                  "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
@@ -73,25 +73,25 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.kind = OPT_HEAD, .help = "Costs"},
         {.name = "cost",
          .kind = OPT_WORD,
-         .into = &o->library.cost,
+         .into = &o->isomer.cost,
          .value = "measured|flops|nodes",
          .default_text = "measured",
          .help = "What to minimize: measured time (the default), time estimated by a model of the "
                  "machine, or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
-         .into = &o->library.cost_db,
+         .into = &o->isomer.cost_db,
          .value = "FILE",
          .help = "The file of measured times. Default: isomer/costs.sqlite in $XDG_CACHE_HOME or "
                  "~/.cache."},
         {.name = "frozen",
          .kind = OPT_FLAG,
-         .into = &o->library.frozen,
+         .into = &o->isomer.frozen,
          .is_int = true,
          .help = "Measures nothing; estimates the times that the cost file lacks."},
         {.name = "measure-with",
          .kind = OPT_TEXT,
-         .into = &o->library.measure_with,
+         .into = &o->isomer.measure_with,
          .value = "onnxruntime|CMD",
          .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
@@ -105,7 +105,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
              "result runs anywhere. May be repeated."},
         {.name = "threads",
          .kind = OPT_INT,
-         .into = &o->library.threads,
+         .into = &o->isomer.threads,
          .is_int = true,
          .value = "N",
          .default_value = 1,
@@ -115,14 +115,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = BACKEND_THREADS},
         {.name = "backend",
          .kind = OPT_TEXT,
-         .into = &o->library.backend,
+         .into = &o->isomer.backend,
          .value = "NAME",
          .default_text = "cpu",
          .help = "The back end of the built-in runtime: cpu (the default), cuda (an NVIDIA GPU), "
                  "or the path of a plug-in."},
         {.name = "backend-options",
          .kind = OPT_TEXT,
-         .into = &o->library.backend_options,
+         .into = &o->isomer.backend_options,
          .value = "TEXT",
          .help = "Options of the back end, with commas between them; cuda: tf32 or fp16 (else "
                  "float32 is exact), device=N, lib=DIR. All: ops/cpu/README.md, "
@@ -130,14 +130,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_WORD,
-         .into = &o->library.search,
+         .into = &o->isomer.search,
          .value = "backtrack|egraph|both",
          .default_text = "backtrack",
          .help = "How to search with the costs of the built-in runtime: by backtracking (the "
                  "default), with an e-graph, or both, which takes longer."},
         {.name = "steps",
          .kind = OPT_INT,
-         .into = &o->library.steps,
+         .into = &o->isomer.steps,
          .value = "N",
          .default_value = 2000,
          .help = "Ends the search after N graphs have been expanded. Default: 2000.",
@@ -145,7 +145,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e12},
         {.name = "time-limit",
          .kind = OPT_REAL,
-         .into = &o->library.time_limit,
+         .into = &o->isomer.time_limit,
          .value = "SECONDS",
          .help = "Ends the search after this time. Default: no limit, or with a measuring command "
                  "the limit set by --effort.",
@@ -153,20 +153,20 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e9},
         {.name = "effort",
          .kind = OPT_WORD,
-         .into = &o->library.effort,
+         .into = &o->isomer.effort,
          .value = "quick|default|thorough",
          .default_text = "default",
          .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. A "
                  "measurement in progress is completed, and the winner is timed once more."},
         {.name = "keep-best",
          .kind = OPT_FLAG,
-         .into = &o->library.keep_best,
+         .into = &o->isomer.keep_best,
          .is_int = true,
          .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
                  "A second Ctrl-C stops the program, and nothing is written."},
         {.name = "seed",
          .kind = OPT_INT,
-         .into = &o->library.seed,
+         .into = &o->isomer.seed,
          .value = "N",
          .default_value = -1,
          .help = "Seed of the random data on which models are compared and timed. Default: 0; with "
@@ -175,7 +175,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "fold-limit",
          .kind = OPT_INT,
-         .into = &o->library.fold_limit,
+         .into = &o->isomer.fold_limit,
          .value = "BYTES",
          .default_value = -1,
          .help = "Does not compute constants larger than this in advance; they are computed in "
@@ -184,7 +184,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "max-growth",
          .kind = OPT_INT,
-         .into = &o->library.max_growth,
+         .into = &o->isomer.max_growth,
          .value = "BYTES",
          .default_value = -1,
          .help = "By how much the file may grow. Default: 1 MiB plus a tenth of the file.",
@@ -192,13 +192,13 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "replay",
          .kind = OPT_TEXT,
-         .into = &o->library.replay,
+         .into = &o->isomer.replay,
          .value = "LOG",
          .help = "Follows a proof log, checking each step, instead of searching."},
         {.kind = OPT_HEAD, .help = "Check and report"},
         {.name = "check",
          .kind = OPT_INT,
-         .into = &o->library.check,
+         .into = &o->isomer.check,
          .is_int = true,
          .value = "N",
          .default_value = 1,
@@ -214,14 +214,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .help = feed_help},
         {.name = "check-with",
          .kind = OPT_WORD,
-         .into = &o->library.check_with,
+         .into = &o->isomer.check_with,
          .value = "onnxruntime",
          .help =
              "Also compares both models in the Python package onnxruntime, on the same integers "
              "but with other random floats; if the outputs differ there, nothing is written."},
         {.name = "rtol",
          .kind = OPT_REAL,
-         .into = &o->library.rtol,
+         .into = &o->isomer.rtol,
          .value = "X",
          .default_value = -1,
          .help = "Allowed difference relative to the largest element of an output. Default: "
@@ -230,7 +230,7 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1},
         {.name = "atol",
          .kind = OPT_REAL,
-         .into = &o->library.atol,
+         .into = &o->isomer.atol,
          .value = "X",
          .default_value = -1,
          .help = "Allowed absolute difference. Default: depends on the classes of the rules used.",
@@ -238,12 +238,12 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 1e30},
         {.name = "report",
          .kind = OPT_TEXT,
-         .into = &o->library.report,
+         .into = &o->isomer.report,
          .value = "FILE",
          .help = "Writes a report to FILE as JSON (search/REPORT.md)."},
         {.name = "diff",
          .kind = OPT_FLAG,
-         .into = &o->library.diff,
+         .into = &o->isomer.diff,
          .is_int = true,
          .help = "Prints the nodes that were removed, added or changed, grouped by rule."},
         {.name = "explain",
@@ -254,29 +254,29 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
                  "node of the original. NODE may also be the name of a value. May be repeated."},
         {.name = "html",
          .kind = OPT_TEXT,
-         .into = &o->library.html,
+         .into = &o->isomer.html,
          .value = "FILE",
          .help = "Writes an HTML page to FILE: original and result side by side, costs, rules, "
                  "check. Needs Graphviz."},
         {.name = "dot",
          .kind = OPT_TEXT,
-         .into = &o->library.dot,
+         .into = &o->isomer.dot,
          .value = "FILE",
          .help = "Writes both graphs to FILE in Graphviz's language, with changes in colour."},
         {.name = "proof-log",
          .kind = OPT_TEXT,
-         .into = &o->library.proof_log,
+         .into = &o->isomer.proof_log,
          .value = "FILE",
          .help = "Writes every step from original to result to FILE, for --replay."},
         {.name = "save-as-external-data",
          .kind = OPT_FLAG,
-         .into = &o->library.external,
+         .into = &o->isomer.external,
          .is_int = true,
          .help = "Writes weights to a file next to the result, OUT.onnx.data. Default: they stay "
                  "where they are in the model."},
         {.name = "external-threshold",
          .kind = OPT_INT,
-         .into = &o->library.external_threshold,
+         .into = &o->isomer.external_threshold,
          .value = "BYTES",
          .default_value = 1024,
          .help = "Moves only weights of at least this size. Default: 1024.",
@@ -284,14 +284,14 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .most = 9e15},
         {.name = "headroom",
          .kind = OPT_FLAG,
-         .into = &o->library.headroom,
+         .into = &o->isomer.headroom,
          .is_int = true,
          .help = "Only prints which share of the machine's roofline the model reaches with "
                  "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
                  "rewrites; OUT.onnx may be omitted."},
         {.name = "dry-run",
          .kind = OPT_FLAG,
-         .into = &o->library.dry_run,
+         .into = &o->isomer.dry_run,
          .is_int = true,
          .help = "Writes no model; OUT.onnx may be omitted."},
         {.name = "progress",
@@ -320,29 +320,29 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
 
 static IsomerTexts isomer_texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
 
-void optimize_lists(OptimizeOptions *o) {
-    o->library.input_shape = isomer_texts(o->shape), o->library.dim = isomer_texts(o->dim);
-    o->library.inputs = isomer_texts(o->input);
-    o->library.enable = isomer_texts(o->enable), o->library.disable = isomer_texts(o->disable);
-    o->library.domain = isomer_texts(o->domain);
-    o->library.explain = isomer_texts(o->explain);
+void optimize_set_lists(OptimizeOptions *o) {
+    o->isomer.input_shape = isomer_texts(o->shape), o->isomer.dim = isomer_texts(o->dim);
+    o->isomer.inputs = isomer_texts(o->input);
+    o->isomer.enable = isomer_texts(o->enable), o->isomer.disable = isomer_texts(o->disable);
+    o->isomer.domain = isomer_texts(o->domain);
+    o->isomer.explain = isomer_texts(o->explain);
 }
 
 IsomerOptions optimize_defaults(void) {
-    OptimizeOptions o = {.library = {.size = sizeof o.library}};
+    OptimizeOptions o = {.isomer = {.size = sizeof o.isomer}};
     OptionDef table[OPTIMIZE_OPTIONS];
     optimize_options(&o, table);
     options_defaults(table);
-    return o.library;
+    return o.isomer;
 }
 
 /* Of the numbers only the threads have a range that the library depends on. */
 bool optimize_options_valid(Arena *a, const IsomerOptions *x, Error *e) {
-    OptimizeOptions o = {.library = *x};
+    OptimizeOptions o = {.isomer = *x};
     OptionDef table[OPTIMIZE_OPTIONS];
     optimize_options(&o, table);
     for (const OptionDef *d = table; d->name || d->kind == OPT_HEAD; d++)
-        if ((d->kind == OPT_WORD || d->into == &o.library.threads) && !option_valid(a, d, e))
+        if ((d->kind == OPT_WORD || d->into == &o.isomer.threads) && !option_valid(a, d, e))
             return false;
     return true;
 }

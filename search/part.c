@@ -14,7 +14,6 @@
 #define NEAR 20e-6 /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
 #define PEAK 1.1   /* times the rate of the target's product of matrices: no operator exceeds it */
-enum { VISIBLE = 64 };
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
 typedef struct CutPart {
@@ -44,7 +43,7 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     s->model = model_open_values(p->w, "part", &open, &p->error);
     if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
     s->original = *model_graph(s->model);
-    if (!graph_fold(p->w, p->arena, &s->original, VISIBLE, &s->start, &s->prefold, &p->error))
+    if (!graph_fold(p->w, p->arena, &s->original, PREFOLD_BYTES, &s->start, &s->prefold, &p->error))
         return *why = "its constants cannot be computed", false;
     s->model_nodes = node_count(p->w);
     s->facts = graph_facts(p->w, p->arena, &s->original);
@@ -56,7 +55,7 @@ static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const 
     bool *on = ARENA_NEW(p->arena, bool, l->n);
     for (int k = 0; k < p->cut.n; k++)
         if (core[p->cut.node[k]]) at[k] = set->use;
-    uses_add(l, set->use, on);
+    uses_mark(l, set->use, on);
     const Origins o = origins_find(&p->source, p->w, p->arena);
     const Choice choice = origins_choice(&o, p->arena, at);
     p->d = run_derivation(&p->source, l, p->w, p->arena);
@@ -199,12 +198,12 @@ static double least_after(CutPart *p, const Profile *profile, double most) {
 }
 
 /* Without a profile nothing is known, and any place may gain all. */
-static double most_gained(const Pricing *x, int place) {
+static double gain_most(const Pricing *x, int place) {
     const Place *at = &x->places->place[place];
     return x->profile->known ? profile_nodes(x->profile, at->n, at->node) : HUGE_VAL;
 }
 
-bool part_compare(Pricing *x, int place) {
+bool part_describe(Pricing *x, int place) {
     CutPart p;
     const char *why;
     PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
@@ -215,8 +214,8 @@ bool part_compare(Pricing *x, int place) {
         digest_part(&p, &price);
         hash_pieces(&p.cut.file, price.file);
         price.estimate = estimate_part(&p);
-        price.most = most_gained(x, place);
-        price.least = least_after(&p, x->profile, price.most);
+        price.gain_most = gain_most(x, place);
+        price.after_least = least_after(&p, x->profile, price.gain_most);
         x->of[place] = add_price(x, &price);
     }
     if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
@@ -229,7 +228,7 @@ bool part_compare(Pricing *x, int place) {
 bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
     CutPart p;
     Error *e = x->r->error;
-    const FinishLimits limits = run_limits(x->r);
+    const FinishLimits limits = run_finish_limits(x->r);
     const char *why;
     bool good = open_part(&p, x, price->place, &why);
     const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),

@@ -4,9 +4,10 @@
 #define ISOMER_PART_H
 #include "search/price.h"
 
-/* Cuts the place out and rewrites it: of[place] becomes its price, that of an equal part if there
-   was one; or -1, with the reason in why[place]. False: the run's error is set. */
-bool part_compare(Pricing *, int place);
+/* Cuts the place out and rewrites it: of[place] becomes its price, not timed yet, or that of an
+   equal part if there was one; or -1, with the reason in why[place]. False: the run's error is
+   set. */
+bool part_describe(Pricing *, int place);
 /* Writes the part as it was, unless path[0] is set, and rewritten, as files in the folder; path[1]
    NULL: that cannot be written. False: the run's error is set. */
 bool part_write(Pricing *, const PartPrice *, const char *path[2]);

@@ -28,7 +28,7 @@ Choice origins_choice(const Origins *o, Arena *a, const uint8_t *const at[]) {
     return (Choice){.n = o->n, .at = by_value, .neutral = o->neutral};
 }
 
-void uses_add(const Library *l, const uint8_t use[], bool on[]) {
+void uses_mark(const Library *l, const uint8_t use[], bool on[]) {
     for (int k = 0; use && k < l->n; k++) on[k] |= use[k] != USE_NOT;
 }
 
@@ -153,7 +153,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
     *at = find_set(p, &set, l->n);
     if (*at >= 0) return true;
     bool *on = ARENA_NEW(a, bool, l->n);
-    uses_add(l, set.use, on);
+    uses_mark(l, set.use, on);
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
     Derivation d = run_derivation(&r->source, l, r->w, own);
@@ -170,6 +170,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
     return good;
 }
 
+/* Several roots become one: products of the same input, for example. */
 static bool merges(const Library *l, int rule) {
     return l->instance[l->rule[rule].first].from.nout > 1;
 }

@@ -41,11 +41,11 @@ Origins origins_find(const RunSource *, World *, Arena *);
 /* The choice of one set at these nodes of the file: at[k] is the uses by rule at node k, or NULL.
    Lives as long as both. */
 Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
-/* By rule: whether the choice, or the set of uses, uses it anywhere. */
-void uses_add(const Library *, const uint8_t use[], bool on[]);
+/* Sets on[rule] for each rule that is used (NULL: none); the others stay as they are. */
+void uses_mark(const Library *, const uint8_t use[], bool on[]);
 
-/* Finds the places of all rules at once and of each alone, of the latter as many as it can `until`
-   (run_seconds), in the arena. False: the run's error is set. */
+/* Finds the places of all rules at once, of all that do not merge nodes, and of each alone, of the
+   latter as many as it can `until` (run_seconds), in the arena. False: the run's error is set. */
 bool places_find(Run *, const Origins *, Arena *, double until, Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
    set; -1: no rule applies. */

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LITTLE 0.01 /* of the time of a sample: a smaller gain is not pursued */
-#define LOSES 1.05  /* in a sample, clearly */
-#define HOT 0.9     /* a rule by which a place gains this much may gain more with others */
-#define START 0.1   /* seconds: loading the files of a batch .. */
-#define CALLS 40    /* .. and how often each part is then called, about */
+#define LITTLE 0.01        /* of the time of a sample: a smaller gain is not pursued */
+#define LOSES_CLEARLY 1.05 /* times as long: a part of a sample loses beyond doubt */
+#define HOT 0.9            /* a rule by which a place gains this much may gain more with others */
+#define START 0.1          /* seconds: loading the files of a batch .. */
+#define PART_CALLS 40      /* .. and how often each part is then called, about */
 enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8 };
 
 /* ---- samples */
@@ -20,12 +20,14 @@ static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
 /* A part by itself may be what the whole is not: with its sizes fixed the target fuses more. What
    it gains there beyond what its nodes take in the whole is not gained. */
-static double part_gain(const PartPrice *p) { return fmin(p->seconds[0] - p->seconds[1], p->most); }
+static double part_gain(const PartPrice *p) {
+    return fmin(p->seconds[0] - p->seconds[1], p->gain_most);
+}
 
 static double weight(const PartPrice *p) { return p->estimate * p->count; }
 
 static bool worth_timing(const Pricing *x, const PartPrice *p) {
-    return weight(p) >= x->least && p->most * p->count >= x->least_most;
+    return weight(p) >= x->estimate_least && p->gain_most * p->count >= x->gain_least;
 }
 
 /* The prices of one kind in a set, heaviest first. */
@@ -49,7 +51,7 @@ static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
 
 /* All of a sample gain: what was not timed is expected to gain by the worst of their ratios, its
    time being its estimate scaled as theirs. Timing the whole model decides in the end. */
-static void expect_rest(Pricing *x, int m, const int list[]) {
+static void expect_untimed(Pricing *x, int m, const int list[]) {
     double time = 0, estimates = 0, ratio = 0;
     for (int k = 0; k < m; k++) {
         const PartPrice *p = &x->v[list[k]];
@@ -100,7 +102,7 @@ static int kinds_of(const Pricing *x, int set, int *list) {
 
 /* By place of one kind in one set: the seconds that it gains; where it was not timed, in
    proportion to those of its kind that were. */
-static void expect(const Pricing *x, int set, const char *kind, double *gain) {
+static void expected_gains(const Pricing *x, int set, const char *kind, double *gain) {
     double known = 0, gained = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < x->nplace; k++) {
@@ -121,7 +123,7 @@ static double all_promise(const Pricing *x) {
     int *kind = ARENA_NEW(a, int, p->n);
     for (int set = 0; set < x->nset; set++) {
         const int n = kinds_of(x, set, kind);
-        for (int k = 0; k < n; k++) expect(x, set, x->v[kind[k]].kind, gain);
+        for (int k = 0; k < n; k++) expected_gains(x, set, x->v[kind[k]].kind, gain);
     }
     for (int k = 0; k < x->nplace; k++)
         for (int j = 0; j < p->place[k].n; j++) {
@@ -161,7 +163,7 @@ static bool judge_patience(Pricing *x) {
 
 /* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
    rewrite the same part. */
-static bool time_one(Pricing *x, int n, const int list[], int k) {
+static bool time_batch(Pricing *x, int n, const int list[], int k) {
     int batch[PART_BATCH], m = 0;
     const PartPrice *first = &x->v[list[k]];
     for (int j = k; j < n && m < PART_BATCH; j++) {
@@ -177,7 +179,7 @@ static bool time_one(Pricing *x, int n, const int list[], int k) {
 
 static bool time_listed(Pricing *x, int n, const int list[]) {
     for (int k = 0; k < n && !x->ended; k++)
-        if (!time_one(x, n, list, k)) return false;
+        if (!time_batch(x, n, list, k)) return false;
     return true;
 }
 
@@ -198,7 +200,7 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
 
 /* What the places of a part may gain by the profile, for each second that timing it takes. */
 static double urgency(const Pricing *x, const PartPrice *p) {
-    return (x->profile->known ? p->most * p->count : 1) / (START + CALLS * p->estimate);
+    return (x->profile->known ? p->gain_most * p->count : 1) / (START + PART_CALLS * p->estimate);
 }
 
 /* Sets grown from a gain first; otherwise the most urgent part. */
@@ -214,7 +216,7 @@ static bool time_urgent_first(Pricing *x, int n, int list[]) {
         }
         const int first = list[next];
         list[next] = list[done], list[done] = first;
-        if (!time_one(x, n, list, done)) return false;
+        if (!time_batch(x, n, list, done)) return false;
     }
     return true;
 }
@@ -230,7 +232,7 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     for (int k = 0; k < round && k < sample_size(m); k++) {
         const PartPrice *p = &x->v[list[sample_at(m, sample_order(m, k))]];
         if (!is_known(p)) continue;
-        if (p->seconds[1] < LOSES * p->seconds[0]) return false;
+        if (p->seconds[1] < LOSES_CLEARLY * p->seconds[0]) return false;
         known++;
     }
     return known >= CLEAR;
@@ -258,7 +260,7 @@ static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     for (int i = 0; i < nkind; i++) {
         const int m = prices_of(x, set, x->v[kind[i]].kind, list);
         const SampleVerdict v = judge_sample(x, m, list);
-        if (v == ALL_GAIN) expect_rest(x, m, list);
+        if (v == ALL_GAIN) expect_untimed(x, m, list);
         if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
     }
     return true;
@@ -279,8 +281,8 @@ static bool time_sets(Pricing *x) {
 }
 
 void price_bound(PartPrice *p) {
-    if (p->asked || p->least <= 0 || p->least < PART_TIE * p->most) return;
-    p->seconds[0] = p->most, p->seconds[1] = p->least;
+    if (p->asked || p->after_least <= 0 || p->after_least < PART_TIE * p->gain_most) return;
+    p->seconds[0] = p->gain_most, p->seconds[1] = p->after_least;
     p->expected = p->asked = true;
 }
 
@@ -299,7 +301,7 @@ bool price_places(Pricing *x) {
     ARENA_GROW(a, x->why, x->why_room, x->places->n);
     ARENA_GROW(a, x->key, x->key_room, x->places->n);
     for (; x->nplace < x->places->n; x->nplace++) {
-        if (!part_compare(x, x->nplace)) return false;
+        if (!part_describe(x, x->nplace)) return false;
         if (x->of[x->nplace] >= 0) price_bound(&x->v[x->of[x->nplace]]);
     }
     return time_sets(x);

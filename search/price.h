@@ -13,12 +13,12 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     int place;                  /* the first that it was met at */
     int count;                  /* places alike, each of its set */
     double estimate;            /* seconds of the part as it was, by the model of the machine */
-    double most;                /* seconds: the most that a place may gain, which its nodes take */
-    double least;      /* seconds: what a place takes at least, rewritten; 0: that is not known */
-    double seconds[2]; /* on the target; < 0: not known */
-    bool expected;     /* they were not measured, but follow from others of a set */
-    bool failed;       /* it does not run by itself */
-    bool asked;        /* it was looked up or timed, or no time was left for it */
+    double gain_most;           /* seconds: the most that a place may gain, which its nodes take */
+    double after_least; /* seconds: what a place takes at least, rewritten; 0: that is not known */
+    double seconds[2];  /* on the target; < 0: not known */
+    bool expected;      /* they were not measured, but follow from others of a set */
+    bool failed;        /* it does not run by itself */
+    bool asked;         /* it was looked up or timed, or no time was left for it */
 } PartPrice;
 /* Times n files in one batch, the first being the original: in seconds; < 0: it does not run.
    False: the error is set. */
@@ -31,15 +31,16 @@ typedef struct Pricing {
     PartTimer *timer;
     void *user;
     double until; /* run_seconds: afterwards nothing more is timed */
-    double least; /* seconds: a part that takes less by the model of the machine is not timed, */
-    double least_most;    /* nor one that takes less on the target */
-    int batches;          /* timed so far */
-    double patience;      /* run_seconds: if all that was timed by then promises less than */
-    double hopeful;       /* this, in seconds, the search ends; */
-    double hopeful_later; /* the same where that is asked again later */
-    bool sampled, ended;  /* each kind of part was timed once; nothing more is timed */
-    int nplace, nset;     /* so many of the places and sets are done */
-    int nfile;            /* so many files were written: no name comes twice */
+    /* Seconds, over all places alike: a part that takes less by the model of the machine is not
+       timed, nor one that can gain less. */
+    double estimate_least, gain_least;
+    int batches; /* timed so far */
+    /* run_seconds: if all that was timed by then promises fewer seconds than `hopeful`, the search
+       ends; hopeful_later: the same where that is asked again later. */
+    double patience, hopeful, hopeful_later;
+    bool sampled, ended; /* each kind of part was timed once; nothing more is timed */
+    int nplace, nset;    /* so many of the places and sets are done */
+    int nfile;           /* so many files were written: no name comes twice */
     int n, room, of_room, why_room, key_room;
     PartPrice *v;
     int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */
@@ -48,7 +49,7 @@ typedef struct Pricing {
 } Pricing;
 /* Prices the places and sets that were added since the last call. False: the run's error is set. */
 bool price_places(Pricing *);
-/* Where a rewriting takes too long for a gain by `least`, it counts as what the place takes, and is
+/* Where a rewriting takes too long for a gain by after_least, it counts as taking that long, and is
    not timed. */
 void price_bound(PartPrice *);
 bool price_sure(const PartPrice *); /* it gains more than noise */

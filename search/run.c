@@ -56,9 +56,9 @@ bool run_targets_onnxruntime(const IsomerOptions *o) {
     return o->measure_with && !strcmp(o->measure_with, "onnxruntime");
 }
 
-/* The number of the list that is used in round `set`: later ones use the last number of a shorter
-   list. */
-static const char *number_of(Arena *a, const char *list, int set) {
+/* The number that a list of --dim gives for one set of sizes; its last one, if the list is
+   shorter. */
+static const char *number_in_set(Arena *a, const char *list, int set) {
     for (const char *next; set > 0 && (next = strchr(list, ',')); set--) list = next + 1;
     return arena_string(a, list, strcspn(list, ","));
 }
@@ -85,7 +85,7 @@ static StringList given_dims(Run *r, int set) {
         const char *given = arena_string(r->arena, option, (size_t)(equals - option));
         name = model_size_name(r->source.model, given);
         all[k] = arena_format(r->arena, "%s=%s", name && *name ? name : given,
-                              number_of(r->arena, equals + 1, set));
+                              number_in_set(r->arena, equals + 1, set));
     }
     return (StringList){r->o->dim.n, all};
 }
@@ -106,7 +106,7 @@ const char *run_size_set(const Run *r, int set) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '=');
         if (!equals || !strchr(equals, ',')) continue;
         text_add(&t, "%s%.*s=%s", t.size ? ", " : "", (int)(equals - option), option,
-                 number_of(r->arena, equals + 1, set));
+                 number_in_set(r->arena, equals + 1, set));
     }
     return t.size ? t.data : "";
 }
@@ -139,6 +139,7 @@ void run_keep_original(Run *r, Derivation *d) {
     *d = run_derivation(&r->source, &r->library, r->w, r->arena);
     r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
+    r->stats.growth = 0;
 }
 
 ModelWrite run_file(const Run *r, const Derivation *d) {

@@ -14,6 +14,9 @@
 /* The original is kept where the result takes more than this share of its time: less than 3 % is no
    gain. */
 #define RUN_GAIN 0.97
+/* Values of at most this many bytes that depend only on constants are computed before the search,
+   so that rules can see them. */
+enum { PREFOLD_BYTES = 64 };
 
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
@@ -53,7 +56,9 @@ typedef struct RunBody {
 } RunBody;
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
-    int steps, regions, regions_unique, candidates, frozen_missing;
+    int steps, regions, regions_unique; /* on the built-in runtime: graphs expanded; regions */
+    int candidates;     /* on a measuring command: sets of rules and whole models that were tried */
+    int frozen_missing; /* times that a frozen run estimated, as the cost file lacks them */
     /* Seconds; < 0: not known. From the costs of steps; of whole models, on the target. */
     double predicted_before, predicted_after;
     double measured_before, measured_after;
@@ -164,7 +169,7 @@ int run_size_sets(const Run *);                 /* the longest list of --dim: se
 const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
-/* Nothing gains, or may be written: the derivation is the original again, and so are the times. */
+/* Nothing gains, or may be written: the derivation, times and size are the original's again. */
 void run_keep_original(Run *, Derivation *);
 /* The file of a derivation, which stays where it is. */
 ModelWrite run_file(const Run *, const Derivation *);

@@ -78,23 +78,23 @@ static double loss(const CommandSearch *s, int set) {
 
 /* Adds two sets: all rules except those that lose by themselves; and those that gain by
    themselves, with what they enable. */
-static bool add_winners(CommandSearch *s) {
+static bool add_sets_by_gain(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
-    uint8_t *winners = arena_copy(r->arena, s->places.set[0].use, (size_t)r->library.n),
-            *gainers = ARENA_NEW(r->arena, uint8_t, r->library.n);
+    uint8_t *not_losing = arena_copy(r->arena, s->places.set[0].use, (size_t)r->library.n),
+            *gaining = ARENA_NEW(r->arena, uint8_t, r->library.n);
     for (int k = 0; k < nset; k++) {
         const int rule = s->places.set[k].seed;
         if (rule < 0) continue;
         const double lost = loss(s, k);
-        if (lost > LOSES) winners[rule] = USE_NOT;
-        if (lost < -LOSES) gainers[rule] = USE_SEED;
+        if (lost > LOSES) not_losing[rule] = USE_NOT;
+        if (lost < -LOSES) gaining[rule] = USE_SEED;
     }
     for (int k = 0; k < r->library.n; k++)
-        if (winners[k] && !gainers[k]) gainers[k] = USE_FOLLOW;
+        if (not_losing[k] && !gaining[k]) gaining[k] = USE_FOLLOW;
     for (int k = 0; k < 2; k++) {
         int at;
-        const UseSet set = {.use = k ? gainers : winners, .seed = -1, .whole = true};
+        const UseSet set = {.use = k ? gaining : not_losing, .seed = -1, .whole = true};
         if (!places_add(r, &s->origins, r->arena, &s->places, &set, &at)) return false;
         if (at >= 0) s->places.set[at].whole = true;
     }
@@ -142,8 +142,8 @@ static bool price_sets(CommandSearch *s) {
                   .timer = candidates_time_part,
                   .user = s,
                   .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
-                  .least = SHARE * whole,
-                  .least_most = SHARE * s->profile.total,
+                  .estimate_least = SHARE * whole,
+                  .gain_least = SHARE * s->profile.total,
                   .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
                   .hopeful = HOPELESS * s->base,
                   .hopeful_later = HOPELESS_LATER * s->base};
@@ -153,7 +153,7 @@ static bool price_sets(CommandSearch *s) {
     for (int from = 0, to = seeds, round = 0;
          from < to && round < GENERATIONS && !s->prices.ended && !run_time_over(r, s->limit);
          from = to, to = s->places.nset, round++) {
-        if (!round && !add_winners(s)) return false;
+        if (!round && !add_sets_by_gain(s)) return false;
         for (int k = from; k < to && !round; k++)
             if (s->places.set[k].seed >= 0 && !extend_each(s, k)) return false;
         const int best = round ? most_promising(s, from, to) : -1;
@@ -165,9 +165,10 @@ static bool price_sets(CommandSearch *s) {
     return true;
 }
 
-/* A single word NAME for which there is a helper measure-NAME (helper.h) is that helper at the
-   sizes of this run; anything else is a command. */
-static bool name_target(CommandSearch *s) {
+/* The commands that time files, and the target's name in the cost file. A single word NAME for
+   which there is a helper measure-NAME (helper.h) is that helper at the sizes of this run; anything
+   else is a command. */
+static bool set_commands(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
     const int threads = r->o->threads;
@@ -189,13 +190,13 @@ static bool name_target(CommandSearch *s) {
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
     s->whole.command = arena_format(r->arena, "%s --rounds=11 --few=5", words_command(&w));
-    s->again.command = arena_format(r->arena, "%s --rounds=9 --few=9", words_command(&w));
+    s->confirming.command = arena_format(r->arena, "%s --rounds=9 --few=9", words_command(&w));
     s->part.command = arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5", words_command(&w));
     return s->reads_inputs = true;
 }
 
 static void stop_processes(CommandSearch *s) {
-    TargetProcess *all[] = {&s->whole, &s->part, &s->again};
+    TargetProcess *all[] = {&s->whole, &s->part, &s->confirming};
     for (int k = 0; k < 3; k++)
         if (all[k]->target) cleanup_run(&all[k]->cleanup);
 }
@@ -209,7 +210,7 @@ static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     CommandSearch at = {.r = s->r, .folder = s->folder, .n = 2, .v = both};
     int second = 1;
     const bool good =
-        run_use_sizes(s->r, set) && name_target(&at) && confirm(&at, s->until, &second);
+        run_use_sizes(s->r, set) && set_commands(&at) && confirm(&at, s->until, &second);
     stop_processes(&at);
     if (!good) return false;
     const char *named = run_size_set(s->r, set);
@@ -300,7 +301,7 @@ static void end_search(CommandSearch *s) {
 
 bool search_command(Run *r, Derivation *d) {
     CommandSearch *s = start_search(r);
-    const bool good = s->folder && name_target(s) && search_places(s, d);
+    const bool good = s->folder && set_commands(s) && search_places(s, d);
     end_search(s);
     return good;
 }
@@ -309,7 +310,7 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
     CommandSearch *s = start_search(r);
     int other = 1;
     s->limit = s->until = search_command_seconds(r->o);
-    const bool good = s->folder && name_target(s) && candidate_original(s) &&
+    const bool good = s->folder && set_commands(s) && candidate_original(s) &&
                       candidate_file(s, file) && confirm(s, s->until, &other) &&
                       measure_others(s, &s->v[1]);
     if (good) *before = s->base, *ratio = s->v[1].ratio;
@@ -323,7 +324,7 @@ bool search_headroom(Run *r, const char **text) {
                          "only onnxruntime says where it spends its time: give --measure-with "
                          "onnxruntime");
     CommandSearch *s = start_search(r);
-    bool good = s->folder && name_target(s);
+    bool good = s->folder && set_commands(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
     good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) &&
            candidate_original(s) && see_profile(s);

@@ -150,7 +150,7 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
 bool search_runtime(Run *r, Derivation *d) {
     const CostOptions o = run_cost_options(r);
     RuntimeSearch search = {.r = r,
-                            .limits = run_limits(r),
+                            .limits = run_finish_limits(r),
                             .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!search.cost) return false;
     bool good = search_regions(&search, d);

@@ -38,9 +38,9 @@ struct Trial {
 
 /* ---- reading both */
 
-static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const void *user) {
-    const OpenValues open = {.size = size, .size_user = user, .base_path = c->r->in};
-    s->model = model_open_values(c->w, path, &open, c->r->error);
+static bool open_side(Trial *t, Side *s, const char *path, InputSize size, const void *user) {
+    const OpenValues open = {.size = size, .size_user = user, .base_path = t->r->in};
+    s->model = model_open_values(t->w, path, &open, t->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
     model_release_pages(s->model);
@@ -50,14 +50,14 @@ static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const
 /* An InputSize for both sides: the size that was given or guessed, wherever the file leaves
    it open. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
-    const Trial *c = user;
-    const Graph *g = &c->sized.graph;
+    const Trial *t = user;
+    const Graph *g = &t->sized.graph;
     int64_t dim[RANK_MAX], n;
     (void)param;
     for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(c->w, g->in[k]);
-        if (!strcmp(model_input_name(c->sized.model, k), input) && axis < t->dim.n &&
-            oracle_dims(c->w, t, c->sizes, dim, &n))
+        const Type *type = value_type(t->w, g->in[k]);
+        if (!strcmp(model_input_name(t->sized.model, k), input) && axis < type->dim.n &&
+            oracle_dims(t->w, type, t->sizes, dim, &n))
             return dim[axis];
     }
     return -1;
@@ -65,16 +65,16 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
 
 /* With a number for each size of an input: given by options or guessed. More can be understood than
    with open sizes. */
-static bool open_original(Trial *c) {
-    const SizeOptions given = {run_list(c->r->o->input_shape), run_list(c->r->o->dim)};
-    if (!open_side(c, &c->sized, c->r->source.path, size_given, &given)) return false;
-    c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
-    return open_side(c, &c->both.side[0], c->r->source.path, size_here, c);
+static bool open_original(Trial *t) {
+    const SizeOptions given = {run_list(t->r->o->input_shape), run_list(t->r->o->dim)};
+    if (!open_side(t, &t->sized, t->r->source.path, size_given, &given)) return false;
+    t->fits = sizes_guess(t->w, t->arena, &t->sized.graph, &t->sizes);
+    return open_side(t, &t->both.side[0], t->r->source.path, size_here, t);
 }
 
 /* The result's bytes as a file in memory. */
-static bool open_result(Trial *c, const Derivation *d) {
-    Run *r = c->r;
+static bool open_result(Trial *t, const Derivation *d) {
+    Run *r = t->r;
     Arena *a = arena_new(r->escape, 0);
     char path[64];
     Pieces file;
@@ -85,48 +85,48 @@ static bool open_result(Trial *c, const Derivation *d) {
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
                          "not enough memory to hold the result while it is checked");
-    file_cleanup(r->arena, &c->cleanup, c->result = fd);
+    file_cleanup(r->arena, &t->cleanup, t->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open_side(c, &c->both.side[1], path, size_here, c);
+    return open_side(t, &t->both.side[1], path, size_here, t);
 }
 
 /* ---- comparing */
 
 /* Room for the difference of each compared output. */
-static void keep_differences(Trial *c) {
-    c->options.each = ARENA_NEW(c->arena, Difference, c->both.ncompared);
-    for (int k = 0; k < c->both.ncompared; k++) c->options.each[k] = difference_none();
+static void keep_differences(Trial *t) {
+    t->options.each = ARENA_NEW(t->arena, Difference, t->both.ncompared);
+    for (int k = 0; k < t->both.ncompared; k++) t->options.each[k] = difference_none();
 }
 
 /* False with *why: it cannot be compared numerically. */
-static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
-    if (!c->fits)
+static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
+    if (!t->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
-    if (!cut_opaque(&c->both, why)) return false;
+    if (!cut_opaque(&t->both, why)) return false;
     for (int cuts = 0; cuts < CUTS; cuts++) {
         Graph g[2];
         ValueMap map[2];
         Error local = {0};
         NodeId at = 0;
         int side = 0;
-        if (!cut_remaining(&c->both, 0, &g[0], &map[0], c->r->error) ||
-            !cut_remaining(&c->both, 1, &g[1], &map[1], c->r->error))
+        if (!cut_remaining(&t->both, 0, &g[0], &map[0], t->r->error) ||
+            !cut_remaining(&t->both, 1, &g[1], &map[1], t->r->error))
             return false;
-        if (!cut_prune(&c->both, g))
+        if (!cut_prune(&t->both, g))
             return *why = "the element type or rank of an output cannot be compared", false;
-        keep_differences(c);
-        for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local));
+        keep_differences(t);
+        for (; side < 2 && !(at = plan_obstacle(t->w, t->arena, &g[side], t->sizes, &local));
              side++) {}
-        if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local)) {
-            if (c->both.side[0].ncut)
-                c->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
+        if (!at && graphs_check(t->w, &g[0], &g[1], t->sizes, &t->options, result, &local)) {
+            if (t->both.side[0].ncut)
+                t->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
             return true;
         }
-        if (at && cut_obstacle(&c->both, side, at, &map[side])) continue;
-        if (!at && local.kind == E_ENVIRONMENT && run_other_inputs(c->r, &local)) continue;
+        if (at && cut_obstacle(&t->both, side, at, &map[side])) continue;
+        if (!at && local.kind == E_ENVIRONMENT && run_other_inputs(t->r, &local)) continue;
         if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK)
-            return *c->r->error = local, false;
-        return *why = arena_format(c->arena, "%s: %s", local.place, local.reason), false;
+            return *t->r->error = local, false;
+        return *why = arena_format(t->arena, "%s: %s", local.place, local.reason), false;
     }
     return *why = "the built-in runtime cannot run too many of its nodes", false;
 }
@@ -135,19 +135,19 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 
 /* If nodes had to be cut, or functions or Ifs were inlined, the original file itself is run on
    random data alongside the result; the difference goes into *result. */
-static void compare_files(Trial *c, CheckResult *result) {
+static void compare_files(Trial *t, CheckResult *result) {
     Difference d;
     char path[64];
-    bool cut = c->both.side[0].ncut > 0;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
-    if (!cut && !c->r->source.memory) return;
-    const EndToEndOptions o = {.path = {c->r->in, path},
-                               .base_path = c->r->in,
+    bool cut = t->both.side[0].ncut > 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", t->result);
+    if (!cut && !t->r->source.memory) return;
+    const EndToEndOptions o = {.path = {t->r->in, path},
+                               .base_path = t->r->in,
                                .size = size_here,
-                               .size_user = c,
-                               .check = c->options};
+                               .size_user = t,
+                               .check = t->options};
     if (!end_to_end_compare(&o, &d)) return;
-    c->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
+    t->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
     if (d.first >= 0) result->run = d, result->agrees = false;
@@ -155,14 +155,14 @@ static void compare_files(Trial *c, CheckResult *result) {
 
 /* ---- verdict */
 
-static void keep_outputs(Trial *c) {
-    Run *r = c->r;
+static void keep_outputs(Trial *t) {
+    Run *r = t->r;
     double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->source.original.nout);
     for (int k = 0; k < r->source.original.nout; k++) output[k][0] = output[k][1] = -1;
-    for (int k = 0; k < c->both.ncompared; k++)
-        if (c->both.output[k] < r->source.original.nout)
-            output[c->both.output[k]][0] = c->options.each[k].max_abs,
-            output[c->both.output[k]][1] = c->options.each[k].max_rel;
+    for (int k = 0; k < t->both.ncompared; k++)
+        if (t->both.output[k] < r->source.original.nout)
+            output[t->both.output[k]][0] = t->options.each[k].max_abs,
+            output[t->both.output[k]][1] = t->options.each[k].max_rel;
     r->stats.output = (const double(*)[2])output;
 }
 
@@ -192,82 +192,83 @@ static bool differs_at(Trial *t, const Difference *x, const char *what, int digi
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
-static bool trial_verdict(Trial *t, const CheckResult *c) {
+static bool trial_verdict(Trial *t, const CheckResult *result) {
     Run *r = t->r;
     r->stats.checked = true;
-    r->stats.check_absolute = c->run.max_abs;
-    r->stats.check_relative = c->run.max_rel;
+    r->stats.check_absolute = result->run.max_abs;
+    r->stats.check_relative = result->run.max_rel;
     keep_outputs(t);
-    if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &c->run);
-    return differs_at(t, &c->run, "the result differs from the original", 9) &&
-           differs_at(t, &c->oracle,
+    if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &result->run);
+    return differs_at(t, &result->run, "the result differs from the original", 9) &&
+           differs_at(t, &result->oracle,
                       "the result differs from the original, both by definitions in double", 17) &&
-           differs_at(t, &c->kernel, "the built-in runtime differs from the definitions in double",
-                      9);
+           differs_at(t, &result->kernel,
+                      "the built-in runtime differs from the definitions in double", 9);
 }
 
-static bool open_device(Trial *c) {
-    if (!device_open(&c->open, c->r->escape, c->r->o->backend, c->r->o->backend_options,
-                     c->r->error))
+static bool open_device(Trial *t) {
+    if (!device_open(&t->open, t->r->escape, t->r->o->backend, t->r->o->backend_options,
+                     t->r->error))
         return false;
-    c->options.backend = c->open.backend;
-    c->options.device = c->open.device;
+    t->options.backend = t->open.backend;
+    t->options.device = t->open.device;
     return true;
 }
 
 Trial *trial_open(Run *r, const Derivation *d) {
-    Trial *c = ARENA_NEW(r->arena, Trial, 1);
-    *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
-    c->arena = c->w->arena;
-    c->both.w = c->w, c->both.arena = c->arena;
-    c->options = (CheckOptions){.samples = r->o->check,
+    Trial *t = ARENA_NEW(r->arena, Trial, 1);
+    *t = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
+    t->arena = t->w->arena;
+    t->both.w = t->w, t->both.arena = t->arena;
+    t->options = (CheckOptions){.samples = r->o->check,
                                 .extreme = true,
                                 .seed = r->seed,
                                 .classes = d->classes,
                                 .given = inputs_data,
                                 .given_user = &r->inputs};
-    if (open_original(c) && open_result(c, d)) {
-        sizes_guess(c->w, c->arena, &c->both.side[0].graph, &c->sizes);
-        return c;
+    if (open_original(t) && open_result(t, d)) {
+        sizes_guess(t->w, t->arena, &t->both.side[0].graph, &t->sizes);
+        return t;
     }
-    trial_close(c);
+    trial_close(t);
     return NULL;
 }
 
-void trial_close(Trial *c) {
-    if (!c) return;
-    if (c->result) cleanup_run(&c->cleanup);
-    device_close(&c->open);
-    model_close(c->sized.model);
-    model_close(c->both.side[0].model);
-    model_close(c->both.side[1].model);
-    world_free(c->w);
+void trial_close(Trial *t) {
+    if (!t) return;
+    if (t->result) cleanup_run(&t->cleanup);
+    device_close(&t->open);
+    model_close(t->sized.model);
+    model_close(t->both.side[0].model);
+    model_close(t->both.side[1].model);
+    world_free(t->w);
 }
 
-bool trial_runs(Trial *c) {
+bool trial_runs(Trial *t) {
     Error ignored = {0};
-    return !plan_obstacle(c->w, c->arena, &c->both.side[0].graph, c->sizes, &ignored) &&
-           !plan_obstacle(c->w, c->arena, &c->both.side[1].graph, c->sizes, &ignored);
+    return !plan_obstacle(t->w, t->arena, &t->both.side[0].graph, t->sizes, &ignored) &&
+           !plan_obstacle(t->w, t->arena, &t->both.side[1].graph, t->sizes, &ignored);
 }
 
 /* The data on which a side is timed: the first sample of the feed. */
-static const void *const *timed_inputs(Trial *c, const Side *s) {
+static const void *const *timed_inputs(Trial *t, const Side *s) {
     const Graph *g = &s->graph;
-    const void **in = ARENA_NEW(c->arena, const void *, g->nin);
+    const void **in = ARENA_NEW(t->arena, const void *, g->nin);
     for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(c->w, g->in[k]);
+        const Type *type = value_type(t->w, g->in[k]);
         int64_t dim[RANK_MAX], n;
-        if (!element_readable(t->dtype) || !oracle_dims(c->w, t, c->sizes, dim, &n)) return NULL;
-        void *data = arena_alloc(c->arena, element_bytes(t->dtype, n));
-        check_input(&c->options, model_input_name(s->model, k), t->dtype, k, 0, n, data);
+        if (!element_readable(type->dtype) || !oracle_dims(t->w, type, t->sizes, dim, &n))
+            return NULL;
+        void *data = arena_alloc(t->arena, element_bytes(type->dtype, n));
+        check_input(&t->options, model_input_name(s->model, k), type->dtype, k, 0, n, data);
         in[k] = data;
     }
     return in;
 }
 
-static WholeGraph timed(Trial *c, int side) {
-    return (WholeGraph){c->w, c->sizes, &c->both.side[side].graph,
-                        timed_inputs(c, &c->both.side[side])};
+static WholeGraph timed(Trial *t, int side) {
+    return (WholeGraph){t->w, t->sizes, &t->both.side[side].graph,
+                        timed_inputs(t, &t->both.side[side])};
 }
 
 /* On other integers if a kernel refuses these. */
@@ -287,28 +288,28 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double pr
 /* NULL, or why the result must not replace the original although they agree on ordinary data: it
    overflows elsewhere, or hides that the original does. This shows where one of them is not finite,
    or in what was computed from such a value. */
-static const char *extreme_differs(Trial *c, const CheckResult *r) {
-    const bool drops = (c->options.classes & CLASSES_OFF) != 0;
-    const Difference *x = r->range.first >= 0 && !drops ? &r->range : &r->extreme;
+static const char *extreme_differs(Trial *t, const CheckResult *result) {
+    const bool drops = (t->options.classes & CLASSES_OFF) != 0;
+    const Difference *x = result->range.first >= 0 && !drops ? &result->range : &result->extreme;
     if (x->first < 0) return NULL;
-    return arena_format(c->arena,
+    return arena_format(t->arena,
                         "on data from -1e4 to 1e4 element %" PRId64 " of %s is %.9g, was %.9g",
-                        x->first, compared_name(c, x), x->b, x->a);
+                        x->first, compared_name(t, x), x->b, x->a);
 }
 
-TrialResult trial_check(Trial *c) {
+TrialResult trial_check(Trial *t) {
     CheckResult result;
     const char *why = NULL;
-    if (!open_device(c)) return TRIAL_FAILED;
-    if (compare_sides(c, &result, &why)) {
-        compare_files(c, &result);
-        if (!trial_verdict(c, &result)) return TRIAL_FAILED;
-        why = extreme_differs(c, &result);
+    if (!open_device(t)) return TRIAL_FAILED;
+    if (compare_sides(t, &result, &why)) {
+        compare_files(t, &result);
+        if (!trial_verdict(t, &result)) return TRIAL_FAILED;
+        why = extreme_differs(t, &result);
         if (!why) return TRIAL_AGREES;
-        c->r->stats.checked = false;
+        t->r->stats.checked = false;
     }
     if (!why) return TRIAL_FAILED;
-    c->r->stats.check_note = arena_format(
-        c->r->arena, "the original is kept, because the result could not be confirmed: %s", why);
+    t->r->stats.check_note = arena_format(
+        t->r->arena, "the original is kept, because the result could not be confirmed: %s", why);
     return TRIAL_IMPOSSIBLE;
 }

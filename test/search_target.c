@@ -98,10 +98,10 @@ static void a_path_with_a_newline_is_not_sent(void **state) {
    other sizes otherwise. */
 static void a_place_gains_what_its_nodes_take(void **state) {
     (void)state;
-    PartPrice v[] = {{.seconds = {5e-3, 3e-3}, .most = 1e-3},
-                     {.seconds = {5e-3, 3e-3}, .most = HUGE_VAL},
-                     {.seconds = {3e-3, 5e-3}, .most = 1e-3},
-                     {.seconds = {-1, -1}, .most = 1e-3}};
+    PartPrice v[] = {{.seconds = {5e-3, 3e-3}, .gain_most = 1e-3},
+                     {.seconds = {5e-3, 3e-3}, .gain_most = HUGE_VAL},
+                     {.seconds = {3e-3, 5e-3}, .gain_most = 1e-3},
+                     {.seconds = {-1, -1}, .gain_most = 1e-3}};
     int of[] = {0, 1, 2, 3, -1};
     const Pricing x = {.n = 4, .v = v, .nplace = 5, .of = of};
     assert_true(price_gain(&x, 0) == 1e-3);
@@ -116,9 +116,9 @@ static void a_place_gains_what_its_nodes_take(void **state) {
    little is. */
 static void what_cannot_gain_is_not_timed(void **state) {
     (void)state;
-    PartPrice slow = {.seconds = {-1, -1}, .most = 1e-3, .least = 1.78e-3}, fast = slow,
-              unknown = {.most = 0};
-    fast.least = 0.9e-3;
+    PartPrice slow = {.seconds = {-1, -1}, .gain_most = 1e-3, .after_least = 1.78e-3}, fast = slow,
+              unknown = {.gain_most = 0};
+    fast.after_least = 0.9e-3;
     price_bound(&slow);
     price_bound(&fast);
     price_bound(&unknown);

@@ -17,8 +17,8 @@ Model *model_open(World *, const char *path, Error *);
    nodes be understood: for running, never for writing. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 /* What is known beforehand. Where a node's result has sizes or a form that depend on data, value()
-   may give the elements of what they depend on, computed from inputs at hand (stage.h). The graph
-   is then the right one for these inputs only. */
+   may give the elements of what they depend on, computed from inputs at hand (graphs/plan/stage.h).
+   The graph is then the right one for these inputs only. */
 typedef struct OpenValues {
     InputSize size; /* NULL: none */
     const void *size_user;

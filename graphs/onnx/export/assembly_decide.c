@@ -1,6 +1,6 @@
-/* assembly_decide.c -- what stands of the old file: each node on the values that its inputs have
-   now, whether it can be copied as it is, which node makes which value, and
-   which name carries it. */
+/* assembly_decide.c -- what stands of the old file: each node is normalized again on the values
+   that its inputs have now; it can be copied if the result is what its outputs should be. Then
+   which node makes which value, and which name carries it. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include "graphs/shapevalue.h"

@@ -1,6 +1,6 @@
 /* assembly_write.c -- writes the nodes of the new file that are still needed: a copy of an old
-   node, its names replaced where they are others now, or a new node that the operator's spelling
-   gives. */
+   node, its names replaced where they are others now, or a new node as the operator's ONNX table
+   spells it. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include <string.h>
@@ -26,14 +26,14 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
     return (Slice){(const unsigned char *)t.data, t.size};
 }
 
-/* A node of the old file, its names replaced where they are others now. */
+/* A node of the old file, its names replaced where they are others now. A second copy has a name of
+   its own: names of nodes are unique, too. */
 static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int place) {
     OnnxNode *n = &p->m->node[i];
     bool renamed = p->copied[i];
-    const char *name =
-        /* Names of nodes are unique too. */
-        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial)
-                                    : NULL;
+    const char *name = NULL; /* as in the old file */
+    if (p->copied[i] && n->x.name.n)
+        name = arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial);
     p->copied[i] = true;
     for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
     for (int k = 0; k < n->x.nout; k++)
@@ -206,8 +206,9 @@ static bool write_value(Assembly *p, Value v, int place) {
     if (copy_opaque(p, n, place)) return true;
     if (emit_node(p->m, n.out, &(EmitContext){named_already, live_now, p}, &e, &why))
         return write_emit(p, &e, place);
-    return maker && !n.op->expand ? copy_maker(p, v, place),
-           true                   : write_expanded(p, n, place, why);
+    if (!maker || n.op->expand) return write_expanded(p, n, place, why);
+    copy_maker(p, v, place);
+    return true;
 }
 
 /* A node with several outputs is one job. */

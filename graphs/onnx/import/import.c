@@ -32,6 +32,8 @@ static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) 
     return texts;
 }
 
+#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
 static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
     *t = (OnnxAttr){.kind = ONNX_ATTR_OTHER, .tensor = x->tensor};
     if (x->tensor.at) t->kind = ONNX_ATTR_TENSOR;
@@ -41,14 +43,14 @@ static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
     if (!p) return false;
     t->i = p->i, t->f = p->f, t->ints = p->ints, t->floats = p->floats;
     t->text = arena_string(a, p->s.data ? (const char *)p->s.data : "", p->s.len);
-    if (x->type == 1 || (!x->type && p->has_f)) t->kind = ONNX_ATTR_FLOAT;
-    else if (x->type == 2 || (!x->type && p->has_i)) t->kind = ONNX_ATTR_INT;
-    else if (x->type == 3 || (!x->type && p->has_s)) t->kind = ONNX_ATTR_TEXT;
-    else if (x->type == 6 || (!x->type && p->n_floats))
+    if (x->type == TYPE(FLOAT) || (!x->type && p->has_f)) t->kind = ONNX_ATTR_FLOAT;
+    else if (x->type == TYPE(INT) || (!x->type && p->has_i)) t->kind = ONNX_ATTR_INT;
+    else if (x->type == TYPE(STRING) || (!x->type && p->has_s)) t->kind = ONNX_ATTR_TEXT;
+    else if (x->type == TYPE(FLOATS) || (!x->type && p->n_floats))
         t->kind = ONNX_ATTR_FLOATS, t->n = (int)p->n_floats;
-    else if (x->type == 8 || (!x->type && p->n_strings))
+    else if (x->type == TYPE(STRINGS) || (!x->type && p->n_strings))
         t->kind = ONNX_ATTR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
-    else if (x->type == 7 || (!x->type && p->n_ints))
+    else if (x->type == TYPE(INTS) || (!x->type && p->n_ints))
         t->kind = ONNX_ATTR_INTS, t->n = (int)p->n_ints;
     return true;
 }

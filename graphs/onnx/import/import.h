@@ -41,12 +41,16 @@ typedef struct Import {
     uint64_t taken;  /* ONNX inputs that became attributes */
     Value *constant; /* inputs of ours that are attributes in ONNX, by place; NULL: none */
     uint64_t named;  /* ONNX attributes that an item mentions */
-    bool fold, stretch, stretch_pair, stretch_c, keepdims, flatten,
-        ordered; /* what is done around the node */
-    bool same;   /* the result is input 0 itself, whatever that is */
+    /* What normalize.c does around the node, as an item demands (items.def). */
+    bool fold;                             /* n inputs become nodes of two inputs, in a chain */
+    bool stretch, stretch_pair, stretch_c; /* NumPy's broadcasting, of MatMul, two, Gemm's C */
+    bool keepdims;                         /* reduced axes come back as 1s */
+    bool flatten;                          /* axes before and after flatten_at are joined */
     int64_t flatten_at;
-    Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
-                   is */
+    bool ordered; /* letters describe the product: axes are put in order (letters.c) */
+    bool same;    /* the result is input 0 itself, whatever that is */
+    Type guess;   /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
+                     is */
     const char *why;
 } Import;
 
@@ -63,7 +67,8 @@ int op_attr_index(const Op *, const char *name);
 /* The elements of ONNX input k, which is marked as taken; false and why: it is left out or cannot
    be computed. */
 bool input_list(Import *, int k, PolyList *out);
-void import_take(Import *, int k); /* input k is no input of ours; only the first 64 may be */
+/* ONNX input k is no input of our node; import_fail from the 65th on (INPUTS_TAKEN). */
+void import_take(Import *, int k);
 /* The attribute, or else that input (-1: none); false: neither is there, or (why) it cannot be
    computed. */
 bool list_from(Import *, const char *name, int input, PolyList *out);

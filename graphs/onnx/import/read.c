@@ -249,7 +249,7 @@ static void name_values(Model *m) {
     for (uint32_t id = intern_count(m->names); id > 0; id--)
         if (m->name[id].source != FROM_NOTHING && m->name[id].value)
             m->value_name[m->name[id].value] = id;
-    set_origin(m, last, last, 0);
+    set_origin(m, last, last, 0); /* m->origin has room for every node */
 }
 
 /* For running, all calls of functions are inlined. */

@@ -32,6 +32,17 @@ static const ProgramText program = {
             "2 -o candidates.rules\n  verify-rules candidates.rules -o verdicts.rules\n  "
             "compare-rules part verdicts.rules -o proved.rules",
 };
+static const ProgramText program_mpi = {
+    .name = "generate-rules-mpi",
+    .usage = "generate-rules-mpi --ops FILE --size N [options]",
+    .summary = "Finds candidate rules as generate-rules does, by the processes of an MPI job.",
+    .more = "Each process does its share of the tasks. The rules are those of generate-rules with "
+            "the same options, and the first process writes them.\n\nOn four processes:\n  mpirun "
+            "-n 4 generate-rules-mpi --ops taso.set --size 3 -o candidates.rules",
+};
+static const ProgramText *program_text(const GenerateLink *link) {
+    return link ? &program_mpi : &program;
+}
 
 static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList *rest, Text *help) {
     GenerateProgramOptions *o = &m->o;
@@ -105,8 +116,9 @@ static bool parse_options(GenerateProgram *m, int argc, char **argv, StringList 
     };
     if (!options_parse(m->arena, table, argc, argv, rest, &m->error)) return false;
     if (o->version)
-        options_version(help, program.name), text_add(help, "  cJSON %s\n", cJSON_Version());
-    return !o->help || options_document(help, &program, table, o->help, &m->error);
+        options_version(help, program_text(m->link)->name),
+            text_add(help, "  cJSON %s\n", cJSON_Version());
+    return !o->help || options_document(help, program_text(m->link), table, o->help, &m->error);
 }
 
 static bool settle_options(GenerateProgram *m, const StringList *rest) {
@@ -255,5 +267,5 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 
 int generate_program(int argc, char **argv, const GenerateLink *link) {
     GenerateProgram m = {.terminal = isatty(2), .link = link};
-    return program_main(&program, argc, argv, program_act, &m, &m.error);
+    return program_main(program_text(link), argc, argv, program_act, &m, &m.error);
 }

@@ -24,7 +24,7 @@ typedef struct CompareProgram {
 
 static const ProgramText program = {
     .name = "compare-rules",
-    .usage = "compare-rules derive RULES KNOWN.. | part VERDICTS | choose PROVED.. [options]",
+    .usage = "compare-rules derive RULES KNOWN... | part VERDICTS | choose PROVED... [options]",
     .summary =
         "Says which rules follow from others, which are proved, which the search should use.",
     .more =
@@ -59,7 +59,7 @@ static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *
          .help = "Suppresses the progress display and the counts."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
-        {.kind = OPT_HEAD, .help = "derive RULES KNOWN.."},
+        {.kind = OPT_HEAD, .help = "derive RULES KNOWN..."},
         {.name = "unproved",
          .kind = OPT_FLAG,
          .into = &o->unproved,
@@ -84,7 +84,7 @@ static bool parse_options(CompareProgram *m, int argc, char **argv, StringList *
          .into = &o->json,
          .value = "FILE",
          .help = "Writes the counts to FILE as JSON."},
-        {.kind = OPT_HEAD, .help = "choose PROVED.."},
+        {.kind = OPT_HEAD, .help = "choose PROVED..."},
         {.name = "trades",
          .kind = OPT_TEXT,
          .into = &o->trades,
@@ -215,9 +215,9 @@ typedef struct Command {
     bool derives, parts, chooses; /* which options it has in addition to those of all commands */
 } Command;
 static const Command commands[] = {
-    {"derive", "RULES KNOWN..", print_derivable, 2, INT32_MAX, .derives = true},
+    {"derive", "RULES KNOWN...", print_derivable, 2, INT32_MAX, .derives = true},
     {"part", "VERDICTS", print_part, 1, 1, .parts = true},
-    {"choose", "PROVED..", print_choice, 1, INT32_MAX, .chooses = true}};
+    {"choose", "PROVED...", print_choice, 1, INT32_MAX, .chooses = true}};
 
 static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     const struct {

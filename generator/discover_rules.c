@@ -20,7 +20,7 @@ typedef struct DiscoverProgram {
 
 static const ProgramText program = {
     .name = "discover-rules",
-    .usage = "discover-rules FILE.. [options]",
+    .usage = "discover-rules FILE... [options]",
     .summary =
         "Finds candidate rules that models ask for: what equals a part of them and costs less.",
     .more = "FILE is a model (.onnx) or a file of questions (.questions), which --list writes. A "
@@ -78,7 +78,8 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->depth,
          .default_value = 1,
          .value = "N",
-         .help = "Operators on data between landmarks of an answer, at most. Default: 1.",
+         .help = "Operators of an answer, at most, between values that the question computes too. "
+                 "Default: 1.",
          .least = 0,
          .most = 4},
         {.name = "steps",

@@ -187,7 +187,8 @@ static void print_input(const Feed *f, int k, Text *t) {
     domain_drawn(x->domain, x->dtype, &d);
     text_add(t, "%s%s: ", t->size ? ", " : "", x->name);
     if (instead >= 0) text_add(t, instead ? "ones" : "zeros");
-    else text_add(t, "%s%.0f..%.0f", is_free(x) ? "" : "given, not drawn from ", d.low, d.high);
+    else if (is_free(x)) text_add(t, "%.0f..%.0f", d.low, d.high);
+    else text_add(t, "given; random numbers would be from %.0f..%.0f", d.low, d.high);
 }
 
 const char *feed_print(Arena *a, const Feed *f) {

@@ -122,9 +122,12 @@ static bool report_obstacle(ModelRun *r, NodeId at) {
     if (!name && !type)
         return error_set(r->error, planned.kind, planned.place, "cannot be run: %s",
                          planned.reason);
+    const Node n = node_get(r->w, at);
+    for (int port = 0; port < n.nout && !(name && *name); port++)
+        name = model_value_name(r->model, n.out + (Value)port);
     char place[150];
     snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "an unnamed node",
-             type ? type : node_get(r->w, at).op->name);
+             type ? type : n.op->name);
     return error_set(r->error, planned.kind, place, "cannot be run: %s",
                      why ? why : planned.reason);
 }

@@ -82,7 +82,8 @@ static bool set_shape(Bind *b, const char *option) {
     }
     return axis == t->dim.n ||
            error_set(b->error, E_USAGE, "--input-shape",
-                     "%s: the input has %d axes, but %d sizes are given", option, t->dim.n, axis);
+                     "%s: expected one size for each axis of the input: %d, not %d", option,
+                     t->dim.n, axis);
 }
 
 static bool type_mentions(const World *w, const Type *t, Symbol s) {

@@ -127,7 +127,7 @@ static bool read_rules(ExportProgram *p) {
 static void print_reasons(const ExportReasons *list, const char *what) {
     for (int k = 0; k < list->n; k++) {
         const ExportReason *r = &list->v[k];
-        fprintf(stderr, "export-rules: %s: %d: %s (first: %s)\n", what, r->count, r->text,
+        fprintf(stderr, "export-rules: %d left out, %s: %s (first: %s)\n", r->count, what, r->text,
                 r->first);
     }
 }
@@ -148,18 +148,19 @@ static bool export_run(ExportProgram *p) {
     if (!read_options(p) || !read_rules(p)) return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count_reasons(&p->x.unproved);
-    print_reasons(&p->x.unproved, "left out, not proved");
+    print_reasons(&p->x.unproved, "not proved");
     if (p->o.strict && unproved)
         return error_set(&p->error, E_CHECK, "--strict", "%d of %d rules have no valid verdict",
                          unproved, p->set.n);
     if (p->o.list) print_list(p);
     if (!p->o.out) return true;
     if (!p->format->write(&p->x, p->o.out, &p->error)) return false;
-    print_reasons(&p->x.lost, "left out, not expressible");
-    fprintf(stderr,
-            "export-rules: %d rules: %d chosen, %d not asked for, %d not proved; %d written, %d "
-            "not expressible\n",
-            p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count_reasons(&p->x.lost));
+    print_reasons(&p->x.lost, "not expressible");
+    fprintf(
+        stderr,
+        "export-rules: of %d rules %d are chosen, %d not asked for, %d not proved; %d written, %d "
+        "not expressible\n",
+        p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count_reasons(&p->x.lost));
     return true;
 }
 

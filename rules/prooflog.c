@@ -163,7 +163,7 @@ bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, Proo
     LogRound *round = NULL;
     *l = (ProofLog){0};
     if (!scan_word(&s, "isomer-proof") || !scan_int(&s, &version) || version != 1)
-        return scan_fail(&s, s.at, "expected isomer-proof 1");
+        return scan_fail(&s, s.at, "not a proof log: expected isomer-proof 1");
     if (!read_digest(&s, "model", l->model) || !read_digest(&s, "rules", l->rules)) return false;
     if (!scan_word(&s, "growth") || !scan_int(&s, &l->growth))
         return scan_fail(&s, s.at, "expected growth BYTES");

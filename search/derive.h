@@ -28,7 +28,7 @@ typedef struct Derivation {
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
     bool limited;        /* derive_fixpoint ended at a limit, not where nothing is left to apply */
-    bool simplified; /* the file was changed before the search and is written without a rule, too */
+    bool file_changed;   /* before the search: it is written even if no rule was applied */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
                          that it only rounds */
     int nstep, room;
@@ -46,7 +46,7 @@ typedef struct Derivation {
     int nfolded;
     const Value *folded, *constant;
 } Derivation;
-static inline bool derivation_changes(const Derivation *d) { return d->applied || d->simplified; }
+static inline bool derivation_changes(const Derivation *d) { return d->applied || d->file_changed; }
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
 /* For the graph alone: without log, map and what rule made which value (bare). */
 Derivation derivation_bare(World *, Arena *, Facts *, const Library *, const Graph *);

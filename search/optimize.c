@@ -170,7 +170,7 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
-    d.simplified = r->sizes_fixed;
+    d.file_changed = r->sizes_fixed;
     if (!finish_result(r, &d)) return false;
     /* Where the file was changed before the search (r->source.memory), it is checked even if no
        rule was applied. */

@@ -76,8 +76,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->isomer.cost,
          .value = "measured|flops|nodes",
          .default_text = "measured",
-         .help = "What to minimize: measured time (the default), time estimated by a model of the "
-                 "machine, or the number of nodes."},
+         .help = "What to minimize: measured, time as it is measured (the default); flops, time "
+                 "estimated by a model of the machine; nodes, their number."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->isomer.cost_db,
@@ -178,8 +178,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->isomer.fold_limit,
          .value = "BYTES",
          .default_value = -1,
-         .help = "Does not compute constants larger than this in advance; they are computed in "
-                 "each run. Default: no limit.",
+         .help = "Does not compute constants larger than this in advance; they are left to be "
+                 "computed in each run. Default: no limit.",
          .least = 0,
          .most = 9e15},
         {.name = "max-growth",

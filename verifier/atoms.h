@@ -48,6 +48,8 @@ Atom atom_simple(Prover *, AtomKind, uint32_t word);
 Atom atom_value(Prover *, Poly);
 Atom atom_real(Prover *, double);
 Atom atom_nested(Prover *, AtomKind, uint32_t word, Nf a, Nf b);
+/* A pair of no function whose `a` is the form: so that a form can be the factor of a term. */
+Atom atom_holding(Prover *, Nf);
 /* Open parts: their variables are fresh. */
 Atom atom_parts(Prover *, AtomKind, int n, const Part *);
 Part part_open(Prover *, const Part *);

@@ -2,6 +2,7 @@
    in each class the coefficients times the indicators of the domains add up to zero at every point.
    That one question does all splitting and merging of ranges. Maxima are compared the same way, by
    the points that either side covers. */
+#include "verifier/equal.h"
 #include "verifier/explain.h"
 #include "verifier/unify.h"
 #include <string.h>
@@ -120,6 +121,21 @@ static int simpler(const NfTerm *a, const NfTerm *b) {
     return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor;
 }
 
+/* For --explain: the members of a class that does not add up to zero. */
+static void explain_unbalanced(Prover *p, const Class *c) {
+    if (!trace_reads(p->trace) || p->depth) return;
+    Text *t = p->trace->words;
+    text_add(t, "  not balanced, members %d: ", c->n);
+    nf_print(p, nf_of(p, c->r), t);
+    text_add(t, "\n");
+    for (int k = 0; k < c->n; k++) {
+        const Ratio weight = c->v[k].c;
+        text_add(t, "    %lld/%lld%s", (long long)weight.p, (long long)weight.q,
+                 c->v[k].dom == DOM_TRUE ? " everywhere" : " where ");
+        dom_print(p, c->v[k].dom, t);
+        text_add(t, "\n");
+    }
+}
 static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     nf = simplify(p, ctx, nf);
     int n = nf_size(p, nf);
@@ -136,18 +152,7 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     bool zero = true;
     for (int k = 0; k < s.n && zero; k++) {
         zero = balanced(p, ctx, &s.v[k]);
-        if (!zero && trace_reads(p->trace) && p->depth == 0) {
-            text_add(p->trace->words, "  not balanced, members %d: ", s.v[k].n);
-            nf_print(p, nf_of(p, s.v[k].r), p->trace->words);
-            text_add(p->trace->words, "\n");
-            for (int j = 0; j < s.v[k].n; j++) {
-                text_add(p->trace->words, "    %lld/%lld%s", (long long)s.v[k].v[j].c.p,
-                         (long long)s.v[k].v[j].c.q,
-                         s.v[k].v[j].dom == DOM_TRUE ? " everywhere" : " where ");
-                dom_print(p, s.v[k].v[j].dom, p->trace->words);
-                text_add(p->trace->words, "\n");
-            }
-        }
+        if (!zero) explain_unbalanced(p, &s.v[k]);
     }
     return zero;
 }
@@ -156,8 +161,6 @@ bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) {
 }
 
 /* ---- maxima */
-
-static Atom held(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, UINT32_MAX, nf, 0); }
 
 /* a and b occur as a + s*b only: a stands for that. */
 static bool merge_pair(Prover *p, Part *x) {
@@ -189,7 +192,7 @@ static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cove
     for (int k = 0; k < x.nvar; k++)
         if (!among(x.var[k], n, var) && !project(p, &x.dom, x.var[k], n, var)) return false;
     *t = (NfTerm){.c = ratio(left ? 1 : -1, 1), .dom = x.dom, .nvar = n, .var = var};
-    *t = term_factor(p, *t, held(p, x.nf), ratio(1, 1));
+    *t = term_factor(p, *t, atom_holding(p, x.nf), ratio(1, 1));
     return true;
 }
 static bool same_cover(Prover *p, Dom ctx, const Class *c) {

@@ -8,13 +8,13 @@
 #include <math.h>
 #include <string.h>
 
+/* What a pair (AT_PAIR) is, beyond the kinds of expressions: ADD, MUL, POW. */
 enum {
     PAIR_DIVIDE = 1000,
     PAIR_ROUNDED = 1001, /* an integer as a float that may not hold it */
-    PAIR_OWN = 2000,     /* added in operators that do something else than their definitions read */
-    FACTORS_MAX = 8,
-    CONSTANT_WORD = 1 << 20
+    PAIR_SELECTS = 2000  /* added in operators with OP_SELECTS, which runtimes compute otherwise */
 };
+enum { FACTORS_MAX = 8, CONSTANT_WORD = 1 << 20 };
 
 void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
@@ -48,7 +48,7 @@ static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     bool rounded = p->any_numbers && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
-static Nf access(Scope *s, const ExNode *x) {
+static Nf element_nf(Scope *s, const ExNode *x) {
     Poly to[RANK_MAX];
     Value v = s->node->in[x->word];
     Nf form = import_value(s->m, v);
@@ -64,7 +64,7 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
    the rest is kept as it is. */
 static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
-    const uint32_t own = s->node->op->flags & OP_SELECTS ? PAIR_OWN : 0;
+    const uint32_t own = s->node->op->flags & OP_SELECTS ? PAIR_SELECTS : 0;
     Ratio a, b;
     Ex divisor;
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
@@ -90,7 +90,7 @@ static Nf power_nf(Scope *s, Dom ctx, const ExNode *x) {
     Nf a = import_tree(s, ctx, x->a), b = import_tree(s, ctx, x->b);
     return nf_constant(p, b, &c) ? apply_power(p, ctx, a, c) : apply_pair(p, ctx, EX_POW, a, b);
 }
-static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
+static Nf choice_nf(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Dom yes = scope_condition(s, &x->cond), no[2 * COND_MAX];
     Nf sum = 0;
@@ -149,7 +149,7 @@ int import_sides(Scope *s, Dom ctx, const ExNode *x, ChoiceSide out[SIDES_MAX]) 
     }
     return count;
 }
-static Nf choice_by_data(Scope *s, Dom ctx, const ExNode *x) {
+static Nf choice_by_data_nf(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     ChoiceSide side[SIDES_MAX];
     Nf sum = 0;
@@ -242,15 +242,15 @@ Nf import_tree(Scope *s, Dom ctx, Ex e) {
     case EX_REAL: return number_nf(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
     case EX_SIZE: return nf_polynomial(p, scope_poly(s, x.size));
-    case EX_AT: return access(s, &x);
+    case EX_AT: return element_nf(s, &x);
     case EX_ADD: return nf_add(p, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
     case EX_MUL: return nf_mul(p, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
     case EX_MAX2: return apply_max2(p, ctx, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
     case EX_MIN2: return least_nf(p, ctx, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
     case EX_POW: return power_nf(s, ctx, &x);
     case EX_FN: return apply_function(p, ctx, (Function)x.word, import_tree(s, ctx, x.a));
-    case EX_IF: return choice(s, ctx, &x);
-    case EX_WHERE: return choice_by_data(s, ctx, &x);
+    case EX_IF: return choice_nf(s, ctx, &x);
+    case EX_WHERE: return choice_by_data_nf(s, ctx, &x);
     case EX_TAKE: return take_nf(s, ctx, &x);
     case EX_SUM:
     case EX_MAXIMUM: return reduction_nf(s, ctx, &x);

@@ -2,7 +2,7 @@
 #ifndef ISOMER_IMPORT_H
 #define ISOMER_IMPORT_H
 #include "graphs/graph.h"
-#include "verifier/unify.h"
+#include "verifier/equal.h"
 
 /* Where the parts' forms are looked at: elements of inputs, or wants. */
 typedef struct Parts {

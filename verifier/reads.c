@@ -6,6 +6,7 @@
 #include "verifier/ranges.h"
 #include "verifier/simplify.h"
 #include "verifier/tables.h"
+#include "verifier/equal.h"
 #include "verifier/unify.h"
 
 enum { VARIABLES_MAX = 24, SET_MAX = 64 }; /* SET_MAX: parts that are compared pair by pair */

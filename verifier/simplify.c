@@ -1,7 +1,7 @@
-/* simplify.c -- normalizing one term: equations are solved for its variables, variables that a
-   single value is left for go, variables that no atom has become their count, pairs that occur as
-   a*B + b only become one, digits of variables become variables. Every step is a change of
-   variables that is one to one on the term's domain. */
+/* simplify.c -- normalizing one term: equations are solved for its variables, variables that have
+   one possible value are replaced by it, variables that occur in no atom by their count; pairs that
+   occur as a*B + b only become one variable, and digits of variables become variables. Every step
+   is a change of variables that is one to one on the term's domain. */
 #include "verifier/digits.h"
 #include "verifier/explain.h"
 #include "verifier/identities.h"
@@ -280,10 +280,10 @@ static bool part_step(Prover *p, Dom ctx, NfTerm *t) {
     return solve_equations(p, ctx, t) || drop_pinned(p, t) || digits_resolve(p, ctx, t);
 }
 
-/* The part is treated as a term with one atom that holds its form. */
+/* The part is treated as a term whose one atom holds its form. */
 Part part_simplify(Prover *p, Dom ctx, Part x) {
     NfTerm t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
-    if (x.nf) t = term_factor(p, t, atom_nested(p, AT_PAIR, UINT32_MAX, x.nf, 0), ratio(1, 1));
+    if (x.nf) t = term_factor(p, t, atom_holding(p, x.nf), ratio(1, 1));
     for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++)
         continue;
     drop_entailed(p, ctx, &t);

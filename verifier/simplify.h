@@ -4,7 +4,8 @@
 #define ISOMER_SIMPLIFY_H
 #include "verifier/apply.h"
 
-Nf simplify(Prover *, Dom ctx, Nf); /* and free guards that follow from ctx are dropped */
+/* Every term normalized; guards without bound variables that follow from ctx are dropped. */
+Nf simplify(Prover *, Dom ctx, Nf);
 
 /* An equation under ctx as equations that follow from it and together imply it, from B*Q + R = 0
    and |R| < B for a product B of sizes and numbers; 0: no such B. */

@@ -3,6 +3,7 @@
    to be shown is entailed by the context and the term's domain, or the pairing is given up. The
    change of variables must be one to one over the integers: it is linear with determinant 1 or -1,
    so that sums on either side run over the same points. */
+#include "verifier/equal.h"
 #include "verifier/unify.h"
 #include <string.h>
 

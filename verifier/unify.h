@@ -1,10 +1,7 @@
-/* unify.h -- equality of normal forms under a context. */
+/* unify.h -- changes of variables under which two terms have the same body. */
 #ifndef ISOMER_UNIFY_H
 #define ISOMER_UNIFY_H
 #include "verifier/simplify.h"
-
-bool forms_equal(Prover *, Dom ctx, Nf, Nf); /* at every point of ctx */
-bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 
 /* Changes of variables that take the body of one term to that of another. `value` is one polynomial
    in r's variables for each variable of t. The callback returns true to stop. */

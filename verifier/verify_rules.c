@@ -61,8 +61,8 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .value = "N",
          .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
                  "the prover's own, and a smaller one for each precondition that it tries. With "
-                 "this option, the best precondition that the smaller one did not decide is tried "
-                 "again with N.",
+                 "this option, the best precondition that the smaller budget leaves undecided is "
+                 "tried again with N.",
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),
@@ -70,7 +70,7 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_INT,
          .into = &o->memory,
          .default_value = 4096,
-         .value = "MB",
+         .value = "MIB",
          .help = "Memory limit of each worker process, in MiB. Default: 4096.",
          .least = 16,
          .most = 1 << 20},

@@ -29,7 +29,7 @@ typedef struct Found {
     int size;  /* of a constant: operators */
     bool constant;
 } Found;
-typedef struct Moves { /* operators that accept arguments of certain types */
+typedef struct Moves { /* what can be done next: operators that accept arguments of certain types */
     int n, first;      /* the first ones are of the question, or views */
     Sig *v;
 } Moves;
@@ -119,6 +119,7 @@ typedef struct Search {
 /* ---- open.c: draws sizes and inputs, and takes the question's nodes as the first terms. False: no
    sizes fit, or *e says what is wrong with the question. */
 bool search_open(Search *, Error *);
+void type_put(Search *, TypeId); /* among Search.types, if it is new and there is room */
 
 /* ---- bank.c: values and terms */
 int count_of(Search *, TypeId); /* elements at the small sizes; -1: too many, or none */
@@ -127,7 +128,12 @@ const Lanes *value_at(Search *, Value);
 Program *program_of_sig(Search *, Sig, int port);
 uint64_t value_key(TypeId, const Lanes *, int n); /* by residues alone */
 bool value_is_constant(Search *, Value);
-uint32_t residue_inverse(uint64_t);                /* of a number that is not 0 */
+uint32_t residue_inverse(uint64_t); /* of a number that is not 0 */
+/* A wanted value as an unknown joined with one that is known: unknown + known, unknown - known,
+   known - unknown, unknown * known (known not 0). */
+typedef enum Joining { JOIN_ADD, JOIN_SUB, JOIN_SUB_FROM, JOIN_MUL, JOININGS } Joining;
+uint32_t residue_missing(uint32_t wanted, uint32_t known, Joining); /* the unknown */
+const Op *joining_op(Joining);
 double graph_cost(Search *, int n, const Value[]); /* seconds of what they need, at real sizes */
 /* A node of this signature; 0: it does not type-check. */
 Value sig_node(Search *, Sig, const Value in[]);

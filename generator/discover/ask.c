@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limits of the parts that become questions; larger parts, and more of them,
-   are not asked about. */
+/* Limits of the parts that become questions; larger parts, and more of them, are not asked
+   about. */
 enum {
     PART_MOST = 8,      /* operators on data */
     PART_CONSTANTS = 8, /* further operators, on constants alone */
@@ -16,9 +16,9 @@ enum {
     PARTS_FROM = 400, /* parts that have the same first node */
     OPEN_MOST = 96    /* nodes that a part may grow by next */
 };
-/* What a profile says that nodes lose is measured against the roofline of their own arithmetic;
-   that several of them together can be written with less, it does not know: this share of their
-   estimated times counts besides. */
+/* What nodes lose by a profile is measured against the roofline of their own arithmetic. It says
+   nothing of a form that computes several of them with less arithmetic: for that, this share of
+   their estimated times is added. */
 #define FORM_SHARE 0.1
 typedef struct Met { /* parts that are the same */
     int64_t count;

@@ -111,6 +111,20 @@ uint32_t residue_inverse(uint64_t x) {
     return (uint32_t)y;
 }
 
+uint32_t residue_missing(uint32_t wanted, uint32_t known, Joining by) {
+    const uint64_t p = RESIDUE_P, u = wanted, v = known;
+    switch (by) {
+    case JOIN_ADD: return (uint32_t)((u + p - v) % p);
+    case JOIN_SUB: return (uint32_t)((u + v) % p);
+    case JOIN_SUB_FROM: return (uint32_t)((v + p - u) % p);
+    default: return (uint32_t)(u * residue_inverse(v) % p);
+    }
+}
+
+const Op *joining_op(Joining by) {
+    return by == JOIN_ADD ? &op_add : by == JOIN_MUL ? &op_mul : &op_sub;
+}
+
 /* ---- cost */
 
 bool value_is_constant(Search *s, Value v) {

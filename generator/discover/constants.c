@@ -202,7 +202,7 @@ void constants_grow(Search *s) {
     grow_pairs(s, one, s->bank.nconstant, given);
 }
 
-/* c = x + known, x - known, known - x, or known * x. */
+/* An unknown joined with a known constant. */
 static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth);
 
 static Value look_up(Search *s, TypeId type, const Lanes *c, int n, int depth) {
@@ -212,7 +212,6 @@ static Value look_up(Search *s, TypeId type, const Lanes *c, int n, int depth) {
 }
 
 static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth) {
-    const uint64_t p = RESIDUE_P;
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *y);
     for (int k = 0; k < s->bank.nconstant; k++) {
         Value v = s->bank.constant[k].v;
@@ -221,24 +220,20 @@ static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth) 
         const Lanes *x = value_at(s, v);
         if (s->bank.constant[k].size > (depth > 1 ? 1 : 2) || (t != type && m != 1) || !x) continue;
         if (type_get(s->w, t)->dim.n && t != type) continue;
-        for (int by = 0; by < 4; by++) {
+        for (Joining by = 0; by < JOININGS; by++) {
             bool zero = false;
             for (int j = 0; j < n; j++) {
-                uint64_t u = c[j].p[0], w = x[m == 1 ? 0 : j].p[0];
+                const uint32_t w = x[m == 1 ? 0 : j].p[0];
                 zero |= !w || w == RESIDUE_NONE;
-                uint32_t r = zero ? 0
-                                  : (uint32_t)(by == 0   ? (u + p - w) % p
-                                               : by == 1 ? (u + w) % p
-                                               : by == 2 ? (w + p - u) % p
-                                                         : u * residue_inverse(w) % p);
+                const uint32_t r = zero ? 0 : residue_missing(c[j].p[0], w, by);
                 for (int l = 0; l < LANES; l++) y[j].p[l] = r;
             }
             Value rest = zero ? 0 : look_up(s, type, y, n, depth - 1);
             if (!rest) continue;
-            const Op *op = by == 0 ? &op_add : by == 3 ? &op_mul : &op_sub;
-            const Value in[2] = {by == 2 ? v : rest, by == 2 ? rest : v};
+            const bool first = by == JOIN_SUB_FROM;
+            const Value in[2] = {first ? v : rest, first ? rest : v};
             const char *why;
-            Value found = node_make(s->w, op, NULL, 2, in, 1, &why);
+            Value found = node_make(s->w, joining_op(by), NULL, 2, in, 1, &why);
             if (found && value_type_id(s->w, found) == type) return found;
         }
     }

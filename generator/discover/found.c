@@ -2,6 +2,7 @@
    is known already, what smaller questions say, and other sizes decide. */
 #include "generator/discover/answer_inner.h"
 #include "rules/export.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -14,6 +15,7 @@ enum {
 /* What is written out may cost this many times what the question does: one operator that a target
    is slow at is worth a measurement, and the estimate knows no target. */
 #define WRITTEN_WORSE 20
+#define LEAST_COST 1e-9 /* seconds: of what is free, for the ratio of an answer */
 
 /* The values of the results; false: they cannot be made. */
 static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
@@ -93,7 +95,7 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
     }
     if (all->n == MOST && !leave_out(all)) return;
     all->v[all->n++] = (Answer){arena_string(s->keep, t.data, t.size),
-                                s->price / cost,
+                                s->price / fmax(cost, LEAST_COST),
                                 how,
                                 depth,
                                 stays,
@@ -188,7 +190,7 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     }
     Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
-        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, false);
+        keep_answer(s, &both, cost, how, depth, false);
         remember(s, out + s->g.nout, cost);
         const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
         if (bound < s->best) s->best = bound;
@@ -211,7 +213,7 @@ void question_met(Search *s, const Value results[], const char *how, int depth) 
     const ArenaMark mark = arena_mark(s->l->arena);
     const Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {
-        keep_answer(s, &both, cost > 1e-9 ? cost : 1e-9, how, depth, true);
+        keep_answer(s, &both, cost, how, depth, true);
         remember(s, results, cost);
     } else {
         s->stats->untrue++;

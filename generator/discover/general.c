@@ -11,8 +11,8 @@
 
 /* ---- sizes */
 
-/* The size of an earlier constant of as many axes that is the same on this
-   one; 0: there is none. */
+/* The size of an earlier constant of as many axes that is the same on this one; 0: there is
+   none. */
 static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
     int64_t m;
     for (int k = 0; k < g->nin && axis > 0 && g->keep >= KEEP_TIES; k++) {
@@ -29,8 +29,8 @@ static bool input_dim(General *g, Value v, int axis, Poly *out) {
     const Type *t = value_type(g->w, v);
     if (!general_real(g, t->dim.v[axis], &n)) return false;
     if (constant_get(g->w, v, NULL, NULL) && (*out = tied_dim(g, t->dim.n, axis, n))) return true;
-    bool number = n == 0 || (n == 1 && (g->none >= ONES || !g->one[g->none]));
-    if (n == 1) g->none++;
+    bool number = n == 0 || (n == 1 && (g->nones >= ONES || !g->one[g->nones]));
+    if (n == 1) g->nones++;
     *out = number ? poly_int(g->w, n) : general_fresh(g, n, false);
     return *out || n == 0;
 }
@@ -205,7 +205,7 @@ static bool build_part(General *g, Graph *y) {
     int n = 0;
     Error ignored = {0};
     Overflow overflow = overflow_begin(g->w);
-    g->nin = g->none = g->nsymbol = g->nlist = 0;
+    g->nin = g->nones = g->nsymbol = g->nlist = 0;
     l->nfresh = l->nattribute = l->nsolved = 0;
     for (int k = 0; k < g->p->n; k++) {
         Node node = node_get(g->w, g->p->node[k]);
@@ -232,7 +232,7 @@ static bool build_part(General *g, Graph *y) {
 /* Each size of 1 becomes a symbol unless the part then is another one. */
 static void free_ones(General *g, WorldMark mark) {
     Graph y;
-    int n = g->none < ONES ? g->none : ONES;
+    int n = g->nones < ONES ? g->nones : ONES;
     for (int k = 0; k < n; k++) g->one[k] = true;
     bool all = build_part(g, &y);
     world_reset(g->w, mark);

@@ -23,7 +23,7 @@ typedef struct General {
     Keep keep;
     int multiple; /* of what the result's sizes are; 0: of nothing */
     Value *to;    /* by value of the model: what it is here */
-    int nin, none, nsymbol;
+    int nin, nones, nsymbol;
     Value old[INPUTS], in[INPUTS];
     int rank[INPUTS]; /* the place of each input among the names, from 1; 0: not known yet */
     bool one[ONES];   /* whether the sizes of 1, as they are met, are symbols */

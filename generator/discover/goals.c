@@ -68,12 +68,6 @@ static void put_joined(Search *s, int axis) {
                            .axis = axis});
 }
 
-static void put_type(Search *s, TypeId type) {
-    for (int k = 0; k < s->types.n; k++)
-        if (s->types.v[k] == type) return;
-    if (s->types.n < SEARCH_TYPES) s->types.v[s->types.n++] = type;
-}
-
 static void put_views(Search *s, Found t) {
     TypeId type = value_type_id(s->w, t.v);
     const Moves *m = moves_of(s, 1, &type);
@@ -85,7 +79,7 @@ static void put_views(Search *s, Found t) {
         TypeId y = value_type_id(s->w, v);
         uint64_t key = value_key(y, x, count_of(s, y));
         intern_put(s->bank.marks, &key, sizeof key);
-        put_type(s, y);
+        type_put(s, y);
     }
 }
 
@@ -134,7 +128,7 @@ static void put_types_behind(Search *s, TypeId type) {
         const int *source = sig_source(s, m->v[k]);
         if (source && !same_sizes(s, type, y) && count_of(s, y) == count_of(s, type) &&
             bijective(source, count_of(s, y)))
-            put_type(s, y);
+            type_put(s, y);
     }
 }
 
@@ -152,7 +146,7 @@ static void put_types_before(Search *s, TypeId goal) {
             fits = t.dim.v[d] == y.v[d], other = true;
             t.dim.v[d] = x.v[d];
         }
-        if (fits && other) put_type(s, type_intern(s->w, &t));
+        if (fits && other) type_put(s, type_intern(s->w, &t));
     }
 }
 
@@ -182,25 +176,20 @@ void goals_open(Search *s) {
 
 /* ---- meeting */
 
-/* What is missing for the goal to be a joined with it: by addition (0), as the one from which a is
-   taken (1), which is taken from a (2), by multiplication (3). false: not known. */
-static bool missing(const Goal *g, const Lanes *a, int by, Lanes *y) {
-    const uint64_t p = RESIDUE_P;
+/* What is missing for the goal to be a joined with it. false: not known. */
+static bool missing(const Goal *g, const Lanes *a, Joining by, Lanes *y) {
     for (int k = 0; k < g->n; k++)
         for (int l = 0; l < LANES; l++) {
-            uint64_t u = g->x[k].p[l], v = a[k].p[l];
-            if (u == RESIDUE_NONE || v == RESIDUE_NONE || (by == 3 && !v)) return false;
-            y[k].p[l] = (uint32_t)(by == 0   ? (u + p - v) % p
-                                   : by == 1 ? (u + v) % p
-                                   : by == 2 ? (v + p - u) % p
-                                             : u * residue_inverse(v) % p);
+            const uint32_t u = g->x[k].p[l], v = a[k].p[l];
+            if (u == RESIDUE_NONE || v == RESIDUE_NONE || (by == JOIN_MUL && !v)) return false;
+            y[k].p[l] = residue_missing(u, v, by);
         }
     return true;
 }
 
-static Value joined(Search *s, Value a, Value b, int by) {
-    const Op *op = by == 0 ? &op_add : by == 3 ? &op_mul : &op_sub;
-    const Value in[2] = {by == 1 ? b : a, by == 1 ? a : b};
+static Value joined(Search *s, Value a, Value b, Joining by) {
+    const Op *op = joining_op(by);
+    const Value in[2] = {by == JOIN_SUB ? b : a, by == JOIN_SUB ? a : b};
     const char *why;
     return node_make(s->w, op, NULL, 2, in, 1, &why);
 }
@@ -208,7 +197,7 @@ static Value joined(Search *s, Value a, Value b, int by) {
 static void meet(Search *s, const Goal *g, const Found *t, int depth) {
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)g->n * sizeof *y);
     const Lanes *x = value_at(s, t->v);
-    for (int by = 0; by < 4; by++) {
+    for (Joining by = 0; by < JOININGS; by++) {
         if (!missing(g, x, by, y)) continue;
         uint64_t key = value_key(g->type, y, g->n);
         for (int constant = 0; constant < 2; constant++) {

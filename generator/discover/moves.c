@@ -9,7 +9,13 @@
 
 /* So many signatures cost as much as an evaluation. */
 enum { TYPED_STEP = 16 };
-enum { CHOICES = 96, TUPLES = 400, PERMUTED = 4, WORDS = 4, FEW = 4 };
+enum {
+    CHOICES = 96, /* of one attribute */
+    TUPLES = 400, /* combinations of them, for one operator on given types */
+    PERMUTED = 4, /* axes, at most, where all permutations are tried */
+    WORDS = 4,    /* of an attribute that is a word: the first ones */
+    FEW = 4       /* nodes of a question that any operator may answer */
+};
 typedef struct Choices {
     int n;
     Attr v[CHOICES];

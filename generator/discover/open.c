@@ -153,7 +153,7 @@ static Sizes no_sizes(Search *s) {
     return (Sizes){ROOM, v};
 }
 
-static void put_type(Search *s, TypeId t) {
+void type_put(Search *s, TypeId t) {
     for (int k = 0; k < s->types.n; k++)
         if (s->types.v[k] == t) return;
     if (s->types.n < SEARCH_TYPES) s->types.v[s->types.n++] = t;
@@ -172,10 +172,10 @@ static void put_padded_types(Search *s) {
         for (int d = 0; d < x.dim.n; d++)
             if (!poly_is(s->w, x.dim.v[d], 1)) t.dim.v[t.dim.n++] = x.dim.v[d];
         if (!value_is_constant(s, s->g.in[k]) || t.dim.n != 1) continue;
-        put_type(s, type_intern(s->w, &t));
+        type_put(s, type_intern(s->w, &t));
         while (t.dim.n < most) {
             t.dim.v[t.dim.n++] = poly_int(s->w, 1);
-            put_type(s, type_intern(s->w, &t));
+            type_put(s, type_intern(s->w, &t));
         }
     }
 }
@@ -235,7 +235,7 @@ static void put_own_terms(Search *s) {
         const Node node = node_get(s->w, s->live.v[k]);
         for (Value v = node.out; v < node.out + (Value)node.nout; v++) {
             bool fresh;
-            put_type(s, value_type_id(s->w, v));
+            type_put(s, value_type_id(s->w, v));
             if (!is_result(s, v)) term_put(s, v, 0, 0, &fresh);
         }
     }

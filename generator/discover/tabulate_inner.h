@@ -8,17 +8,16 @@
 enum {
     TABLE_AXES = RANK_MAX, /* of one expression: indices and bound variables */
     TABLE_READS = 48,      /* elements of inputs in one expression */
-    TABLE_TERMS = 16,      /* that a sum over small ranges is written as */
-    TABLE_SHARED = 64
+    TABLE_TERMS = 16       /* that a sum over small ranges is written as */
 };
-typedef struct Space {
+typedef struct Space { /* the indices over which an expression is computed, and their sizes */
     int n;
     Symbol index[TABLE_AXES];
     Poly size[TABLE_AXES];
 } Space;
-typedef struct Grid { /* v = 0: it cannot be made */
+typedef struct Grid { /* values over some axes of a space; v = 0: it cannot be made */
     Value v;          /* its axes are those of the set, in the order of the space */
-    unsigned axes;
+    unsigned axes;    /* the set: a bit for each axis of the space */
 } Grid;
 typedef struct Padding { /* of inputs, while a guarded sum is written */
     bool is;
@@ -70,8 +69,8 @@ Value table_transpose(Tabulation *, Value, int n, const int p[]);
 Grid table_read(Tabulation *, const Space *, const ExNode *);
 /* The same values with axes of the set `to`; those that it lacks are in front, or stretched. */
 Value table_stretch(Tabulation *, const Space *, Grid, unsigned to);
-/* Axis k of the space: c > 0 times its index and a rest without any axis. false: it is not so. -1
- *in axis: the index mentions none. */
+/* The index as *c > 0 times that of an axis of the space (*axis; -1: it mentions none), and a rest
+   without any. false: it is not so. */
 bool table_affine(Tabulation *, const Space *, Poly, int *axis, int64_t *c, Poly *rest);
 /* The place of this axis among the axes of the set. */
 int table_place(unsigned axes, int axis);

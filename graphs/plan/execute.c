@@ -15,7 +15,7 @@ struct Runner {
     Cleanup cleanup;
     const Plan *plan;
     const Relief *relief; /* while it is made; NULL: none */
-    int64_t met;          /* bytes of constants, since the last relief */
+    int64_t met;          /* bytes of constants that kernels have read since the last relief */
     const Backend *backend;
     Device *device;
     Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
@@ -132,6 +132,15 @@ static void drop_passed(Runner *r) {
     r->made = NULL;
 }
 
+/* "step 3, gather (value 7)", as --dump plan numbers them. */
+enum { STEP_PLACE = 100 };
+static const char *step_place(const Runner *r, int k, char place[STEP_PLACE]) {
+    const PlanStep *s = &r->plan->step[k];
+    snprintf(place, STEP_PLACE, "step %d, %s (value %u)", k,
+             s->step.op ? s->step.op : step_kind_name(s->step.kind), s->node);
+    return place;
+}
+
 static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
@@ -144,9 +153,9 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
                          &r->cpu, &(KernelRequest){&s->step, s->choice, weights}, &wants, &why);
     if (wants > *workspace) *workspace = wants;
     if (made) return true;
-    char place[64];
-    snprintf(place, sizeof place, "step %d (value %u)", k, s->node);
-    return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why.reason);
+    char place[STEP_PLACE];
+    return error_set(e, E_ENVIRONMENT, step_place(r, k, place), "the %s back end: %s",
+                     r->backend->name, why.reason);
 }
 
 /* After step k has been compiled. */
@@ -162,9 +171,8 @@ static void relieve(Runner *r, int k) {
 }
 
 static bool step_failed(const Runner *r, int k, Error *e) {
-    char place[64];
-    snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
-    return device_failed(r, "the kernel failed", place, e);
+    char place[STEP_PLACE];
+    return device_failed(r, "the kernel failed", step_place(r, k, place), e);
 }
 
 /* Runs a step that reads constants only; the results are known afterwards, if all that writes them

@@ -6,18 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(id, exit code of the programs, word) -- the one table of kinds. */
-#define ERROR_KINDS(X)                 \
-    X(E_NONE, 0, "done")               \
-    X(E_CHECK, 1, "check failed")      \
-    X(E_USAGE, 2, "usage")             \
-    X(E_INVALID, 3, "invalid input")   \
-    X(E_LIMIT, 4, "resource limit")    \
-    X(E_ENVIRONMENT, 5, "environment") \
-    X(E_MEMORY, 4, "out of memory")    \
-    X(E_INTERRUPTED, 130, "interrupted")
+/* X(id, exit code of the programs, word, what the code means in a manual page: NULL where another
+   kind of the same code says it) -- the one table of kinds. */
+#define ERROR_KINDS(X)                                                                        \
+    X(E_NONE, 0, "done", "Done.")                                                             \
+    X(E_CHECK, 1, "check failed", "A check failed: results differ, or a rule is not proved.") \
+    X(E_USAGE, 2, "usage", "Wrong options or arguments.")                                     \
+    X(E_INVALID, 3, "invalid input", "An input file is damaged or not what it should be.")    \
+    X(E_LIMIT, 4, "resource limit", "A limit on sizes, work or memory was reached.")          \
+    X(E_ENVIRONMENT, 5, "environment",                                                        \
+      "A file cannot be read or written, or a device, a library or another program fails.")   \
+    X(E_MEMORY, 4, "out of memory", NULL)                                                     \
+    X(E_INTERRUPTED, 130, "interrupted", "Interrupted by the user.")
 typedef enum ErrorKind {
-#define X(id, code, word) id,
+#define X(id, code, word, meaning) id,
     ERROR_KINDS(X) ERROR_KIND_COUNT
 #undef X
 } ErrorKind;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { HELP_WIDTH = 100, HELP_COLUMN = 30 };
+#define ANY 1e12 /* the end of a range that is not worth naming */
 
 typedef struct Parse {
     Arena *arena;
@@ -61,6 +62,7 @@ static const char *expected(Arena *a, const OptionDef *o) {
     if (o->kind == OPT_WORD) return arena_format(a, "expects %s", list_words(a, o->value));
     const char *kind = o->kind == OPT_INT ? "an integer" : "a number";
     if (o->least == 0 && o->most == 0) return arena_format(a, "expects %s", kind);
+    if (o->most >= ANY) return arena_format(a, "expects %s of at least %.15g", kind, o->least);
     return arena_format(a, "expects %s from %.15g to %.15g", kind, o->least, o->most);
 }
 
@@ -201,18 +203,18 @@ static void pad(Text *t, size_t from, size_t to) {
     while (from++ < to) text_bytes(t, " ", 1);
 }
 
-/* Adds the words of a sentence from HELP_COLUMN on; `column` is where the text stands. */
-static void add_wrapped(Text *t, size_t column, const char *words) {
+/* Adds the words of a text from this column on; `column` is where the text stands. */
+static void add_wrapped(Text *t, size_t column, size_t from, const char *words) {
     bool first = true;
     while (*words) {
         size_t n = strcspn(words, " ");
         if (first || column + 1 + n > HELP_WIDTH) {
-            if (!first || column + 2 > HELP_COLUMN) {
+            if (!first || (from && column + 2 > from)) {
                 text_bytes(t, "\n", 1);
                 column = 0;
             }
-            pad(t, column, HELP_COLUMN);
-            column = HELP_COLUMN;
+            pad(t, column, from);
+            column = from;
         } else {
             text_bytes(t, " ", 1);
             column++;
@@ -230,7 +232,7 @@ static void add_option(Text *t, const OptionDef *o) {
     if (o->letter) text_add(t, "  -%c, --%s", o->letter, o->name);
     else text_add(t, "      --%s", o->name);
     if (has_value(o)) text_add(t, o->when_bare ? "[=%s]" : " %s", value_name(o));
-    add_wrapped(t, t->size - start, o->help ? o->help : "");
+    add_wrapped(t, t->size - start, HELP_COLUMN, o->help ? o->help : "");
     text_bytes(t, "\n", 1);
 }
 
@@ -258,7 +260,9 @@ bool option_shard(const char *text, const char *folder, int *shard, int *nshard,
 }
 
 void options_help(Text *t, const char *usage, const char *summary, const OptionDef *table) {
-    text_add(t, "usage: %s\n%s\n", usage, summary);
+    text_add(t, "usage: %s\n", usage);
+    add_wrapped(t, 0, 0, summary);
+    text_bytes(t, "\n", 1);
     if (!is_last(table) && table->kind != OPT_HEAD) text_add(t, "\n");
     for (const OptionDef *o = table; !is_last(o); o++) {
         if (o->kind == OPT_HEAD) text_add(t, "\n%s\n", o->help ? o->help : o->name);

@@ -59,28 +59,21 @@ static void man_option(Text *t, const OptionDef *o) {
 static void man_exit_status(Text *t) {
     static const struct {
         int code;
-        const char *word;
+        const char *meaning;
     } kinds[] = {
-#define X(id, code, word) {code, word},
+#define X(id, code, word, meaning) {code, meaning},
         ERROR_KINDS(X)
 #undef X
     };
-    int n = (int)(sizeof kinds / sizeof *kinds);
     text_add(t, ".SH EXIT STATUS\n");
-    for (int k = 0; k < n; k++) {
-        bool before = false;
-        for (int j = 0; j < k; j++) before |= kinds[j].code == kinds[k].code;
-        if (before) continue;
-        text_add(t, ".TP\n%d\n%s", kinds[k].code, kinds[k].word);
-        for (int j = k + 1; j < n; j++)
-            if (kinds[j].code == kinds[k].code) text_add(t, ", %s", kinds[j].word);
-        text_add(t, "\n");
-    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (kinds[k].meaning) text_add(t, ".TP\n%d\n%s\n", kinds[k].code, kinds[k].meaning);
 }
 
 static void man_others(Text *t, const char *name) {
-    static const char *const programs[] = {"compare-rules",  "export-rules", "generate-rules",
-                                           "optimize-model", "run-model",    "verify-rules"};
+    static const char *const programs[] = {"compare-rules",  "discover-rules", "export-rules",
+                                           "generate-rules", "optimize-model", "run-model",
+                                           "verify-rules"};
     const char *before = "";
     text_add(t, ".SH SEE ALSO\n");
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {

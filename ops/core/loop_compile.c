@@ -1,13 +1,14 @@
 /* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
 
-   A subtree that does not depend on the lane is compiled for one value, so that it is computed once
-   for all lanes, and its sums choose lanes
-   of their own. */
+   A node's lane is the variable, an index of the output or of a sum, along which a block of its
+   values is computed at once (loop_run.c). A subtree that does not depend on the lane is compiled
+   for one value, so that it is computed once for the whole block, and its sums choose lanes of
+   their own. */
 #include "ops/core/loop_index.h"
 #include <math.h>
 #include <string.h>
 
-typedef struct Memo { /* (expression, lane + 1, what) -> a number */
+typedef struct Memo { /* of expression `key`: its node for lane tag - 1, or what it depends on */
     uint32_t key, tag;
     uint64_t value;
 } Memo;
@@ -115,7 +116,7 @@ static uint64_t depends_of(Compile *c, Ex e) {
 
 /* ---- nodes */
 
-static int64_t node(Compile *, Ex, int lane);
+static int64_t compile_node(Compile *, Ex, int lane);
 
 static void put_node(Compile *, ProgramWords *, const ExNode *, int lane);
 
@@ -162,7 +163,7 @@ static void put_sum(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
         memmove(&var[at], &var[at + 1], (size_t)(x->n - 1 - at) * sizeof var[0]);
         var[x->n - 1] = inner;
     }
-    int64_t body = node(c, x->a, lane < 0 ? inner : lane);
+    int64_t body = compile_node(c, x->a, lane < 0 ? inner : lane);
     loop_put_word(s, inner);
     loop_put_word(s, x->n);
     for (int j = 0; j < x->n; j++) loop_put_word(s, var[j]);
@@ -173,7 +174,8 @@ static void put_sum(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
 /* The body has the lane of this node, whose variable is not its own: each lane has its place. */
 static void put_take(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int var = index_declare(&c->index, poly_is_symbol(c->index.w, x->dims[0]));
-    int64_t index = node(c, x->a, lane), body = c->index.extent[var] ? node(c, x->b, lane) : index;
+    int64_t index = compile_node(c, x->a, lane),
+            body = c->index.extent[var] ? compile_node(c, x->b, lane) : index;
     loop_put_word(s, index), loop_put_word(s, body), loop_put_word(s, var);
 }
 
@@ -193,22 +195,25 @@ static void put_node(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
         for (int j = 0; j < x->n; j++) put_poly(c, s, x->dims[j]);
         return;
     case EX_FN:
-        a = node(c, x->a, lane), loop_put_word(s, function_number[x->word]), loop_put_word(s, a);
+        a = compile_node(c, x->a, lane), loop_put_word(s, function_number[x->word]),
+        loop_put_word(s, a);
         return;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
     case EX_MIN2:
     case EX_POW:
-        a = node(c, x->a, lane), b = node(c, x->b, lane), loop_put_word(s, a), loop_put_word(s, b);
+        a = compile_node(c, x->a, lane), b = compile_node(c, x->b, lane), loop_put_word(s, a),
+        loop_put_word(s, b);
         return;
     case EX_IF:
-        a = node(c, x->a, lane), b = node(c, x->b, lane), loop_put_word(s, a), loop_put_word(s, b),
-        put_cond(c, s, &x->cond);
+        a = compile_node(c, x->a, lane), b = compile_node(c, x->b, lane), loop_put_word(s, a),
+        loop_put_word(s, b), put_cond(c, s, &x->cond);
         return;
     case EX_WHERE:
-        a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane),
-        loop_put_word(s, a), loop_put_word(s, b), loop_put_word(s, d);
+        a = compile_node(c, x->a, lane), b = compile_node(c, x->b, lane),
+        d = compile_node(c, x->c, lane), loop_put_word(s, a), loop_put_word(s, b),
+        loop_put_word(s, d);
         return;
     case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
@@ -217,7 +222,7 @@ static void put_node(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     index_fail(&c->index, "an output has no definition");
 }
 
-static int64_t node(Compile *c, Ex e, int lane) {
+static int64_t compile_node(Compile *c, Ex e, int lane) {
     if (lane >= 0 && !(depends_of(c, e) >> lane & 1)) lane = -1;
     Memo *known = memo_find(c, e, (uint32_t)(lane + 1));
     if (known->key) return (int64_t)known->value;
@@ -283,7 +288,7 @@ bool loop_compile(const LoopSource *x, Arena *arena, LoopProgram *out, Error *er
     if (!e) index_fail(&c->index, "an output has no definition");
     else depends_of(c, e); /* declares every variable */
     const int lane = c->index.failed ? -1 : output_lane(c, x->rank);
-    const int64_t root = c->index.failed ? 0 : node(c, e, lane);
+    const int64_t root = c->index.failed ? 0 : compile_node(c, e, lane);
     if (c->index.failed) return false;
     *out = assemble_program(c, root, lane);
     return true;

@@ -102,7 +102,7 @@ static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
     return p->ncode++;
 }
 
-static int number_register(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0, 0, k); }
+static int instruct_number(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0, 0, k); }
 
 static int read_view(Program *p, Ex e, const ExNode *x) {
     View v;
@@ -130,28 +130,28 @@ static Ex inverted(Program *p, Ex e) {
     return x.kind == EX_FN && x.word == FN_RECIP ? x.a : 0;
 }
 
-static int pair_register(Program *p, Ex e, ScalarOp op, Ex a, Ex b) {
+static int instruct_pair(Program *p, Ex e, ScalarOp op, Ex a, Ex b) {
     int x = emit_expr(p, a), y = x < 0 ? -1 : emit_expr(p, b);
     return instruct(p, e, op, x, y, 0);
 }
 
 static int emit_add(Program *p, Ex e, const ExNode *x) {
     Ex minus_b = negated_factor(p, x->b), minus_a = negated_factor(p, x->a);
-    if (minus_b) return pair_register(p, e, C_SUB, x->a, minus_b);
-    return minus_a ? pair_register(p, e, C_SUB, x->b, minus_a)
-                   : pair_register(p, e, C_ADD, x->a, x->b);
+    if (minus_b) return instruct_pair(p, e, C_SUB, x->a, minus_b);
+    return minus_a ? instruct_pair(p, e, C_SUB, x->b, minus_a)
+                   : instruct_pair(p, e, C_ADD, x->a, x->b);
 }
 
 static int emit_mul(Program *p, Ex e, const ExNode *x) {
     Ex minus = negated_factor(p, e), over = inverted(p, x->b), under = inverted(p, x->a);
     if (minus) return instruct(p, e, C_NEG, emit_expr(p, minus), 0, 0);
-    if (over) return pair_register(p, e, C_DIV, x->a, over);
-    return under ? pair_register(p, e, C_DIV, x->b, under) : pair_register(p, e, C_MUL, x->a, x->b);
+    if (over) return instruct_pair(p, e, C_DIV, x->a, over);
+    return under ? instruct_pair(p, e, C_DIV, x->b, under) : instruct_pair(p, e, C_MUL, x->a, x->b);
 }
 
 static int emit_max(Program *p, Ex e, const ExNode *x) {
     if (is_number(p, x->b, 0)) return instruct(p, e, C_RELU, emit_expr(p, x->a), 0, 0);
-    return pair_register(p, e, C_MAX, x->a, x->b);
+    return instruct_pair(p, e, C_MAX, x->a, x->b);
 }
 
 static int emit_function(Program *p, Ex e, const ExNode *x) {
@@ -162,7 +162,7 @@ static int emit_function(Program *p, Ex e, const ExNode *x) {
         [FN_SIGN] = C_SIGN,   [FN_SIN] = C_SIN,     [FN_COS] = C_COS};
     int a = emit_expr(p, x->a);
     return instruct(p, e, (ScalarOp)op[x->word], a,
-                    x->word == FN_DELTA ? number_register(p, 0, 0) : 0, 0);
+                    x->word == FN_DELTA ? instruct_number(p, 0, 0) : 0, 0);
 }
 
 static int emit_where(Program *p, Ex e, const ExNode *x) {
@@ -180,15 +180,15 @@ static int emit_new(Program *p, Ex e) {
     int64_t n;
     ex_get(p->b->w, e, &x);
     switch (x.kind) {
-    case EX_NUM: return number_register(p, e, (double)x.p / (double)x.q);
-    case EX_REAL: return number_register(p, e, x.real);
-    case EX_SIZE: return space_size(&p->space, x.size, &n) ? number_register(p, e, (double)n) : -1;
+    case EX_NUM: return instruct_number(p, e, (double)x.p / (double)x.q);
+    case EX_REAL: return instruct_number(p, e, x.real);
+    case EX_SIZE: return space_size(&p->space, x.size, &n) ? instruct_number(p, e, (double)n) : -1;
     case EX_AT: return read_view(p, e, &x);
     case EX_ADD: return emit_add(p, e, &x);
     case EX_MUL: return emit_mul(p, e, &x);
     case EX_MAX2: return emit_max(p, e, &x);
-    case EX_MIN2: return pair_register(p, e, C_MIN, x.a, x.b);
-    case EX_POW: return pair_register(p, e, C_POW, x.a, x.b);
+    case EX_MIN2: return instruct_pair(p, e, C_MIN, x.a, x.b);
+    case EX_POW: return instruct_pair(p, e, C_POW, x.a, x.b);
     case EX_FN: return emit_function(p, e, &x);
     case EX_WHERE: return emit_where(p, e, &x);
     case EX_SUM:

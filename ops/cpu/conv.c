@@ -16,10 +16,10 @@ bool conv_fits(const Step *s) {
            dtype_numeric(s->view[2].dtype);
 }
 typedef enum ConvAlgorithm {
-    CONV_PLAIN = DNN_PLAIN,
-    CONV_ANY = DNN_ANY,
-    CONV_WINOGRAD = DNN_WINOGRAD,
-    CONV_TILES,
+    CONV_DNN_PLAIN = DNN_PLAIN,
+    CONV_DNN_ANY = DNN_ANY,
+    CONV_DNN_WINOGRAD = DNN_WINOGRAD,
+    CONV_WINOGRAD,
     CONV_PANELS,
     CONV_DEPTHWISE,
     CONV_TAPS,
@@ -49,14 +49,14 @@ static int conv_algorithms(const Device *d, const Step *s,
     const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
                wide = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28,
                tiled = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 14 * 14;
-    if (tiled && winograd_possible(d, s)) algorithm[n++] = CONV_TILES;
-    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
+    if (tiled && winograd_possible(d, s)) algorithm[n++] = CONV_WINOGRAD;
+    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_DNN_WINOGRAD;
     if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
-    if (plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
-    if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_ANY;
-    if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_PLAIN;
-    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_WINOGRAD;
-    if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_TILES;
+    if (plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_DNN_PLAIN;
+    if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_DNN_ANY;
+    if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_DNN_PLAIN;
+    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_DNN_WINOGRAD;
+    if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_WINOGRAD;
     if (!depthwise && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
     if ((!small || channels_last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
@@ -121,7 +121,7 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
     switch (algorithm) {
     case CONV_DIRECT: return direct_conv_build(b, k);
     case CONV_TAPS: return taps_build(b, k);
-    case CONV_TILES: return winograd_build(b, k);
+    case CONV_WINOGRAD: return winograd_build(b, k);
     case CONV_PANELS: return panels_conv_build(b, k);
     case CONV_DEPTHWISE: return depthwise_build(b, k);
     default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
@@ -135,11 +135,11 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     enum { LINE = 16, COLUMNS = 32 };
     const Step *s = b->step;
     const View *y = &s->view[0];
-    const bool compare = algorithm <= CONV_WINOGRAD,
-               tiles = algorithm == CONV_WINOGRAD || algorithm == CONV_TILES,
-               panels = algorithm == CONV_PANELS || algorithm == CONV_TILES,
+    const bool compare = algorithm <= CONV_DNN_WINOGRAD,
+               tiles = algorithm == CONV_DNN_WINOGRAD || algorithm == CONV_WINOGRAD,
+               panels = algorithm == CONV_PANELS || algorithm == CONV_WINOGRAD,
                planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
-                        (algorithm == CONV_PLAIN && !view_is_channels_last(y) &&
+                        (algorithm == CONV_DNN_PLAIN && !view_is_channels_last(y) &&
                          !view_is_channels_last(&s->view[1])),
                heavy = view_count(&s->view[2]) > view_count(&s->view[1]);
     const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group

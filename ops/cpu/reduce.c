@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 256, ACROSS = 1024 }; /* side by side: of runs; of rows, whole lines of them */
+enum { COLUMNS = 256, ACROSS = 1024 }; /* outputs side by side: by reduce_runs, by reduce_across */
 
 typedef struct Reduce {
     Operand x;

@@ -214,18 +214,18 @@ Dims bound(Call *c, Dims n) {
 }
 /* A radix of 1 has the digit 0, and a single other radix has the number itself as its digit. */
 Dims digits(Call *c, Poly e, Dims radix) {
-    Dims kept = {0}, place = radix;
+    Dims kept = {0}, digit = {.n = radix.n};
+    int position[RANK_MAX]; /* among those kept; -1: a radix of 1 */
     for (int k = 0; k < radix.n; k++) {
         int64_t one;
-        place.v[k] = (Poly)kept.n;
-        if (is_const(c, radix.v[k], &one) && one == 1) place.v[k] = RANK_MAX;
-        else kept.v[kept.n++] = radix.v[k];
+        position[k] = is_const(c, radix.v[k], &one) && one == 1 ? -1 : kept.n;
+        if (position[k] >= 0) kept.v[kept.n++] = radix.v[k];
     }
-    for (int k = 0; k < radix.n; k++) {
-        int p = (int)place.v[k];
-        place.v[k] = p == RANK_MAX ? 0 : kept.n == 1 ? e : poly_digit(c->w, e, kept.v, kept.n, p);
-    }
-    return place;
+    for (int k = 0; k < radix.n; k++)
+        digit.v[k] = position[k] < 0 ? 0
+                     : kept.n == 1   ? e
+                                     : poly_digit(c->w, e, kept.v, kept.n, position[k]);
+    return digit;
 }
 
 /* Output indices, bound variables and digits are never negative, nor are sums and products of
@@ -336,8 +336,8 @@ Ex minus_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
 Ex round_saturate(Call *c, Ex x, Ex zero) {
     int bits = dtype_bits(c->out[0].dtype);
     bool sign = dtype_class(c->out[0].dtype) == 'I';
-    int64_t least_one = sign ? -((int64_t)1 << (bits - 1)) : 0, all = (int64_t)1 << bits;
+    int64_t low = sign ? -((int64_t)1 << (bits - 1)) : 0, high = low + ((int64_t)1 << bits) - 1;
     Ex y = fn(c, FN_ROUND, x);
     if (zero) y = add(c, y, zero);
-    return max2(c, min2(c, y, num(c, least_one + all - 1, 1)), num(c, least_one, 1));
+    return max2(c, min2(c, y, num(c, high, 1)), num(c, low, 1));
 }

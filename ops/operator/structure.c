@@ -58,7 +58,7 @@ static bool is_operation(const Count *c, const ExNode *e) {
 }
 /* Two conditions p >= 0 and q >= 0 that keep s*v + .. within p + q + 1 places leave the variable v
    a value for every |s| of them: of a transposed convolution the places that a kernel covers. */
-static void narrow(Count *c, int var, const Cond *cond) {
+static void narrow_extent(Count *c, int var, const Cond *cond) {
     World *w = c->w;
     const Symbol v = c->var[var];
     const Poly next = poly_add(w, poly_symbol(w, v), poly_int(w, 1));
@@ -87,7 +87,7 @@ static uint64_t count_node(Count *c, Ex x) {
             Symbol s = poly_is_symbol(c->w, e.dims[k]);
             count_variable(c, s, symbol_def(c->w, s).arg[0]);
         }
-    for (int k = first; binds && k < c->nvar; k++) narrow(c, k, &e.cond);
+    for (int k = first; binds && k < c->nvar; k++) narrow_extent(c, k, &e.cond);
     uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
     for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
     for (int k = 0; k < ex_children(e.kind); k++) mask |= count_node(c, e.child[k]);

@@ -119,7 +119,7 @@ def test_commands_know_their_options():
     for words, what in (
         ((), "expected a command"),
         (("search",), "expected a command"),
-        (("derive", "one.rules"), "derive RULES KNOWN.."),
+        (("derive", "one.rules"), "derive RULES KNOWN..."),
         (("part", "a", "b"), "part VERDICTS"),
         (("part", "a"), "--output or --basis"),
         (("choose", "a", "--basis", "b"), "--basis: the command choose has no such option"),

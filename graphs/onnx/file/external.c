@@ -131,7 +131,9 @@ static bool map_file(Model *m, const char *location, Slice *out, const char *pla
         return error_set(e, E_INVALID, place, "external data outside the model's folder: %s",
                          location);
     MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
-    if (!file_map(path, out, e)) return false;
+    Error why = {0};
+    if (!file_map(path, out, &why))
+        return error_set(e, why.kind, place, "external data %s %s", path, why.reason);
     *f = (MappedFile){location, *out, m->external};
     m->external = f;
     return true;

@@ -105,7 +105,9 @@ bool wire_next(Wire *w, Field *f) {
 }
 
 bool wire_want(Wire *w, const Field *f, WireKind kind) {
-    return f->kind == kind || wire_fail(w, f->whole.at, "a field with the wrong wire type");
+    return f->kind == kind ||
+           wire_fail(w, f->whole.at,
+                     "a field with the wrong wire type: not an ONNX model, or damaged");
 }
 
 Slice wire_bytes(Wire w, uint32_t number) {

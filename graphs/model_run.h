@@ -22,9 +22,9 @@ typedef struct ModelRun {
     const Graph *graph;
     Sizes sizes;
     FeedOptions given;
-    Feed *feed;                /* NULL: not asked for yet */
-    const OpenValues *opening; /* how the model is being read */
-    bool staged;               /* the graph depends on what the feed gave */
+    Feed *feed;                 /* NULL: not asked for yet */
+    const OpenOptions *opening; /* how the model is being read */
+    bool staged;                /* the graph depends on what the feed gave */
     const Backend *backend;
     Device *device;
     OpenDevice open;

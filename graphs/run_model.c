@@ -149,14 +149,14 @@ static bool open_model(ModelRun *r) {
     r->given.seed = (uint64_t)r->o.seed;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     const SizeOptions given = {r->o.shape, r->o.dim};
-    const OpenValues open = {.size = size_given,
-                             .size_user = &given,
-                             .first_is_one = true,
-                             .value = stage_value,
-                             .value_user =
-                                 stage_new(r->w, r->backend, r->device, run_stage_input, r)};
+    const OpenOptions open = {.size = size_given,
+                              .size_user = &given,
+                              .first_is_one = true,
+                              .value = stage_value,
+                              .value_user =
+                                  stage_new(r->w, r->backend, r->device, run_stage_input, r)};
     r->opening = &open;
-    r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
+    r->model = model_open_with(r->w, r->o.files.v[0], &open, r->error);
     r->opening = NULL;
     if (!r->model) return false;
     r->graph = model_graph(r->model);

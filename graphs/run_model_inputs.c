@@ -28,11 +28,11 @@ bool run_feed(ModelRun *r) { return r->feed || make_feed(r, r->w, r->model, r->s
 
 /* While the model is read, the ranges that its graph allows come from a second copy, read without
    values. */
-static void early_feed(ModelRun *r, const OpenValues *open) {
-    const OpenValues plain = {
+static void early_feed(ModelRun *r, const OpenOptions *open) {
+    const OpenOptions plain = {
         .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};
     World *w = graph_world_new(arena_escape(r->arena), 0);
-    Model *m = model_open_values(w, r->o.files.v[0], &plain, r->error);
+    Model *m = model_open_with(w, r->o.files.v[0], &plain, r->error);
     if (m) make_feed(r, w, m, (Sizes){0});
     model_close(m);
     world_free(w);

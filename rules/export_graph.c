@@ -56,8 +56,8 @@ static Text frame(const RuleSide *o, const Graph *g, const char *name) {
 
 bool export_graph(World *w, Arena *a, const Graph *g, GraphFile file, const char **why, Error *e) {
     Text bytes = frame(&(RuleSide){w, a, file.opset}, g, file.name);
-    OpenValues open = {.bytes = bytes.data, .nbytes = bytes.size};
-    Model *m = model_open_values(w, file.name, &open, e);
+    OpenOptions open = {.bytes = bytes.data, .nbytes = bytes.size};
+    Model *m = model_open_with(w, file.name, &open, e);
     if (!m) return false;
     Graph side = {g->nin, g->nout, model_graph(m)->in, g->out};
     ValueMap map = value_map_new(w, a);

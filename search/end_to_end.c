@@ -34,12 +34,12 @@ static const void *drawn_input(void *user, int index, const char *name, const Ty
 static bool run_half(Half *h, const char *path) {
     Error e = {0};
     const CheckOptions *c = &h->o->check;
-    const OpenValues open = {.size = h->o->size,
-                             .size_user = h->o->size_user,
-                             .value = stage_value,
-                             .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
-                             .base_path = h->o->base_path};
-    h->model = model_open_values(h->w, path, &open, &e);
+    const OpenOptions open = {.size = h->o->size,
+                              .size_user = h->o->size_user,
+                              .value = stage_value,
+                              .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
+                              .base_path = h->o->base_path};
+    h->model = model_open_with(h->w, path, &open, &e);
     if (!h->model) return false;
     const Graph *g = model_graph(h->model);
     const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);

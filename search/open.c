@@ -116,9 +116,10 @@ static bool digest_original(Run *r) {
 }
 
 static bool read_model(Run *r) {
-    r->source.model = model_open_values(
+    r->source.model = model_open_with(
         r->w, r->source.path,
-        &(OpenValues){.base_path = r->in, .ndomain = r->domain.n, .domain = r->domain.v}, r->error);
+        &(OpenOptions){.base_path = r->in, .ndomain = r->domain.n, .domain = r->domain.v},
+        r->error);
     if (!r->source.model) return false;
     r->source.original = *model_graph(r->source.model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit

@@ -35,12 +35,12 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     s->sizes = whole->source.sizes;
     if (!model_part(whole->source.model, p->arena, s->sizes, core, border, &p->cut, why))
         return false;
-    const OpenValues open = {.bytes = pieces_join(&p->cut.file, p->arena),
-                             .nbytes = p->cut.file.size,
-                             .base_path = whole->in,
-                             .ndomain = whole->domain.n,
-                             .domain = whole->domain.v};
-    s->model = model_open_values(p->w, "part", &open, &p->error);
+    const OpenOptions open = {.bytes = pieces_join(&p->cut.file, p->arena),
+                              .nbytes = p->cut.file.size,
+                              .base_path = whole->in,
+                              .ndomain = whole->domain.n,
+                              .domain = whole->domain.v};
+    s->model = model_open_with(p->w, "part", &open, &p->error);
     if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
     s->original = *model_graph(s->model);
     if (!graph_fold(p->w, p->arena, &s->original, PREFOLD_BYTES, &s->start, &s->prefold, &p->error))

@@ -39,8 +39,8 @@ struct Trial {
 /* ---- reading both */
 
 static bool open_side(Trial *t, Side *s, const char *path, InputSize size, const void *user) {
-    const OpenValues open = {.size = size, .size_user = user, .base_path = t->r->in};
-    s->model = model_open_values(t->w, path, &open, t->r->error);
+    const OpenOptions open = {.size = size, .size_user = user, .base_path = t->r->in};
+    s->model = model_open_with(t->w, path, &open, t->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
     model_release_pages(s->model);

@@ -59,8 +59,8 @@ static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e
 static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, SizesUsed *used,
                       Error *e) {
     World *w = graph_world_new(arena_escape(q->arena), 0);
-    const OpenValues open = {.size = size_given, .size_user = &o->sizes, .first_is_one = true};
-    Model *m = model_open_values(w, path, &open, e);
+    const OpenOptions open = {.size = size_given, .size_user = &o->sizes, .first_is_one = true};
+    Model *m = model_open_with(w, path, &open, e);
     double *lost = NULL;
     bool good = m != NULL;
     if (m) {

@@ -41,7 +41,7 @@ typedef struct OnnxNode {
 typedef struct SizeName {
     const char *text;
     Poly poly;
-    int64_t number; /* by OpenValues.size, plus 1; 0: none */
+    int64_t number; /* by OpenOptions.size, plus 1; 0: none */
 } SizeName;
 
 typedef struct MappedFile {
@@ -62,7 +62,7 @@ struct Model {
     SizeName *size;
     uint32_t size_room;
     bool borrowed;     /* the file's bytes belong to the caller */
-    OpenValues open;   /* numbers for what is open; its functions may be NULL */
+    OpenOptions open;  /* numbers for what is open; its functions may be NULL */
     bool first_is_one; /* what is left open of an input's first axis */
     int nnode;
     OnnxNode *node; /* in topological order, as x.g.node is once they are read */
@@ -80,7 +80,7 @@ NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error s
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 /* Whether operators of this domain may be written although the file does not import it
-   (OpenValues.domain). */
+   (OpenOptions.domain). */
 bool model_allows(const Model *, const char *domain);
 const char *node_shown(Arena *, const OnnxNode *); /* its name, or that of its first result */
 const char *node_place(Model *, const OnnxNode *); /* for an error: file, number, name, type */

@@ -19,7 +19,7 @@ typedef int64_t (*InputSize)(const void *user, const char *input, int axis, cons
 /* What is known beforehand. Where a node's result has sizes or a form that depend on data, value()
    may give the elements of what they depend on, computed from inputs at hand (graphs/plan/stage.h).
    The graph is then the right one for these inputs only. */
-typedef struct OpenValues {
+typedef struct OpenOptions {
     InputSize size; /* NULL: none */
     const void *size_user;
     bool first_is_one; /* the first axis of an input, if it stays open, has size 1 */
@@ -35,9 +35,9 @@ typedef struct OpenValues {
        messages then. */
     const void *bytes;
     size_t nbytes;
-} OpenValues;
-/* model_open with this knowledge. */
-Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
+} OpenOptions;
+/* model_open with these options. */
+Model *model_open_with(World *, const char *path, const OpenOptions *, Error *);
 void model_close(Model *);
 /* Returns the memory of the mapped file's pages to the system until they are read again. */
 void model_release_pages(const Model *);

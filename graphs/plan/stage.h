@@ -13,6 +13,6 @@ typedef const void *(*StageInput)(void *user, int index, const char *name, const
 typedef struct Stage Stage;
 /* Lives in the World's arena. */
 Stage *stage_new(World *, const Backend *, Device *, StageInput, void *user);
-/* For OpenValues.value. */
+/* For OpenOptions.value. */
 bool stage_value(void *stage, const Model *, Value, Type *, const void **bytes);
 #endif

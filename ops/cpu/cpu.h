@@ -306,8 +306,8 @@ typedef struct Cut {
 int split_parts(const Build *);
 /* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
 int count_parts(const Build *, int64_t most, int64_t nanoseconds);
-/* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
-   else for the whole. */
+/* Makes kernels by `make` for parts of the step, where that pays and one of the cuts (the better
+   ones first) allows it; else one for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
 bool split_rows(Build *, Make *make, int choice, Kernel *);
 

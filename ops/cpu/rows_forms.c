@@ -33,7 +33,7 @@ static bool less_number(const Value *v, int i, int *x, int *number) {
     *x = c->a, *number = c->b;
     return true;
 }
-/* The other operand of a commutative instruction, of which one is full and one of that kind. */
+/* Whether value i is `op` of a full one and of a column, in either order. */
 static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     const Scalar *c = &v[i].code;
     if (c->op != op || v[i].kind != KIND_FULL) return false;
@@ -41,7 +41,8 @@ static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     *full = second ? c->a : c->b, *column = second ? c->b : c->a;
     return v[*full].kind == KIND_FULL && v[*column].kind == KIND_COLUMN;
 }
-/* Instruction at is the one of this place of a line: its number, and what it is of. */
+/* Whether value `at` is what stands at this place of a line (FORM_LINE) over value *x; its number
+   is then `to`'s. */
 static bool take_number(const Value *v, int at, int place, Value *to, int *x) {
     const Scalar *c = &v[at].code;
     const bool sum = place == 0 || place == NUMBERS - 1;

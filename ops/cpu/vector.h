@@ -8,9 +8,10 @@ enum { BLOCK = 4096, FLOATS = 512, MAX_CODE = 256 };
 
 typedef struct Source {
     View view;
-    int size; /* bytes of an element in memory */
-    bool native, once,
-        literal;   /* of the class's type; the same for all tiles; a constant of the program */
+    int size;      /* bytes of an element in memory */
+    bool native;   /* of the class's type */
+    bool once;     /* the same for all tiles */
+    bool literal;  /* a constant of the program */
     bool repeated; /* all tiles along the axis are the same: each row, or each element */
     size_t at;     /* its register: offset in the scratch */
     double k;

@@ -141,11 +141,11 @@ static bool run_model(const Cases *c, World *w, const Model *m, const char *path
 static void run(Cases *c, const char *path) {
     World *w = graph_world_new(NULL, 0);
     Error e = {0};
-    const OpenValues open = {.size = size_of,
-                             .size_user = c,
-                             .value = stage_value,
-                             .value_user = stage_new(w, c->backend, c->device, input_of, c)};
-    Model *m = model_open_values(w, c->model, &open, &e);
+    const OpenOptions open = {.size = size_of,
+                              .size_user = c,
+                              .value = stage_value,
+                              .value_user = stage_new(w, c->backend, c->device, input_of, c)};
+    Model *m = model_open_with(w, c->model, &open, &e);
     if (m) run_model(c, w, m, path);
     else failed("open", &e);
     model_close(m);

@@ -101,7 +101,7 @@ const Type *import_type(Import *s, Value v) {
 }
 
 bool import_data(Import *s, Value v, Type *t, const void **bytes) {
-    const OpenValues *open = &s->m->open;
+    const OpenOptions *open = &s->m->open;
     if (!v) return false;
     if (constant_get(s->w, v, t, bytes)) return true;
     const Value known = value_constant(s->w, v); /* by sizes, whatever the data are */

@@ -84,7 +84,7 @@ const Dims *import_dims(Import *, int input);
 bool import_distinct_axes(Import *, PolyList axes, int rank, bool seen[]);
 /* The shortest decimal that rounds to this number, as a rational. */
 Ex real_shortest(World *, double, bool is_double);
-/* The elements of a constant, or of a value computed from inputs at hand (OpenValues). False:
+/* The elements of a constant, or of a value computed from inputs at hand (OpenOptions). False:
    neither; `why` is not set. */
 bool import_data(Import *, Value, Type *, const void **bytes);
 const Type *import_type(Import *, Value); /* NULL and why: sizes not known */

@@ -53,9 +53,9 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
         ValueMap map;
         Pieces next;
         t->w = graph_world_new(&t->escape, 0);
-        t->model = model_open_values(
-            t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .base_path = like->folder},
-            &e);
+        t->model = model_open_with(
+            t->w, like->path,
+            &(OpenOptions){.bytes = bytes, .nbytes = n, .base_path = like->folder}, &e);
         possible = !t->model || !stuck(t->model);
         again = t->model && possible &&
                 graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&

@@ -276,7 +276,7 @@ static bool model_read(Model *m, Error *e) {
 }
 
 Model *model_open(World *w, const char *path, Error *e) {
-    return model_open_values(w, path, &(OpenValues){.size = NULL}, e);
+    return model_open_with(w, path, &(OpenOptions){.size = NULL}, e);
 }
 
 static void unmap(void *model) {
@@ -286,7 +286,7 @@ static void unmap(void *model) {
     m->external = NULL, m->mapped = m->x.bytes = (Slice){0};
 }
 
-Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
+Model *model_open_with(World *w, const char *path, const OpenOptions *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
     const char *base_path = open->base_path ? open->base_path : path,
                *slash = strrchr(base_path, '/');

@@ -169,7 +169,7 @@ int run_size_sets(const Run *);                 /* the longest list of --dim: se
 const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
 /* At the start graph, with the map from the original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
-/* Nothing gains, or may be written: the derivation, times and size are the original's again. */
+/* Nothing gains, or nothing may be written: derivation, times and size are the original's again. */
 void run_keep_original(Run *, Derivation *);
 /* The file of a derivation, which stays where it is. */
 ModelWrite run_file(const Run *, const Derivation *);

@@ -41,8 +41,8 @@ static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     *full = second ? c->a : c->b, *column = second ? c->b : c->a;
     return v[*full].kind == KIND_FULL && v[*column].kind == KIND_COLUMN;
 }
-/* Whether value `at` is what stands at this place of a line (FORM_LINE) over value *x; its number
-   is then `to`'s. */
+/* Whether value `at` is the step at this place of a line (FORM_LINE) over value *x: then `to`
+   receives its number. */
 static bool take_number(const Value *v, int at, int place, Value *to, int *x) {
     const Scalar *c = &v[at].code;
     const bool sum = place == 0 || place == NUMBERS - 1;

@@ -205,5 +205,5 @@ void feed_explain(Arena *a, const Feed *f, Error *e) {
     *e = (Error){0};
     error_set(e, why.kind, why.place,
               "%.250s (%.150s; %sgive others by --input NAME=LOW..HIGH, NAME=FILE.npy or FILE.npz)",
-              why.reason, inputs, free_count(f) ? "nor with zeros or ones; " : "");
+              why.reason, inputs, free_count(f) ? "it fails with zeros and with ones, too; " : "");
 }

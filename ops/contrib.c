@@ -91,7 +91,7 @@ static const char *shape_embed(Call *c) {
     if (!is_float(c->in[WORDS]) || c->in[IDS]->dtype != DT_INT32)
         return "not supported for these element types";
     if (i.n != 2 || has(c, SEGMENTS) != has(c, SEGMENT_ROWS))
-        return "the words have not two axes, or segments and their table are not given together";
+        return "the words do not have two axes, or segments and their table are not given together";
     for (int k = 0; k < 3; k++)
         if (has(c, ids[k])) {
             const Dims d = c->in[ids[k]]->dim;

@@ -57,7 +57,7 @@ static const char *shape_group(Call *c) {
     Poly n, places = intof(c, TOTAL);
     if (!is_float(c->in[Q])) return "not supported for these element types";
     if (!known_number(c, HEADS, 1) || !known_number(c, GROUPS, 1) || !known_number(c, WINDOW, -1))
-        return "the heads must be numbers";
+        return "heads, groups and window must be known numbers";
     const char *why = shape_parts(c, &n);
     if (why) return why;
     const Dims q = c->in[Q]->dim;

@@ -76,8 +76,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .into = &o->isomer.cost,
          .value = "measured|flops|nodes",
          .default_text = "measured",
-         .help = "What to minimize: measured, time as it is measured (the default); flops, time "
-                 "estimated by a model of the machine; nodes, their number."},
+         .help = "What to minimize: time that is measured (the default), time that a model of the "
+                 "machine estimates (flops), or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->isomer.cost_db,

@@ -128,7 +128,7 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
             return *t->r->error = local, false;
         return *why = arena_format(t->arena, "%s: %s", local.place, local.reason), false;
     }
-    return *why = "the built-in runtime cannot run too many of its nodes", false;
+    return *why = "too many of its nodes cannot be run by the built-in runtime", false;
 }
 
 /* ---- from beginning to end */

@@ -205,7 +205,7 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
         if (same) return s->attr[attr].word = number, s->given[attr] = true;
         at += length;
     }
-    return import_fail(s, "attribute %s has a value that is not known here",
+    return import_fail(s, "attribute %s has an unknown value",
                        s->op->attrs[attr].name);
 }
 

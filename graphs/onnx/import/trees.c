@@ -20,7 +20,7 @@ static int by_name(const void *a, const void *b) {
 /* A list of this kind of n entries (0: any number). */
 static bool read_list(Import *s, const char *name, OnnxAttrKind kind, int n, OnnxAttr *out) {
     return (onnx_attr(s, name, out) && out->kind == kind && out->n > 0 && (!n || out->n == n)) ||
-           import_fail(s, "%s is missing, or of another length", name);
+           import_fail(s, "%s is missing or has the wrong length", name);
 }
 static bool read_leaves(Import *s, const char *of, Lists *t) {
     const char *const end[] = {"treeids", "nodeids", "ids", "weights"};

@@ -22,9 +22,9 @@ static bool set_size(Bind *b, Symbol s, int64_t value, const char *place) {
         return error_set(b->error, E_USAGE, place, "a size cannot be negative: %" PRId64, value);
     if (b->value[s] != SIZE_UNKNOWN && b->value[s] != value) {
         SymbolDef d = symbol_def(b->w, s);
-        return error_set(b->error, E_USAGE, place, "the size %s would have to be both %" PRId64 " and %" PRId64,
-                         d.kind == SYM_NAMED ? world_text(b->w, d.word) : "of an axis", b->value[s],
-                         value);
+        return error_set(
+            b->error, E_USAGE, place, "the size %s would have to be both %" PRId64 " and %" PRId64,
+            d.kind == SYM_NAMED ? world_text(b->w, d.word) : "of an axis", b->value[s], value);
     }
     b->value[s] = value;
     return true;

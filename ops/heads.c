@@ -54,7 +54,8 @@ static const char *shape_multihead(Call *c) {
         rank_of(c, V) != rank_of(c, K))
         return "query, key and value must have three axes";
     if (!is_float(c->in[Q])) return REFUSED;
-    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the number of heads is not a known number";
+    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1)
+        return "the number of heads is not a known number";
     const Dims q = by_heads(c, Q), k = by_heads(c, K), v = by_heads(c, V);
     Poly total = k.v[2];
     equal_sizes(c, q, k, "013"), equal_sizes(c, k, v, "012");
@@ -161,7 +162,8 @@ static const char *shape_joint(Call *c, int mask, int past, int scores) {
     int64_t heads;
     if (x.n != 3 || w.n != 2 || n.n != 3)
         return "x needs three axes, the weights two, and sizes three numbers";
-    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1) return "the number of heads is not a known number";
+    if (!is_const(c, intof(c, HEADS), &heads) || heads < 1)
+        return "the number of heads is not a known number";
     const Poly h = intof(c, HEADS), d = quot(c, n.v[0], h), e = quot(c, n.v[2], h);
     Poly total = x.v[1];
     need_eq(c, x.v[2], w.v[0]), need_eq(c, w.v[1], poly(c, "q + k + v", n.v[0], n.v[1], n.v[2]));

@@ -122,8 +122,8 @@ static bool little_rewritable(CommandSearch *s) {
             if (!seen[node]) sum += p->seconds[node];
             seen[node] = true;
         }
-    run_say(s->r, "%.1f s: rules apply to nodes that take %.3f of %.3f ms", run_seconds(s->r), sum * 1e3,
-            p->total * 1e3);
+    run_say(s->r, "%.1f s: rules apply to nodes that take %.3f of %.3f ms", run_seconds(s->r),
+            sum * 1e3, p->total * 1e3);
     return sum < HOPELESS * p->total;
 }
 

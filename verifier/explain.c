@@ -32,7 +32,8 @@ void explain_equation(Prover *p, Poly e, int n, const Poly *part) {
     if (!trace_reads(p->trace)) return;
     Text t = text_new(p->arena);
     for (int k = 0; k < n; k++) text_add(&t, "%s%s == 0", k ? ", " : "", poly_text(p, part[k]));
-    trace_line(p->trace, "equation by quotient and remainder: %s == 0 is %s", poly_text(p, e), t.data);
+    trace_line(p->trace, "equation by quotient and remainder: %s == 0 is %s", poly_text(p, e),
+               t.data);
 }
 void explain_count(Prover *p, Symbol x, Poly n) {
     if (!trace_reads(p->trace)) return;

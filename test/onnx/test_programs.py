@@ -60,7 +60,7 @@ def test_manual_page(name, tmp_path):
     for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"):
         assert f"\n.SH {heading}\n" in page.stdout
     assert (
-        re.search(r"\n\.TP\n130\ninterrupted\n", page.stdout)
+        re.search(r"\n\.TP\n130\nInterrupted by the user\.\n", page.stdout)
         and page.stdout == open(os.path.join(BUILD, "man", f"{name}.1"), encoding="utf-8").read()
     )
     (tmp_path / f"{name}.1").write_text(page.stdout)

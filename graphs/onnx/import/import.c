@@ -205,8 +205,7 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
         if (same) return s->attr[attr].word = number, s->given[attr] = true;
         at += length;
     }
-    return import_fail(s, "attribute %s has an unknown value",
-                       s->op->attrs[attr].name);
+    return import_fail(s, "attribute %s has an unknown value", s->op->attrs[attr].name);
 }
 
 bool give_attr(Import *s, int attr, const OnnxAttr *t) {

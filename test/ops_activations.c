@@ -2,7 +2,8 @@
    requantize.c, quantize.c), in every instruction set that the machine has: against the formula in
    double, on ordinary numbers and on those far out, infinite or none; and each element alike
    wherever it lies in a run, so that parts of a step give the bytes of the whole. Softmax of rows
-   likewise, long and short. Powers where tables of the C library change over. */
+   likewise, long and short. The greatest and the least of a run, which a NaN anywhere is. Powers
+   where tables of the C library change over. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -212,6 +213,29 @@ static void powers_of_powers_of_2_are_accurate(void **state) {
         }
 }
 
+/* Runs of all lengths up to some vectors; in half of them a NaN, infinities in some. */
+static void extremes_of_runs(void **state) {
+    (void)state;
+    enum { LONGEST = 200 };
+    float x[LONGEST];
+    for (int t = 0; t < tables; t++)
+        for (int n = 1; n <= LONGEST; n++)
+            for (int least = 0; least < 2; least++)
+                for (int odd = -1; odd < n; odd += n / 7 + 1) {
+                    float want = least ? INFINITY : -INFINITY, got = want;
+                    for (int i = 0; i < n; i++) {
+                        x[i] = sinf((float)(37 * i + n)) * (i % 19 == 5 ? INFINITY : 1);
+                        if (i % 19 == 5 && n % 3) x[i] = 0.25f;
+                        want = least ? fminf(want, x[i]) : fmaxf(want, x[i]);
+                    }
+                    if (odd >= 0) x[odd] = want = NAN;
+                    table[t]->total[CLASS_FLOAT][least ? REDUCE_MIN : REDUCE_MAX](&got, x, n);
+                    assert_true(want == got || (want != want && got != got));
+                    table[t]->total[CLASS_FLOAT][least ? REDUCE_MIN : REDUCE_MAX](&got, x, n / 2);
+                    assert_true(odd < 0 || got != got); /* what was NaN stays so */
+                }
+}
+
 /* The comparison itself: one part in ten thousand is seen. */
 static void gate_off(float *y, const float *x, const float k[6], int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = (float)by_sigmoid((double)x[i], k) * 1.0001f;
@@ -236,6 +260,7 @@ int main(void) {
         cmocka_unit_test(quantizing_rounds_as_it_is_written),
         cmocka_unit_test(bytes_are_rounded_and_limited),
         cmocka_unit_test(softmax_of_rows),
+        cmocka_unit_test(extremes_of_runs),
         cmocka_unit_test(powers_of_powers_of_2_are_accurate),
         cmocka_unit_test(a_planted_error_is_seen),
     };

@@ -124,7 +124,7 @@ void program_read_once(const Build *, const View *view, const Scalar *code, int 
 
 /* ---- narrow.c: the class for a well-formed program of CLASS_INT, whose instructions may be
    FurtherOps; view[0] is its output. */
-Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode);
+Class narrow_class(const Simd *, const View *view, const View *acc, const Scalar *code, int ncode);
 
 /* ---- quantize.c: QuantizeLinear to 8 bits, where the step's program, as program_read_once leaves
    it, is one; at most so many parts at a time. false: it is another. */

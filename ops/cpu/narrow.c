@@ -116,48 +116,30 @@ static bool fits(const View *view, const View *acc, const Scalar *code, int ncod
            (view[0].dtype == DT_UINT16 && type.high == INT16_MAX);
 }
 
-/* What the classes of bytes have; views are bytes where their spans are within the type. */
-static bool byte_op(int op) {
-    switch (op) {
-    case C_VIEW:
-    case C_ACC:
-    case C_CONST:
-    case C_WHERE:
-    case C_AS:
-    case C_MIN:
-    case C_MAX:
-    case C_EQ:
-    case C_LT:
-    case C_LE:
-    case C_AND:
-    case C_OR:
-    case C_XOR:
-    case C_NOT:
-    case C_ADD:
-    case C_SUB:
-    case C_MUL:
-    case C_NEG:
-    case C_FLOOR:
-    case C_CEIL:
-    case C_ROUND:
-    case F_BITS_NOT:
-    case F_BITS_AND:
-    case F_BITS_OR:
-    case F_BITS_XOR: return true;
-    default: return false;
+/* Whether the class has all instructions (Simd.op); those that move values are not among them. */
+static bool has_code(const Simd *simd, Class class, const Scalar *code, int ncode) {
+    for (int i = 0; i < ncode; i++) {
+        const int op = code[i].op;
+        const bool moves =
+            op == C_VIEW || op == C_ACC || op == C_CONST || op == C_WHERE || op == C_AS;
+        if (!moves && !simd->op[class][op]) return false;
     }
+    return true;
 }
-static bool of_bytes(const View *view, const Scalar *code, int ncode) {
-    for (int i = 0; i < ncode; i++)
-        if (!byte_op(code[i].op)) return false;
-    return dtype_bits((DType)view[0].dtype) == 8;
-}
-Class narrow_class(const View *view, const View *acc, const Scalar *code, int ncode) {
-    if (of_bytes(view, code, ncode)) {
-        if (fits(view, acc, code, ncode, (Span){0, UINT8_MAX})) return CLASS_UINT8;
-        if (fits(view, acc, code, ncode, (Span){INT8_MIN, INT8_MAX})) return CLASS_INT8;
-    }
-    if (fits(view, acc, code, ncode, (Span){INT16_MIN, INT16_MAX})) return CLASS_INT16;
-    const bool fits_32 = fits(view, acc, code, ncode, (Span){INT32_MIN, INT32_MAX});
-    return fits_32 ? CLASS_INT32 : CLASS_INT;
+Class narrow_class(const Simd *simd, const View *view, const View *acc, const Scalar *code,
+                   int ncode) {
+    static const struct {
+        Class class;
+        Span type;
+    } narrow[] = {{CLASS_UINT8, {0, UINT8_MAX}},
+                  {CLASS_INT8, {INT8_MIN, INT8_MAX}},
+                  {CLASS_INT16, {INT16_MIN, INT16_MAX}},
+                  {CLASS_INT32, {INT32_MIN, INT32_MAX}}};
+    enum { BYTES = 2 }; /* of the classes: where a byte is written */
+    const int first = dtype_bits((DType)view[0].dtype) == 8 ? 0 : BYTES;
+    for (int k = first; k < (int)(sizeof narrow / sizeof *narrow); k++)
+        if (fits(view, acc, code, ncode, narrow[k].type) &&
+            has_code(simd, narrow[k].class, code, ncode))
+            return narrow[k].class;
+    return CLASS_INT;
 }

@@ -399,6 +399,7 @@ static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *b
 
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
+#include "ops/cpu/simd_extremes.h"
 #include "ops/cpu/simd_windows.h"
 #include "ops/cpu/simd_winograd.h"
 #include "ops/cpu/simd_softmax.h"

@@ -295,7 +295,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
         if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
             return build_fail(b, "elementwise: the program is malformed"), NULL;
     v->class = view_class(m.used, m.nused);
-    if (v->class == CLASS_INT) v->class = narrow_class(view, acc, own, ncode);
+    if (v->class == CLASS_INT) v->class = narrow_class(b->device->simd, view, acc, own, ncode);
     v->size = (size_t)dtype_size(class_dtype(v->class));
     v->block = v->class == CLASS_FLOAT ? FLOATS : BLOCK / (int64_t)v->size;
     v->y = (Source){.view = view[0],

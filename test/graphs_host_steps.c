@@ -1,7 +1,7 @@
 /* graphs_host_steps.c -- steps that a back end cannot run are run by the CPU's, between copies:
    with a plug-in that runs nothing (null_backend.c) and one that runs some kinds (wrong_backend.c),
    the results are those of the CPU's back end; times count what passes on the host; what the CPU
-   cannot run either is an error. */
+   cannot run either is an error. A layout that would make it refuse a step is not chosen. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
 #include "graphs/world.h"
@@ -117,11 +117,51 @@ static void what_nobody_can_run_is_an_error(void **state) {
     world_free(w);
 }
 
+/* A back end that refuses to pool what lies channels last. */
+static const Backend *cpu;
+static int pools_planes_only(Device *d, const Step *s) {
+    const bool last = s->kind == S_POOL && (s->view[0].stride[1] == 1 || s->view[1].stride[1] == 1);
+    return last ? 0 : cpu->choices(d, s);
+}
+static int views_last(const Plan *p) {
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++) {
+            const View *v = &p->step[k].step.view[j];
+            n += v->rank == 4 && v->dim[1] > 1 && v->stride[1] == 1 && v->stride[3] >= v->dim[1];
+        }
+    return n;
+}
+static void images_of_a_step_that_would_be_refused_stay(void **state) {
+    (void)state;
+    OpenDevice on;
+    open_plugin(&on, "cpu");
+    cpu = on.backend;
+    Backend picky = *cpu;
+    const OpenDevice other = {.backend = &picky, .device = on.device};
+    World *w = graph_world_new(NULL, 0);
+    Error e = {0};
+    Graph g = graph_of(w, "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\n"
+                          "body\n %a = conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n"
+                          " %c = maxpool %b kernel=[2, 2]\n %d = conv %c %v\n out %d\n");
+    for (int refuses = 0; refuses < 2; refuses++) {
+        picky.choices = refuses ? pools_planes_only : cpu->choices;
+        const Plan *p = plan_build_for(&other, w, w->arena, &g, (Sizes){0}, NULL, &e);
+        assert_non_null(p);
+        for (int k = 0; k < p->nstep; k++)
+            assert_true(picky.choices(other.device, &p->step[k].step) > 0);
+        assert_int_equal(views_last(p), refuses ? 2 : 6); /* %a is written and read */
+    }
+    device_close(&on);
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_host_runs_what_a_back_end_cannot),
         cmocka_unit_test(a_step_on_the_host_has_a_time),
         cmocka_unit_test(what_nobody_can_run_is_an_error),
+        cmocka_unit_test(images_of_a_step_that_would_be_refused_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance
 static void check_run(World *w, const Graph *g, double tolerance) {
     Plan *p = planned(w, g);
     check_plan(w, g, p, tolerance);
-    plan_channels_last(w, p, NULL);
+    plan_channels_last(NULL, w, p, NULL);
     check_plan(w, g, p, tolerance);
 }
 
@@ -516,7 +516,7 @@ static void check_layout(const char *text, int views) {
     Graph g = graph_of(w, text);
     Plan *p = planned(w, &g);
     assert_int_equal(channels_last(p), 0);
-    plan_channels_last(w, p, NULL);
+    plan_channels_last(NULL, w, p, NULL);
     if (channels_last(p) != views) show(w, &g, p);
     assert_int_equal(channels_last(p), views);
     check_run(w, &g, 1e-5);
@@ -530,9 +530,9 @@ static void the_ends_of_a_part_may_lie_channels_last(void **state) {
     Graph g = graph_of(w, "graph g %x : F [2, 4, 6, 5] %w : F [4, 4, 3, 3]\nbody\n %a = conv %x "
                           "%w\n %b = relu %a\n out %b\n");
     Plan *p = planned(w, &g), *whole = planned(w, &g);
-    plan_channels_last(w, whole, NULL);
+    plan_channels_last(NULL, w, whole, NULL);
     assert_int_equal(channels_last(whole), 0);
-    plan_channels_last(w, p, loose);
+    plan_channels_last(NULL, w, p, loose);
     assert_int_equal(channels_last(p), 2);
     world_free(w);
 }

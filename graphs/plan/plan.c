@@ -54,6 +54,6 @@ Plan *plan_build_for(const OpenDevice *device, World *w, Arena *a, const Graph *
                      const bool loose[], Error *e) {
     Plan *plan;
     plan_new(device, w, a, g, sizes, &plan, e);
-    if (plan && device_channels_last(device)) plan_channels_last(w, plan, loose);
+    if (plan && device_channels_last(device)) plan_channels_last(device, w, plan, loose);
     return plan;
 }

@@ -36,9 +36,10 @@ Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
 Plan *plan_build_for(const OpenDevice *, World *, Arena *, const Graph *, Sizes, const bool loose[],
                      Error *);
 /* Lays what convolutions read and write channels last where that is possible: for back ends that
-   say so (device_channels_last), as plan_build_for does. loose (NULL: none): the inputs that may
-   lie so too, and then outputs may as well, which is for pricing a part of a larger plan. */
-void plan_channels_last(World *, Plan *, const bool loose[]);
+   say so (device_channels_last), as plan_build_for does, and the device (NULL: any) refuses no step
+   for it. loose (NULL: none): the inputs that may lie so too, and then outputs may as well, which
+   is for pricing a part of a larger plan. */
+void plan_channels_last(const OpenDevice *, World *, Plan *, const bool loose[]);
 /* The first node that keeps it from being built, with the reason; 0: none. */
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *);
 void plan_print(World *, const Plan *, Text *);

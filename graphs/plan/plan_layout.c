@@ -3,8 +3,9 @@
    of such a slot change, so every step does what it did. A slot is laid out so if a convolution, or
    a pool, copy or element-wise step after one, names it, and every view of it is an affine walk
    over n, c and the joined spatial places, which flattening it all is not; those stay as they
-   are. So do steps that read an image with its axes in another order, and depthwise convolutions
-   between an image that can be moved and one that cannot. */
+   are. So do steps that read an image with its axes in another order, depthwise convolutions
+   between an image that can be moved and one that cannot, and images with which the back end would
+   refuse a step that it takes as they were. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/type.h"
 
@@ -185,20 +186,41 @@ static void bar_mixed(const Plan *p, Image *images) {
     }
 }
 
-void plan_channels_last(World *w, Plan *p, const bool loose[]) {
+/* The step with the images moved; the views are the arena's. */
+static Step moved(Arena *arena, const Image *images, const Step *s) {
+    Step out = *s;
+    View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *s->view);
+    for (int j = 0; j < s->nview; j++)
+        if (view[j].slot >= 0 && is_moved(images, &view[j]))
+            move_view(&images[view[j].slot], &view[j]);
+    out.view = view;
+    return out;
+}
+static bool takes(const OpenDevice *on, const Step *s) {
+    return on->backend->choices(on->device, s) > 0;
+}
+/* The images of a step that the device would refuse only with them moved stay; whether there are
+   such. */
+static bool bar_refused(const OpenDevice *on, Arena *scratch, const Plan *p, Image *images) {
+    bool some = false;
+    for (int k = 0; k < p->nstep && on; k++) {
+        const Step *s = &p->step[k].step, other = moved(scratch, images, s);
+        if (takes(on, &other) || !takes(on, s)) continue;
+        for (int j = 0; j < s->nview; j++)
+            if (s->view[j].slot >= 0 && is_moved(images, &s->view[j]))
+                images[s->view[j].slot].barred = some = true;
+    }
+    return some;
+}
+
+void plan_channels_last(const OpenDevice *on, World *w, Plan *p, const bool loose[]) {
     ArenaMark mark = arena_mark(w->scratch);
     Image *images = ARENA_NEW(w->scratch, Image, p->nslot + 1);
     bar(p, loose, images);
     want_images(p, images);
     bar_unmovable(p, images);
-    bar_mixed(p, images);
-    for (int k = 0; k < p->nstep; k++) {
-        Step *s = &p->step[k].step;
-        View *view = arena_copy(p->arena, s->view, (size_t)s->nview * sizeof *s->view);
-        for (int j = 0; j < s->nview; j++)
-            if (view[j].slot >= 0 && images[view[j].slot].channels && !images[view[j].slot].barred)
-                move_view(&images[view[j].slot], &view[j]);
-        s->view = view;
-    }
+    do bar_mixed(p, images);
+    while (bar_refused(on, w->scratch, p, images));
+    for (int k = 0; k < p->nstep; k++) p->step[k].step = moved(p->arena, images, &p->step[k].step);
     arena_reset(w->scratch, mark);
 }

@@ -224,6 +224,16 @@ static void errors_name_option_and_expectation(void **state) {
     }
 }
 
+static void a_range_without_an_end_names_its_beginning(void **state) {
+    Case *c = *state;
+    int64_t bytes = -1;
+    const OptionDef o = {
+        .name = "bytes", .kind = OPT_INT, .into = &bytes, .value = "N", .least = 0, .most = 9e15};
+    Error e = {0};
+    assert_false(option_valid(c->arena, &o, &e));
+    assert_string_equal(e.reason, "expects an integer of at least 0, not \"-1\"");
+}
+
 static void help_is_made_from_the_table(void **state) {
     Case *c = *state;
     parse(c, "");
@@ -254,6 +264,11 @@ static void help_is_made_from_the_table(void **state) {
         {0},
     };
     Text u = text_new(c->arena);
+    const char words[] = "A summary of two lines, which is broken where the next word would begin "
+                         "beyond the hundredth column. It goes on.";
+    options_help(&u, "p", words, wide);
+    assert_non_null(strstr(u.data, "the hundredth column.\nIt goes on.\n\n      --a-very"));
+    u.size = 0;
     options_help(&u, "p", "s", wide);
     assert_string_equal(u.data, "usage: p\ns\n\n      --a-very-long-name-of-an-option\n            "
                                 "                  Below.\n");
@@ -302,6 +317,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(two_dashes_end_options, make, drop),
         cmocka_unit_test_setup_teardown(long_lists_grow, make, drop),
         cmocka_unit_test_setup_teardown(errors_name_option_and_expectation, make, drop),
+        cmocka_unit_test_setup_teardown(a_range_without_an_end_names_its_beginning, make, drop),
         cmocka_unit_test_setup_teardown(help_is_made_from_the_table, make, drop),
         cmocka_unit_test_setup_teardown(pages_are_made_from_the_table, make, drop),
     };

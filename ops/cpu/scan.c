@@ -1,5 +1,7 @@
 /* scan.c -- cumsum and cumprod (ops/cumsum.c): along the axis, for some columns of another axis
-   side by side, sums of floats in doubles. Columns go to threads. */
+   side by side, sums of floats in doubles; of columns that lie side by side a row is added and
+   written in one loop. Sums of int64 along runs of memory are added one after the other. Columns
+   go to threads. */
 #include "ops/cpu/cpu.h"
 
 enum { COLUMNS = 128, APART = 8 }; /* columns that lie apart may share places of a cache */
@@ -7,13 +9,14 @@ typedef struct Cumulated {
     View y, x;
     Nest rest; /* y and x without the axis */
     int axis, parts, size;
-    bool exclusive, reverse;
+    bool exclusive, reverse, runs; /* runs: int64, along memory */
     ReduceKind kind;
     Class wide;
     int64_t columns, blocks; /* of columns, for each row of the rest */
     Operand from;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+    void (*cumulate)(float *y, double *acc, const float *x, int64_t n); /* NULL: not so */
 } Cumulated;
 typedef struct ScanRun {
     const Cumulated *s;
@@ -32,10 +35,24 @@ static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) 
         const int64_t at = s->reverse ? length - 1 - j : j;
         char *y = run->y + (offset[0] + at * s->y.stride[s->axis]) * y_size;
         const char *x = run->x + (offset[1] + at * s->x.stride[s->axis]) * s->size;
+        if (s->cumulate) {
+            s->cumulate((float *)(void *)y, acc, (const float *)(const void *)x, n);
+            continue;
+        }
         if (s->exclusive) s->store(y, ys, acc, n);
         s->merge(acc, x, xs, n);
         if (!s->exclusive) s->store(y, ys, acc, n);
     }
+}
+static void run_run(const ScanRun *run, const int64_t offset[2]) {
+    const Cumulated *s = run->s;
+    const int64_t n = s->y.dim[s->axis];
+    uint64_t *y = (uint64_t *)(void *)run->y + offset[0], acc = 0;
+    const uint64_t *x = (const uint64_t *)(const void *)run->x + offset[1];
+    if (s->reverse)
+        for (int64_t j = n - 1; j >= 0; j--) y[j] = acc += x[j];
+    else
+        for (int64_t j = 0; j < n; j++) y[j] = acc += x[j];
 }
 static void run_scan_part(void *job, int k) {
     const ScanRun *run = job;
@@ -49,7 +66,8 @@ static void run_scan_part(void *job, int k) {
         nest_goto(rest, 1, at / run->s->blocks, index, offset);
         for (int v = 0; v < 2; v++)
             offset[v] += first * rest->stride[v * STEP_RANK + rest->rank - 1];
-        run_columns(run, offset, width - first < columns ? width - first : columns);
+        if (run->s->runs) run_run(run, offset);
+        else run_columns(run, offset, width - first < columns ? width - first : columns);
     }
 }
 static int scan_run(const Kernel *k, void *const slot[], void *work) {
@@ -77,7 +95,14 @@ static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
     s->rest = nest_new(b->arena, (const View *const[]){&of_y, &of_x}, 2);
     nest_with_axis(&s->rest);
     const int last = s->rest.rank - 1;
-    s->columns = s->rest.stride[STEP_RANK + last] == 1 ? COLUMNS : APART;
+    const int64_t across = s->rest.stride[STEP_RANK + last];
+    s->runs = kind == REDUCE_SUM && !s->exclusive && dtype_size(y->dtype) == 8 &&
+              (class == CLASS_INT || class == CLASS_UINT) && y->stride[s->axis] == 1 &&
+              s->x.stride[s->axis] == 1;
+    if (kind == REDUCE_SUM && !s->exclusive && y->dtype == DT_FLOAT && across == 1 &&
+        s->rest.stride[last] == 1)
+        s->cumulate = b->device->simd->cumulate;
+    s->columns = s->runs ? 1 : across == 1 ? COLUMNS : APART;
     s->blocks = (s->rest.dim[last] + s->columns - 1) / s->columns;
     s->parts = count_parts(b, s->rest.count / s->rest.dim[last] * s->blocks, view_count(y));
     k->run = scan_run, k->self = s;

@@ -176,6 +176,8 @@ typedef struct Simd {
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);
+    /* acc[i] += x[i]; y[i] = acc[i] */
+    void (*cumulate)(float *y, double *acc, const float *x, int64_t n);
     int vectors; /* registers in a row of a Sweep's panel, at most */
     const float *(*sweep)(const Sweep *, int vectors, int64_t rows); /* how far it got ahead */
     void (*windows)(const ChannelWindows *);

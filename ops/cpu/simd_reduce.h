@@ -99,3 +99,10 @@ DEFINE_SCALE_ADD(float, float)
 DEFINE_SCALE_ADD(double, double)
 DEFINE_SCALE_ADD(int, int64_t)
 DEFINE_SCALE_ADD(uint, uint64_t)
+static void cumulate(float *y, double *acc, const float *x, int64_t n) {
+    EACH {
+        const double sum = acc[i] + (double)x[i];
+        acc[i] = sum;
+        y[i] = (float)sum;
+    }
+}

@@ -104,6 +104,7 @@ const Simd SIMD_TABLE = {
     .blend = {blend_float, blend_double},
     .better = {better_float, better_double, better_int, better_uint},
     .panel = panel,
+    .cumulate = cumulate,
     .vectors = SWEEP_VECTORS,
     .sweep = sweep,
     .windows = windows,

@@ -82,14 +82,6 @@ static void add_rows(const SampleRun *run, const int64_t i[], char *row) {
                 row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
     } while (next_taps(s, tap));
 }
-/* Where the row of x is that a row of y is moved from. */
-static const char *moved_row(const SampleRun *run, const int64_t i[]) {
-    const Sample *s = run->s;
-    int64_t at = 0;
-    for (int a = 0; a < s->y.rank; a++)
-        if (a != s->along) at += s->offset[a][i[a]];
-    return run->x + at * s->size;
-}
 static void move_row(const SampleRun *run, const char *x, char *y) {
     static const int64_t none = 0;
     const Sample *s = run->s;
@@ -120,18 +112,28 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
     s->store(y, ys, own->taps ? result : row, n);
 }
-/* Where row r lies in y: its place on each axis but the row's own; and the next one's. */
-static void find_row(const Sample *s, int64_t r, int64_t i[]) {
-    for (int a = s->y.rank - 1; a >= 0; a--) {
-        i[a] = 0;
-        if (a != s->along) i[a] = r % s->y.dim[a], r /= s->y.dim[a];
-    }
-}
-static void step_row(const Sample *s, int64_t i[]) {
+/* A row of y: its place on each axis but its own, where that is in y, and, where elements are
+   moved, in x. */
+typedef struct RowPlace {
+    int64_t i[STEP_RANK], y, x;
+} RowPlace;
+static void find_row(const Sample *s, int64_t r, RowPlace *p) {
+    *p = (RowPlace){.y = 0};
     for (int a = s->y.rank - 1; a >= 0; a--) {
         if (a == s->along) continue;
-        if (++i[a] < s->y.dim[a]) return;
-        i[a] = 0;
+        p->i[a] = r % s->y.dim[a], r /= s->y.dim[a];
+        p->y += p->i[a] * s->y.stride[a];
+        if (s->moves) p->x += s->offset[a][p->i[a]];
+    }
+}
+static void step_row(const Sample *s, RowPlace *p) {
+    for (int a = s->y.rank - 1; a >= 0; a--) {
+        if (a == s->along) continue;
+        const int64_t before = p->i[a], now = before + 1 < s->y.dim[a] ? before + 1 : 0;
+        p->i[a] = now;
+        p->y += (now - before) * s->y.stride[a];
+        if (s->moves) p->x += s->offset[a][now] - s->offset[a][before];
+        if (now) return;
     }
 }
 static void run_sample_part(void *job, int k) {
@@ -142,14 +144,13 @@ static void run_sample_part(void *job, int k) {
     const bool together = s->y.stride[s->along] == 1;
     char *work = run->work + (size_t)k * s->each, *before = NULL;
     const char *from = NULL;
-    int64_t i[STEP_RANK], r = s->rows * k / s->parts;
-    find_row(s, r, i);
-    for (; r < end; r++, step_row(s, i)) {
-        int64_t at = 0;
-        for (int a = 0; a < s->y.rank; a++) at += i[a] * s->y.stride[a]; /* its own place is 0 */
-        char *y = run->y + at * size;
-        const char *x = s->moves ? moved_row(run, i) : NULL;
-        if (!s->moves) run_row(run, i, y, work);
+    int64_t r = s->rows * k / s->parts;
+    RowPlace p;
+    find_row(s, r, &p);
+    for (; r < end; r++, step_row(s, &p)) {
+        char *y = run->y + p.y * size;
+        const char *x = run->x + p.x * s->size;
+        if (!s->moves) run_row(run, p.i, y, work);
         else if (together && before && x == from)
             memcpy(y, before, (size_t)(s->y.dim[s->along] * size));
         else move_row(run, x, y);

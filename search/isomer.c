@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The versions take the place of the table. */
 static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     versions_print(r->o, true, &t);
@@ -70,7 +71,8 @@ static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
         error_set(&c->error, E_USAGE, "isomer_optimize",
                   "the options are of another version of isomer.h; call isomer_options first");
     else if (!run_guarded(c, what, result) && c->error.kind == E_NONE)
-        error_set(&c->error, E_INVALID, in, "failed without a reason: please report this");
+        error_set(&c->error, E_INVALID, in,
+                  "the run failed without giving a reason; please report this");
     if (c->error.kind != E_NONE) {
         error_print(&c->error, result->message, sizeof result->message);
         isomer_result_free(result);

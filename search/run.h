@@ -57,7 +57,7 @@ typedef struct RunBody {
 /* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique; /* on the built-in runtime: graphs expanded; regions */
-    int candidates;     /* on a measuring command: sets of rules and whole models that were tried */
+    int candidates;     /* graphs, sets of rules or whole models whose cost was determined */
     int frozen_missing; /* times that a frozen run estimated, as the cost file lacks them */
     /* Seconds; < 0: not known. From the costs of steps; of whole models, on the target. */
     double predicted_before, predicted_after;

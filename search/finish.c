@@ -32,9 +32,10 @@ static double constant_bytes(World *w, Value v) {
     return poly_constant(w, type_count(w, t), &n) ? (double)n * dtype_bits(t->dtype) / 8 : -1;
 }
 
-/* It is not computed beforehand. */
+/* It is not computed beforehand. What no file can express must be, whatever its size. */
 static bool too_large(World *w, const FinishLimits *limits, Value v) {
-    return limits->constant >= 0 && constant_bytes(w, v) > (double)limits->constant;
+    return limits->constant >= 0 && constant_bytes(w, v) > (double)limits->constant &&
+           !(node_get(w, value_node(w, v)).op->flags & OP_ON_CONSTANTS);
 }
 
 /* What is computed for a constant that is needed: for a broadcast, its input; nothing if no rule

@@ -323,10 +323,11 @@ def test_results_of_multiples_are_asked_about_as_such(tmp_path):
     assert sorted(filter(None, blocks)) == [["2", "2"], ["3"], ["4", "4"]]
 
 
-@pytest.mark.parametrize("constant", [True, False])
-def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant):
+@pytest.mark.parametrize("constant, limit", [(True, None), (True, "16"), (False, None)])
+def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant, limit):
     """`select` has no operator in a file: its rule applies where what it takes is a constant, and
-    only there. A target on which convolutions with strides are fast; both files agree."""
+    only there, and it is computed however little may be. A target on which convolutions with
+    strides are fast; both files agree."""
     proved = tmp_path / "proved.rules"
     (tmp_path / "block.rules").write_text(
         answered(tmp_path, "block", *ANSWERED["block"]), encoding="utf-8"
@@ -339,13 +340,15 @@ def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant):
         *("optimize-model", model, tmp_path / "o.onnx", "--rules", proved, "--allow", "drops"),
         *("--measure-with", f"{sys.executable} {costly}", "--report", tmp_path / "o.json"),
         *("--cost-db", tmp_path / "costs.sqlite", "--check-with", "onnxruntime"),
+        *(("--fold-limit", limit) if limit else ()),
     )
     assert done.returncode == 0, done.stderr
     report = json.loads(read(tmp_path / "o.json"))
     assert report["changed"] == constant and report["check"]["done"] == constant
     if constant:
         operators = [node.op_type for node in onnx.load(tmp_path / "o.onnx").graph.node]
-        assert operators == ["Conv", "DepthToSpace"]
+        assert operators[-2:] == ["Conv", "DepthToSpace"]
+        assert set(operators[:-2]) == ({"Reshape"} if limit else set())
 
 
 def test_optimize_model_uses_the_discovered_rules():

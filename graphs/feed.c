@@ -136,19 +136,31 @@ static int free_count(const Feed *f) {
     return n;
 }
 
-/* What all elements of a free input are in place of drawn ones; -1: nothing. Attempts: zeros, then
-   ones, of each by itself where they are few; then of all. */
-static int replaced_by(const Feed *f, int input) {
-    const int n = free_count(f), singly = n > 1 && n <= SINGLY ? 2 * n : 0, at = f->attempt - 1;
-    int place = 0;
-    if (at < 0 || !is_free(&f->input[input])) return -1;
-    if (at >= singly) return (at - singly) % 2;
-    for (int k = 0; k < input; k++) place += is_free(&f->input[k]);
-    return at / 2 == place ? at % 2 : -1;
+/* How many attempts replace one input by zeros or ones. */
+static int single_count(int nfree) { return nfree > 1 && nfree <= SINGLY ? 2 * nfree : 0; }
+
+/* What all elements of a free input are in place of drawn ones. Attempts: of each by itself the
+   numbers that the graph compares it with; zeros, then ones, of each by itself where they are few;
+   then of all. False: they are as drawn. */
+static bool replaced_by(const Feed *f, int input, int64_t *number) {
+    int at = f->attempt - 1, place = 0;
+    if (at < 0 || !is_free(&f->input[input])) return false;
+    for (int k = 0; k < f->n; k++) {
+        const Compared *c = is_free(&f->input[k]) ? &f->input[k].compared : &(Compared){0};
+        if (at < c->n) return k == input ? *number = c->number[at], true : false;
+        at -= c->n;
+        place += k < input && is_free(&f->input[k]);
+    }
+    const int singly = single_count(free_count(f));
+    *number = (at < singly ? at : at - singly) % 2;
+    return at >= singly || at / 2 == place;
 }
 
 bool feed_next(Feed *f) {
-    const int n = free_count(f), all = !n ? 0 : n > 1 && n <= SINGLY ? 2 * n + 2 : 2;
+    const int n = free_count(f);
+    int all = n ? single_count(n) + 2 : 0;
+    for (int k = 0; k < f->n; k++)
+        if (is_free(&f->input[k])) all += f->input[k].compared.n;
     f->attempt = f->attempt < all ? f->attempt + 1 : 0;
     return f->attempt > 0;
 }
@@ -169,12 +181,13 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
     const FeedInput *x = &f->input[input];
     const DType t = x->dtype;
     const bool stays = sample == 0 || dtype_class(t) != 'F';
-    const int instead = replaced_by(f, input);
+    int64_t instead;
     if (x->option && x->option->kind == FEED_TENSOR && stays) return copy_tensor(x, n, out, e);
     if (x->option && x->option->kind == FEED_RANGE)
         domain_fill(x->option->range, sample_random(f->seed, input, sample), t, n, out);
     else if (!x->option && usual && stays) memcpy(out, usual, element_bytes(t, n));
-    else if (instead >= 0) domain_fill((Domain){instead, instead}, (Random){0, 0}, t, n, out);
+    else if (replaced_by(f, input, &instead))
+        domain_fill((Domain){(double)instead, (double)instead}, (Random){0, 0}, t, n, out);
     else tensor_draw(f->seed, input, sample, t, x->domain, n, out);
     return true;
 }
@@ -182,11 +195,12 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
 /* In place of drawn ones; of those that are given what else they could be. */
 static void print_input(const Feed *f, int k, Text *t) {
     const FeedInput *x = &f->input[k];
-    const int instead = replaced_by(f, k);
+    int64_t instead;
     Domain d;
     domain_drawn(x->domain, x->dtype, &d);
     text_add(t, "%s%s: ", t->size ? ", " : "", x->name);
-    if (instead >= 0) text_add(t, instead ? "ones" : "zeros");
+    if (replaced_by(f, k, &instead) && instead >> 1) text_add(t, "%" PRId64, instead);
+    else if (replaced_by(f, k, &instead)) text_add(t, instead ? "ones" : "zeros");
     else if (is_free(x)) text_add(t, "%.0f..%.0f", d.low, d.high);
     else text_add(t, "given; random numbers would be from %.0f..%.0f", d.low, d.high);
 }

@@ -4,6 +4,7 @@
    that gives a second opinion. */
 #ifndef ISOMER_FEED_H
 #define ISOMER_FEED_H
+#include "graphs/compared.h"
 #include "graphs/domain.h"
 #include "graphs/npy.h"
 #include "ops/base/options.h"
@@ -31,17 +32,18 @@ typedef struct FeedInput {
     DType dtype;
     Domain domain;
     bool known;               /* the model says what it is where nothing is given */
+    Compared compared;        /* numbers that the graph asks for */
     const FeedOption *option; /* NULL: none */
 } FeedInput;
 typedef struct Feed {
     uint64_t seed;
     int n;
     FeedInput *input;
-    int attempt; /* 0: integers as drawn; else some are zeros or ones instead (feed_next) */
+    int attempt; /* 0: integers as drawn; else some are others instead (feed_next) */
 } Feed;
-/* input: n of them in the arena, their domains by graph_domains, their options still NULL; the feed
-   keeps the array. False: an option names no input, or gives it another element type. The names and
-   options are not copied. */
+/* input: n of them in the arena, their domains by graph_domains, their numbers by graph_compared,
+   their options still NULL; the feed keeps the array. False: an option names no input, or gives it
+   another element type. The names and options are not copied. */
 bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* -1: no such input */
 /* The elements of an input on a sample, from 0. What files give is the first sample; on others
@@ -49,8 +51,9 @@ int feed_find(const Feed *, const char *name); /* -1: no such input */
    another number of elements. */
 bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n, void *out,
                Error *);
-/* Where the model did not run: other integers to be tried in place of those that are drawn, one
-   input at a time, then all at once. False: all were tried; the feed is as it was at first. */
+/* Where the model did not run: other integers to be tried in place of those that are drawn, what
+   the graph compares an input with, then zeros and ones, one input at a time, then all at once.
+   False: all were tried; the feed is as it was at first. */
 bool feed_next(Feed *);
 /* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there are none. */
 const char *feed_print(Arena *, const Feed *);

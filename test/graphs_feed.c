@@ -19,7 +19,8 @@ static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
     const Domain any = domain_any(), domain[INPUTS] = {{0, 29}, any, any, any};
     FeedInput *input = ARENA_NEW(a, FeedInput, INPUTS);
     for (int k = 0; k < INPUTS; k++)
-        input[k] = (FeedInput){name[k], dtype[k], domain[k], known[k], NULL};
+        input[k] =
+            (FeedInput){.name = name[k], .dtype = dtype[k], .domain = domain[k], .known = known[k]};
     *e = (Error){0};
     if (!feed_options(a, (StringList){n, option}, &o, e)) return false;
     o.seed = 7;
@@ -51,6 +52,26 @@ static void integers_are_tried_one_by_one_then_all(void **state) {
     assert_string_equal(feed_print(w->arena, &f), "ids: ones, mask: ones");
     assert_false(feed_next(&f));
     assert_true(f.attempt == 0 && all_are(&f, 0) == -1);
+}
+
+/* What the graph compares an input with comes first, of one input at a time. */
+static void numbers_asked_for_are_tried_first(void **state) {
+    static const int64_t want[][2] = {{16000, -1}, {8000, -1}, {-1, 3}, {0, -1}, {1, -1},
+                                      {-1, 0},     {-1, 1},    {0, 0},  {1, 1}};
+    World *w = *state;
+    Feed f;
+    Error e;
+    assert_true(make(w->arena, 0, NULL, &f, &e));
+    f.input[0].compared = (Compared){2, {16000, 8000}};
+    f.input[1].compared = (Compared){1, {5}}; /* floats are not free */
+    f.input[2].compared = (Compared){1, {3}};
+    for (int k = 0; k < 9; k++) {
+        assert_true(feed_next(&f));
+        assert_int_equal(all_are(&f, 0), want[k][0]);
+        assert_int_equal(all_are(&f, 2), want[k][1]);
+        if (!k) assert_string_equal(feed_print(w->arena, &f), "ids: 16000, mask: 0..1");
+    }
+    assert_false(feed_next(&f));
 }
 
 static void what_is_given_stays(void **state) {
@@ -109,6 +130,8 @@ static void wrong_options_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(integers_are_tried_one_by_one_then_all, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(numbers_asked_for_are_tried_first, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(what_is_given_stays, fixture_world, fixture_world_free),
         cmocka_unit_test_setup_teardown(a_sample_is_the_same_whoever_asks, fixture_world,

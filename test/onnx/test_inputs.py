@@ -4,7 +4,7 @@ them."""
 
 import os, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from small_models import BUILD, PROGRAM, refused, save, target, tensor
 
 INT, INT32 = TensorProto.INT64, TensorProto.INT32
@@ -228,6 +228,45 @@ def test_zeros_and_ones_are_tried(optimize, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "n: ones" in done.stderr and "--input NAME=LOW..HIGH" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def rates(path):
+    """A branch for a rate of 16000, and another that cannot take 6 numbers."""
+    branches = {}
+    for name, size in ("then_branch", [2, 3]), ("else_branch", [2, 4]):
+        nodes = [
+            node("Constant", [], ["to"], value=numpy_helper.from_array(numpy.int64(size))),
+            node("Reshape", ["x", "to"], [name]),
+        ]
+        branches[name] = helper.make_graph(nodes, name, [], [tensor(name, None)])
+    nodes = [
+        node("Cast", ["rate"], ["r"], to=INT),
+        node("Equal", ["sixteen", "r"], ["wide"]),
+        node("If", ["wide"], ["z"], **branches),
+        node("Pow", ["x", "two"], ["y"]),
+    ]
+    return save(
+        path,
+        nodes,
+        [tensor("x", [6]), tensor("rate", [], INT32)],
+        [tensor("y", None), tensor("z", None)],
+        {"two": numpy.float32([2]), "sixteen": numpy.int64(16000)},
+        17,
+    )
+
+
+def test_numbers_that_the_graph_asks_for_are_tried(optimize, tmp_path):
+    """Neither zeros nor ones run, but what the rate is compared with does."""
+    done = optimize(
+        rates(tmp_path / "m.onnx"),
+        tmp_path / "o.onnx",
+        "--measure-with",
+        "onnxruntime",
+        *FEW,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rate: 16000" in done.stderr and "--input NAME=LOW..HIGH" in done.stderr
 
 
 def test_what_nothing_drawn_suits_is_said(optimize, tmp_path):

@@ -492,3 +492,19 @@ def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
     assert kinds.count("BatchNormalization") < 40, table
     parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
     assert len(parts) <= 12, "no new batch of parts after the interrupt"
+
+
+def test_constants_that_became_attributes_stay_constants(run, pricing, tmp_path):
+    """What PyTorch writes: the scales of a Resize come from a Constant node."""
+    nodes = [
+        helper.make_node("Constant", [], ["scales"], value_floats=[1.0, 1.0, 2.0, 2.0]),
+        helper.make_node("Pow", ["x", "two"], ["p"]),
+        helper.make_node("Resize", ["p", "", "scales"], ["y"], mode="nearest"),
+    ]
+    two = {"two": numpy.float32([2])}
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", [1, 3, 8, 8])], [tensor("y", None)], two)
+    run(model, "--enable", "pow-square", *pricing("return 1.0 + kinds(graph).count('Pow')"))
+    graphs = [onnx.load(path).graph for path in pricing.seen.iterdir()]
+    parts = [graph for graph in graphs if graph.name == "part"]
+    assert parts and all([i.name for i in part.input] == ["x"] for part in parts)
+    assert any("Resize" in str(part) for part in parts)

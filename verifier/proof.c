@@ -311,23 +311,35 @@ static bool proved_by_operations(Attempt *a) {
     if (!a->proof.proved) a->proof.why = why;
     return a->proof.proved;
 }
-/* What only makes the class smaller is not tried after a proof that took a raised budget. */
+/* What only makes the class smaller gets a default budget, and is not tried after a proof that took
+   more. */
 static bool optional_stage(Attempt *a, void (*run)(Attempt *)) {
-    return a->prover.steps < STEPS && stage(a, run);
+    Prover *p = &a->prover;
+    const uint64_t most = p->most_steps;
+    if (p->steps >= STEPS) return false;
+    const uint64_t budget = solver_limit(p->solver, SOLVER_BUDGET);
+    if (p->steps + STEPS < most) p->most_steps = p->steps + STEPS;
+    const bool done = stage(a, run);
+    solver_unlimit(p->solver, budget);
+    p->most_steps = most;
+    return done;
 }
-/* With as many steps as the proof had, whatever that took. Sums that were written out are compared
-   as they stand first: that is less to compare. */
+/* With as many steps as the proof had, whatever that took. Short sums are compared as they stand
+   first: that is less to compare than written out. */
 static void classify_reads(Attempt *a) {
     Prover *p = &a->prover;
     const uint64_t steps = p->steps;
+    const bool unroll = p->unroll;
     a->reading = READS_OTHER;
     p->steps = 0;
-    if (p->unroll) {
-        p->unroll = false;
-        stage(a, read_elements);
+    p->unroll = false;
+    stage(a, read_elements);
+    if (a->reading != READS_SAME && p->unrollable) {
         p->unroll = true;
+        solver_retry(p->solver);
+        stage(a, read_elements);
     }
-    if (a->reading != READS_SAME) stage(a, read_elements);
+    p->unroll = unroll;
     p->steps += steps;
 }
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {

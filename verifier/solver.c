@@ -47,6 +47,13 @@ void solver_free(Solver *s) {
     intern_free(s->cache);
 }
 void solver_trace(Solver *s, Trace *t) { s->trace = t; }
+uint64_t solver_limit(Solver *s, uint64_t more) {
+    const uint64_t before = s->budget;
+    if (s->stats.spent + more < before) s->budget = s->stats.spent + more;
+    return before;
+}
+void solver_unlimit(Solver *s, uint64_t before) { s->budget = before; }
+void solver_retry(Solver *s) { s->native_failures = 0; }
 bool solver_spent(const Solver *s) { return s->stats.spent >= s->budget; }
 SolverStats solver_stats(const Solver *s) { return s->stats; }
 
@@ -241,8 +248,12 @@ static bool answer_of(Solver *s, const Question *q) {
     }
     uint32_t id = intern_put(s->cache, key, sizeof *key * (size_t)n);
     s->answer = solver_grown(s, s->answer, &s->roomanswer, id, 1);
-    if (s->answer[id]) s->stats.cached++;
-    else s->answer[id] = solver_spent(s) || has_witness(s, q) ? -1 : ask_solver(s, q) ? 1 : -1;
+    if (s->answer[id]) {
+        s->stats.cached++;
+    } else if (!solver_spent(s)) {
+        const bool shown = !has_witness(s, q) && ask_solver(s, q);
+        if (shown || !solver_spent(s)) s->answer[id] = shown ? 1 : -1;
+    }
     return s->answer[id] > 0;
 }
 

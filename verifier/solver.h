@@ -24,6 +24,12 @@ void solver_free(Solver *);
 void solver_trace(Solver *, Trace *); /* what it shows is written there */
 void solver_assume(Solver *, Lit);    /* a base fact */
 bool solver_spent(const Solver *); /* the budget is used up: every further answer is "not shown" */
+/* From now on at most `more` resource units, until solver_unlimit with what this returned. What is
+   not shown for want of them is asked anew later. */
+uint64_t solver_limit(Solver *, uint64_t more);
+void solver_unlimit(Solver *, uint64_t before);
+/* Nonlinear arithmetic, which is no longer asked once it failed a few times, gets new tries. */
+void solver_retry(Solver *);
 SolverStats solver_stats(const Solver *);
 
 bool solver_empty(Solver *, Lits); /* no point satisfies these */

@@ -133,12 +133,6 @@ static void log_match(Round *r, const Match *m) {
     s->input = log_numbers(r, s->ninput, m->input);
 }
 
-static int library_index(const Library *l, const Rule *rule) {
-    for (int k = 0; k < l->n; k++)
-        if (l->rule[k].rule == rule) return k;
-    return -1;
-}
-
 bool value_among(Value v, int n, const Value list[]) {
     for (int k = 0; k < n; k++)
         if (list[k] == v) return true;

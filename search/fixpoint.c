@@ -1,6 +1,7 @@
 /* fixpoint.c -- applies rules wherever they match, or where a choice allows it, until nothing
    changes. */
 #include "search/fixpoint.h"
+#include "graphs/constants.h"
 
 /* WORK: each application takes time and memory in proportion to the World's nodes, and makes new
    ones; a few seconds must be enough even for rules that never come to an end. */
@@ -19,6 +20,7 @@ typedef struct MatchList {
     Derivation *d;
     Arena *arena;
     Uses uses;
+    const Constants *constants;
     const Choice *choice;
     int rule;
     int n, room;
@@ -73,12 +75,22 @@ static bool allowed(const MatchList *c, NodeList inner) {
     return grown || seeds;
 }
 
+/* What applications made of constants is computed once, whatever its form. */
+static bool remakes_constants(const MatchList *c, const Match *m, NodeList inner) {
+    for (int k = 0; k < m->instance->from.nout; k++)
+        if (!constants_hold(c->constants, m->root[k])) return false;
+    for (int k = 0; k < inner.n; k++)
+        if (derivation_step(c->d, inner.v[k]) < 0) return false;
+    return true;
+}
+
 static bool collect_match(void *user, const Match *m) {
     MatchList *c = user;
     World *w = c->d->w;
     ArenaMark mark = arena_mark(w->scratch);
     const NodeList inner = match_inner(w, w->scratch, m);
-    const bool usable = !match_empty(w, m) && allowed(c, inner) && !keeps_costly(c, m, inner);
+    const bool usable = !match_empty(w, m) && allowed(c, inner) && !keeps_costly(c, m, inner) &&
+                        !remakes_constants(c, m, inner);
     arena_reset(w->scratch, mark);
     if (!usable) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
@@ -108,6 +120,7 @@ typedef struct GraphIndex {
     Matcher *matcher;
     NodeList live;
     Uses uses;
+    Constants constants;
     uint64_t work; /* nodes of the World, over the graphs so far */
 } GraphIndex;
 
@@ -118,6 +131,7 @@ static void index_graph(Derivation *d, GraphIndex *p) {
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
     p->live = graph_live(d->w, p->arena, &d->graph);
     p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
+    p->constants = constants_find(d->w, p->arena, &d->graph, NULL, NULL);
 }
 
 static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *choice, int cap,
@@ -127,7 +141,12 @@ static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *cho
         int applied = 1;
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && d->applied < cap && p->work < WORK) {
-            MatchList c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
+            MatchList c = {.d = d,
+                           .arena = p->arena,
+                           .uses = p->uses,
+                           .constants = &p->constants,
+                           .choice = choice,
+                           .rule = r};
             matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) index_graph(d, p);

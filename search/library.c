@@ -5,6 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+int library_index(const Library *l, const Rule *rule) {
+    for (int k = 0; k < l->n; k++)
+        if (l->rule[k].rule == rule) return k;
+    return -1;
+}
+
 int library_find(const Library *l, const char *name) {
     for (int k = 0; k < l->n; k++)
         if (!strcmp(l->rule[k].rule->name, name) || !strcmp(l->rule[k].rule->id, name)) return k;

@@ -35,6 +35,7 @@ bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
 bool library_choose(Library *, const LibraryOptions *, Error *);
 /* -1: none. */
 int library_find(const Library *, const char *name);
+int library_index(const Library *, const Rule *);
 /* NULL: the rule has none of these lengths. */
 const Instance *library_instance(const Library *, int rule, int nlength, const int length[]);
 #endif

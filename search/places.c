@@ -2,6 +2,7 @@
    the file, directly or through what an application made. */
 #include "search/places.h"
 #include "graphs/constants.h"
+#include <math.h>
 #include <string.h>
 
 Origins origins_find(const RunSource *s, World *w, Arena *a) {
@@ -126,14 +127,32 @@ static int find_set(const Places *p, const UseSet *set, int nrule) {
     return -1;
 }
 
-static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
+static double match_flops(const Derivation *d, const Match *m, Sizes sizes) {
+    const NodeList inner = match_inner(d->w, d->arena, m);
+    double sum = 0;
+    for (int k = 0; k < inner.n; k++)
+        sum += fmax(sig_flops(d->w, node_get(d->w, inner.v[k]).sig, sizes), 0);
+    return sum;
+}
+
+static double *rewritten_flops(const Derivation *d, Arena *a, Sizes sizes) {
+    const int n = d->library->n;
+    double *sum = ARENA_NEW(a, double, n);
+    for (int k = 0; k < n; k++) sum[k] = d->fired[k] ? 0 : -1;
+    for (int s = 0; s < d->nstep; s++) {
+        const Match *m = &d->step[s].match;
+        const int rule = library_index(d->library, m->instance->rule);
+        if (rule >= 0) sum[rule] += match_flops(d, m, sizes);
+    }
+    return sum;
+}
+
+static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, const Derivation *d,
                      UseSet set) {
-    const int nrule = d->library->n;
-    set.fired = ARENA_NEW(a, bool, nrule);
-    for (int k = 0; k < nrule; k++) set.fired[k] = d->fired[k] > 0;
+    set.rewrote = rewritten_flops(d, a, r->source.sizes);
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;
-    places_append(p, a, o, d, nnode, p->nset - 1);
+    places_append(p, a, o, d, model_stats(r->source.model).nodes, p->nset - 1);
 }
 
 void places_say_limited(const Run *r, const Derivation *d) {
@@ -162,7 +181,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
     if (good && d.applied) {
         digest_log(&d, set.digest);
         *at = find_set(p, &set, l->n);
-        if (*at < 0) *at = p->nset, keep_set(p, a, o, &d, model_stats(r->source.model).nodes, set);
+        if (*at < 0) *at = p->nset, keep_set(p, a, r, o, &d, set);
     }
     arena_free(own);
     world_reset(r->w, mark);

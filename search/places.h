@@ -9,9 +9,11 @@
 typedef struct UseSet { /* a set of rules that is tried */
     const uint8_t *use; /* by rule of the library: USE_NOT, USE_FOLLOW or USE_SEED (fixpoint.h) */
     int seed;           /* the rule that it started from; -1: all rules */
-    bool *fired;        /* by rule, on the whole model */
-    bool whole;         /* it is also tried as a whole, wherever it matches */
-    char digest[33];    /* of the result of applying it to the whole model */
+    /* By rule: operations of the nodes that it rewrote, over the whole model; < 0: it did not fire.
+     */
+    double *rewrote;
+    bool whole;      /* it is also tried as a whole, wherever it matches */
+    char digest[33]; /* of the result of applying it to the whole model */
 } UseSet;
 typedef struct Place {
     int set;   /* which UseSet made it */

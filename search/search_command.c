@@ -7,6 +7,7 @@
 #include "search/cost_model.h"
 #include "search/helper.h"
 #include "search/input_data.h"
+#include "search/rank.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
@@ -39,17 +40,21 @@ static bool extend_by_all(CommandSearch *s, int set, int *at) {
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* The same, and the set with each enabled rule by itself. */
+/* The same, and the set with some enabled rules, each by itself: those that rewrote most of the
+   arithmetic. */
 static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
-    int at;
+    int at, n = 0, follower[FOLLOWERS];
+    double key[FOLLOWERS];
     if (!extend_by_all(s, set, &at)) return false;
-    const bool *fired = at < 0 ? NULL : s->places.set[at].fired;
-    for (int k = 0, n = 0; fired && k < r->library.n && n < FOLLOWERS; k++) {
-        if (!fired[k] || s->places.set[set].use[k]) continue;
-        const UseSet one = set_followed(&r->library, r->arena, &s->places.set[set], k);
+    for (int k = 0; at >= 0 && k < r->library.n; k++) {
+        const double rewrote = s->places.set[at].rewrote[k];
+        if (rewrote >= 0 && !s->places.set[set].use[k])
+            n = rank_insert(n, FOLLOWERS, follower, key, k, rewrote);
+    }
+    for (int k = 0; k < n; k++) {
+        const UseSet one = set_followed(&r->library, r->arena, &s->places.set[set], follower[k]);
         if (!places_add(r, &s->origins, r->arena, &s->places, &one, &at)) return false;
-        n++;
     }
     return true;
 }

@@ -310,6 +310,27 @@ static void a_round_tries_both_orders(void **state) {
     close_fixture(&f);
 }
 
+/* The minus of x is rewritten; that of the constant c, which an application made, is not. */
+static void made_constants_are_left_alone(void **state) {
+    (void)state;
+    static const char two[] = "rule sub-add\n  %x : F [n]   %c : F [n]\nfrom\n  %y = sub %x %c\n"
+                              "  out %y\nto\n  %m = neg %c\n  %y = add %x %m\n  out %y\n"
+                              "rule neg-mul\n  %x : F [n]\nfrom\n  %y = neg %x\n  out %y\nto\n"
+                              "  %k = fill value=-1 shape=[n]\n  %y = mul %k %x\n  out %y\n";
+    static const char text[] = "graph g %x : F [3]\nbody\n %c = constant F [3] {1, 2, 3}\n"
+                               " %a = neg %x\n %y = sub %a %c\n out %y\n";
+    const bool on[] = {true, true};
+    Fixture f;
+    open_fixture(&f, two);
+    Graph g = graph_of(f.w, text);
+    Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
+    assert_int_equal(d.fired[0], 1);
+    assert_int_equal(d.fired[1], 1);
+    assert_non_null(strstr(graph_body(f.w, &d.graph), "neg %3"));
+    close_fixture(&f);
+}
+
 /* A rule that is exact for 1/3 is not for the float that stands for it: what was applied says so,
    and so does its replay. */
 static void the_nearest_float_rounds(void **state) {
@@ -372,6 +393,7 @@ int main(void) {
         cmocka_unit_test(logs_are_replayed_and_doubted),
         cmocka_unit_test(a_round_may_nest),
         cmocka_unit_test(a_round_tries_both_orders),
+        cmocka_unit_test(made_constants_are_left_alone),
         cmocka_unit_test(the_nearest_float_rounds),
         cmocka_unit_test(a_match_has_all_its_nodes),
     };

@@ -9,8 +9,7 @@
 typedef struct UseSet { /* a set of rules that is tried */
     const uint8_t *use; /* by rule of the library: USE_NOT, USE_FOLLOW or USE_SEED (fixpoint.h) */
     int seed;           /* the rule that it started from; -1: all rules */
-    /* By rule: operations of the nodes that it rewrote, over the whole model; < 0: it did not fire.
-     */
+    /* By rule: operations of the nodes that it rewrote in the whole model; < 0: it did not fire. */
     double *rewrote;
     bool whole;      /* it is also tried as a whole, wherever it matches */
     char digest[33]; /* of the result of applying it to the whole model */

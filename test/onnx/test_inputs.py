@@ -274,7 +274,7 @@ def test_what_nothing_drawn_suits_is_said(optimize, tmp_path):
     out = tmp_path / "o.onnx"
     path = unknown(tmp_path / "m.onnx", "Split", ["x", "n"], outputs=["z", "z1", "z2"])
     words = [path, out, "--measure-with", "onnxruntime", *FEW]
-    said = ["does not run", "n: 0..1", "zeros or ones", "--input NAME=LOW..HIGH"]
+    said = ["does not run", "n: 0..1", "with zeros and with ones", "--input NAME=LOW..HIGH"]
     refused(optimize(*words, env=ENVIRONMENT), 5, *said, out=out)
     done = optimize(*words, "--input", "n=2", *ASKED, env=ENVIRONMENT)
     assert done.returncode == 0 and not done.stderr, done.stderr

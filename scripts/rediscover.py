@@ -26,7 +26,7 @@ import sys
 import discover_steps as steps
 from discover import whole
 from markdown_page import table
-from onnx_tools import ROOT, model_table, shape_options
+from onnx_tools import ROOT, feed_options, model_table
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"
@@ -83,7 +83,7 @@ def optimized(row, out, words, options):
             [os.path.join(steps.BUILD, "optimize-model"), steps.file_of(row), "--dry-run"]
             + ["-q", *words, "--effort", options.effort, "--report", out]
             + ["--cost-db", os.path.join(steps.WORK, "costs.sqlite"), "--measure-with", TARGET]
-            + shape_options(row),
+            + feed_options(row),
             cwd=ROOT,
             env=os.environ | {"XDG_DATA_HOME": steps.WORK},  # no rules of the user's own
             check=False,

@@ -12,7 +12,7 @@
 #define HOT 0.9            /* a rule by which a place gains this much may gain more with others */
 #define START 0.1          /* seconds: loading the files of a batch .. */
 #define PART_CALLS 40      /* .. and how often each part is then called, about */
-enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8 };
+enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8, FUTILE = 6 };
 
 /* ---- samples */
 
@@ -238,11 +238,25 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     return known >= CLEAR;
 }
 
+/* Of a set: many parts, the heaviest of each kind among them, were timed, and none gains. */
+static bool futile_set(const Pricing *x, int set, int nkind, const int kind[], int *list) {
+    int known = 0;
+    for (int i = 0; i < nkind; i++) {
+        const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+        for (int k = 0; k < m; k++) {
+            if (price_sure(&x->v[list[k]])) return false;
+            known += is_known(&x->v[list[k]]);
+        }
+    }
+    return known >= FUTILE;
+}
+
 /* The next part of the sample of each kind in each set. */
 static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) {
     int *some = NULL, n = 0, room = 0;
     for (int set = from; set < x->nset; set++) {
         const int nkind = kinds_of(x, set, kind);
+        if (round && futile_set(x, set, nkind, kind, list)) continue;
         for (int i = 0; i < nkind; i++) {
             const int m = prices_of(x, set, x->v[kind[i]].kind, list);
             if (round >= sample_size(m) || hopeless_kind(x, m, list, round)) continue;

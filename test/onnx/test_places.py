@@ -414,8 +414,9 @@ def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes
     assert compared >= 1
 
 
-def stages(path, n):
-    """n convolutions of different sizes, each with its batch normalization."""
+def stages(path, n, after=("Relu",)):
+    """n convolutions of different sizes, each with its batch normalization; what comes after those
+    changes on the way."""
     rng, nodes, weights = numpy.random.default_rng(7), [], {}
     for k in range(n):
         i, o = 3 + k, 4 + k
@@ -428,9 +429,25 @@ def stages(path, n):
             helper.make_node(
                 "BatchNormalization", [f"c{k}"] + [f"{name}{k}" for name in "sbmv"], [f"n{k}"]
             ),
-            helper.make_node("Relu", [f"n{k}"], ["y" if k == n - 1 else f"r{k}"]),
+            helper.make_node(
+                after[k * len(after) // n], [f"n{k}"], ["y" if k == n - 1 else f"r{k}"]
+            ),
         ]
     return save(path, nodes, [tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 3 + n, 8, 8])], weights)
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_a_set_that_gains_nowhere_is_left(run, pricing, tmp_path, gains):
+    """The heaviest part of each kind is timed; where none of them gains, no other one is."""
+    model = stages(tmp_path / "m.onnx", 35, ("Relu", "Tanh", "Sigmoid", "Abs", "Neg"))
+    body = f"""
+counts = {gains} and (not part or "Abs" in kinds(graph))
+return 1.0 + 0.1 * counts * kinds(graph).count("BatchNormalization")
+"""
+    _, _, said = run(model, "--enable", "conv-batchnorm", *pricing(body))
+    parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
+    assert (len(parts) > 30) == gains, len(parts)
+    assert said["changed"] == gains
 
 
 def test_a_search_without_promise_ends_early(run, pricing, tmp_path):

@@ -5,7 +5,9 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-bool constants_hold(const Constants *c, Value v) { return v && c->is[v - c->least]; }
+bool constants_hold(const Constants *c, Value v) {
+    return v >= c->least && v < c->past && c->is[v - c->least];
+}
 
 static bool made_of_constants(const Constants *c, const Node *n) {
     if (n->op->flags & OP_RANDOM) return false;

@@ -12,7 +12,7 @@ typedef struct Constants {
    this node makes does not count, nor what is made of it; NULL: all can. In the arena. */
 Constants constants_find(World *, Arena *, const Graph *, const bool given[],
                          bool (*can)(World *, const Node *));
-/* v is a value of the graph that is made of constants, or is one; false for 0. */
+/* v is a value of the graph that is made of constants, or is one; false for other values and 0. */
 bool constants_hold(const Constants *, Value v);
 /* A constant all of whose elements are equal is part of what is computed; any other one could be
    any tensor of its type. */

@@ -17,8 +17,7 @@ Origins origins_find(const RunSource *s, World *w, Arena *a) {
         o.node[v] = at + 1;
         if (now < o.n && !o.node[now]) o.node[now] = at + 1;
     }
-    for (Value v = 1; v < o.n; v++)
-        o.neutral[v] = !o.node[v] || (v >= c.least && v < c.past && constants_hold(&c, v));
+    for (Value v = 1; v < o.n; v++) o.neutral[v] = !o.node[v] || constants_hold(&c, v);
     return o;
 }
 

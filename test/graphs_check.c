@@ -356,7 +356,7 @@ static void sizes_come_from_options(void **state) {
     static const struct {
         const char *shape, *dim, *reason;
     } wrong[] = {
-        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"},
+        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "of the input: 3, not 2"},
         {"y:2,3,8", NULL, "no input"},       {"x:2,3,8", "h=9", "8 and 9"},
         {"x:2,3,b", NULL, "NAME:N,N"},       {NULL, NULL, "is not known"},
         {"x:2,3,8", "k=9", "has no size"},   {"x:2,3,8", "k", "NAME=NUMBER"},

@@ -17,37 +17,53 @@ typedef struct Making {
     int nused, source_of_view[MAX_CODE], acc_source;
 } Making;
 
-static int add_source(Making *m, const View *view) {
-    Source *s = &m->v->source[m->v->nsource];
-    s->view = *view;
-    s->size = dtype_size(view->dtype);
+static bool use_type(Making *m, const View *view) {
     m->used[m->nused++] = *view;
-    return m->v->nsource++;
+    return dtype_numeric(view->dtype) || build_fail(m->b, "elementwise: a type is not numeric");
 }
 
-static bool gather_sources(Making *m, const View *view, int nview, const View *acc,
-                           const Scalar *code, int ncode) {
-    for (int i = 0; i < MAX_CODE; i++) m->source_of_view[i] = -1;
-    m->acc_source = -1;
-    m->used[m->nused++] = view[0];
+/* The views of the program as it is given, whose types decide in which class it is computed. */
+static bool check_views(Making *m, const View *view, int nview, const View *acc, const Scalar *code,
+                        int ncode) {
+    bool seen[MAX_CODE] = {false}, seen_acc = false;
+    if (!use_type(m, &view[0])) return false;
     for (int i = 0; i < ncode; i++) {
+        const int k = code[i].a;
         if (code[i].op == C_VIEW) {
-            const int k = code[i].a;
             if (k >= nview)
                 return build_fail(m->b,
                                   "elementwise: the program reads a view that does not exist");
-            if (m->source_of_view[k] < 0) m->source_of_view[k] = add_source(m, &view[k]);
+            if (!seen[k] && !use_type(m, &view[k])) return false;
+            seen[k] = true;
         } else if (code[i].op == C_ACC) {
             if (!acc)
                 return build_fail(
                     m->b, "elementwise: the program reads an accumulator, but the step has none");
-            if (m->acc_source < 0) m->acc_source = add_source(m, acc);
+            if (!seen_acc && !use_type(m, acc)) return false;
+            seen_acc = true;
         }
     }
-    for (int i = 0; i < m->nused; i++)
-        if (!dtype_numeric(m->used[i].dtype))
-            return build_fail(m->b, "elementwise: a type is not numeric");
     return true;
+}
+
+static int add_source(Making *m, const View *view) {
+    Source *s = &m->v->source[m->v->nsource];
+    s->view = *view;
+    s->size = dtype_size(view->dtype);
+    return m->v->nsource++;
+}
+
+/* What is read once all that is known stands in the program. */
+static void gather_sources(Making *m, const View *view, const View *acc, const Scalar *code,
+                           int ncode) {
+    for (int i = 0; i < MAX_CODE; i++) m->source_of_view[i] = -1;
+    m->acc_source = -1;
+    for (int i = 0; i < ncode; i++) {
+        const int k = code[i].a;
+        if (code[i].op == C_VIEW && m->source_of_view[k] < 0)
+            m->source_of_view[k] = add_source(m, &view[k]);
+        if (code[i].op == C_ACC && m->acc_source < 0) m->acc_source = add_source(m, acc);
+    }
 }
 
 static int literal_source(Vector *v, double k) {
@@ -288,9 +304,10 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->source = ARENA_NEW(b->arena, Source, 2 * ncode); /* views, and what is known of them */
     v->code = ARENA_NEW(b->arena, Instruction, ncode);
     v->ncode = ncode;
-    if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
+    if (!check_views(&m, view, nview, acc, code, ncode)) return NULL;
     Scalar own[MAX_CODE];
     program_read_once(b, view, code, ncode, own);
+    gather_sources(&m, view, acc, own, ncode);
     for (int i = 0; i < ncode; i++)
         if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
             return build_fail(b, "elementwise: the program is malformed"), NULL;

@@ -65,8 +65,7 @@ static const Type *name_type(const Part *p, NameId id) {
 
 /* Also one that the graph has no node for, since the importer made an attribute of it. */
 static bool is_part_constant(const Part *p, Value v) {
-    return constant_blob(p->m->w, v) ||
-           (v >= p->constants.least && v < p->constants.past && constants_hold(&p->constants, v));
+    return constant_blob(p->m->w, v) || constants_hold(&p->constants, v);
 }
 
 /* Integers of few bits that are data; those of constants are what constants make. */

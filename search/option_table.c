@@ -109,8 +109,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .is_int = true,
          .value = "N",
          .default_value = 1,
-         .help = "Threads of the target, from 1 (the default) to 64, for the built-in runtime and "
-                 "onnxruntime. Results are checked on one thread.",
+         .help =
+             "Threads of the target, from 1 (the default) to 64, for the built-in runtime and "
+             "onnxruntime: as many as the model will run on, since what is faster on one may be "
+             "slower on two. Results are checked on one thread.",
          .least = 1,
          .most = BACKEND_THREADS},
         {.name = "backend",

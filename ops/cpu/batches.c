@@ -15,21 +15,6 @@ typedef struct Batches {
     const float *start; /* of the sums of each column */
     size_t packed;      /* in the scratch: a panel */
 } Batches;
-typedef struct Panel {
-    int64_t first, last; /* columns: the first one; from there where the last vector begins, which
-                            may reach back over the one before it */
-    int vectors;
-} Panel;
-
-static Panel panel_at(const Simd *simd, const Batches *s, int64_t first) {
-    const int64_t whole = (int64_t)simd->width * simd->vectors, left = s->columns - first;
-    Panel p = {.first = first,
-               .vectors =
-                   left < whole ? (int)((left + simd->width - 1) / simd->width) : simd->vectors};
-    p.last = (left < whole ? left : whole) - simd->width;
-    if (p.last < 0) p.first += p.last, p.last = 0;
-    return p;
-}
 /* Runs of n floats, the compiler knowing n where that is a vector of some machine. */
 static void copy_runs(float *to, int64_t ts, const float *from, int64_t fs, int64_t runs, int n) {
     if (n == 16)
@@ -56,22 +41,21 @@ static void scale_vector(float *to, const float *scale, int width, int64_t terms
     for (int64_t t = 0; t < terms; t++)
         for (int j = 0; j < width; j++) to[t * wide + j] *= scale[j];
 }
-static void pack_panel(const Simd *simd, const Batches *s, const Panel *p, const float *b,
+static void pack_panel(const Simd *simd, const Batches *s, const SweepColumns *p, const float *b,
                        float *to) {
     const View *v = &s->view[B];
     const int64_t wide = (int64_t)p->vectors * simd->width;
     for (int i = 0; i < p->vectors; i++) {
-        const int64_t column = p->first + (i < p->vectors - 1 ? i * simd->width : p->last);
+        const int64_t column = sweep_vector(p, i, simd->width);
         float *vector = to + i * simd->width;
         pack_vector(simd, v, b + column * v->stride[v->rank - 1], s->terms, vector, wide);
         if (s->e.scale) scale_vector(vector, s->e.scale + column, simd->width, s->terms, wide);
     }
 }
 /* The starts of a panel's sums, as its vectors lie. */
-static void lay_start(const Simd *simd, const Batches *s, const Panel *p, float *start) {
+static void lay_start(const Simd *simd, const Batches *s, const SweepColumns *p, float *start) {
     for (int i = 0; i < p->vectors; i++)
-        memcpy(start + i * simd->width,
-               s->start + p->first + (i < p->vectors - 1 ? i * simd->width : p->last),
+        memcpy(start + i * simd->width, s->start + sweep_vector(p, i, simd->width),
                (size_t)simd->width * sizeof *start);
 }
 static void run_product(const Simd *simd, const Batches *s, float *const base[VIEWS],
@@ -81,7 +65,7 @@ static void run_product(const Simd *simd, const Batches *s, float *const base[VI
     const int row = s->view[Y].rank - 2, whole = simd->width * simd->vectors;
     float start[COLUMNS];
     for (int64_t first = 0; first < s->columns; first += whole) {
-        const Panel p = panel_at(simd, s, first);
+        const SweepColumns p = sweep_columns(simd, s->columns, first);
         const int64_t columns = p.last + simd->width;
         pack_panel(simd, s, &p, base[B], packed);
         lay_start(simd, s, &p, start);

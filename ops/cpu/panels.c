@@ -35,27 +35,21 @@ typedef struct Panels {
 } Panels;
 
 /* ---- running */
-/* A panel: columns from `first` on, so many vectors of them, the last one reaching back over the
-   one before it where that would pass the end of the group. */
 typedef struct Panel {
-    int64_t first, last, from, input; /* from: of the weights; input: the group's first channel */
-    int vectors;
+    SweepColumns to;     /* of all groups' columns */
+    int64_t from, input; /* of the weights; the group's first channel */
 } Panel;
 static int64_t panels_of_group(const Simd *simd, const Panels *p) {
     const int64_t whole = (int64_t)simd->width * simd->vectors;
     return (p->columns + whole - 1) / whole;
 }
 static Panel panel_at(const Simd *simd, const Panels *p, int64_t k) {
-    const int64_t width = simd->width, whole = width * simd->vectors,
-                  each = panels_of_group(simd, p), group = k / each, first = k % each * whole,
-                  left = p->columns - first;
-    Panel at = {.first = group * p->columns + first,
+    const int64_t whole = (int64_t)simd->width * simd->vectors, each = panels_of_group(simd, p),
+                  group = k / each;
+    Panel at = {.to = sweep_columns(simd, p->columns, k % each * whole),
                 .from = k * whole * p->terms,
-                .input = group * p->inputs,
-                .vectors = simd->vectors};
-    if (left < whole) at.vectors = (int)((left + width - 1) / width);
-    at.last = (left < whole ? left : whole) - width;
-    if (at.last < 0) at.first += at.last, at.last = 0;
+                .input = group * p->inputs};
+    at.to.first += group * p->columns;
     return at;
 }
 static int64_t count_panels(const Simd *simd, const Panels *p) {
@@ -74,8 +68,8 @@ static void sweep_rows(const Simd *simd, const Panels *p, const Panel *panel, Sw
     const int64_t step = p->e.pass ? PASS_ROWS : rows;
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t here = rows - r < step ? rows - r : step;
-        s->ahead = simd->sweep(s, panel->vectors, here);
-        if (p->e.pass) pass_over(p, s, panel->last + simd->width, here);
+        s->ahead = simd->sweep(s, panel->to.vectors, here);
+        if (p->e.pass) pass_over(p, s, panel->to.last + simd->width, here);
         s->a += here * s->as, s->y += here * s->ys;
         if (s->add) s->add += here * s->adds;
     }
@@ -89,7 +83,7 @@ static void sweep_group(const Simd *simd, const Panels *p, float *const base[], 
         Sweep s = {
             .start = p->start + k * simd->width * simd->vectors,
             .panel = p->weights + at.from,
-            .last = at.last,
+            .last = at.to.last,
             .n = p->n,
             .runs = p->runs,
             .run = p->run,
@@ -101,12 +95,12 @@ static void sweep_group(const Simd *simd, const Panels *p, float *const base[], 
         s.ahead = s.ahead_end = s.panel;
         if (k + 1 < panels)
             s.ahead = p->weights + next.from,
-            s.ahead_end = s.ahead + p->terms * simd->width * next.vectors;
+            s.ahead_end = s.ahead + p->terms * simd->width * next.to.vectors;
         for (int64_t line = first; line < last; line++) {
             const int64_t *offset = p->line + line * VIEWS;
-            s.y = base[Y] + offset[Y] + from * s.ys + at.first;
+            s.y = base[Y] + offset[Y] + from * s.ys + at.to.first;
             s.a = base[X] + offset[X] + from * s.as + at.input;
-            s.add = p->e.add ? base[ADD] + offset[ADD] + from * s.adds + at.first : NULL;
+            s.add = p->e.add ? base[ADD] + offset[ADD] + from * s.adds + at.to.first : NULL;
             sweep_rows(simd, p, &at, &s, to - from);
         }
     }
@@ -155,11 +149,9 @@ typedef struct Source {
 
 static void pack_panel(const Panels *p, const Panel *panel, int width, const Source *s, float *w,
                        float *start) {
-    const int64_t wide = (int64_t)panel->vectors * width;
+    const int64_t wide = (int64_t)panel->to.vectors * width;
     for (int64_t j = 0; j < wide; j++) {
-        const int v = (int)(j / width);
-        const int64_t c =
-            panel->first + (v < panel->vectors - 1 ? v * width : panel->last) + j % width;
+        const int64_t c = sweep_vector(&panel->to, (int)(j / width), width) + j % width;
         const float scale = p->e.scale ? p->e.scale[c] : 1, *from = s->known + c * s->stride;
         start[j] = p->e.shift ? p->e.shift[c] : 0;
         for (int64_t t = 0; t < p->terms && w; t++) w[t * wide + j] = from[s->at[t]] * scale;

@@ -44,7 +44,7 @@ static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) 
         if (!s->exclusive) s->store(y, ys, acc, n);
     }
 }
-static void run_run(const ScanRun *run, const int64_t offset[2]) {
+static void run_along(const ScanRun *run, const int64_t offset[2]) {
     const Cumulated *s = run->s;
     const int64_t n = s->y.dim[s->axis];
     uint64_t *y = (uint64_t *)(void *)run->y + offset[0], acc = 0;
@@ -66,7 +66,7 @@ static void run_scan_part(void *job, int k) {
         nest_goto(rest, 1, at / run->s->blocks, index, offset);
         for (int v = 0; v < 2; v++)
             offset[v] += first * rest->stride[v * STEP_RANK + rest->rank - 1];
-        if (run->s->runs) run_run(run, offset);
+        if (run->s->runs) run_along(run, offset);
         else run_columns(run, offset, width - first < columns ? width - first : columns);
     }
 }

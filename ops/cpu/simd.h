@@ -206,6 +206,27 @@ typedef struct Simd {
 extern const Simd simd_base;                         /* for any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */
 
+/* The columns of a Sweep's panel: from `first` on, so many vectors of them. The last vector begins
+   at first + last: where columns are left that are no whole vector, it reaches back over the one
+   before it, or, if it is the only one, begins before them. */
+typedef struct SweepColumns {
+    int64_t first, last;
+    int vectors;
+} SweepColumns;
+/* Of n columns in all those of the panel that begins at `from`. */
+static inline SweepColumns sweep_columns(const Simd *simd, int64_t n, int64_t from) {
+    const int64_t width = simd->width, whole = width * simd->vectors, left = n - from;
+    SweepColumns c = {.first = from, .vectors = simd->vectors};
+    if (left < whole) c.vectors = (int)((left + width - 1) / width);
+    c.last = (left < whole ? left : whole) - width;
+    if (c.last < 0) c.first += c.last, c.last = 0;
+    return c;
+}
+/* The first column of vector k. */
+static inline int64_t sweep_vector(const SweepColumns *c, int k, int width) {
+    return c->first + (k < c->vectors - 1 ? k * width : c->last);
+}
+
 /* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats,
    int64 for those of the narrow classes. */
 static inline Class class_wide(Class c, ReduceKind kind) {

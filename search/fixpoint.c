@@ -118,7 +118,6 @@ static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) 
 typedef struct GraphIndex {
     Arena *arena; /* of the matcher, its matches and uses: for one graph */
     Matcher *matcher;
-    NodeList live;
     Uses uses;
     Constants constants;
     uint64_t work; /* nodes of the World, over the graphs so far */
@@ -129,9 +128,8 @@ static void index_graph(Derivation *d, GraphIndex *p) {
     p->work += node_count(d->w);
     p->arena = arena_new(arena_escape(d->arena), 0);
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
-    p->live = graph_live(d->w, p->arena, &d->graph);
-    p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
     p->constants = constants_find(d->w, p->arena, &d->graph, NULL, NULL);
+    p->uses = graph_uses(d->w, p->arena, &d->graph, p->constants.live);
 }
 
 static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *choice, int cap,
@@ -165,8 +163,9 @@ typedef struct Passes {
    reshapes behind, so that the graph grows in each pass. */
 static bool goes_on(Passes *x, const GraphIndex *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
-    x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;
-    x->nodes = p->live.n;
+    const int nodes = p->constants.live.n;
+    x->growing = nodes > x->nodes ? x->growing + 1 : 0;
+    x->nodes = nodes;
     return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
            x->growing <= GROWING;
 }

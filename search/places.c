@@ -51,8 +51,7 @@ static void unite(Union *u, int a, int b) {
     u->group[a > b ? a : b] = a > b ? b : a;
 }
 
-static int unite_step(Union *u, const Origins *o, const Derivation *d, const Match *m) {
-    const NodeList inner = match_inner(d->w, d->arena, m);
+static int unite_step(Union *u, const Origins *o, const Derivation *d, NodeList inner) {
     int first = -1;
     for (int k = 0; k < inner.n; k++) {
         const Value v = derivation_origin(d, inner.v[k]);
@@ -97,12 +96,14 @@ static Place *add_place(Places *p, Arena *a, Union *u, int group, int set) {
     return &p->place[p->n++];
 }
 
-static void places_append(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
-                          int set) {
+/* inner: by application, the nodes of its match. */
+static void places_append(Places *p, Arena *a, const Origins *o, const Derivation *d,
+                          const NodeList inner[], int nnode) {
+    const int set = p->nset - 1;
     Union u = {nnode, ARENA_NEW(a, int, nnode)};
     for (int k = 0; k < nnode; k++) u.group[k] = -1;
     int *first = ARENA_NEW(d->arena, int, d->nstep);
-    for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, &d->step[s].match);
+    for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, inner[s]);
     unite_shared(&u, d, first);
     for (int k = 0; k < nnode; k++)
         if (u.group[k] == k) list_rules(d, a, &u, first, k, add_place(p, a, &u, k, set));
@@ -126,32 +127,32 @@ static int find_set(const Places *p, const UseSet *set, int nrule) {
     return -1;
 }
 
-static double match_flops(const Derivation *d, const Match *m, Sizes sizes) {
-    const NodeList inner = match_inner(d->w, d->arena, m);
+static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
     double sum = 0;
     for (int k = 0; k < inner.n; k++)
-        sum += fmax(sig_flops(d->w, node_get(d->w, inner.v[k]).sig, sizes), 0);
+        sum += fmax(sig_flops(w, node_get(w, inner.v[k]).sig, sizes), 0);
     return sum;
 }
 
-static double *rewritten_flops(const Derivation *d, Arena *a, Sizes sizes) {
+static double *rewritten_flops(const Derivation *d, Arena *a, const NodeList inner[], Sizes sizes) {
     const int n = d->library->n;
     double *sum = ARENA_NEW(a, double, n);
     for (int k = 0; k < n; k++) sum[k] = d->fired[k] ? 0 : -1;
     for (int s = 0; s < d->nstep; s++) {
-        const Match *m = &d->step[s].match;
-        const int rule = library_index(d->library, m->instance->rule);
-        if (rule >= 0) sum[rule] += match_flops(d, m, sizes);
+        const int rule = library_index(d->library, d->step[s].match.instance->rule);
+        if (rule >= 0) sum[rule] += nodes_flops(d->w, inner[s], sizes);
     }
     return sum;
 }
 
 static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, const Derivation *d,
                      UseSet set) {
-    set.rewrote = rewritten_flops(d, a, r->source.sizes);
+    NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
+    for (int s = 0; s < d->nstep; s++) inner[s] = match_inner(d->w, d->arena, &d->step[s].match);
+    set.rewrote = rewritten_flops(d, a, inner, r->source.sizes);
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;
-    places_append(p, a, o, d, model_stats(r->source.model).nodes, p->nset - 1);
+    places_append(p, a, o, d, inner, model_stats(r->source.model).nodes);
 }
 
 void places_say_limited(const Run *r, const Derivation *d) {

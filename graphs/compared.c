@@ -1,7 +1,6 @@
 /* compared.c -- from each `equal` with a constant back to the input, through nodes that only move
    or convert elements. */
 #include "graphs/compared.h"
-#include "graphs/rewrite.h"
 #include "ops/core/element.h"
 
 /* What the elements of v are elements of; 0: they are computed. */
@@ -27,12 +26,10 @@ static bool number_of(World *w, Value v, int64_t *number) {
     const void *bytes;
     for (; v && !constant_get(w, v, &t, &bytes); v = moved_from(w, v)) {}
     const char class = v ? dtype_class(t.dtype) : 0;
-    int64_t n = 1, dim;
-    if (class != 'I' && class != 'U') return false;
-    for (int k = 0; k < t.dim.n; k++)
-        if (!poly_constant(w, t.dim.v[k], &dim) || dim != 1) n = 0;
-    if (n) *number = element_integer(t.dtype, bytes, 0);
-    return n == 1;
+    int64_t n;
+    if ((class != 'I' && class != 'U') || !poly_constant(w, type_count(w, &t), &n) || n != 1)
+        return false;
+    return *number = element_integer(t.dtype, bytes, 0), true;
 }
 
 static void add_number(Compared *c, int64_t number) {

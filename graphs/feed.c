@@ -136,6 +136,9 @@ static int free_count(const Feed *f) {
     return n;
 }
 
+/* Of how many numbers that the graph compares it with a free input may be. */
+static int compared_count(const FeedInput *x) { return is_free(x) ? x->compared.n : 0; }
+
 /* How many attempts replace one input by zeros or ones. */
 static int single_count(int nfree) { return nfree > 1 && nfree <= SINGLY ? 2 * nfree : 0; }
 
@@ -146,10 +149,11 @@ static bool replaced_by(const Feed *f, int input, int64_t *number) {
     int at = f->attempt - 1, place = 0;
     if (at < 0 || !is_free(&f->input[input])) return false;
     for (int k = 0; k < f->n; k++) {
-        const Compared *c = is_free(&f->input[k]) ? &f->input[k].compared : &(Compared){0};
-        if (at < c->n) return k == input ? *number = c->number[at], true : false;
-        at -= c->n;
-        place += k < input && is_free(&f->input[k]);
+        const FeedInput *x = &f->input[k];
+        const int n = compared_count(x);
+        if (at < n) return *number = x->compared.number[at], k == input;
+        at -= n;
+        place += k < input && is_free(x);
     }
     const int singly = single_count(free_count(f));
     *number = (at < singly ? at : at - singly) % 2;
@@ -159,8 +163,7 @@ static bool replaced_by(const Feed *f, int input, int64_t *number) {
 bool feed_next(Feed *f) {
     const int n = free_count(f);
     int all = n ? single_count(n) + 2 : 0;
-    for (int k = 0; k < f->n; k++)
-        if (is_free(&f->input[k])) all += f->input[k].compared.n;
+    for (int k = 0; k < f->n; k++) all += compared_count(&f->input[k]);
     f->attempt = f->attempt < all ? f->attempt + 1 : 0;
     return f->attempt > 0;
 }
@@ -192,17 +195,20 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
     return true;
 }
 
-/* In place of drawn ones; of those that are given what else they could be. */
-static void print_input(const Feed *f, int k, Text *t) {
-    const FeedInput *x = &f->input[k];
-    int64_t instead;
+/* What it is drawn from; if it is given, what else it could be. */
+static void print_domain(const FeedInput *x, Text *t) {
     Domain d;
     domain_drawn(x->domain, x->dtype, &d);
-    text_add(t, "%s%s: ", t->size ? ", " : "", x->name);
-    if (replaced_by(f, k, &instead) && instead >> 1) text_add(t, "%" PRId64, instead);
-    else if (replaced_by(f, k, &instead)) text_add(t, instead ? "ones" : "zeros");
-    else if (is_free(x)) text_add(t, "%.0f..%.0f", d.low, d.high);
-    else text_add(t, "given; random numbers would be from %.0f..%.0f", d.low, d.high);
+    text_add(t, "%s%.0f..%.0f", is_free(x) ? "" : "given; random numbers would be from ", d.low,
+             d.high);
+}
+
+static void print_input(const Feed *f, int k, Text *t) {
+    int64_t instead;
+    text_add(t, "%s%s: ", t->size ? ", " : "", f->input[k].name);
+    if (!replaced_by(f, k, &instead)) print_domain(&f->input[k], t);
+    else if (instead == 0 || instead == 1) text_add(t, instead ? "ones" : "zeros");
+    else text_add(t, "%" PRId64, instead);
 }
 
 const char *feed_print(Arena *a, const Feed *f) {

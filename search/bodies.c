@@ -55,7 +55,7 @@ static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
     o.dim = o.inputs = o.explain = (IsomerTexts){0};
     o.input = o.check_with = o.report = o.html = o.dot = o.proof_log = o.replay = NULL;
     o.fix_dims = o.diff = o.external = o.dry_run = 0;
-    o.discover = 0;
+    o.discover = o.also_threads = 0;
     o.time_limit = s->seconds;
     return o;
 }

@@ -17,7 +17,7 @@
 #define PRIOR_WEIGHT 3 /* .. from as many batches */
 #define SURE 2.2       /* standard errors: 97 % on each side, with some batches */
 #define TIE 0.003      /* of the logarithm: among equally fast ones, fewer applications win */
-enum { MOST = 4, LEAST = 3, BATCHES = 16 };
+enum { MOST = 4, BATCHES = 16 };
 
 typedef struct Rival {
     int at; /* among the candidates */
@@ -96,13 +96,14 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
 static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
-    if (r->v[best].n < LEAST) return false; /* one that fell behind early, and is ahead again */
+    /* Too few: one that fell behind early, and is ahead again. */
+    if (r->v[best].n < CONFIRM_LEAST) return false;
     return fabs(log_ratio(r, best) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
 }
 
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     for (int k = 0; k < BATCHES; k++) {
-        if (k >= LEAST && (is_clear(s, r) || run_time_over(s->r, until))) break;
+        if (k >= CONFIRM_LEAST && (is_clear(s, r) || run_time_over(s->r, until))) break;
         if (!time_batch(s, r)) return false;
         if (fastest(s, r) < 0) break;
     }

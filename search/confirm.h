@@ -3,6 +3,8 @@
 #define ISOMER_CONFIRM_H
 #include "search/model_candidates.h"
 
+enum { CONFIRM_LEAST = 3 }; /* batches, also when there is no time left */
+
 /* Times candidate *best anew, and those that the first times hardly tell from it, in batches with
    the original until it is clear whether the fastest of them gains as much as counts, `until`
    (run_seconds) at the latest. *best: that one, its ratio the mean over the batches; no first time

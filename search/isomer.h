@@ -58,7 +58,10 @@ typedef struct IsomerOptions {
     const char *backend; /* of the built-in runtime: "cpu", "cuda" or the path of a plug-in */
     const char *backend_options; /* text that the back end understands; NULL: none */
     int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
-    int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
+    int threads;      /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
+    int also_threads; /* what original and result take on as many threads of "onnxruntime" is
+                         reported, too; 0: not; < 0: on the machine's cores, if threads is 1 and
+                         that takes little time */
 
     /* The search and its limits. */
     const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both" */

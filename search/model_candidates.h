@@ -33,6 +33,7 @@ typedef struct CommandSearch {
     Run *r;
     TargetProcess whole, part, confirming; /* which times whole models, parts, the fastest anew */
     const char *device;                    /* the target's name in the cost file */
+    int threads;                           /* of the target */
     bool reads_inputs;                     /* it is told files of them, in the folder */
     RunFolder *folder;
     double limit, until; /* run_seconds: the search ends then; all ends then */

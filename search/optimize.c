@@ -156,6 +156,16 @@ static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
     return true;
 }
 
+/* Times on several threads vary more: a twentieth counts. */
+static void warn_threads(const Run *r, char *text, size_t n) {
+    const RunStats *s = &r->stats;
+    if (!s->also_threads || s->also_after < 1.05 * s->also_before || *text) return;
+    snprintf(text, n,
+             "%s: on %d threads the result takes %.2f times as long as the original: give "
+             "--threads %d if the model will run on so many",
+             r->in, s->also_threads, s->also_after / s->also_before, s->also_threads);
+}
+
 static bool show_headroom(Run *r, IsomerResult *out) {
     const char *text;
     if (!search_headroom(r, &text)) return false;
@@ -176,7 +186,9 @@ bool optimize_run(Run *r, IsomerResult *out) {
        rule was applied. */
     const bool new_file = derivation_changes(&d) || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
+    if (derivation_changes(&d) && !search_command_threads(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
+    warn_threads(r, out->warning, sizeof out->warning);
     Views views;
     return !run_cancelled(r) && run_make_views(r, &d, out, &views) &&
            write_result(r, &d, &views, out);

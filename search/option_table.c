@@ -115,6 +115,18 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
              "slower on two. Results are checked on one thread.",
          .least = 1,
          .most = BACKEND_THREADS},
+        {.name = "also-threads",
+         .kind = OPT_INT,
+         .into = &o->isomer.also_threads,
+         .is_int = true,
+         .value = "N",
+         .default_value = -1,
+         .help =
+             "With onnxruntime as the target: what original and result take on N threads is in the "
+             "table, too, and there is a warning if the result is slower there. 0: not. -1 (the "
+             "default): on all cores, for a result made for one thread, unless it takes long.",
+         .least = -1,
+         .most = BACKEND_THREADS},
         {.name = "backend",
          .kind = OPT_TEXT,
          .into = &o->isomer.backend,

@@ -62,6 +62,8 @@ typedef struct RunStats {
     /* Seconds; < 0: not known. From the costs of steps; of whole models, on the target. */
     double predicted_before, predicted_after;
     double measured_before, measured_after;
+    int also_threads; /* the whole models on as many threads of the target; 0: not measured */
+    double also_before, also_after;
     /* What was wrong in the cost file and was measured again; NULL: nothing. */
     const char *cost_fault;
     double flops_before, flops_after, start;

@@ -5,9 +5,11 @@
 #include "search/command_report.h"
 #include "search/confirm.h"
 #include "search/cost_model.h"
+#include "search/finish.h"
 #include "search/helper.h"
 #include "search/input_data.h"
 #include "search/rank.h"
+#include "ops/base/process.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #define PATIENCE 0.1 /* of the time: if little is promised by then, the search ends */
 #define LOSES 0.01   /* of the time of a rule's parts: a rule that loses more is left out */
 #define CONFIRM 0.2  /* of the time, at most: to time the winners once more */
+#define ALSO 0.15    /* of the time, at most: to time the result on other threads */
 enum { FOLLOWERS = 8, GENERATIONS = 4 }; /* rules that extend a set; how often sets are extended */
 
 /* ---- prices */
@@ -176,7 +179,7 @@ static bool price_sets(CommandSearch *s) {
 static bool set_commands(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
-    const int threads = r->o->threads;
+    const int threads = s->threads;
     char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
     if (!helper && run_targets_onnxruntime(r->o))
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
@@ -212,7 +215,7 @@ static void stop_processes(CommandSearch *s) {
    that is known. */
 static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     ModelCandidate both[] = {s->v[0], *best};
-    CommandSearch at = {.r = s->r, .folder = s->folder, .n = 2, .v = both};
+    CommandSearch at = {.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
     int second = 1;
     const bool good =
         run_use_sizes(s->r, set) && set_commands(&at) && confirm(&at, s->until, &second);
@@ -294,7 +297,7 @@ static bool search_places(CommandSearch *s, Derivation *d) {
 
 static CommandSearch *start_search(Run *r) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
-    s->r = r;
+    s->r = r, s->threads = r->o->threads;
     s->folder = run_folder(r->source.model, r->arena, r->error);
     return s;
 }
@@ -321,6 +324,43 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
     if (good) *before = s->base, *ratio = s->v[1].ratio;
     end_search(s);
     return good;
+}
+
+/* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
+   model that has them already. */
+static int other_threads(const Run *r) {
+    const int given = r->o->also_threads, cores = process_cores();
+    const double seconds = CONFIRM_LEAST * CALLS * r->stats.measured_before;
+    if (!r->o->measure_with || r->stats.bodies_ratio > 0) return 0;
+    if (given >= 0) return given;
+    if (r->o->threads > 1 || cores < 2 || seconds > ALSO * search_command_seconds(r->o)) return 0;
+    return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
+}
+
+/* Against the original, in as few batches as confirming takes. */
+static bool time_on_threads(CommandSearch *s, const Derivation *d, int *result) {
+    Run *r = s->r;
+    Pieces file;
+    return s->folder && set_commands(s) && s->reads_inputs && candidate_original(s) &&
+           run_pieces(r, d, r->arena, &file, r->error) && candidate_file(s, &file) &&
+           confirm(s, 0, result);
+}
+
+bool search_command_threads(Run *r, const Derivation *d) {
+    const int threads = other_threads(r);
+    int result = 1;
+    if (!threads || run_signalled(r)) return !run_cancelled(r);
+    CommandSearch *s = start_search(r);
+    s->threads = threads;
+    if (time_on_threads(s, d, &result) && result && s->v[1].ratio > 0) {
+        r->stats.also_threads = threads;
+        r->stats.also_before = s->base, r->stats.also_after = s->base * s->v[1].ratio;
+    } else if (r->error->kind && r->error->kind != E_INTERRUPTED) {
+        run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
+        *r->error = (Error){0};
+    }
+    end_search(s);
+    return !r->error->kind;
 }
 
 bool search_headroom(Run *r, const char **text) {

@@ -8,4 +8,6 @@
 size_t process_peak(void);
 /* Seconds of a clock that is never set back; only differences mean anything. */
 double process_clock(void);
+/* The cores that this process may run on, at least 1; hardware threads of one core count once. */
+int process_cores(void);
 #endif

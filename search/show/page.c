@@ -69,6 +69,9 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     add_gain(t, "predicted time (sum of steps)", r->stats.predicted_before,
              r->stats.predicted_after, 1e-3, "ms");
     add_gain(t, "measured time", r->stats.measured_before, r->stats.measured_after, 1e-3, "ms");
+    if (r->stats.also_threads)
+        add_gain(t, arena_format(t->arena, "on %d threads", r->stats.also_threads),
+                 r->stats.also_before, r->stats.also_after, 1e-3, "ms");
     text_add(t, "</table>\n");
 }
 

@@ -130,6 +130,9 @@ static void table_numbers(const RunStats *s, Text *t) {
     line_times("predicted time", s->predicted_before, s->predicted_after, t);
     if (s->sizes) text_add(t, "  of the sizes given the least gain is at %s:\n", s->sizes);
     line_times("measured time", s->measured_before, s->measured_after, t);
+    if (s->also_threads)
+        line_times(arena_format(t->arena, "on %d threads", s->also_threads), s->also_before,
+                   s->also_after, t);
     if (s->cost_fault) text_add(t, "  the cost file was wrong: %s\n", s->cost_fault);
 }
 

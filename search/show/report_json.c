@@ -63,6 +63,16 @@ static void json_check(const Run *r, cJSON *o) {
     if (r->stats.opinion) cJSON_AddStringToObject(c, r->o->check_with, r->stats.opinion);
 }
 
+static void json_also(const RunStats *s, cJSON *o) {
+    if (!s->also_threads) {
+        cJSON_AddNullToObject(o, "also");
+        return;
+    }
+    cJSON *x = cJSON_AddObjectToObject(o, "also");
+    cJSON_AddNumberToObject(x, "threads", s->also_threads);
+    json_pair(x, "measured_seconds", s->also_before, s->also_after);
+}
+
 static void json_numbers(const RunStats *s, double seconds, cJSON *o) {
     cJSON_AddNumberToObject(o, "regions", s->regions);
     cJSON_AddNumberToObject(o, "regions_unique", s->regions_unique);
@@ -76,6 +86,7 @@ static void json_numbers(const RunStats *s, double seconds, cJSON *o) {
     json_pair(o, "flops", s->flops_before, s->flops_after);
     json_pair(o, "predicted_seconds", s->predicted_before, s->predicted_after);
     json_pair(o, "measured_seconds", s->measured_before, s->measured_after);
+    json_also(s, o);
     if (s->cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", s->cost_fault);
     else cJSON_AddNullToObject(o, "cost_file_fault");
 }

@@ -118,34 +118,78 @@ def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     ], "the table tells of a file that is not written"
 
 
-def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
-    """measure-NAME beside the rules is found by NAME and told this run's sizes."""
-    for folder, path in (("build", PROGRAM), ("rules", os.path.join(ROOT, "rules"))):
-        place = tmp_path / "tree" / folder
-        place.parent.mkdir(exist_ok=True)
+def pretended(path, command):
+    """A copy of the program with a helper of its own, so that "pretended" is a target; its path,
+    and the file of the words that the helper was told."""
+    for folder, of in (("build", PROGRAM), ("rules", os.path.join(ROOT, "rules"))):
+        place = path / "tree" / folder
+        place.parent.mkdir(exist_ok=True, parents=True)
         if folder == "rules":
-            place.symlink_to(path)
+            place.symlink_to(of)
         else:
             place.mkdir()
-            shutil.copy(path, place)
-    command = target(tmp_path, "1 + data.count(b'BatchNormalization')")
-    (tmp_path / "tree" / "scripts").mkdir()
-    helper = tmp_path / "tree" / "scripts" / "measure-pretended"
-    helper.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\nexec {command}\n')
+            shutil.copy(of, place)
+    (path / "tree" / "scripts").mkdir()
+    helper, told = path / "tree" / "scripts" / "measure-pretended", path / "told"
+    helper.write_text(f'#!/bin/sh\necho "$@" >> {told}\nexec {command} "$@"\n')
     helper.chmod(0o755)
+    return str(path / "tree" / "build" / "optimize-model"), told
+
+
+def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
+    """measure-NAME beside the rules is found by NAME and told this run's sizes."""
+    own, told = pretended(tmp_path, target(tmp_path, "1 + data.count(b'BatchNormalization')"))
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
-    own = str(tmp_path / "tree" / "build" / "optimize-model")
     words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--threads", "2"]
     words += ["--cost-db", tmp_path / "costs", "--measure-with"]
     done = subprocess.run([*words, "pretended"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert not any(node.op_type == "BatchNormalization" for node in onnx.load(out).graph.node)
-    told = (tmp_path / "told").read_text()
+    told = told.read_text()
     assert f"--input-shape {SHAPE[1]}" in told and "--threads=2" in told, told
     done = subprocess.run([*words, "unknown-name"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 5, "a name without a helper is a command, which is not found"
     done = subprocess.run([*words, "../x"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 5
+
+
+def test_the_result_on_other_threads(tmp_path):
+    """What is faster on one thread is timed on others as well: for the table, the report, and a
+    warning where it is slower. What fails there is not reported, and the result is written all the
+    same; a frozen run knows it from the cost file."""
+    count, many = "data.count(b'BatchNormalization')", "'--threads=2' in sys.argv"
+    times = f"1e-3 * ((9 - {count}) if {many} else (1 + {count}))"
+    own, told = pretended(tmp_path, target(tmp_path, times))
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--report", report]
+    words += ["--cost-db", tmp_path / "costs", "--measure-with", "pretended"]
+
+    def run(*more):
+        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert not any(n.op_type == "BatchNormalization" for n in onnx.load(out).graph.node)
+        return done, json.loads(report.read_text())["also"]
+
+    done, also = run("--also-threads", "2")
+    after, before = (also["measured_seconds"][side] for side in ("after", "before"))
+    assert also["threads"] == 2 and after > 1.05 * before, also
+    assert re.search(r"on 2 threads +[0-9.]+ ms +[0-9.]+ ms +0\.\d\d times as fast", done.stdout)
+    assert "give --threads 2 if the model will run on so many" in done.stderr, done.stderr
+    asked = told.read_text()
+    done, again = run("--also-threads", "2", "--frozen")
+    assert again == also and told.read_text() == asked, "a frozen run asks nobody"
+    assert run("--also-threads", "0")[1] is None
+    assert run("--also-threads", "3")[1]["threads"] == 3
+    assert "--threads=3" in told.read_text() and "--threads=3" not in asked
+
+    (tmp_path / "fails").mkdir()
+    words[0], told = pretended(
+        tmp_path / "fails", target(tmp_path / "fails", f"0 if {many} else 1 + {count}")
+    )
+    words[words.index("--cost-db") + 1] = tmp_path / "fails" / "costs"
+    done, also = run("--also-threads", "2")
+    assert also is None and "on 2 threads" not in done.stdout + done.stderr
+    assert "--threads=2" in told.read_text()
 
 
 def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
@@ -156,6 +200,8 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
         "conv-batchnorm",
         "--measure-with",
         "onnxruntime",
+        "--also-threads",
+        "0",
     ]
     assert (
         optimize(

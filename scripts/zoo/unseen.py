@@ -1,7 +1,7 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
-the fourth table are in unseen_fourth.py, those of the fifth to eleventh in unseen_fifth*.py
-to unseen_eleventh*.py. scripts/bench-unseen times them.
+the fourth table are in unseen_fourth.py, those of the fifth to twelfth in unseen_fifth*.py
+to unseen_twelfth*.py. scripts/bench-unseen times them.
 
 Usage: unseen.py FOLDER [NAME..]
 
@@ -15,7 +15,8 @@ from zoo import Called, Step, image, model, nn, tokens, torch, transformer, visi
 PARTS = (
     "fourth fifth fifth_images fifth_sound fifth_rest sixth sixth_sequences sixth_rest "
     "seventh seventh_small eighth eighth_small "
-    "eighth_sound eighth_rest ninth ninth_small ninth_rest tenth eleventh eleventh_rest"
+    "eighth_sound eighth_rest ninth ninth_small ninth_rest tenth eleventh eleventh_rest twelfth "
+    "twelfth_rest"
 ).split()
 zoo.MODELS.clear()
 for part in PARTS:

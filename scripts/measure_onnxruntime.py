@@ -4,10 +4,11 @@ Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FA
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
 new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
-After --few rounds the slower half is left, and what is 5 % slower than the fastest; after as many
-again half of the rest, and what is 3 % slower, and so on (successive halving: Karnin, Koren,
-Somekh, 2013). The first, the original, stays, but alone has few rounds, as it has where nothing is
-1 % faster.
+After two rounds is left what was 15 % slower than the fastest in both; after --few rounds the slower
+half, and what is 5 % slower than the fastest; after as many again half of the rest, and what is 3 %
+slower, and so on (successive halving: Karnin, Koren, Somekh, 2013). The first, the original, stays,
+but alone has few rounds, as it has where nothing is 1 % faster. Where calls are so long that all
+rounds would take more than --budget seconds, there are fewer of them, 4 at least.
 Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
 threads, and with --provider cuda, the time that passes. On the GPU inputs and outputs stay in its
 memory, float32 is computed without TF32, and a model that ONNX Runtime runs elsewhere fails.
@@ -27,6 +28,8 @@ from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # no
 SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds
 CLEARLY_SLOWER = 1.05, 1.03, 1.02
 FASTER = 0.99
+SCREENED, FAR_SLOWER = 2, 1.15  # after so many rounds; in each of them
+LEAST_ROUNDS = 4  # whatever they take
 
 
 class Measured:
@@ -41,6 +44,7 @@ class Measured:
             self.values = feed.draw(self.session.get_inputs())
             self.binding = self.bound() if provider == "cuda" else None
             first = min(self.sample(1) for _ in range(2))
+            self.first = max(first, visit)
             self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
             self.warms_up = first < visit
             self.samples = max(1, min(10, int(visit / max(first, SAMPLE))))
@@ -107,11 +111,30 @@ def still_in(runs, slower):
     ]
 
 
-def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, **where):
+def screened(runs):
+    """The first, and what was not far slower than the fastest of a round in each of them."""
+    best = [min(times) for times in zip(*(file.visits for file in runs))]
+    far = lambda file: all(t > FAR_SLOWER * b for t, b in zip(file.visits, best))
+    return [file for k, file in enumerate(runs) if not k or not far(file)]
+
+
+def affordable(runs, rounds, few, budget):
+    """Rounds, and after how many of them files are left, so that they take `budget` seconds."""
+    share = budget / max(rounds * sum(file.first for file in runs), 1e-9) if budget else 1
+    if share >= 1:
+        return rounds, few
+    fewer = min(rounds, max(LEAST_ROUNDS, int(rounds * share)))
+    return fewer, few and max(SCREENED, round(few * fewer / rounds))
+
+
+def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, budget=None, **where):
     """Every `few` rounds the slower half and what is clearly slower is left."""
     files = [Measured(path, feed, threads, visit, **where) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
+    rounds, few = affordable(runs, rounds, few, budget)
     for done in range(rounds):
+        if few and done == SCREENED < few:
+            runs = screened(runs)
         if few and done and done % few == 0 and runs:
             step = min(done // few, len(CLEARLY_SLOWER)) - 1
             runs = still_in(runs, CLEARLY_SLOWER[step])
@@ -153,6 +176,9 @@ def main():
         "--few", type=int, default=7, help="rounds after which clearly slower files are left"
     )
     parser.add_argument(
+        "--budget", type=float, help="seconds: fewer rounds where they would take longer"
+    )
+    parser.add_argument(
         "--threads", type=int, default=1, help="ONNX Runtime threads within an operator"
     )
     parser.add_argument(
@@ -183,6 +209,7 @@ def main():
             options.threads,
             options.few,
             options.visit / 1e3,
+            options.budget,
             **where,
         )
         answer(files, options.statistic, out)

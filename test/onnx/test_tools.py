@@ -256,23 +256,29 @@ def test_measure_leaves_what_is_clearly_slower(monkeypatch):
 
     class Fixed:
         def __init__(self, path, feed, threads, visit):
-            self.path, self.reason, self.visits = path, None, []
+            self.path, self.reason, self.visits, self.first = path, None, [], float(path)
 
         def visit(self):
             self.visits.append(float(self.path))
 
     monkeypatch.setattr(measuring, "Measured", Fixed)
 
-    def rounds(*paths):
-        return [len(file.visits) for file in measuring.measure(paths, None, 11, 1, 3)]
+    def rounds(*paths, **options):
+        return [len(file.visits) for file in measuring.measure(paths, None, 11, 1, 3, **options)]
 
-    assert rounds("1.0", "1.2") == [3, 3]
-    assert rounds("1.0", "1.2", "0.9") == [11, 3, 11]
+    assert rounds("1.0", "1.1") == [3, 3]
+    assert rounds("1.0", "1.2") == [3, 2], "far slower"
+    assert rounds("1.0", "1.1", "0.9") == [11, 2, 11], "than the fastest"
+    assert rounds("1.0", "1.02", "0.9") == [11, 3, 11]
     assert rounds("1.0", "1.01", "0.985") == [11, 3, 11]
     assert rounds("1.0", "0.93", "0.92", "0.91", "0.9") == [11, 3, 3, 6, 11], "half is left"
     assert rounds("1.0", "1.04", "1.01") == [3, 3, 3], "nothing is faster"
     assert rounds("1.0", "1.025") == [3, 3]
     assert rounds("1.0") == [3]
+    assert rounds("1.0", "0.9", budget=21) == [11, 11]
+    assert rounds("1.0", "0.9", budget=15) == [7, 7], "long calls have fewer rounds"
+    assert rounds("1.0", "0.9", budget=1) == [4, 4], "but some"
+    assert rounds("1.0", "1.01", budget=1) == [2, 2]
     slow, fast = measuring.seconds(measuring.measure(["1.0", "1.2"], None, 11, 1, 3), "ratio")
     assert abs(fast / slow - 1.2) < 1e-6
 

@@ -6,6 +6,7 @@
 #include "graphs/constants.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
+#include "ops/base/random.h"
 #include "ops/core/element.h"
 #include <string.h>
 
@@ -13,8 +14,10 @@ typedef struct Fold {
     World *w;
     Arena *arena;
     int64_t growth;
-    Constants constants; /* that can be computed */
-    bool *needed;        /* by value - least of the constants: something that stays uses it */
+    int64_t drawn;         /* bytes of a float32 constant that is drawn; 0: none is */
+    const ValueMap *known; /* of an earlier folding; NULL: there was none */
+    Constants constants;   /* that can be computed */
+    bool *needed;          /* by value - least of the constants: something that stays uses it */
     int n, room;
     Value *from, *to;
 } Fold;
@@ -112,10 +115,35 @@ static Value computed_constant(Fold *f, Value v, int64_t bytes) {
     return y;
 }
 
+/* Other numbers for each value: constants that are alike would become one. */
+static Value drawn_constant(Fold *f, Value v, int64_t bytes) {
+    const ArenaMark mark = arena_mark(f->w->scratch);
+    const int64_t n = bytes / (int64_t)sizeof(float);
+    float *data = ARENA_NEW(f->w->scratch, float, n);
+    for (int64_t k = 0; k < n; k++)
+        data[k] = 0.5F + (float)(random_at(v, (uint64_t)k) >> 40) * 0x1p-24F;
+    const Value y =
+        constant_make(f->w, value_type(f->w, v), keep_contents(f->w, data, (size_t)bytes));
+    arena_reset(f->w->scratch, mark);
+    return y;
+}
+
+static bool is_drawn(const Fold *f, Value v, int64_t bytes) {
+    return f->drawn && bytes >= f->drawn && value_type(f->w, v)->dtype == DT_FLOAT;
+}
+
+/* What an earlier folding made of it; 0: nothing. */
+static Value known_constant(const Fold *f, Value v) {
+    const Value y = f->known ? map_value(f->known, v) : v;
+    return y != v && constant_get(f->w, y, NULL, NULL) ? y : 0;
+}
+
 static bool fold_value(Fold *f, Value v) {
     int64_t bytes = 0;
     if (!numeric_type(f->w, v, &bytes) || bytes > source_bytes(f, v) + f->growth) return false;
-    Value y = computed_constant(f, v, bytes);
+    Value y = known_constant(f, v);
+    if (!y)
+        y = is_drawn(f, v, bytes) ? drawn_constant(f, v, bytes) : computed_constant(f, v, bytes);
     if (!y) return false;
     f->from[f->n] = v;
     f->to[f->n++] = y;
@@ -154,16 +182,23 @@ static void fold_all(Fold *f, const Graph *g) {
     }
 }
 
-bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, ValueMap *map,
-                Error *e) {
-    Fold f = {.w = w,
-              .arena = a,
-              .growth = growth,
-              .constants = constants_find(w, a, g, NULL, computable)};
+static bool fold(Fold f, const Graph *g, Graph *out, ValueMap *map, Error *e) {
+    f.constants = constants_find(f.w, f.arena, g, NULL, computable);
     const uint32_t n = f.constants.past - f.constants.least;
-    f.needed = ARENA_NEW(a, bool, n);
-    f.from = ARENA_NEW(a, Value, n);
-    f.to = ARENA_NEW(a, Value, n);
+    f.needed = ARENA_NEW(f.arena, bool, n);
+    f.from = ARENA_NEW(f.arena, Value, n);
+    f.to = ARENA_NEW(f.arena, Value, n);
     fold_all(&f, g);
-    return graph_substitute(w, a, g, &(Substitution){f.n, f.from, f.to}, out, map, e);
+    return graph_substitute(f.w, f.arena, g, &(Substitution){f.n, f.from, f.to}, out, map, e);
+}
+
+bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, const ValueMap *known,
+                Graph *out, ValueMap *map, Error *e) {
+    return fold((Fold){.w = w, .arena = a, .growth = growth, .known = known}, g, out, map, e);
+}
+
+bool graph_fold_drawn(World *w, Arena *a, const Graph *g, int64_t drawn, Graph *out, ValueMap *map,
+                      Error *e) {
+    return fold((Fold){.w = w, .arena = a, .growth = INT64_MAX / 4, .drawn = drawn}, g, out, map,
+                e);
 }

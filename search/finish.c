@@ -137,9 +137,11 @@ static bool compute_wanted(Finish *f, Error *e) {
     ValueMap map;
     if (!f->n) return true;
     if (!computable(f, &part, e)) return false;
-    if (!graph_fold(w, f->d->arena, &part, INT64_MAX / 4, &folded, &map, e) ||
-        !nothing_overflows(f, &part, &folded, e))
-        return false;
+    const bool good =
+        f->limits->drawn
+            ? graph_fold_drawn(w, f->d->arena, &part, f->limits->drawn, &folded, &map, e)
+            : graph_fold(w, f->d->arena, &part, INT64_MAX / 4, NULL, &folded, &map, e);
+    if (!good || !nothing_overflows(f, &part, &folded, e)) return false;
     for (int k = 0; k < f->n; k++) {
         Value fill = as_fill(w, folded.out[k]);
         f->to[k] = fill ? fill : folded.out[k];

@@ -7,6 +7,9 @@ typedef struct FinishLimits {
     const char *file; /* the place of an error */
     int64_t constant; /* bytes of one constant that is computed; < 0: any */
     double all;       /* bytes of all of them together: E_LIMIT where they would have more */
+    /* Bytes of a float32 constant that is drawn and not computed, for what is only timed; 0: all
+       are computed. */
+    int64_t drawn;
 } FinishLimits;
 /* --fold-limit, and for all together 256 MiB more than the file may have. */
 FinishLimits run_finish_limits(const Run *);

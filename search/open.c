@@ -124,7 +124,7 @@ static bool read_model(Run *r) {
     r->source.original = *model_graph(r->source.model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
                                                                               : PREFOLD_BYTES;
-    return graph_fold(r->w, r->arena, &r->source.original, limit, &r->source.start,
+    return graph_fold(r->w, r->arena, &r->source.original, limit, NULL, &r->source.start,
                       &r->source.prefold, r->error);
 }
 

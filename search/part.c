@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BORDER 4   /* times a place's own time: a neighbour that takes more is left out */
-#define NEAR 20e-6 /* seconds that a neighbour may take whatever the place takes */
-#define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
-#define PEAK 1.1   /* times the rate of the target's product of matrices: no operator exceeds it */
+#define BORDER 4    /* times a place's own time: a neighbour that takes more is left out */
+#define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
+#define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
+#define DRAWN 16384 /* bytes: what numbers constants this large have does not affect times */
+#define ALIKE 0.98  /* of the arithmetic of the same operators: without biases, for example */
+#define PEAK 1.1    /* times the rate of the target's product of matrices: no operator exceeds it */
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
 typedef struct CutPart {
@@ -43,7 +45,8 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     s->model = model_open_with(p->w, "part", &open, &p->error);
     if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
     s->original = *model_graph(s->model);
-    if (!graph_fold(p->w, p->arena, &s->original, PREFOLD_BYTES, &s->start, &s->prefold, &p->error))
+    if (!graph_fold(p->w, p->arena, &s->original, PREFOLD_BYTES, &whole->source.prefold, &s->start,
+                    &s->prefold, &p->error))
         return *why = "its constants cannot be computed", false;
     s->model_nodes = node_count(p->w);
     s->facts = graph_facts(p->w, p->arena, &s->original);
@@ -197,6 +200,46 @@ static double least_after(CutPart *p, const Profile *profile, double most) {
     return after > before ? after / fmax(PEAK * profile->flops, before / most) : 0;
 }
 
+/* ---- rewritings that only add */
+
+/* A node that moves elements or computes each by itself; without it most of the time remains. */
+static bool light(World *w, const Node *n) {
+    const SigShape shape = sig_shape(w, n->sig, 0);
+    return shape == SIG_VIEW || shape == SIG_RESHAPE || shape == SIG_ELEMENTWISE;
+}
+
+typedef struct Census { /* of the nodes of a graph that do not depend on constants alone */
+    int light, heavy;
+    int *of;      /* by operator */
+    double flops; /* of the heavy ones */
+} Census;
+
+static Census take_census(CutPart *p, const Graph *g) {
+    const Constants c = constants_find(p->w, p->arena, g, NULL, NULL);
+    Census s = {.of = ARENA_NEW(p->arena, int, op_count())};
+    for (int k = 0; k < c.live.n; k++) {
+        const Node n = node_get(p->w, c.live.v[k]);
+        if (constants_hold(&c, n.out) || input_name(p->w, n.out)) continue;
+        s.of[n.op_index]++;
+        if (light(p->w, &n)) s.light++;
+        else s.heavy++, s.flops += fmax(0, sig_flops(p->w, n.sig, p->source.sizes));
+    }
+    return s;
+}
+
+/* The rewriting leaves all operators of the part and their arithmetic as they are, and adds light
+   ones, as where a convolution's bias is split off: it pays only where the target takes another way
+   then. */
+static bool only_adds(CutPart *p) {
+    const Census a = take_census(p, &p->source.start), b = take_census(p, &p->d.graph);
+    if (b.light <= a.light || a.heavy != b.heavy || !(b.flops > ALIKE * a.flops)) return false;
+    for (int k = 0; k < op_count(); k++)
+        if (b.of[k] < a.of[k]) return false;
+    return true;
+}
+
+/* ---- prices */
+
 /* Without a profile nothing is known, and any place may gain all. */
 static double gain_most(const Pricing *x, int place) {
     const Place *at = &x->places->place[place];
@@ -216,6 +259,7 @@ bool part_describe(Pricing *x, int place) {
         price.estimate = estimate_part(&p);
         price.gain_most = gain_most(x, place);
         price.after_least = least_after(&p, x->profile, price.gain_most);
+        price.adds = only_adds(&p);
         x->of[place] = add_price(x, &price);
     }
     if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
@@ -228,7 +272,8 @@ bool part_describe(Pricing *x, int place) {
 bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
     CutPart p;
     Error *e = x->r->error;
-    const FinishLimits limits = run_finish_limits(x->r);
+    FinishLimits limits = run_finish_limits(x->r);
+    limits.drawn = DRAWN;
     const char *why;
     bool good = open_part(&p, x, price->place, &why);
     const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),

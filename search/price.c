@@ -9,10 +9,11 @@
 
 #define LITTLE 0.01        /* of the time of a sample: a smaller gain is not pursued */
 #define LOSES_CLEARLY 1.05 /* times as long: a part of a sample loses beyond doubt */
+#define ADDS_GAIN 0.97     /* what rewritings that only add must gain together, to be pursued */
 #define HOT 0.9            /* a rule by which a place gains this much may gain more with others */
 #define START 0.1          /* seconds: loading the files of a batch .. */
 #define PART_CALLS 40      /* .. and how often each part is then called, about */
-enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8, FUTILE = 6 };
+enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8, FUTILE = 6, ADDED = 2 };
 
 /* ---- samples */
 
@@ -161,6 +162,20 @@ static bool judge_patience(Pricing *x) {
     return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
 }
 
+/* A rewriting that only adds, of a set of which a few such parts were timed that gain nothing
+   together: by noise, some always do. */
+static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
+    double before = 0, after = 0;
+    int known = 0;
+    for (int k = 0; k < x->nplace && p->adds; k++) {
+        const PartPrice *of = x->of[k] < 0 ? NULL : &x->v[x->of[k]];
+        if (!of || !of->adds || x->places->place[k].set != x->places->place[p->place].set) continue;
+        if (!is_known(of)) continue;
+        known++, before += of->seconds[0], after += of->seconds[1];
+    }
+    return known >= ADDED && after > ADDS_GAIN * before;
+}
+
 /* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
    rewrite the same part. */
 static bool time_batch(Pricing *x, int n, const int list[], int k) {
@@ -169,6 +184,7 @@ static bool time_batch(Pricing *x, int n, const int list[], int k) {
     for (int j = k; j < n && m < PART_BATCH; j++) {
         PartPrice *p = &x->v[list[j]];
         if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
+        if (adds_in_vain(x, p)) continue;
         p->asked = true;
         if (part_time_find(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);

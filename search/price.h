@@ -17,6 +17,7 @@ typedef struct PartPrice {      /* of a part, as it was and rewritten */
     double after_least; /* seconds: what a place takes at least, rewritten; 0: that is not known */
     double seconds[2];  /* on the target; < 0: not known */
     bool expected;      /* they were not measured, but follow from others of a set */
+    bool adds;          /* the rewriting keeps all operators and adds light ones */
     bool failed;        /* it does not run by itself */
     bool asked;         /* it was looked up or timed, or no time was left for it */
 } PartPrice;

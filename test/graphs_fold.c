@@ -15,7 +15,7 @@ static void check_fold(const char *before, int64_t growth, const char *after) {
     Graph g = graph_of(w, before), out;
     ValueMap map;
     Error e = {0};
-    assert_true(graph_fold(w, w->arena, &g, growth, &out, &map, &e));
+    assert_true(graph_fold(w, w->arena, &g, growth, NULL, &out, &map, &e));
     assert_string_equal(graph_body(w, &out), after);
     for (int k = 0; k < g.nout; k++) assert_int_equal(map_value(&map, g.out[k]), out.out[k]);
     world_free(w);
@@ -153,6 +153,65 @@ static void sizes_pass_through_floats(void **state) {
     world_free(w);
 }
 
+static const char large[] = "graph g %x : F [64, 64]\nbody\n %a = constant F [64, 64] splat(3)\n "
+                            "%b = exp %a\n %c = neg %a\n %i = constant I64 [1] {2}\n %j = add "
+                            "%i %i\n %y = add %x %b\n %z = add %y %c\n out %z %j\n";
+
+/* What is drawn is neither what would be computed nor the same for two values; integers are
+   computed. */
+static void what_is_only_timed_is_drawn(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(w, large), out;
+    ValueMap map;
+    Error e = {0};
+    float first[2] = {0};
+    int n = 0;
+    assert_true(graph_fold_drawn(w, w->arena, &g, 4096, &out, &map, &e));
+    const NodeList live = graph_live(w, w->arena, &out);
+    for (int k = 0; k < live.n; k++) {
+        Type t;
+        const void *bytes;
+        if (!constant_get(w, live.v[k], &t, &bytes)) continue;
+        if (t.dtype == DT_INT64) {
+            assert_int_equal(*(const int64_t *)bytes, 4);
+            continue;
+        }
+        assert_true(n < 2);
+        for (int j = 0; j < 64 * 64; j++) {
+            const float x = ((const float *)bytes)[j];
+            assert_true(x >= 0.5F && x <= 1.5F);
+        }
+        first[n++] = *(const float *)bytes;
+    }
+    assert_int_equal(n, 2);
+    assert_true(first[0] != first[1]);
+    assert_true(graph_fold_drawn(w, w->arena, &g, 64 * 64 * 4 + 1, &out, &map, &e));
+    assert_null(strstr(graph_body(w, &out), "0.5"));
+    world_free(w);
+}
+
+/* A constant of an earlier folding is taken, even if it is not what would be computed. */
+static void what_is_known_is_not_computed_again(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(w, "graph g %x : F []\nbody\n %a = constant F [] {3}\n %b = neg %a\n %y = "
+                          "mul %x %b\n out %y\n"),
+          out;
+    const Value product = g.out[0], b = node_get(w, value_node(w, product)).in[1];
+    Value *to = ARENA_NEW(w->arena, Value, b + 1);
+    ValueMap map, known = {b + 1, to};
+    Error e = {0};
+    to[b] = constant_of(w, 7);
+    assert_true(graph_fold(w, w->arena, &g, 64, &known, &out, &map, &e));
+    assert_string_equal(graph_body(w, &out),
+                        "  %1 = constant F [] {7}\n  %2 = mul %x %1\n  out %2\n");
+    assert_true(graph_fold(w, w->arena, &g, 64, NULL, &out, &map, &e));
+    assert_string_equal(graph_body(w, &out),
+                        "  %1 = constant F [] {-3}\n  %2 = mul %x %1\n  out %2\n");
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_are_computed),
@@ -163,6 +222,8 @@ int main(void) {
         cmocka_unit_test(oracle_computes_wide),
         cmocka_unit_test(integers_are_followed),
         cmocka_unit_test(sizes_pass_through_floats),
+        cmocka_unit_test(what_is_only_timed_is_drawn),
+        cmocka_unit_test(what_is_known_is_not_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void open_case(Case *c, const char *text) {
     snprintf(whole, sizeof whole, "graph g\nbody\n%s", text);
     const Graph g = graph_of(c->w, whole);
     c->expression = g.out[0];
-    assert_true(graph_fold(c->w, c->w->arena, &g, 1 << 20, &out, &map, &c->error));
+    assert_true(graph_fold(c->w, c->w->arena, &g, 1 << 20, NULL, &out, &map, &c->error));
     c->constant = out.out[0];
     c->d = (Derivation){.w = c->w,
                         .arena = c->w->arena,

@@ -5,7 +5,9 @@ import json, os, signal, subprocess, sys, textwrap, time
 import numpy, onnx, onnxruntime, pytest
 from conftest import SLOWER
 from onnx import TensorProto, helper
-from small_models import PROGRAM, SHAPE, agree, net, save, tensor
+from small_models import LIBRARY, PROGRAM, SHAPE, agree, net, save, tensor
+
+DISCOVERED = os.path.join(os.path.dirname(LIBRARY), "discovered", "onnxruntime.rules")
 
 TARGET = """#!{python}
 import os, shutil, sys
@@ -384,7 +386,7 @@ def inputs_of(session):
     "make, sizes",
     [
         (reshaped, ["--input-shape", "x:2,3,5,5"]),
-        (lambda path: net(path, blocks=3), SHAPE),
+        (lambda path: net(path, blocks=3, size=8), SHAPE),  # no constant so large that it is drawn
         (chain, []),
     ],
 )
@@ -448,6 +450,33 @@ return 1.0 + 0.1 * counts * kinds(graph).count("BatchNormalization")
     parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
     assert (len(parts) > 30) == gains, len(parts)
     assert said["changed"] == gains
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_what_only_adds_is_tried_twice(optimize, pricing, tmp_path, gains):
+    """A convolution's bias as an addition: nothing becomes less; unless the first places say that
+    it pays, no other one is timed."""
+    model, rng, n = tmp_path / "m.onnx", numpy.random.default_rng(7), 14
+    nodes, weights = [], {}
+    for k in range(n):
+        weights[f"w{k}"] = rng.random((4 + k, 3 + k, 3, 3), dtype="f")
+        weights[f"b{k}"] = rng.random(4 + k, dtype="f")
+        names = [f"r{k - 1}" if k else "x", f"w{k}", f"b{k}"]
+        nodes += [
+            helper.make_node("Conv", names, [f"c{k}"], pads=[1, 1, 1, 1]),
+            helper.make_node(
+                ("Relu", "Tanh", "Abs", "Neg")[k % 4], [f"c{k}"], ["y" if k == n - 1 else f"r{k}"]
+            ),
+        ]
+    save(model, nodes, [tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 3 + n, 8, 8])], weights)
+    body = f"return 2.0 + {-0.1 if gains else 0.1} * kinds(graph).count('Add')"
+    options = ["--rules", DISCOVERED, "--enable", "found-558ddb2ba0e4bc40-1", *pricing(body)]
+    options += ["--cost-db", tmp_path / "costs.sqlite", "--report", tmp_path / "r.json"]
+    done = optimize(model, tmp_path / "o.onnx", *options, library=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
+    assert len(parts) > 12 if gains else len(parts) == 4, len(parts)
+    assert json.loads((tmp_path / "r.json").read_text())["changed"] == gains
 
 
 def test_a_search_without_promise_ends_early(run, pricing, tmp_path):

@@ -58,7 +58,7 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
             &(OpenOptions){.bytes = bytes, .nbytes = n, .base_path = like->folder}, &e);
         possible = !t->model || !stuck(t->model);
         again = t->model && possible &&
-                graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&
+                graph_fold(t->w, t->arena, model_graph(t->model), SMALL, NULL, &folded, &map, &e) &&
                 inline_branch(t->model, &map, t->arena, -1, false, &next);
         if (again) bytes = pieces_join(&next, t->arena), n = next.size;
         attempt_end(t);

@@ -272,6 +272,25 @@ void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
     matcher_run_at(m, i, NULL, found, user);
 }
 
+/* A constant matches `fill`, too. */
+OpList instance_needs(World *w, Arena *a, const Instance *i) {
+    const NodeList live = graph_live(w, a, &i->from);
+    int *v = ARENA_NEW(a, int, live.n), n = 0;
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(w, live.v[k]);
+        bool known = input_name(w, live.v[k]) || node.op == &op_fill;
+        for (int j = 0; j < n && !known; j++) known = v[j] == node.op_index;
+        if (!known) v[n++] = node.op_index;
+    }
+    return (OpList){n, v};
+}
+
+bool matcher_has(const Matcher *m, OpList needs) {
+    for (int k = 0; k < needs.n; k++)
+        if (!m->count[needs.v[k]]) return false;
+    return true;
+}
+
 Match match_keep(Arena *a, const Match *m) {
     const Instance *i = m->instance;
     return (Match){.instance = i,

@@ -32,6 +32,14 @@ Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
    returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
+/* The operators, by number, that any graph has in which the left side occurs: a quick look says of
+   most instances that they do not. In the arena. */
+typedef struct OpList {
+    int n;
+    const int *v;
+} OpList;
+OpList instance_needs(World *, Arena *, const Instance *);
+bool matcher_has(const Matcher *, OpList);
 /* Only matches with these roots; root NULL: all matches. */
 void matcher_run_at(Matcher *, const Instance *, const Value root[], MatchFound, void *user);
 

@@ -136,7 +136,7 @@ static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *cho
                           Error *e) {
     const LibraryRule *rule = &d->library->rule[r];
     for (int k = rule->first; k < rule->first + rule->count; k++) {
-        int applied = 1;
+        int applied = matcher_has(p->matcher, d->library->needs[k]);
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && d->applied < cap && p->work < WORK) {
             MatchList c = {.d = d,

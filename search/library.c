@@ -49,6 +49,7 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
     int room = 0, length[RULE_BLOCKS];
     for (int k = 0; k < l->n; k++) room += count_lengths(l->rule[k].rule);
     l->instance = ARENA_NEW(a, Instance, room);
+    l->needs = ARENA_NEW(a, OpList, room);
     for (int k = 0; k < l->n; k++) {
         LibraryRule *r = &l->rule[k];
         r->first = l->ninstance;
@@ -59,6 +60,7 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
             bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance],
                                              stated ? e : &longer);
             if (stated && !typed) return false;
+            if (typed) l->needs[l->ninstance] = instance_needs(w, a, &l->instance[l->ninstance]);
             l->ninstance += typed;
         } while (rule_covered_next(r->rule, length));
         r->count = l->ninstance - r->first;

@@ -25,6 +25,7 @@ typedef struct Library {
     int nstale;        /* rules of options.own that are not used: their proofs do not hold here */
     LibraryRule *rule; /* in the order of the files' names, then of their text */
     Instance *instance;
+    OpList *needs; /* by instance: the operators without which it does not match */
 } Library;
 /* Every rule must pass rule_check: E_CHECK names the one that does not. Of `own`, which need not
    exist, those that pass are taken, unless the name or what it says is known. E_ENVIRONMENT: no

@@ -49,7 +49,10 @@ static void try_rule(const Rule *rule, const int length[], uint64_t seed) {
     Error e = {0};
     if (!rule_instance_apart(t.w, t.arena, rule, length, &pattern, &e))
         fail_msg("%s: %s", rule->name, e.reason);
-    matcher_run(matcher_new(t.w, t.arena, &f.graph, f.facts), &pattern, apply, &f);
+    Matcher *m = matcher_new(t.w, t.arena, &f.graph, f.facts);
+    if (!matcher_has(m, instance_needs(t.w, t.arena, &pattern)))
+        fail_msg("%s needs operators that its own left side lacks", rule->name);
+    matcher_run(m, &pattern, apply, &f);
     if (!f.count) fail_msg("%s does not fire on its own left side: %s", rule->name, f.why);
     f.result.in = f.graph.in;
     f.result.nin = f.graph.nin;

@@ -8,6 +8,7 @@ SOURCES.append(__file__)
 F = nn.functional
 
 # ---- timm and torchvision
+SCRIPTED = "efficientnet_cc_b0_4e", "mobilenetv1_100"
 for name, size, options in (
     ("efficientnet_cc_b0_4e", 192, {}),
     ("swinv2_cr_tiny_ns_224", 224, {"depths": (1, 1, 2, 1)}),
@@ -17,7 +18,7 @@ for name, size, options in (
     ("mobilenetv1_100", 224, {}),
 ):
     fixed = "_2" in name
-    model(name, image(size, 1 if fixed else "batch=1"), script=name == "mobilenetv1_100")(
+    model(name, image(size, 1 if fixed else "batch=1"), script=name in SCRIPTED)(
         vision("timm", name, **options)
     )
 
@@ -28,7 +29,7 @@ def fcn():
 
     make = torchvision.models.segmentation.fcn_resnet50
     inner = make(weights=None, weights_backbone=None, num_classes=21)
-    return Called(inner, ["x"], "out")
+    return Called(inner, ["x"], lambda made: made["out"])
 
 
 # ---- transformers and diffusers

@@ -4,7 +4,7 @@ its own. Usage: unseen_twelfth_quantized.py FOLDER"""
 import sys
 from unseen_eighth_quantized import main
 
-STATIC = {"retina_face_script": True, "os_net_script": False, "mobilenetv1_100_script": True}
+STATIC = {"retina_face_script": True, "mobilenetv1_100_script": True}
 DYNAMIC = ["ernie_3_script", "san_m"]
 
 if __name__ == "__main__":

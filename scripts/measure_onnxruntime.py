@@ -4,11 +4,11 @@ Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FA
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
 new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
-After two rounds is left what was 15 % slower than the fastest in both; after --few rounds the slower
-half, and what is 5 % slower than the fastest; after as many again half of the rest, and what is 3 %
-slower, and so on (successive halving: Karnin, Koren, Somekh, 2013). The first, the original, stays,
-but alone has few rounds, as it has where nothing is 1 % faster. Where calls are so long that all
-rounds would take more than --budget seconds, there are fewer of them, 4 at least.
+After two rounds what was 15 % slower than the fastest in both is left; after --few rounds the
+slower half, and what is 5 % slower than the fastest; after as many again half of the rest, and what
+is 3 % slower, and so on (successive halving: Karnin, Koren, Somekh, 2013). The first, the original,
+stays, but alone has few rounds, as it has where nothing is 1 % faster. Where calls are so long that
+all rounds would take more than --budget seconds, there are fewer of them, 4 at least.
 Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
 threads, and with --provider cuda, the time that passes. On the GPU inputs and outputs stay in its
 memory, float32 is computed without TF32, and a model that ONNX Runtime runs elsewhere fails.

@@ -197,10 +197,12 @@ static bool set_commands(CommandSearch *s) {
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
-    s->whole.command = arena_format(r->arena, "%s --rounds=11 --few=5 --budget=4", words_command(&w));
-    s->confirming.command = arena_format(r->arena, "%s --rounds=9 --few=9 --budget=4", words_command(&w));
-    s->part.command = arena_format(
-        r->arena, "%s --rounds=11 --few=3 --visit=5 --budget=0.6", words_command(&w));
+    s->whole.command =
+        arena_format(r->arena, "%s --rounds=11 --few=5 --budget=4", words_command(&w));
+    s->confirming.command =
+        arena_format(r->arena, "%s --rounds=9 --few=9 --budget=4", words_command(&w));
+    s->part.command =
+        arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5 --budget=0.6", words_command(&w));
     return s->reads_inputs = true;
 }
 

@@ -85,3 +85,26 @@ def test_edges(tmp_path):
     assert kinds.count("Gather") == 2 and "GatherND" not in kinds, kinds
     places = {n: DRAW.integers(0, 8, (50, 1)) for n in "ij"}
     agree(*paths, {"x": floats(8, 5)} | places)
+
+
+@pytest.mark.parametrize(
+    "perm, rule",
+    [
+        ([0, 3, 1, 4, 2], "transpose-stretched-03142"),
+        ([0, 1, 3, 2, 4], "transpose-stretched-01324"),
+    ],
+)
+def test_what_is_stretched_is_transposed_before(tmp_path, perm, rule):
+    """Relative positions: what reads the rewritten transpose stretches it itself."""
+    nodes = [
+        helper.make_node("Expand", ["x", "to"], ["s"]),
+        helper.make_node("Transpose", ["s"], ["t"], perm=perm),
+        helper.make_node("Add", ["t", "z"], ["y"]),
+    ]
+    sizes = [2, 3, 4, 5, 6]
+    turned = [sizes[k] for k in perm]
+    inputs = [tensor("x", [2, 3, 1, 5, 6]), tensor("z", turned)]
+    given = nodes, inputs, [tensor("y", turned)], {"to": numpy.array(sizes)}
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("stretch", rule)])
+    assert "Expand" not in kinds and len(kinds) == 2, kinds
+    agree(*paths, {"x": floats(2, 3, 1, 5, 6), "z": floats(*turned)})

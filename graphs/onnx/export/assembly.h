@@ -27,7 +27,8 @@ typedef struct Assembly {
     bool *alias;           /* likewise, but it only passes an input on */
     bool *queued, *copied; /* by old node: it is among the jobs, or was; it was copied once */
     bool *banned;          /* by old node: it may not be copied */
-    /* By old node: copied, it would keep alive what a rule dissolved, only for its sizes. */
+    /* By old node: copied, it would keep alive what a rule dissolved, only for its sizes, or
+       stretch an input before it reads it. */
     bool *costly;
     Table32 name;  /* by Value: the name that carries it */
     Table32 old;   /* by Value: a name of the old file that is free for it */

@@ -60,6 +60,19 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, boo
     }
 }
 
+/* An input is stretched by what was made in the place of a node of the file: written anew, the node
+   stretches it itself. */
+static bool takes_stretched(const Assembly *p, const bool *before, const OnnxNode *n,
+                            const Value in[], Value out) {
+    bool takes = false;
+    if (n->reason || !out || !(node_get(p->w, value_node(p->w, out)).op->flags & OP_BROADCASTS))
+        return false;
+    for (int k = 0; k < n->x.nin; k++)
+        takes |= in[k] && node_get(p->w, value_node(p->w, in[k])).op == &op_broadcast &&
+                 !assembly_live(before, p->nlive, in[k]);
+    return takes;
+}
+
 /* The node on what its inputs are now: what it makes, and whether it can be copied as it is. */
 static void decide_node(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
     Model *m = p->m;
@@ -82,6 +95,7 @@ static void decide_node(Assembly *p, int i, const bool *before, bool *keeps, boo
         for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
     }
     mark_costly(p, i, before, keeps, gone);
+    p->costly[i] |= nout == 1 && takes_stretched(p, before, node, in, out[0]);
     if ((p->x->regenerate || p->costly[i]) && !node->reason) same = false;
     p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
 }

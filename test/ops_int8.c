@@ -105,7 +105,8 @@ static void sum_conv(Work *w) {
 }
 static void make_gemm(Work *w, Random *r) {
     const int rank = (int)pick(r, 2, 3);
-    const int64_t b = pick(r, 1, 3), m = pick(r, 1, 40), n = pick(r, 1, 40), k = pick(r, 1, 70);
+    const int64_t b = pick(r, 1, 3), m = pick(r, 1, 40), n = pick(r, 1, 70),
+                  k = pick(r, 1, pick(r, 0, 1) ? 70 : 700); /* more than a tile of AMX */
     const int64_t y[] = {b, m, n}, x[] = {b, m, k}, f[] = {b, k, n};
     w->step = (Step){.kind = S_GEMM, .nview = 3, .nparam = 1};
     w->param[0] = pick(r, 0, 1) ? pick(r, 1, 120) : 0;
@@ -210,6 +211,7 @@ static bool run_work(Work *w, const char *options, bool known) {
         Kernel *k = cpu->compile(d, &w->step, 0, weights, &room, why, sizeof why);
         if (!k) fail_msg("%s", why);
         void *work = cpu->alloc(d, room);
+        memset(work, 0xaa, room);
         memset(w->data[0].bytes, 77, sizeof w->data[0]);
         assert_int_equal(cpu->run(k, slot, work), 0);
         cpu->release(d, work);
@@ -225,7 +227,8 @@ static void check_rounds(void (*make)(Work *, Random *), void (*sum)(Work *), ui
     assert_non_null(w);
     for (int round = 0; round < ROUNDS; round++) {
         do make(w, &r);
-        while (view_count(&w->view[0]) > ROOM || view_count(&w->view[1]) > ROOM);
+        while (view_count(&w->view[0]) > ROOM || view_count(&w->view[1]) > ROOM ||
+               view_count(&w->view[2]) > 4 * ROOM);
         fill_bytes(w, 1, &r, round % 8 == 7), fill_bytes(w, 2, &r, round % 8 == 7);
         sum(w);
         const int axis = w->step.kind == S_CONV ? 1 : w->view[0].rank - 1;

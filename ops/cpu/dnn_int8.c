@@ -146,6 +146,11 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
 }
 
 /* ---- matrix product */
+/* Of 3.12.1, those for AMX read what they have not written of the last columns' weights in the
+   scratch (352 of 1,500 drawn shapes were wrong where it held 0xaa, none of packed weights). */
+static bool is_right_gemm(const Chain *c, bool packed) {
+    return c->pd && (packed || !strstr(implementation(c->pd), "amx"));
+}
 static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
     const Step *s = b->step;
     View flat[3], into[3];
@@ -172,6 +177,7 @@ static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
     if (attr && w_md)
         c->pd = describe_gemm(c->dnn->engine, x.md, w_md, f->bias ? bias.md : NULL, y.md, attr);
     dnnl_primitive_attr_destroy(attr);
+    if (!is_right_gemm(c, any)) return chain_end(b, k, false);
     return chain_finish(b, k, &x, &w, f->bias ? &bias : NULL, &y);
 }
 

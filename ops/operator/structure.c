@@ -18,14 +18,19 @@ typedef struct Count {
     bool unknown; /* a size without value */
 } Count;
 
-static void count_variable(Count *c, Symbol s, Poly extent) {
+/* Two sums may run over one variable; it is counted once. Where it is among the variables, -1: one
+   too many, or its extent is not known. */
+static int count_variable(Count *c, Symbol s, Poly extent) {
     int64_t n;
+    for (int k = 0; k < c->nvar; k++)
+        if (c->var[k] == s) return k;
     if (c->nvar == VARIABLES_MAX || !poly_eval(c->w, extent, c->sizes, &n)) {
         c->unknown = true;
-        return;
+        return -1;
     }
     c->var[c->nvar] = s;
-    c->extent[c->nvar++] = (double)n;
+    c->extent[c->nvar] = (double)n;
+    return c->nvar++;
 }
 static uint64_t mentions(const Count *c, Poly p) {
     uint64_t mask = 0;
@@ -82,14 +87,13 @@ static uint64_t count_node(Count *c, Ex x) {
     ex_get(c->w, x, &e);
     bool binds = e.kind == EX_SUM || e.kind == EX_MAXIMUM;
     int first = c->nvar;
-    if (binds)
-        for (int k = 0; k < e.n; k++) {
-            Symbol s = poly_is_symbol(c->w, e.dims[k]);
-            count_variable(c, s, symbol_def(c->w, s).arg[0]);
-        }
-    for (int k = first; binds && k < c->nvar; k++) narrow_extent(c, k, &e.cond);
     uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
-    for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
+    for (int k = 0; binds && k < e.n; k++) {
+        const Symbol s = poly_is_symbol(c->w, e.dims[k]);
+        const int at = count_variable(c, s, symbol_def(c->w, s).arg[0]);
+        if (at >= 0) own |= 1ull << at;
+    }
+    for (int k = first; binds && k < c->nvar; k++) narrow_extent(c, k, &e.cond);
     for (int k = 0; k < ex_children(e.kind); k++) mask |= count_node(c, e.child[k]);
     if (e.kind == EX_SIZE) mask |= mentions(c, e.size);
     for (int k = 0; e.kind == EX_AT && k < e.n; k++) mask |= mentions(c, e.dims[k]);

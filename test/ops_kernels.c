@@ -409,6 +409,21 @@ static void draw_dft(Drawn *t) {
     reals(t, type, rank, x, -1, 1);
 }
 
+/* Frames that overlap or leave gaps; with and without a window, real and complex. */
+static void draw_stft(Drawn *t) {
+    static const int lengths[] = {1, 2, 5, 6, 16, 30, 62, 67, 94, 128};
+    const int n = lengths[draw(t, 0, 9)], parts = (int)draw(t, 0, 2), hop = (int)draw(t, 1, n + 3);
+    const int64_t x[3] = {draw(t, 1, 3), n + draw(t, 0, 20) * hop + draw(t, 0, hop - 1), parts};
+    const bool double_ = draw(t, 0, 1), window = draw(t, 0, 3) > 0;
+    const DType type = double_ ? DT_DOUBLE : DT_FLOAT;
+    attribute(t, "hop", "%d", hop);
+    attribute(t, "length", "%d", window ? 0 : n);
+    attribute(t, "onesided", parts < 2 && draw(t, 0, 1) ? "yes" : "no");
+    t->tolerance = double_ ? 1e-11 : 1e-6;
+    reals(t, type, parts ? 3 : 2, x, -1, 1);
+    if (window) reals(t, type, 1, (const int64_t[]){n}, -1, 1);
+}
+
 static const Family families[] = {
     {"resize", draw_resize, false},
     {"resample", draw_resample, false},
@@ -418,6 +433,7 @@ static const Family families[] = {
     {"trilu", draw_trilu, true},
     {"band", draw_band, true},
     {"dft", draw_dft, false},
+    {"stft", draw_stft, false},
     {"topk", draw_topk, false},
     {"argmax", draw_best, false},
     {"argmin", draw_best, false},

@@ -1,8 +1,9 @@
-/* fft.c -- dft (ops/signal.c) in O(n log n), in doubles: Stockham's autosort transform by factors
-   4, 2, 3, 5 and other small primes (simd_fft.h); lengths with a larger prime as a convolution with
-   a chirp, which has a length of small factors (L. I. Bluestein, 1970). Where the input or the
-   result is real and n even, a transform of n/2 complex numbers is enough. Some lines are computed
-   side by side; blocks of them go to threads. */
+/* fft.c -- dft and stft (ops/fourier.c) in O(n log n), in doubles: Stockham's autosort transform by
+   factors 4, 2, 3, 5 and other small primes (simd_fft.h); lengths with a larger prime as a
+   convolution with a chirp, which has a length of small factors (L. I. Bluestein, 1970). Where the
+   input or the result is real and n even, a transform of n/2 complex numbers is enough. Some lines
+   are computed side by side; blocks of them go to threads. The frames of a stft are lines that
+   overlap. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -14,8 +15,8 @@ typedef struct Turns { /* a transform of n complex numbers */
     FftPass pass[PASSES]; /* for one line */
 } Turns;
 typedef struct Fourier {
-    View y, x;
-    Nest line; /* y and x without the axis and without real and imaginary part */
+    View y, x, window; /* by which lines are multiplied; its rank is -1: by none */
+    Nest line;         /* y and x without the axis and without real and imaginary part */
     const Simd *simd;
     int axis, parts, x_size, y_size;
     int64_t n, lanes, room;      /* room: complex numbers of a line in a buffer */
@@ -25,7 +26,7 @@ typedef struct Fourier {
     FftPass whole;                /* from or to n/2 complex numbers */
     const double *chirp, *filter; /* NULL: no convolution */
     int64_t count;                /* of complex numbers that are transformed */
-    size_t at, each; /* in the scratch: the two buffers of each part, bytes of a part */
+    size_t at, each; /* in the scratch: of each part the two buffers and the window; their bytes */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Fourier;
@@ -35,6 +36,7 @@ typedef struct Lines { /* those of a block: where they begin */
     char *y;
     int64_t n, at[2][LANES], apart[2]; /* apart: lines are equally far apart, and close; or 0 */
     int64_t im;
+    const double *window; /* NULL: none */
 } Lines;
 
 /* ---- lines into a buffer [place, line] and back; `beside` is room for them */
@@ -72,6 +74,12 @@ static void write_part(const Lines *l, int64_t first, int64_t stride, int64_t n,
         f->store(l->y + (l->at[Y][j] + first) * f->y_size, stride, run + j * n, n);
 }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* n places of each line by each `step`-th number of the window. */
+static void multiply_lines(double *x, const double *window, int64_t step, int64_t n,
+                           int64_t lines) {
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t j = 0; j < lines; j++) x[k * lines + j] *= window[k * step];
+}
 /* What is not there is zero. */
 static void read_lines(const Lines *l, double *to, double *beside) {
     const Fourier *f = l->f;
@@ -81,11 +89,19 @@ static void read_lines(const Lines *l, double *to, double *beside) {
     if (f->reads_real) {
         read_part(l, 0, 2 * stride, (n + 1) / 2, f->count, to, beside);
         read_part(l, stride, 2 * stride, n / 2, f->count, to + im, beside);
+        if (l->window) {
+            multiply_lines(to, l->window, 2, f->count, lines);
+            multiply_lines(to + im, l->window + 1, 2, f->count, lines);
+        }
         return;
     }
     const bool real = x->dim[x->rank - 1] < 2;
     read_part(l, 0, stride, n, all, to, beside);
     read_part(l, x->stride[x->rank - 1], stride, real ? 0 : n, all, to + im, beside);
+    if (l->window) {
+        multiply_lines(to, l->window, 1, n, lines);
+        multiply_lines(to + im, l->window, 1, n, lines);
+    }
     for (int64_t k = all; k < f->n && !f->gives_real; k++)
         for (int64_t j = 0; j < lines; j++) {
             to[k * lines + j] = to[(f->n - k) * lines + j];
@@ -173,7 +189,7 @@ static double *transform(const Fourier *f, int64_t lines, int64_t im, double *a,
 typedef struct FourierRun {
     const Fourier *f;
     char *y, *work;
-    const char *x;
+    const char *x, *window;
 } FourierRun;
 /* Equally far apart, closer than the places of a line; else 0. */
 static int64_t spacing(const int64_t at[], int64_t n, int64_t stride) {
@@ -187,6 +203,7 @@ static void run_block(const FourierRun *run, int64_t first, double *a) {
     Lines l = {.f = f, .x = run->x, .y = run->y, .n = least(f->lanes, f->line.count - first)};
     double *const b = a + 2 * f->room * f->lanes;
     l.im = f->room * l.n;
+    if (run->window) l.window = b + 2 * f->room * f->lanes;
     for (int64_t k = 0; k < l.n; k++) {
         int64_t index[STEP_RANK], offset[2];
         nest_goto(&f->line, 0, first + k, index, offset);
@@ -204,12 +221,16 @@ static void run_part(void *job, int k) {
     const int64_t blocks = (f->line.count + f->lanes - 1) / f->lanes,
                   end = blocks * (k + 1) / f->parts;
     double *buffer = (double *)(void *)(run->work + (size_t)k * f->each);
+    if (run->window)
+        f->simd->load[CLASS_DOUBLE][f->window.dtype](buffer + 4 * f->room * f->lanes, run->window,
+                                                     f->window.stride[0], f->n);
     for (int64_t at = blocks * k / f->parts; at < end; at++) run_block(run, at * f->lanes, buffer);
 }
 static int fft_run(const Kernel *k, void *const slot[], void *work) {
     const Fourier *f = k->self;
     FourierRun run = {f, view_at(&f->y, slot, work), (char *)work + f->at,
-                      view_at(&f->x, slot, work)};
+                      view_at(&f->x, slot, work), NULL};
+    if (f->window.rank == 1) run.window = view_at(&f->window, slot, work);
     team_run(k->device->team, f->parts, run_part, &run);
     return 0;
 }
@@ -279,19 +300,32 @@ static void make_transform(Build *b, Fourier *f) {
     if (!turns_of(f->count, root, f->n, &f->turns)) make_filter(b, f);
     f->room = f->turns.n + 1;
 }
-bool fft_build(Build *b, int choice, Kernel *k) {
-    (void)choice;
-    const Step *step = b->step;
+/* Of a dft: what its parameters say. */
+static bool read_dft(const Step *s, Fourier *f) {
+    *f = (Fourier){.y = s->view[0], .x = s->view[1], .window.rank = -1, .axis = (int)s->param[1]};
+    f->inverse = s->param[3] != 0, f->half = f->inverse && s->param[4] != 0;
+    f->n = s->param[2] > 0 ? s->param[2] : f->half ? 2 * f->x.dim[f->axis] - 2 : f->x.dim[f->axis];
+    return true;
+}
+/* Of a stft: x becomes its frames [b, frame, place, part]. */
+static bool read_stft(const Step *s, Fourier *f) {
+    const View *x = &s->view[1];
+    const int64_t hop = s->param[1], n = s->nview > 2 ? s->view[2].dim[0] : s->param[2];
+    const bool parts = x->rank > 2;
+    *f = (Fourier){.y = s->view[0], .x = *x, .window.rank = -1, .axis = 2, .n = n};
+    if (s->nview > 2) f->window = s->view[2];
+    f->x.rank = 4;
+    f->x.dim[1] = f->y.dim[1], f->x.stride[1] = hop * x->stride[1];
+    f->x.dim[2] = n, f->x.stride[2] = x->stride[1];
+    f->x.dim[3] = parts ? x->dim[2] : 1, f->x.stride[3] = parts ? x->stride[2] : 0;
+    return f->window.rank < 0 || (dtype_numeric(f->window.dtype) && !f->window.format);
+}
+static bool build(Build *b, bool (*read)(const Step *, Fourier *), Kernel *k) {
     Fourier *f = ARENA_NEW(b->arena, Fourier, 1);
-    *f = (Fourier){.y = step->view[0], .x = step->view[1], .axis = (int)step->param[1]};
-    f->inverse = step->param[3] != 0, f->half = f->inverse && step->param[4] != 0;
-    f->n = step->param[2] > 0 ? step->param[2]
-           : f->half          ? 2 * f->x.dim[f->axis] - 2
-                              : f->x.dim[f->axis];
-    if (!dtype_numeric(f->x.dtype) || !dtype_numeric(f->y.dtype) || f->x.format || f->y.format ||
-        view_count(&f->y) == 0 || f->n < 1 || f->n > LONGEST)
-        return build_fail(
-            b, "dft: the elements are not numbers, there are none, or the axis is too long");
+    if (!read(b->step, f) || !dtype_numeric(f->x.dtype) || !dtype_numeric(f->y.dtype) ||
+        f->x.format || f->y.format || view_count(&f->y) == 0 || f->n < 1 || f->n > LONGEST)
+        return build_fail(b,
+                          "the elements are not numbers, there are none, or an axis is too long");
     View line[2] = {f->y, f->x};
     for (int j = 0; j < 2; j++) line[j].dim[f->axis] = line[j].dim[line[j].rank - 1] = 1;
     f->simd = b->device->simd;
@@ -304,9 +338,18 @@ bool fft_build(Build *b, int choice, Kernel *k) {
     f->lanes = least(least(LANES, f->line.count), 1 + ROOM / f->room);
     f->parts = count_parts(b, (f->line.count + f->lanes - 1) / f->lanes,
                            4 * f->n * f->line.count * (1 + f->turns.passes));
-    f->at = build_bytes(b, (size_t)(4 * f->room * f->lanes) * sizeof(double));
+    const int64_t window = f->window.rank == 1 ? f->n : 0;
+    f->at = build_bytes(b, (size_t)(4 * f->room * f->lanes + window) * sizeof(double));
     f->each = b->workspace - f->at;
     build_bytes(b, (size_t)(f->parts - 1) * f->each);
     k->run = fft_run, k->self = f;
     return true;
+}
+bool fft_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    return build(b, read_dft, k);
+}
+bool stft_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    return build(b, read_stft, k);
 }

@@ -102,6 +102,7 @@ static const struct {
     {"cumprod", cumprod_build},
     {"gridsample", gridsample_build},
     {"dft", fft_build},
+    {"stft", stft_build},
     {"roialign", roialign_build},
     {"onehot", onehot_build},
     {"nms", nms_build},

@@ -200,6 +200,18 @@ def dft(case):
     case.expected = [np.stack([y.real, y.imag], -1).astype(np.float32)]
 
 
+def stft(case):
+    case.opset, half = 17, case.draw("onesided") == "yes"
+    n, hop = 1 + case.below(6), int(case.draw("hop"))
+    case.attrs = {"hop": hop, "onesided": "yes" if half else "no"}
+    x, w = case.tensor(2, n + case.below(20), 1 if half else 1 + case.below(2)), case.tensor(n)
+    case.inputs = [x, w]
+    signal = x[..., 0].astype("f8") + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    frames = np.stack([signal[:, k : k + n] * w for k in range(0, x.shape[1] - n + 1, hop)], axis=1)
+    y = np.fft.fft(frames, axis=-1)[..., : n // 2 + 1 if half else n]
+    case.expected = [np.stack([y.real, y.imag], -1).astype(np.float32)]
+
+
 def window(case):
     case.attrs = {"size": int(case.draw("size")), "periodic": case.draw("periodic")}
     size, case.type = case.attrs["size"], case.op.onnx[0][0]

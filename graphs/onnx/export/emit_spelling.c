@@ -245,6 +245,9 @@ bool export_trains_by_input(Draft *d, int attr) {
 }
 bool export_dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
 bool export_axis_dft(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
+bool export_length_stft(Draft *d, int attr) {
+    return !d->attr[attr].ints.v[0] || draft_input(d, attr, 3, false);
+}
 bool export_length_dft(Draft *d, int attr) {
     return d->attr[attr].ints.v[0] ? draft_input(d, attr, 1, false) : draft_slot(d, 1, 0);
 }

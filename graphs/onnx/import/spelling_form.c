@@ -87,6 +87,12 @@ bool import_axis_dft(Import *s, int attr) {
 
 bool import_length_dft(Import *s, int attr) { return give_input(s, attr, 1); }
 
+bool import_length_stft(Import *s, int attr) {
+    if (s->nin < 3 || !s->in[2]) return give_input(s, attr, 3);
+    if (s->nin > 3) import_take(s, 3);
+    return true;
+}
+
 bool import_hidden(Import *s, int attr) {
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
     if (!r || r->dim.n != 3) return import_fail(s, "input 2 does not have three axes");

@@ -1,0 +1,244 @@
+/* fourier: discrete Fourier transforms. A last axis of size 2 holds real and imaginary part, one of
+   size 1 real numbers.
+   dft: of x along an axis, which is cut or filled with zeros to `length`; `onesided`: only the
+   first half of the result, or with `inverse` of the input, whose transform is then real.
+   stft: of frames of x [b, l, 1 or 2] or [b, l], each multiplied by the window w; frame f begins at
+   place f * hop and has as many places as w, or `length`. */
+#include "ops/operator/op.h"
+#include <math.h>
+
+#define TURN 6.283185307179586 /* 2 pi */
+
+/* ---- what both have in common */
+
+static Poly first_half(Call *c, Poly n) { return poly(c, "h + 1", quot(c, n, poly(c, "2"))); }
+static bool are_parts(Call *c, Poly n, int64_t *parts) {
+    return is_const(c, n, parts) && *parts >= 1 && *parts <= 2;
+}
+
+typedef struct Complex {
+    Ex re, im; /* im == 0: real */
+} Complex;
+/* The number that begins at this index; last < 0: reals without an axis for their parts. */
+static Complex number_at(Call *c, Dims i, int last) {
+    if (last < 0) return (Complex){.re = at(c, 0, i)};
+    int64_t parts;
+    Complex x = {.re = at(c, 0, dims_with(i, last, poly(c, "0")))};
+    if (is_const(c, c->in[0]->dim.v[last], &parts) && parts == 2)
+        x.im = at(c, 0, dims_with(i, last, poly(c, "1")));
+    return x;
+}
+/* One part of x * exp(i * 2 pi * k/n), forward of x * exp(-i * 2 pi * k/n). */
+static Ex turned(Call *c, Complex x, Poly k, Poly n, bool forward, bool imaginary) {
+    const Ex turn = num(c, 7074237752028440, (int64_t)1 << 50), /* TURN */
+        angle = divide(c, mul(c, turn, size(c, k)), size(c, n)), re = fn(c, FN_COS, angle),
+             sine = fn(c, FN_SIN, angle), im = forward ? mul(c, num(c, -1, 1), sine) : sine;
+    if (!x.im) return mul(c, x.re, imaginary ? im : re);
+    return imaginary ? add(c, mul(c, x.re, im), mul(c, x.im, re))
+                     : sub(c, mul(c, x.re, re), mul(c, x.im, im));
+}
+/* `part` of the transform's element `place`: the sum over the places k of n, where there are any,
+   of the numbers x there. */
+static Ex transformed(Call *c, Poly part, Poly place, Dims k, Poly n, Cond there, Complex x,
+                      bool forward) {
+    const Poly by = poly(c, "k*i", k.v[0], place);
+    return when(c, when_eq(c, part, poly(c, "0")),
+                sum(c, k, there, turned(c, x, by, n, forward, false)),
+                sum(c, k, there, turned(c, x, by, n, forward, true)));
+}
+
+/* ---- dft */
+
+enum { AXIS, LENGTH, INVERSE, ONESIDED };
+static const AttrDef dft_attrs[] = {
+    [AXIS] = {"axis", A_INT, "1", .axes = true, .draw = "0 1 -2"},
+    [LENGTH] = {"length", A_INT, "0", .draw = "0 3 5"}, /* 0: as long as x */
+    [INVERSE] = {"inverse", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [ONESIDED] = {"onesided", A_ENUM, "no", "no yes", .draw = "no"},
+    {0},
+};
+
+/* The places of the transform. */
+static Poly places_of(Call *c) {
+    const Poly length = intof(c, LENGTH);
+    const Dims x = c->in[0]->dim;
+    const Poly n = x.v[axis(c, AXIS, x.n)];
+    int64_t given;
+    if (!is_const(c, length, &given) || given > 0) return length;
+    return word(c, INVERSE) && word(c, ONESIDED) ? poly(c, "n + n - 2", n) : n;
+}
+static const char *shape_dft(Call *c) {
+    Dims x = c->in[0]->dim;
+    int a = axis(c, AXIS, x.n);
+    int64_t parts;
+    const char *why = same_type(c, "F");
+    if (x.n < 2 || a < 0 || a == x.n - 1 || !are_parts(c, x.v[x.n - 1], &parts))
+        return "dft needs an axis before the last one, and a last axis of size 1 or 2";
+    const bool inverse = word(c, INVERSE), half = word(c, ONESIDED);
+    const Poly n = places_of(c);
+    need_ge(c, n, poly(c, "1"));
+    c->out[0].dim.v[a] = half && !inverse ? first_half(c, n) : n;
+    c->out[0].dim.v[x.n - 1] = poly_int(c->w, half && inverse ? 1 : 2);
+    return why;
+}
+/* Half a spectrum has no definition: its other half is read backwards. */
+static Ex define_dft(Call *c, Dims i) {
+    const int a = axis(c, AXIS, i.n), last = i.n - 1;
+    const bool inverse = word(c, INVERSE);
+    const Poly n = places_of(c);
+    if (inverse && word(c, ONESIDED)) return 0;
+    const Dims k = bound(c, (Dims){1, {n}});
+    const Cond there = when_ge(c, poly(c, "n - 1", c->in[0]->dim.v[a]), k.v[0]);
+    const Complex x = number_at(c, dims_with(i, a, k.v[0]), last);
+    const Ex y = transformed(c, i.v[last], i.v[a], k, n, there, x, !inverse);
+    return inverse ? divide(c, y, size(c, n)) : y;
+}
+static int params_dft(Call *c, int64_t *out, int room) {
+    if (room < 4 || !is_const(c, intof(c, LENGTH), &out[1])) return -1;
+    out[0] = axis(c, AXIS, c->in[0]->dim.n), out[2] = word(c, INVERSE), out[3] = word(c, ONESIDED);
+    return 4;
+}
+typedef struct Signal {
+    const View *x; /* its last axis: real and imaginary part, or the real one alone */
+    int axis;
+    int64_t n; /* its places, also where x holds half of them only */
+    bool half; /* of a spectrum whose other half is the mirror image of it, conjugate */
+} Signal;
+/* Place k along the axis, at the index i of a line. */
+static void signal_at(const Signal *s, void *const slot[], int64_t i[], int64_t k, double *re,
+                      double *im) {
+    const bool mirror = s->half && k >= s->n / 2 + 1;
+    const int last = s->x->rank - 1;
+    i[s->axis] = mirror ? s->n - k : k;
+    *re = *im = 0;
+    if (i[s->axis] >= s->x->dim[s->axis]) return;
+    i[last] = 0, *re = kernel_real(s->x, slot, kernel_at(s->x, i));
+    if (s->x->dim[last] > 1) i[last] = 1, *im = kernel_real(s->x, slot, kernel_at(s->x, i));
+    if (mirror) *im = -*im;
+}
+static int kernel_dft(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const int a = (int)s->param[1], last = y->rank - 1;
+    const bool inverse = s->param[3], half = s->param[4];
+    const int64_t n = s->param[2] > 0   ? s->param[2]
+                      : inverse && half ? 2 * x->dim[a] - 2
+                                        : x->dim[a];
+    const Signal signal = {x, a, n, half && inverse};
+    View places = *y;
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    places.dim[last] = 1;
+    for (bool more = kernel_first(&places, i); more; more = kernel_next(&places, i)) {
+        double sum[2] = {0, 0}, re, im;
+        for (int k = 0; k < y->rank; k++) j[k] = i[k];
+        for (int64_t k = 0; k < n; k++) {
+            signal_at(&signal, slot, j, k, &re, &im);
+            double angle = (inverse ? TURN : -TURN) * (double)(i[a] * k % n) / (double)n;
+            sum[0] += re * cos(angle) - im * sin(angle),
+                sum[1] += re * sin(angle) + im * cos(angle);
+        }
+        for (i[last] = 0; i[last] < y->dim[last]; i[last]++)
+            kernel_set_real(y, slot, kernel_at(y, i),
+                            inverse ? sum[i[last]] / (double)n : sum[i[last]]);
+        i[last] = 0;
+    }
+    return 0;
+}
+static const OnnxMap onnx_dft[] = {
+    {"", "DFT", 20, 0, "axis:dft length:dft inverse onesided"},
+    {"", "DFT", 17, 19, "axis length:dft inverse onesided"},
+    {0},
+};
+const Op op_dft = {"dft",
+                   "x",
+                   "y",
+                   dft_attrs,
+                   shape_dft,
+                   define_dft,
+                   .kernel = kernel_dft,
+                   .params = params_dft,
+                   .onnx = onnx_dft,
+                   .flags = OP_BY_DATA};
+
+/* ---- stft */
+
+enum { HOP, FRAME, HALF };
+static const AttrDef stft_attrs[] = {
+    [HOP] = {.name = "hop", .kind = A_INT, .draw = "1 2 5"},
+    [FRAME] = {"length", A_INT, "0", .draw = "0"}, /* 0: that of the window */
+    [HALF] = {"onesided", A_ENUM, "yes", "no yes", .draw = "no yes"},
+    {0},
+};
+/* The places of a frame. */
+static Poly frame_of(Call *c) { return has(c, 1) ? c->in[1]->dim.v[0] : intof(c, FRAME); }
+static const char *shape_stft(Call *c) {
+    const Dims x = c->in[0]->dim;
+    const char *why = dtypes_agree(c, "F");
+    int64_t parts = 1;
+    if (x.n < 2 || x.n > 3 || (x.n == 3 && !are_parts(c, x.v[2], &parts)))
+        return "stft needs signals [b, l], [b, l, 1] or [b, l, 2]";
+    if (has(c, 1) && rank_of(c, 1) != 1) return "the window is not a list of numbers";
+    if (parts == 2 && word(c, HALF)) return "half of the transform of complex numbers";
+    const Poly n = frame_of(c), hop = intof(c, HOP);
+    need_ge(c, n, poly(c, "1"));
+    need_ge(c, hop, poly(c, "1"));
+    need_ge(c, x.v[1], n);
+    c->out[0] = (Type){.dtype = c->in[0]->dtype,
+                       .dim = {4,
+                               {x.v[0], poly(c, "f + 1", quot(c, poly(c, "l - n", x.v[1], n), hop)),
+                                word(c, HALF) ? first_half(c, n) : n, poly(c, "2")}}};
+    return why;
+}
+static Ex define_stft(Call *c, Dims i) {
+    const Poly n = frame_of(c);
+    const Dims k = bound(c, (Dims){1, {n}});
+    const int rank = rank_of(c, 0);
+    const Poly place = poly(c, "h*f + k", intof(c, HOP), i.v[1], k.v[0]);
+    Complex x = number_at(c, (Dims){rank, {i.v[0], place}}, rank == 3 ? 2 : -1);
+    if (has(c, 1)) {
+        const Ex w = at(c, 1, k);
+        x.re = mul(c, x.re, w);
+        if (x.im) x.im = mul(c, x.im, w);
+    }
+    return transformed(c, i.v[3], i.v[2], k, n, (Cond){0}, x, true);
+}
+static int params_stft(Call *c, int64_t *out, int room) {
+    if (room < 2 || !is_const(c, intof(c, HOP), &out[0]) || !is_const(c, intof(c, FRAME), &out[1]))
+        return -1;
+    return 2;
+}
+static int kernel_stft(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *w = s->nview > 2 ? &s->view[2] : NULL;
+    const int64_t hop = s->param[1], n = w ? w->dim[0] : s->param[2];
+    View places = *y;
+    int64_t i[STEP_RANK], j[3] = {0};
+    places.dim[3] = 1;
+    for (bool more = kernel_first(&places, i); more; more = kernel_next(&places, i)) {
+        double sum[2] = {0, 0};
+        j[0] = i[0];
+        for (int64_t k = 0; k < n; k++) {
+            const double angle = -TURN * (double)(i[2] * k % n) / (double)n,
+                         by = w ? kernel_real(w, slot, kernel_at(w, &k)) : 1;
+            j[1] = hop * i[1] + k, j[2] = 0;
+            const double re = by * kernel_real(x, slot, kernel_at(x, j));
+            j[2] = 1;
+            const double im =
+                x->rank > 2 && x->dim[2] > 1 ? by * kernel_real(x, slot, kernel_at(x, j)) : 0;
+            sum[0] += re * cos(angle) - im * sin(angle);
+            sum[1] += re * sin(angle) + im * cos(angle);
+        }
+        for (i[3] = 0; i[3] < 2; i[3]++) kernel_set_real(y, slot, kernel_at(y, i), sum[i[3]]);
+        i[3] = 0;
+    }
+    return 0;
+}
+static const OnnxMap onnx_stft[] = {{"", "STFT", 17, 0, "hop=input:1 length:stft onesided"}, {0}};
+const Op op_stft = {"stft",
+                    "x w?",
+                    "y",
+                    stft_attrs,
+                    shape_stft,
+                    define_stft,
+                    .kernel = kernel_stft,
+                    .params = params_stft,
+                    .onnx = onnx_stft,
+                    .flags = OP_BY_DATA};

@@ -45,6 +45,14 @@ static int count_lengths(const Rule *rule) {
     return n;
 }
 
+/* Whether the roots are the parts of one split. */
+static bool has_split_roots(World *w, const Graph *from) {
+    const NodeId first = value_node(w, from->out[0]);
+    bool one = node_get(w, first).op == &op_split;
+    for (int k = 1; k < from->nout; k++) one &= value_node(w, from->out[k]) == first;
+    return one;
+}
+
 static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
     int room = 0, length[RULE_BLOCKS];
     for (int k = 0; k < l->n; k++) room += count_lengths(l->rule[k].rule);
@@ -64,6 +72,9 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
             l->ninstance += typed;
         } while (rule_covered_next(r->rule, length));
         r->count = l->ninstance - r->first;
+        const Graph *from = r->count ? &l->instance[r->first].from : NULL;
+        r->parts = from && from->nout > 1 && has_split_roots(w, from);
+        r->merges = from && from->nout > 1 && !r->parts;
     }
     return true;
 }

@@ -189,17 +189,19 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
     return good;
 }
 
-/* Several roots become one: products of the same input, for example. */
-static bool merges(const Library *l, int rule) {
-    return l->instance[l->rule[rule].first].from.nout > 1;
-}
-
 static bool usable(const Library *l, int rule) { return l->rule[rule].on && l->rule[rule].count; }
+
+/* Whether rule k may follow the seeds of a set: what merges does not follow what takes apart, nor
+   the other way round. */
+static bool may_follow(const Library *l, const UseSet *set, int k) {
+    const bool apart = set->seed >= 0 && l->rule[set->seed].parts;
+    return usable(l, k) && !(apart ? l->rule[k].merges : l->rule[k].parts);
+}
 
 UseSet set_followed(const Library *l, Arena *a, const UseSet *set, int rule) {
     uint8_t *use = arena_copy(a, set->use, sizeof *use * (size_t)l->n);
     for (int k = 0; k < l->n; k++)
-        if (!use[k] && usable(l, k) && (rule < 0 || rule == k)) use[k] = USE_FOLLOW;
+        if (!use[k] && may_follow(l, set, k) && (rule < 0 || rule == k)) use[k] = USE_FOLLOW;
     return (UseSet){.use = use, .seed = set->seed};
 }
 
@@ -210,11 +212,12 @@ bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     for (int merging = 1; merging >= 0; merging--) {
         uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
         for (int k = 0; k < l->n; k++)
-            if (usable(l, k) && (merging || !merges(l, k))) use[k] = USE_SEED;
+            if (usable(l, k) && !(merging ? l->rule[k].parts : l->rule[k].merges))
+                use[k] = USE_SEED;
         if (!places_add(r, o, a, p, &(UseSet){.use = use, .seed = -1, .whole = true}, &at))
             return false;
-        if (!p->nset) return true; /* nothing fires */
     }
+    if (!p->nset) return true; /* nothing fires */
     for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
         uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
         use[k] = USE_SEED;

@@ -108,3 +108,66 @@ def test_what_is_stretched_is_transposed_before(tmp_path, perm, rule):
     kinds, *paths = rewritten(tmp_path, *given, rules=[("stretch", rule)])
     assert "Expand" not in kinds and len(kinds) == 2, kinds
     agree(*paths, {"x": floats(2, 3, 1, 5, 6), "z": floats(*turned)})
+
+
+def layer(kind, bias):
+    """A layer of 8 outputs and what its result is split along."""
+    if kind == "Conv":
+        nodes = [helper.make_node("Conv", ["x", "w", "b"][: 2 + bias], ["m"], pads=[1, 1, 1, 1])]
+        return nodes, [1, 3, 5, 5], [1, 8, 5, 5], {"w": floats(8, 3, 3, 3)}, 1
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m" if not bias else "n"])]
+    nodes += [helper.make_node("Add", ["n", "b"], ["m"])] * bias
+    sizes = [2, 5][: kind - 1] + [7, 3]
+    return nodes, sizes[-kind:], sizes[-kind:-1] + [8], {"w": floats(3, 8)}, kind - 1
+
+
+@pytest.mark.parametrize("parts", [[2, 6], [2, 2, 4]])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind, name", [(2, ""), (3, "-batch"), (4, "-batches"), ("Conv", None)])
+def test_what_is_split_is_made_apart(tmp_path, kind, name, bias, parts):
+    """Also where the rule is the only one that fires."""
+    if kind == "Conv" and len(parts) > 2:
+        pytest.skip("two parts")
+    nodes, size, made, known, axis = layer(kind, bias)
+    known |= {"b": floats(8)} if bias else {}
+    names = [f"y{k}" for k in range(len(parts))]
+    nodes.append(helper.make_node("Split", ["m", "sizes"], names, axis=axis))
+    outs = [tensor(n, made[:axis] + [p] + made[axis + 1 :]) for n, p in zip(names, parts)]
+    given = nodes, [tensor("x", size)], outs, known | {"sizes": numpy.array(parts)}
+    rule = "conv-apart" + "-bias" * bias if kind == "Conv" else None
+    rule = rule or f"{'linear' if bias else 'matmul'}-apart-{len(parts)}{name}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("apart", rule)])
+    assert "Split" not in kinds and sum(k in ("MatMul", "Conv") for k in kinds) == len(parts), kinds
+    agree(*paths, {"x": floats(*size)})
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("parts", [[3, 5], [2, 2, 4], [1, 2, 2, 3]])
+def test_gates_of_one_product_are_made_apart(tmp_path, parts, turned):
+    names = [f"y{k}" for k in range(len(parts))]
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["m"], transB=int(turned)),
+        helper.make_node("Split", ["m", "sizes"], names, axis=1),
+    ]
+    known = {"w": floats(*([8, 3] if turned else [3, 8])), "b": floats(8)}
+    outs = [tensor(n, [7, p]) for n, p in zip(names, parts)]
+    given = nodes, [tensor("x", [7, 3])], outs, known | {"sizes": numpy.array(parts)}
+    rule = f"gemm-apart-{len(parts)}{'-turned' * turned}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("apart", rule)])
+    assert kinds == ["Gemm"] * len(parts), kinds
+    agree(*paths, {"x": floats(7, 3)})
+
+
+def test_what_is_split_behind_a_sigmoid_is_made_apart(tmp_path):
+    nodes, size, made, known, axis = layer(3, True)
+    nodes += [
+        helper.make_node("Sigmoid", ["m"], ["s"]),
+        helper.make_node("Mul", ["m", "s"], ["z"]),
+        helper.make_node("Split", ["z", "sizes"], ["y0", "y1"], axis=axis),
+    ]
+    outs = [tensor(n, made[:2] + [4]) for n in ("y0", "y1")]
+    given = nodes, [tensor("x", size)], outs, known | {"b": floats(8), "sizes": numpy.array([4, 4])}
+    names = "mul-apart-3-2", "sigmoid-apart-3-2", "linear-apart-2-batch"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("apart", name) for name in names])
+    assert "Split" not in kinds and kinds.count("MatMul") == 2, kinds
+    agree(*paths, {"x": floats(*size)})

@@ -25,14 +25,16 @@ static void open_fixture(Fixture *f, const char *rules) {
     l->n = l->set.n;
     l->rule = ARENA_NEW(f->arena, LibraryRule, l->n);
     l->instance = ARENA_NEW(f->arena, Instance, 100);
+    l->needs = ARENA_NEW(f->arena, OpList, 100);
     for (int k = 0; k < l->n; k++) {
         int length[RULE_BLOCKS];
-        l->rule[k] = (LibraryRule){&l->set.v[k], true, l->ninstance, 0};
+        l->rule[k] = (LibraryRule){.rule = &l->set.v[k], .on = true, .first = l->ninstance};
         rule_lengths_first(&l->set.v[k], length);
-        do
-            assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length,
-                                            &l->instance[l->ninstance++], &f->error));
-        while (rule_lengths_next(&l->set.v[k], length));
+        do {
+            Instance *i = &l->instance[l->ninstance];
+            assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length, i, &f->error));
+            l->needs[l->ninstance++] = instance_needs(f->w, f->arena, i);
+        } while (rule_lengths_next(&l->set.v[k], length));
         l->rule[k].count = l->ninstance - l->rule[k].first;
     }
 }

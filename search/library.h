@@ -16,7 +16,7 @@ typedef struct LibraryOptions {
 } LibraryOptions;
 typedef struct LibraryRule {
     const Rule *rule;
-    bool on;          /* chosen by the options */
+    bool on; /* chosen by the options */
     /* Several roots become one: products of the same input, for example; the parts of a split are
        made apart. Both at once would undo each other. */
     bool merges, parts;

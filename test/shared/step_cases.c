@@ -87,15 +87,14 @@ static double dtype_error(int dtype) {
 }
 static bool close_enough(const Case *c, Num want, Num got, double scale) {
     if (dtype_class((DType)c->view[0].dtype) != 'F') {
-        const bool rounding =
-            ref_step_class(&c->step) == 'F'; /* a float a hair beside an integer */
+        const bool rounding = ref_step_class(&c->step) == 'F'; /* a hair beside an integer */
         const bool odd = c->step.kind == S_EWISE && want.d == 0;
         return want.i == got.i || (rounding && !odd && fabs(want.d - got.d) <= 1);
     }
     if (want.d != want.d || got.d != got.d) return want.d != want.d && got.d != got.d;
     if (want.d == got.d) return true;
-    return fabs(want.d - got.d) <= (c->tolerance + dtype_error(c->view[0].dtype)) *
-                                       (scale > fabs(want.d) ? scale : fabs(want.d));
+    const double allowed = c->tolerance + dtype_error(c->view[0].dtype);
+    return fabs(want.d - got.d) <= allowed * fmax(scale, fabs(want.d));
 }
 
 int case_compare(const Case *c, const Num *want, int64_t count, char *text, size_t n) {
@@ -103,8 +102,9 @@ int case_compare(const Case *c, const Num *want, int64_t count, char *text, size
     const size_t size = (size_t)dtype_bits((DType)y->dtype) / 8;
     double scale = 0;
     for (int64_t i = 0; i < count; i++)
-        if (isfinite(want[i].d) && fabs(want[i].d) > scale) scale = fabs(want[i].d);
+        if (isfinite(want[i].d)) scale = fmax(scale, fabs(want[i].d));
     if (c->step.kind == S_EWISE || c->step.kind == S_COPY) scale = 0.05;
+    if (c->step.kind == S_ROWS && scale < 0.05) scale = 0.05; /* x minus its mean: noise */
     char *owned = test_calloc(c->bytes[0] / size + 1, 1);
     int64_t index[STEP_RANK] = {0}, at = 0;
     int bad = 0;
@@ -591,7 +591,7 @@ void case_start(Case *c, uint64_t seed, StepKind kind) {
     memset(c, 0, sizeof *c);
     c->random.seed = seed * 1000003 + (uint64_t)kind;
     c->step = (Step){.kind = kind, .view = c->view, .param = c->param, .code = c->code};
-    c->tolerance = 2e-5;
+    c->tolerance = kind == S_GEMM ? 5e-5 : 2e-5; /* activations of small sums of large terms */
     drawn[kind](c);
     for (int i = 0; i < c->step.nview; i++) make_buffer(c, i);
 }

@@ -9,6 +9,7 @@
 #define HURTS 1.003     /* a set is dropped if the time without it is below this */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
 #define CLIMBS 0.985    /* if the best ratio is above this, climbing reaches no gain that counts */
+#define LOST 0.05       /* of the whole: what the places of a set lose, used at all of them */
 #define SLIGHT 0.06     /* share of the whole: where all places promise less, few are tried */
 #define SESSION 0.2     /* seconds in which the target loads one candidate */
 #define BRIEF 5.0       /* seconds that few candidates may take */
@@ -102,6 +103,18 @@ static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, 
     return true;
 }
 
+/* The places of a set whose prices are known lose so much together that the set cannot gain where
+   it is used at all of them. */
+static bool loses_everywhere(const CommandSearch *s, int set) {
+    double lost = 0;
+    for (int k = 0; k < s->places.n; k++) {
+        const PartPrice *p = s->prices.of[k] < 0 ? NULL : &s->prices.v[s->prices.of[k]];
+        if (s->places.place[k].set == set && p && p->seconds[0] > 0)
+            lost += p->seconds[1] - p->seconds[0];
+    }
+    return lost > LOST * s->base;
+}
+
 /* Sets of rules wherever they match: the general ones, unless that is hopeless, and those with
    places that could not be priced. */
 static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
@@ -110,7 +123,7 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
         if (s->prices.of[k] < 0 ? s->prices.why[k] != NULL : s->prices.v[s->prices.of[k]].failed)
             open[s->places.place[k].set] = true;
     for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
-        if (!open[k] && (hopeless || !s->places.set[k].whole)) continue;
+        if (!open[k] && (hopeless || !s->places.set[k].whole || loses_everywhere(s, k))) continue;
         m += !s->places.set[k].whole;
         const ModelCandidate c = {.everywhere = s->places.set[k].use};
         if (!make_listed(s, c, list, n, NULL)) return false;

@@ -97,6 +97,9 @@ def test_a_rule_is_used_where_it_pays_and_only_there(run, pricing, tmp_path):
     assert place["rules"] == "conv-batchnorm" and place["count"] == 1 and place["timed"]
     assert place["seconds"]["after"] < place["seconds"]["before"]
     assert done.stdout.lstrip().startswith("place"), "what gained most comes first"
+    wholes = [onnx.load(path).graph for path in pricing.seen.iterdir()]
+    wholes = [graph for graph in wholes if graph.name != "part"]
+    assert all("BatchNormalization" in str(graph) for graph in wholes), "not where it loses, too"
     agree(model, tmp_path / "o.onnx", numpy.random.default_rng(1).random((2, 3, 9, 7), dtype="f"))
     frozen, again, _ = run(
         model, *SHAPE, "--enable", "conv-batchnorm", *pricing("raise SystemExit(1)"), "--frozen"

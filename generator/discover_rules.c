@@ -73,6 +73,11 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
                  "Default: 5.",
          .least = 1,
          .most = 8},
+        {.name = "no-bodies",
+         .kind = OPT_FLAG,
+         .into = &m->d.no_bodies,
+         .help = "Takes no questions from the bodies of If, Loop and Scan, for a target on which "
+                 "they are not optimized."},
         {.name = "depth",
          .kind = OPT_INT,
          .into = &m->depth,

@@ -16,7 +16,8 @@ enum { BODIES_MOST = 16, NODES_LEAST = 3 };
 typedef struct BodySearch {
     Run *r;
     RunFolder *folder;
-    double seconds; /* that each may take */
+    const char *rules; /* write_rules */
+    double seconds;    /* that each may take */
     int n;
     ModelBody *body;
     Piece *result; /* by body; without bytes: it stays */
@@ -25,23 +26,20 @@ typedef struct BodySearch {
 /* Its nodes are copied where a log of rules has to describe all that was done. */
 static bool bodies_wanted(const Run *r) {
     const IsomerOptions *o = r->o;
-    const bool rules = !o->rules || strcmp(o->rules, "none") != 0;
+    const bool rules = !o->rules || strcmp(o->rules, "none") != 0 || o->discover > 0;
     return o->measure_with && rules && !o->replay && !o->proof_log && !o->headroom;
 }
 
-/* "x:1,3": the sizes of an input that has open ones, in this run; NULL: it has none, or they are
-   not known. */
-static const char *input_shape(const Run *r, const BodyInput *x) {
+/* The rules of a run that names them and discovers others: all that it has, as a file. NULL: the
+   body's run finds the same ones by the options alone, or the run's error is set. */
+static const char *write_rules(const BodySearch *s) {
+    Run *r = s->r;
+    if (r->o->discover <= 0 || !r->o->rules) return NULL;
+    const char *path = arena_format(r->arena, "%s/bodies.rules", s->folder->path);
     Text t = text_new(r->arena);
-    bool open = false;
-    text_add(&t, "%s:", x->name);
-    for (int k = 0; k < x->type->dim.n; k++) {
-        int64_t dim, number;
-        if (!poly_eval(r->w, x->type->dim.v[k], r->source.sizes, &dim)) return NULL;
-        open |= !poly_constant(r->w, x->type->dim.v[k], &number);
-        text_add(&t, k ? ",%lld" : "%lld", (long long)dim);
-    }
-    return open ? t.data : NULL;
+    for (int k = 0; k < r->library.set.n; k++)
+        text_add(&t, "%s", k ? "\n" : ""), rule_print(&r->library.set.v[k], &t);
+    return file_write(path, t.data ? t.data : "", t.size, r->error) ? path : NULL;
 }
 
 static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
@@ -50,12 +48,13 @@ static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
     const char **shape = ARENA_NEW(r->arena, const char *, b->ninput);
     int n = 0;
     for (int k = 0; k < b->ninput; k++)
-        if ((shape[n] = input_shape(r, &b->input[k]))) n++;
+        if ((shape[n] = body_input_shape(r->w, r->arena, &b->input[k], r->source.sizes))) n++;
     o.input_shape = (IsomerTexts){n, shape};
     o.dim = o.inputs = o.explain = (IsomerTexts){0};
     o.input = o.check_with = o.report = o.html = o.dot = o.proof_log = o.replay = NULL;
     o.fix_dims = o.diff = o.external = o.dry_run = 0;
-    o.discover = o.also_threads = 0;
+    o.discover = o.also_threads = 0; /* the bodies were asked with the whole model */
+    if (s->rules) o.rules = s->rules;
     o.time_limit = s->seconds;
     return o;
 }
@@ -136,9 +135,11 @@ bool run_optimize_bodies(Run *r, Pieces *file) {
     for (int k = 0; k < s.n; k++) n += s.body[k].nodes >= NODES_LEAST;
     if (!n || n > BODIES_MOST) return true;
     s.result = ARENA_NEW(r->arena, Piece, s.n);
-    s.seconds = (search_command_seconds(r->o) - run_seconds(r)) / (n + 1);
+    const double spent = run_seconds(r) - r->stats.discovered.seconds;
+    s.seconds = (search_command_seconds(r->o) - spent) / (n + 1);
     s.folder = run_folder(r->source.model, r->arena, r->error);
-    const bool good = s.folder && optimize_all(&s, file);
+    s.rules = s.folder ? write_rules(&s) : NULL;
+    const bool good = s.folder && r->error->kind == E_NONE && optimize_all(&s, file);
     if (s.folder) cleanup_run(&s.folder->cleanup);
     return good;
 }

@@ -75,6 +75,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
                                  "--steps=1500", "--worse=2", "--jobs",        d->jobs};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
     words_add_shapes(&w, &r->inputs);
+    if (!r->o->measure_with) words_add(&w, "--no-bodies");
     if (profile) words_add(&w, "--profile"), words_add(&w, profile);
     snprintf(seconds, sizeof seconds, "--time=%.3f", ASKING * (d->until - run_seconds(r)));
     words_add(&w, seconds);

@@ -1,103 +1,13 @@
-/* discover.c -- the run: questions are independent, so threads take them one by one, and what each
-   answers depends on it alone. */
+/* discover.c -- answers to all questions: these are independent, so threads take them one by one,
+   and what each answers depends on it alone. */
 #include "generator/discover/discover.h"
 #include "generator/discover/answer.h"
-#include "generator/discover/ask.h"
-#include "generator/discover/lost.h"
-#include "graphs/onnx/onnx.h"
-#include "graphs/world.h"
 #include "ops/base/process.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
-/* ---- questions */
-
-/* Which options about sizes some model has a use for. */
-typedef struct SizesUsed {
-    bool *shape, *dim;
-} SizesUsed;
-
-static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, SizesUsed *used,
-                       Error *e) {
-    const Graph *g = model_graph(m);
-    for (int k = 0; k < o->sizes.dims.n; k++) {
-        const char *name = dim_option_name(w->arena, o->sizes.dims.v[k], e);
-        if (!name) return false;
-        used->dim[k] |= model_size_name(m, name) != NULL;
-    }
-    for (int k = 0; k < o->sizes.shapes.n; k++)
-        for (int j = 0; j < g->nin; j++) {
-            const Type *t = value_type(w, g->in[j]);
-            const int n =
-                shape_option_axes(o->sizes.shapes.v[k], model_input_name(m, j), g->nin == 1, e);
-            if (n == -2) return false;
-            used->shape[k] |= n >= 0 && (!t->known || n == t->dim.n);
-        }
-    return true;
-}
-static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e) {
-    for (int k = 0; k < o->sizes.dims.n; k++)
-        if (!used->dim[k])
-            return error_set(e, E_USAGE, "--dim", "%s: no model has a size with this name",
-                             o->sizes.dims.v[k]);
-    for (int k = 0; k < o->sizes.shapes.n; k++)
-        if (!used->shape[k])
-            return error_set(e, E_USAGE, "--input-shape",
-                             "%s: no model has an input with this name and as many axes",
-                             o->sizes.shapes.v[k]);
-    return true;
-}
-
-static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, SizesUsed *used,
-                      Error *e) {
-    World *w = graph_world_new(arena_escape(q->arena), 0);
-    const OpenOptions open = {.size = size_given, .size_user = &o->sizes, .first_is_one = true};
-    Model *m = model_open_with(w, path, &open, e);
-    double *lost = NULL;
-    bool good = m != NULL;
-    if (m) {
-        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        size_t n = strlen(name) - (ends_with(name, ".onnx") ? 5 : 0);
-        char *from = arena_string(q->arena, name, n);
-        for (char *c = from; *c; c++)
-            if (*c == ',' || *c == ' ') *c = '_';
-        Sizes sizes = {0};
-        sizes_guess(w, w->arena, model_graph(m), &sizes);
-        good = note_sizes(o, w, m, used, e) &&
-               (!o->profile || lost_read(w, w->arena, m, sizes, o->profile, &lost, e));
-        if (good) questions_ask(q, w, model_graph(m), sizes, o->operators, from, lost);
-        model_close(m);
-    }
-    world_free(w);
-    return good;
-}
-
-bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
-    if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
-        return error_set(e, E_USAGE, "--profile", "belongs to one model: give only that one");
-    SizesUsed used = {ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
-                      ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
-    for (int k = 0; k < o->files.n; k++) {
-        const char *path = o->files.v[k];
-        Questions own = questions_new(q->arena);
-        if (ends_with(path, ".questions") ? !questions_read(&own, path, e)
-                                          : !ask_model(o, path, &own, &used, e))
-            return false;
-        questions_join(q, &own);
-    }
-    questions_sort(q);
-    return sizes_used(o, &used, e);
-}
-
-/* ---- answers */
 
 typedef struct Done { /* of a question */
     bool asked, resumed, large;

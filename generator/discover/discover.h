@@ -10,6 +10,7 @@ typedef struct DiscoverOptions {
     SizeOptions sizes;   /* of the models */
     const char *profile; /* of the one model (lost.h); NULL: times are estimated */
     int operators;       /* the largest part of a model */
+    bool no_bodies;      /* of models: not of the bodies of control flow */
     int depth, steps;    /* of each question (answer.h) */
     int jobs, most;      /* most: questions; 0: all */
     double seconds;      /* afterwards no question is begun; 0: no limit */
@@ -29,8 +30,9 @@ typedef struct DiscoverReport {
     uint64_t typed, evaluated, solved, equations, untrue, rules;
     double seconds;
 } DiscoverReport;
-/* All questions, the most expensive first. The names of models are those of their files without
-   folder and .onnx. */
+/* All questions, the most expensive first: those of models from their graphs and, unless no_bodies,
+   from bodies of If, Loop and Scan at any depth. The names of models are those of their files
+   without folder and .onnx. */
 bool discover_questions(const DiscoverOptions *, Questions *, Error *);
 /* Answers them; appends the candidate rules, question by question, in the order of
    the questions. */

@@ -233,6 +233,19 @@ bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why
     return true;
 }
 
+const char *body_input_shape(World *w, Arena *a, const BodyInput *x, Sizes sizes) {
+    Text t = text_new(a);
+    bool open = false;
+    text_add(&t, "%s:", x->name);
+    for (int k = 0; k < x->type->dim.n; k++) {
+        int64_t dim, number;
+        if (!poly_eval(w, x->type->dim.v[k], sizes, &dim)) return NULL;
+        open |= !poly_constant(w, x->type->dim.v[k], &number);
+        text_add(&t, k ? ",%lld" : "%lld", (long long)dim);
+    }
+    return open ? t.data : NULL;
+}
+
 /* ---- back */
 
 typedef struct Splice {

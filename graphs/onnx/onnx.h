@@ -133,6 +133,9 @@ int model_bodies(Model *, Arena *, ModelBody **);
 /* The body as a model of its own: pieces of this model's file and of the arena. States that are
    known are its initializers. False and *why: it cannot be one. */
 bool model_body(Model *, ModelBody *, Arena *, Pieces *file, const char **why);
+/* "x:1,3": the sizes that one of its inputs with open ones has at these sizes of the graph around
+   it, as --input-shape gives them. NULL: it has no open ones, or they have no values. */
+const char *body_input_shape(World *, Arena *, const BodyInput *, Sizes);
 /* The file with other bodies: what the model result[k] (no bytes: it stays) computes in place of
    body[k], whose model it was made from. Weights that nothing uses any more are left out. False and
    *why: a new name would hide one of the graph around it. */

@@ -1,0 +1,198 @@
+/* models.c -- the questions of models: of the graph of each, with what it calls in place of the
+   calls, and of the bodies of its control flow at any depth. A body is asked as a model of its own
+   (graphs/onnx/bodies.c), whose inputs are what it reads of the graph around it, at the sizes that
+   they have there. */
+#include "generator/discover/ask.h"
+#include "generator/discover/discover.h"
+#include "generator/discover/lost.h"
+#include "graphs/fold.h"
+#include "graphs/onnx/onnx.h"
+#include "graphs/world.h"
+#include <string.h>
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* Which options about sizes some model has a use for. */
+typedef struct SizesUsed {
+    bool *shape, *dim;
+} SizesUsed;
+
+static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, SizesUsed *used,
+                       Error *e) {
+    const Graph *g = model_graph(m);
+    for (int k = 0; k < o->sizes.dims.n; k++) {
+        const char *name = dim_option_name(w->arena, o->sizes.dims.v[k], e);
+        if (!name) return false;
+        used->dim[k] |= model_size_name(m, name) != NULL;
+    }
+    for (int k = 0; k < o->sizes.shapes.n; k++)
+        for (int j = 0; j < g->nin; j++) {
+            const Type *t = value_type(w, g->in[j]);
+            const int n =
+                shape_option_axes(o->sizes.shapes.v[k], model_input_name(m, j), g->nin == 1, e);
+            if (n == -2) return false;
+            used->shape[k] |= n >= 0 && (!t->known || n == t->dim.n);
+        }
+    return true;
+}
+static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e) {
+    for (int k = 0; k < o->sizes.dims.n; k++)
+        if (!used->dim[k])
+            return error_set(e, E_USAGE, "--dim", "%s: no model has a size with this name",
+                             o->sizes.dims.v[k]);
+    for (int k = 0; k < o->sizes.shapes.n; k++)
+        if (!used->shape[k])
+            return error_set(e, E_USAGE, "--input-shape",
+                             "%s: no model has an input with this name and as many axes",
+                             o->sizes.shapes.v[k]);
+    return true;
+}
+
+typedef struct Asked { /* a model that is asked, and in turn each of its bodies */
+    const DiscoverOptions *o;
+    Questions *q;
+    const char *path, *from;
+    NodeTimes profile; /* of the whole model; without speeds: there is none */
+} Asked;
+typedef struct AskedBody {
+    Pieces file;
+    SizeOptions sizes;
+    double seconds; /* of its node by the profile; 0: not known */
+    double scale;   /* of estimates: set where estimates of a body are first known; 0: not yet */
+} AskedBody;
+/* An open model, with calls and Ifs that take a known branch replaced by what they do. */
+typedef struct OpenModel {
+    World *w;
+    Arena *bytes; /* the file, where it is not as it was read */
+    Model *m;
+    Sizes sizes;
+} OpenModel;
+
+static void close_model(OpenModel *x) {
+    if (x->m) model_close(x->m);
+    if (x->w) world_free(x->w);
+    arena_free(x->bytes);
+}
+
+static bool open_once(const Asked *x, const SizeOptions *sizes, const Pieces *file, OpenModel *out,
+                      Error *e) {
+    OpenOptions open = {
+        .size = size_given, .size_user = sizes, .first_is_one = true, .base_path = x->path};
+    if (file) open.bytes = pieces_join(file, out->bytes), open.nbytes = file->size;
+    World *old = out->w;
+    if (out->m) model_close(out->m);
+    out->m = NULL, out->w = NULL;
+    if (old) world_free(old);
+    out->w = graph_world_new(arena_escape(x->q->arena), 0);
+    return (out->m = model_open_with(out->w, x->path, &open, e)) != NULL;
+}
+
+/* file NULL: the model at the path. Nodes of a profile are those of the file as it is. */
+static bool open_model(const Asked *x, const SizeOptions *sizes, const Pieces *file, bool as_it_is,
+                       OpenModel *out, Error *e) {
+    enum { FOLD_BYTES = 64 }; /* conditions are short */
+    *out = (OpenModel){.bytes = arena_new(arena_escape(x->q->arena), 0)};
+    if (!open_once(x, sizes, file, out, e)) return false;
+    while (!as_it_is) {
+        Graph start;
+        ValueMap folded;
+        Pieces inlined;
+        if (!graph_fold(out->w, out->w->arena, model_graph(out->m), FOLD_BYTES, NULL, &start,
+                        &folded, e))
+            return false;
+        if (!model_inline(out->m, &folded, out->bytes, &inlined)) break;
+        if (!open_once(x, sizes, &inlined, out, e)) return false;
+    }
+    sizes_guess(out->w, out->w->arena, model_graph(out->m), &out->sizes);
+    return true;
+}
+
+static bool has_profile(const Asked *x) { return x->profile.flops > 0; }
+
+static bool ask_body(const Asked *x, AskedBody *b, Error *e);
+
+/* A body that cannot be a model, as some type around it is not known, is not asked. */
+static bool ask_bodies(const Asked *x, const OpenModel *outer, const AskedBody *from, Error *e) {
+    Arena *a = outer->bytes;
+    World *w = outer->w;
+    ModelBody *body;
+    if (x->o->no_bodies) return true;
+    const int n = model_bodies(outer->m, a, &body);
+    for (int k = 0; k < n; k++) {
+        AskedBody own = {.scale = from ? from->scale : 0, .seconds = from ? from->seconds : 0};
+        const char *why, *shape;
+        if (!from && has_profile(x)) own.seconds = x->profile.seconds[body[k].node];
+        if (!model_body(outer->m, &body[k], a, &own.file, &why)) continue;
+        const char **given = ARENA_NEW(a, const char *, body[k].ninput);
+        for (int j = 0; j < body[k].ninput; j++)
+            if ((shape = body_input_shape(w, a, &body[k].input[j], outer->sizes)))
+                given[own.sizes.shapes.n++] = shape;
+        own.sizes.shapes.v = given;
+        if (!ask_body(x, &own, e)) return false;
+    }
+    return true;
+}
+
+/* The time of its node is shared by its nodes as their estimates are, as if it always took this
+   branch; a loop's nodes count with all iterations. */
+static bool ask_body(const Asked *x, AskedBody *b, Error *e) {
+    OpenModel in;
+    double *lost = NULL;
+    Error unreadable = {0};
+    if (!open_model(x, &b->sizes, &b->file, false, &in, &unreadable)) return close_model(&in), true;
+    const Graph *g = model_graph(in.m);
+    if (has_profile(x)) {
+        const double estimate = graph_seconds(in.w, in.w->arena, g, in.sizes);
+        if (!b->scale && estimate > 0) b->scale = b->seconds > 0 ? b->seconds / estimate : 1;
+        lost = body_lost(in.w, in.w->arena, g, in.sizes, &x->profile, b->scale);
+    }
+    questions_ask(x->q, in.w, g, in.sizes, x->o->operators, x->from, lost);
+    const bool good = ask_bodies(x, &in, b, e);
+    close_model(&in);
+    return good;
+}
+
+static const char *shown_name(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *from = arena_string(a, name, strlen(name) - (ends_with(name, ".onnx") ? 5 : 0));
+    for (char *c = from; *c; c++)
+        if (*c == ',' || *c == ' ') *c = '_';
+    return from;
+}
+
+static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, SizesUsed *used,
+                      Error *e) {
+    Asked x = {.o = o, .q = q, .path = path, .from = shown_name(q->arena, path)};
+    OpenModel in;
+    double *lost = NULL;
+    bool good = open_model(&x, &o->sizes, NULL, o->profile != NULL, &in, e) &&
+                note_sizes(o, in.w, in.m, used, e) &&
+                (!o->profile || profile_read(q->arena, in.m, o->profile, &x.profile, e));
+    if (good) {
+        if (o->profile) lost = nodes_lost(in.w, in.w->arena, in.m, in.sizes, &x.profile);
+        questions_ask(q, in.w, model_graph(in.m), in.sizes, o->operators, x.from, lost);
+        good = ask_bodies(&x, &in, NULL, e);
+    }
+    close_model(&in);
+    return good;
+}
+
+bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
+    if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
+        return error_set(e, E_USAGE, "--profile", "belongs to one model: give only that one");
+    SizesUsed used = {ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
+                      ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
+    for (int k = 0; k < o->files.n; k++) {
+        const char *path = o->files.v[k];
+        Questions own = questions_new(q->arena);
+        if (ends_with(path, ".questions") ? !questions_read(&own, path, e)
+                                          : !ask_model(o, path, &own, &used, e))
+            return false;
+        questions_join(q, &own);
+    }
+    questions_sort(q);
+    return sizes_used(o, &used, e);
+}

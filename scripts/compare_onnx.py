@@ -244,10 +244,13 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
             error, size, reason = judge(a, b, tolerance, lambda: moved(k))
             failed += bool(reason)
             worst = max(worst, error / size if size else 0.0)
-            print(
-                f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g}"
-                f" {error / size if size else 0.0:12.3g}" + (f"  FAIL {reason}" if reason else "")
-            )
+            relative = error / size if size else 0.0
+            print(f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g} {relative:12.3g}")
+            if reason:
+                allowed = (
+                    f"; {relative:.3g} of the greatest element, {tolerance:g} is allowed (--rtol)"
+                )
+                print(f"FAIL output {each.name}: {reason}" + (allowed if error else ""))
     if not failed:
         print(
             f"agrees on {draws} draws, greatest difference relative to an output's greatest element"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
+#define FAIL "FAIL "                            /* with which it begins what is wrong */
 
 static bool not_installed(Run *r, const char *why) {
     return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s could not compare the models: %s",
@@ -70,9 +71,11 @@ static bool read_verdict(Run *r, int status, char *said) {
         r->stats.opinion = line_of(r->arena, said, "agrees");
         return true;
     }
-    if (status == DISAGREES)
-        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with,
-                         line_of(r->arena, said, "FAIL"));
+    if (status == DISAGREES) {
+        const char *line = line_of(r->arena, said, FAIL);
+        if (!strncmp(line, FAIL, strlen(FAIL))) line += strlen(FAIL);
+        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with, line);
+    }
     if (status == ABSENT) return not_installed(r, line_of(r->arena, said, NULL));
     return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
 }

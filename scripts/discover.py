@@ -37,6 +37,7 @@ from discover_steps import (
     questions,
     rule_texts,
     sizes_of,
+    with_bodies,
     write_table,
 )
 from onnx_tools import ROOT, model_table
@@ -85,7 +86,7 @@ def timed(row, rules, options, name):
 def paying(row, report, least):
     """(rule, model, places, ratio) of the places where this rule alone gained so much, timed."""
     model = row["name"][: -len(".onnx")]
-    for place in report["gains"]:
+    for place in [place for part in with_bodies(report, True) for place in part["gains"]]:
         before, after = place["seconds"]["before"], place["seconds"]["after"]
         rules = place["rules"].split()
         if before and after and place["timed"] and len(rules) == 1 and before / after >= least:

@@ -34,6 +34,15 @@ def load(path):
         return json.load(file)
 
 
+def with_bodies(report, unused):
+    """A report of optimize-model, and those of the bodies of control flow in it at any depth;
+    unused: those as well that gain by themselves but are not in the result."""
+    yield report
+    bodies = report["bodies"]
+    for body in bodies["reports"] if unused or not bodies["note"] else []:
+        yield from with_bodies(body["report"], unused)
+
+
 def file_of(row):
     """The model's file."""
     return row["path"] if "path" in row else prepared(row, WORK)

@@ -97,8 +97,9 @@ def optimized(row, out, words, options):
 def rules_used(report):
     """By rule of a report's result: the largest ratio at a place that was timed, where the rule
     stood alone or among others (True: alone)."""
-    used = {rule["name"]: (1.0, False) for rule in report["rules"]}
-    for place in report["gains"]:
+    parts = list(steps.with_bodies(report, False))
+    used = {rule["name"]: (1.0, False) for part in parts for rule in part["rules"]}
+    for place in [place for part in parts for place in part["gains"]]:
         before, after = place["seconds"]["before"], place["seconds"]["after"]
         names = set(place["rules"].split())
         if not (place["timed"] and before and after):

@@ -435,7 +435,8 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
             place(1.04, 1.0, True, "slow"),
             place(3.0, 1.0, False, "untimed"),
             place(3.0, 2.0, True, "both", "fast"),
-        ]
+        ],
+        "bodies": {"reports": [], "note": None},
     }
     found = list(discover.paying({"name": "m.onnx"}, report, 1.05))
     assert found == [("fast", "m", 3, 2.0)]

@@ -125,6 +125,7 @@ def test_rules_of_the_library_that_pay_are_said_to_be_found_or_not():
             place(9.0, 1.0, False, "c"),
             place(9.0, 1.0, True, "unused"),
         ],
+        "bodies": {"reports": [], "note": None},
     }
     used = rediscover.rules_used(report)
     assert used == {"a": (2.0, True), "b": (3.0, False), "c": (1.0, False)}
@@ -134,6 +135,24 @@ def test_rules_of_the_library_that_pay_are_said_to_be_found_or_not():
         "| `b` | m, 3.00 with others | from several |",
         "| `a` | m, 2.00 | no |",
     ]
+
+
+def test_rules_that_pay_in_bodies_count():
+    """At any depth; those of bodies that the result does not have pay there, but are not of it."""
+    import discover, rediscover
+
+    def report(rule, note=None, *bodies):
+        seconds = {"before": 2.0, "after": 1.0}
+        return {
+            "rules": [{"name": rule}],
+            "gains": [{"rules": rule, "count": 1, "seconds": seconds, "timed": True}],
+            "bodies": {"reports": [{"name": "b", "report": b} for b in bodies], "note": note},
+        }
+
+    whole = report("a", None, report("b", "they fail", report("c")), report("d", None, report("e")))
+    assert sorted(rediscover.rules_used(whole)) == ["a", "b", "d", "e"]
+    found = [entry[0] for entry in discover.paying({"name": "m.onnx"}, whole, 1.05)]
+    assert found == ["a", "b", "c", "d", "e"]
 
 
 def test_a_table_replaces_the_one_after_its_mark(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_TEXT,
          .into = &o->directory,
          .value = "DIR",
-         .help = "Writes the counterexample of each refuted rule to DIR/ID.txt."},
+         .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; makes DIR."},
         {.name = "explain",
          .kind = OPT_TEXT,
          .into = &o->explain,
@@ -260,6 +260,7 @@ static bool verify_files(Program *p, const StringList *files) {
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
+    if (p->o.directory && !folder_make(p->o.directory, &p->error)) return false;
     if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);

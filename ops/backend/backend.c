@@ -80,11 +80,21 @@ static void close_device(void *open) {
     d->device = NULL;
 }
 
+/* Then it is the options that are wrong. */
+static bool opens_without_options(const Backend *b, const char *options) {
+    char why[256];
+    Device *d = *options ? b->open("", why, sizeof why) : NULL;
+    if (d) b->close(d);
+    return d != NULL;
+}
+
 bool device_open(OpenDevice *d, Escape *escape, const char *name, const char *options, Error *e) {
     char why[256] = "";
     *d = (OpenDevice){.backend = backend_open(name, e)};
     if (!d->backend) return false;
     d->device = d->backend->open(options, why, sizeof why);
+    if (!d->device && opens_without_options(d->backend, options))
+        return error_set(e, E_USAGE, "--backend-options", "%s", why);
     if (!d->device)
         return error_set(e, E_ENVIRONMENT, name, "the back end cannot open a device: %s", why);
     cleanup_add(escape, &d->cleanup, close_device, d);

@@ -10,7 +10,8 @@
    loader's search path. It stays loaded. NULL: E_ENVIRONMENT if there is no such
    file, or it is not a back end of this ABI. */
 const Backend *backend_open(const char *name_or_path, Error *);
-/* A device of a back end; closed by device_close, or with the Escape. False: E_ENVIRONMENT. */
+/* A device of a back end; closed by device_close, or with the Escape. False: E_ENVIRONMENT;
+   E_USAGE: it opens, but not with these options. */
 typedef struct OpenDevice {
     const Backend *backend;
     Device *device;

@@ -175,6 +175,11 @@ def test_dumps(model):
         (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"),
         (["--threads", "0"], 2, "threads"),
         (["--threads", "65"], 2, "threads"),
+        (
+            ["--input-shape", "x:1,4,8,8", "--backend-options", "fast=1"],
+            2,
+            "--backend-options: 'fast' is not an option",
+        ),
         (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
         (["--input", "x=missing.npy"], 5, "missing.npy"),
         (["--input-shape", "x:1,4,8,8", "--backend", "/no/such.so"], 5, "no/such.so"),

@@ -189,6 +189,15 @@ def test_resume_asks_the_same_question(tmp_path):
     assert run("--resume", rules).returncode == 2
 
 
+def test_places_that_cannot_be_written_are_met_first(tmp_path):
+    """Not when the first rule is refuted, or all are decided."""
+    (tmp_path / "file").write_text("")
+    done = run("--counterexample-dir", tmp_path / "file", CORPUS)
+    assert done.returncode == 5 and not done.stdout and str(tmp_path / "file") in done.stderr
+    done = run("-o", tmp_path / "missing" / "x.rules", CORPUS)
+    assert done.returncode == 5 and not done.stdout and "journal of verdicts" in done.stderr
+
+
 def fields(data):
     """Top-level fields of a protobuf message, as byte strings."""
     at = 0

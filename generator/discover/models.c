@@ -146,7 +146,7 @@ static bool ask_body(const Asked *x, AskedBody *b, Error *e) {
     const Graph *g = model_graph(in.m);
     if (has_profile(x)) {
         const double estimate = graph_seconds(in.w, in.w->arena, g, in.sizes);
-        if (!b->scale && estimate > 0) b->scale = b->seconds > 0 ? b->seconds / estimate : 1;
+        if (b->scale <= 0 && estimate > 0) b->scale = b->seconds > 0 ? b->seconds / estimate : 1;
         lost = body_lost(in.w, in.w->arena, g, in.sizes, &x->profile, b->scale);
     }
     questions_ask(x->q, in.w, g, in.sizes, x->o->operators, x->from, lost);

@@ -28,23 +28,28 @@ static Complex number_at(Call *c, Dims i, int last) {
         x.im = at(c, 0, dims_with(i, last, poly(c, "1")));
     return x;
 }
-/* One part of x * exp(i * 2 pi * k/n), forward of x * exp(-i * 2 pi * k/n). */
-static Ex turned(Call *c, Complex x, Poly k, Poly n, bool forward, bool imaginary) {
-    const Ex turn = num(c, 7074237752028440, (int64_t)1 << 50), /* TURN */
-        angle = divide(c, mul(c, turn, size(c, k)), size(c, n)), re = fn(c, FN_COS, angle),
-             sine = fn(c, FN_SIN, angle), im = forward ? mul(c, num(c, -1, 1), sine) : sine;
-    if (!x.im) return mul(c, x.re, imaginary ? im : re);
-    return imaginary ? add(c, mul(c, x.re, im), mul(c, x.im, re))
-                     : sub(c, mul(c, x.re, re), mul(c, x.im, im));
+/* A sum over the places k of n, where there are any, of x * exp(-i * 2 pi * k * place/n), or
+   backwards of x * exp(i * ..). */
+typedef struct Transform {
+    Dims k;
+    Poly n, place;
+    Cond there;
+    Complex x;
+    bool backwards;
+} Transform;
+static Ex sum_part(Call *c, const Transform *t, bool imaginary) {
+    const Ex turn = num(c, 7074237752028440, (int64_t)1 << 50); /* TURN */
+    const Ex turns = divide(c, size(c, poly(c, "k*i", t->k.v[0], t->place)), size(c, t->n));
+    const Ex angle = mul(c, turn, turns), cosine = fn(c, FN_COS, angle);
+    const Ex sine = fn(c, FN_SIN, angle), im = t->backwards ? sine : mul(c, num(c, -1, 1), sine);
+    Ex y = mul(c, t->x.re, imaginary ? im : cosine);
+    if (t->x.im && imaginary) y = add(c, y, mul(c, t->x.im, cosine));
+    if (t->x.im && !imaginary) y = sub(c, y, mul(c, t->x.im, im));
+    return sum(c, t->k, t->there, y);
 }
-/* `part` of the transform's element `place`: the sum over the places k of n, where there are any,
-   of the numbers x there. */
-static Ex transformed(Call *c, Poly part, Poly place, Dims k, Poly n, Cond there, Complex x,
-                      bool forward) {
-    const Poly by = poly(c, "k*i", k.v[0], place);
-    return when(c, when_eq(c, part, poly(c, "0")),
-                sum(c, k, there, turned(c, x, by, n, forward, false)),
-                sum(c, k, there, turned(c, x, by, n, forward, true)));
+/* The real part of it where `part` is 0, else the imaginary one. */
+static Ex transformed(Call *c, const Transform *t, Poly part) {
+    return when(c, when_eq(c, part, poly(c, "0")), sum_part(c, t, false), sum_part(c, t, true));
 }
 
 /* ---- dft */
@@ -88,9 +93,13 @@ static Ex define_dft(Call *c, Dims i) {
     const Poly n = places_of(c);
     if (inverse && word(c, ONESIDED)) return 0;
     const Dims k = bound(c, (Dims){1, {n}});
-    const Cond there = when_ge(c, poly(c, "n - 1", c->in[0]->dim.v[a]), k.v[0]);
-    const Complex x = number_at(c, dims_with(i, a, k.v[0]), last);
-    const Ex y = transformed(c, i.v[last], i.v[a], k, n, there, x, !inverse);
+    const Transform t = {.k = k,
+                         .n = n,
+                         .place = i.v[a],
+                         .there = when_ge(c, poly(c, "n - 1", c->in[0]->dim.v[a]), k.v[0]),
+                         .x = number_at(c, dims_with(i, a, k.v[0]), last),
+                         .backwards = inverse};
+    const Ex y = transformed(c, &t, i.v[last]);
     return inverse ? divide(c, y, size(c, n)) : y;
 }
 static int params_dft(Call *c, int64_t *out, int room) {
@@ -192,14 +201,14 @@ static Ex define_stft(Call *c, Dims i) {
     const Poly n = frame_of(c);
     const Dims k = bound(c, (Dims){1, {n}});
     const int rank = rank_of(c, 0);
-    const Poly place = poly(c, "h*f + k", intof(c, HOP), i.v[1], k.v[0]);
-    Complex x = number_at(c, (Dims){rank, {i.v[0], place}}, rank == 3 ? 2 : -1);
+    const Poly at_k = poly(c, "h*f + k", intof(c, HOP), i.v[1], k.v[0]);
+    Complex x = number_at(c, (Dims){rank, {i.v[0], at_k}}, rank == 3 ? 2 : -1);
     if (has(c, 1)) {
         const Ex w = at(c, 1, k);
         x.re = mul(c, x.re, w);
         if (x.im) x.im = mul(c, x.im, w);
     }
-    return transformed(c, i.v[3], i.v[2], k, n, (Cond){0}, x, true);
+    return transformed(c, &(Transform){.k = k, .n = n, .place = i.v[2], .x = x}, i.v[3]);
 }
 static int params_stft(Call *c, int64_t *out, int room) {
     if (room < 2 || !is_const(c, intof(c, HOP), &out[0]) || !is_const(c, intof(c, FRAME), &out[1]))

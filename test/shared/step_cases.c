@@ -104,7 +104,7 @@ int case_compare(const Case *c, const Num *want, int64_t count, char *text, size
     for (int64_t i = 0; i < count; i++)
         if (isfinite(want[i].d)) scale = fmax(scale, fabs(want[i].d));
     if (c->step.kind == S_EWISE || c->step.kind == S_COPY) scale = 0.05;
-    if (c->step.kind == S_ROWS && scale < 0.05) scale = 0.05; /* x minus its mean: noise */
+    if (c->step.kind == S_ROWS && scale < 0.5) scale = 0.5; /* x minus its mean: noise */
     char *owned = test_calloc(c->bytes[0] / size + 1, 1);
     int64_t index[STEP_RANK] = {0}, at = 0;
     int bad = 0;

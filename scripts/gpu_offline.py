@@ -17,7 +17,7 @@ compiled. Environment: BUILD (build), ISOMER_MODELS (.cache/models), TABLE (anot
 something is left.
 """
 
-import glob, hashlib, json, os, re, subprocess, sys, time
+import hashlib, json, os, re, subprocess, sys, time
 from onnx_tools import ROOT, feed_options, model_table, tables
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -46,11 +46,12 @@ TITLES = {
 
 def models():
     """(name, path, words for run-model) of the public models, the smallest first, and the zoo's."""
-    table = {row["name"]: row for row in model_table()}
-    rows = []
-    for path in sorted(glob.glob(os.path.join(MODELS, "*.onnx")), key=os.path.getsize):
-        name = os.path.basename(path)
-        rows.append((name, path, feed_options(table[name])))
+    rows = [
+        (row["name"], os.path.join(MODELS, row["name"]), feed_options(row)) for row in model_table()
+    ]
+    rows = sorted(
+        (row for row in rows if os.path.exists(row[1])), key=lambda row: os.path.getsize(row[1])
+    )
     zoo = os.path.join(MODELS, "zoo", "zoo.tsv")
     if os.path.exists(zoo):
         rows += tables(zoo)

@@ -335,9 +335,10 @@ def test_fetch_knows_its_names():
 
 
 def test_fetch_reads_other_tables(tmp_path):
-    """Of models for bench-unseen it prints how each runs."""
+    """Of models for bench-unseen it prints how each runs. They lie apart from the tests'."""
     data = b"not looked into"
-    (tmp_path / "m.onnx").write_bytes(data)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "m.onnx").write_bytes(data)
     columns = "name package version member bytes sha256 shapes values".split()
     digest = hashlib.sha256(data).hexdigest()
     row = ["m.onnx", "p", "1", "p/m.onnx", str(len(data)), digest, "x:1,3 y:2", "k=0..9"]
@@ -345,7 +346,7 @@ def test_fetch_reads_other_tables(tmp_path):
     table.write_text("# a comment\n" + "\t".join(columns) + "\n" + "\t".join(row) + "\n")
     done = tool("fetch-models", "--table", table, "--feeds", ISOMER_MODELS=str(tmp_path))
     words = "--input-shape x:1,3 --input-shape y:2 --input k=0..9"
-    assert done.stdout == f"m\t{tmp_path / 'm.onnx'}\t{words}\n", done.stderr
+    assert done.stdout == f"m\t{tmp_path / 't' / 'm.onnx'}\t{words}\n", done.stderr
 
 
 def test_fetch_does_not_trust_a_changed_file(tmp_path):

@@ -2,15 +2,22 @@
    original among them, and a time is kept as its ratio to the original's in the same batch, so that
    a machine of changing speed does not decide. */
 #include "search/model_candidates.h"
+#include "ops/base/process.h"
 #include "search/cost_model.h"
 #include "search/finish.h"
 #include "search/helper.h"
 #include "search/input_data.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BATCH_TIMEOUT 900.0 /* seconds */
+/* Memory that a batch may take: of what is free. What a file takes of it: ONNX Runtime's session
+   takes 1.05 of a file of weights, and the next one more while it is loaded. */
+#define MEMORY_SHARE 0.5
+#define MEMORY_OF_FILE 1.5
 
 /* ---- candidates */
 
@@ -149,16 +156,28 @@ static void stop_process(void *process) {
 
 static bool start_process(CommandSearch *s, TargetProcess *p) {
     if (p->target) return true;
-    p->target = target_start(p->command, s->r->error);
+    const double memory = (double)process_memory_free();
+    p->target =
+        target_start(p->command, memory > 0 ? MEMORY_SHARE * memory : INFINITY, s->r->error);
     if (p->target && s->r->o->keep_best) target_finishes(p->target);
     if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
+}
+
+/* How much memory the files take while they are timed; `external`: bytes of weights beside each. */
+static void count_memory(int n, Timing t[], size_t external) {
+    for (int k = 0; k < n; k++) {
+        struct stat file;
+        const double bytes = stat(t[k].path, &file) ? 0 : (double)file.st_size;
+        t[k].bytes = MEMORY_OF_FILE * (bytes + (double)external);
+    }
 }
 
 /* A model that does not run on the drawn integers may run on others, if the target reads our
    data. */
 static bool time_models(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
     if (!start_process(s, p)) return false;
+    count_memory(n, t, model_stats(s->r->source.model).external);
     for (;;) {
         Error why = {0};
         CommandLine others = {.arena = s->r->arena};
@@ -177,6 +196,7 @@ bool candidates_time_part(void *search, int n, const char *const path[], double 
     Timing *t = ARENA_NEW(s->r->arena, Timing, n);
     TargetProcess *p = s->part.command ? &s->part : &s->whole;
     for (int k = 0; k < n; k++) t[k].path = path[k];
+    count_memory(n, t, 0);
     if (!start_process(s, p) || !target_measure(p->target, n, t, BATCH_TIMEOUT, s->r->error))
         return false;
     for (int k = 0; k < n; k++) {

@@ -18,13 +18,14 @@ enum { LINE = 8192, PATIENCE_MS = 3000 };
 struct Target {
     pid_t pid;
     int fd;
-    bool failed; /* its answers no longer count */
-    bool stays;  /* a batch goes on after a signal */
+    bool failed;   /* its answers no longer count */
+    bool stays;    /* a batch goes on after a signal */
+    double memory; /* of the files of a batch */
     size_t used;
     char buffer[LINE];
 };
 
-Target *target_start(const char *command, Error *e) {
+Target *target_start(const char *command, double memory, Error *e) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
         error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
@@ -50,7 +51,7 @@ Target *target_start(const char *command, Error *e) {
         mem_realloc(t, 0);
         return NULL;
     }
-    *t = (Target){.pid = pid, .fd = pair[0]};
+    *t = (Target){.pid = pid, .fd = pair[0], .memory = memory};
     return t;
 }
 
@@ -125,7 +126,7 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     return true;
 }
 
-static bool batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
+static bool time_batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
     char line[LINE];
     double until = process_clock() + timeout_seconds;
     for (int k = 0; k < n; k++) {
@@ -142,8 +143,38 @@ static bool batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e)
     }
 }
 
+/* Where a batch ends that begins with v[from], beside the first of all. */
+static int batch_end(const Target *t, int n, const Timing *v, int from) {
+    double bytes = v->bytes;
+    int end = from;
+    while (end < n && (end == from || bytes + v[end].bytes <= t->memory)) bytes += v[end++].bytes;
+    return end;
+}
+
+/* v[from..end) beside the first, which stands in front of them for as long. */
+static bool time_further(Target *t, int from, int end, Timing *v, double timeout, Error *e) {
+    const Timing before = v[from - 1];
+    v[from - 1] = v[0];
+    const bool good = time_batch(t, end - from + 1, v + from - 1, timeout, e);
+    const double first = v[from - 1].seconds;
+    v[from - 1] = before;
+    for (int k = from; k < end && good; k++) {
+        if (v[k].seconds <= 0) continue;
+        if (first > 0) v[k].seconds *= v[0].seconds / first;
+        else
+            v[k].seconds = -1, snprintf(v[k].reason, sizeof v[k].reason,
+                                        "the original failed that it is compared with");
+    }
+    return good;
+}
+
 bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
-    t->failed = t->failed || !batch(t, n, v, timeout_seconds, e);
+    int from, end = batch_end(t, n, v, n > 1);
+    t->failed = t->failed || !time_batch(t, end, v, timeout_seconds, e);
+    while (end < n && v[0].seconds > 0 && !t->failed) {
+        from = end, end = batch_end(t, n, v, from);
+        t->failed = !time_further(t, from, end, v, timeout_seconds, e);
+    }
     return !t->failed;
 }
 

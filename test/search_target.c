@@ -18,7 +18,7 @@ static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; e
                              "*) echo \"0.00${#p} $p\";; esac; fi; done";
 
 static bool measure(const char *command, int n, Timing *v, double timeout, Error *e) {
-    Target *t = target_start(command, e);
+    Target *t = target_start(command, INFINITY, e);
     bool good = t && target_measure(t, n, v, timeout, e);
     target_stop(t);
     return good;
@@ -27,7 +27,7 @@ static bool measure(const char *command, int n, Timing *v, double timeout, Error
 static void batches_are_answered(void **state) {
     (void)state;
     Error e = {0};
-    Target *t = target_start(honest, &e);
+    Target *t = target_start(honest, INFINITY, &e);
     assert_non_null(t);
     for (int round = 0; round < 3; round++) {
         Timing v[] = {
@@ -38,6 +38,29 @@ static void batches_are_answered(void **state) {
         assert_string_equal(v[1].reason, "it is bad");
         assert_true(v[2].seconds > 0);
     }
+    target_stop(t);
+}
+
+/* The n-th batch answers with n seconds for its first file and 2 n for the others; it dies of more
+   than three. */
+static const char counting[] =
+    "n=0; while :; do n=$((n+1)); m=0; while read -r p && [ -n \"$p\" ]; do m=$((m+1)); "
+    "[ $m -gt 3 ] && exit 1; echo \"$((m > 1 ? 2*n : n)) $p\"; done || exit; echo; done";
+
+static void batches_fit_into_memory(void **state) {
+    (void)state;
+    Error e = {0};
+    static const double bytes[] = {100, 90, 100, 100, 1000, 1};
+    static const char *const path[] = {"/a", "/b", "/c", "/d", "/e", "/f"};
+    Timing v[6] = {{0}};
+    for (int k = 0; k < 6; k++) v[k].path = path[k], v[k].bytes = bytes[k];
+    Target *t = target_start(counting, 300, &e);
+    assert_true(t && target_measure(t, 6, v, 10, &e));
+    assert_true(v[0].seconds == 1);
+    for (int k = 1; k < 6; k++) assert_true(v[k].seconds == 2);
+    target_stop(t);
+    t = target_start(counting, 100000, &e);
+    assert_false(t && target_measure(t, 6, v, 10, &e)); /* all at once */
     target_stop(t);
 }
 
@@ -142,6 +165,7 @@ static void a_profile_takes_no_longer_than_the_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_answered),
+        cmocka_unit_test(batches_fit_into_memory),
         cmocka_unit_test(answers_may_come_in_any_order_and_may_be_missing),
         cmocka_unit_test(commands_that_end_are_noticed),
         cmocka_unit_test(nonsense_is_refused),

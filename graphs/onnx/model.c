@@ -101,5 +101,6 @@ ModelStats model_stats(const Model *m) {
     ModelStats s = {.nodes = m->nnode};
     for (int i = 0; i < m->nnode; i++) s.opaque += m->node[i].reason != NULL;
     s.understood = s.nodes - s.opaque;
+    for (const MappedFile *f = m->external; f; f = f->next) s.external += f->bytes.n;
     return s;
 }

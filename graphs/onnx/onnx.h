@@ -7,8 +7,10 @@
 typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the
                                World's arena, the mapping until model_close */
 typedef struct ModelStats {
+    /* ONNX nodes outside subgraphs: all, algebraic or known, opaque. */
     int nodes, understood, opaque;
-} ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
+    size_t external; /* bytes of the files that its tensors name */
+} ModelStats;
 /* NULL: E_INVALID, with the place in the file; E_ENVIRONMENT if it cannot be read; E_LIMIT above
    2 GiB. Ends with model_close, which the World's escape calls if it must. */
 Model *model_open(World *, const char *path, Error *);

@@ -6,15 +6,32 @@
 #include <stdio.h>
 #include <time.h>
 
-size_t process_peak(void) {
+/* The number after `word`, which ends with its format, in a file of such lines; false: none. */
+static bool find_number(const char *path, const char *word, size_t *out) {
     char line[200];
-    size_t kib = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    if (!f) return 0;
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %zu kB", &kib) == 1) break;
-    fclose(f);
-    return kib * 1024;
+    bool found = false;
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) found = sscanf(line, word, out) == 1;
+    if (f) fclose(f);
+    return found;
+}
+
+size_t process_peak(void) {
+    size_t kib;
+    return find_number("/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
+}
+
+/* What is cached of files gives way: MemAvailable counts it as free, a group's use does not. */
+size_t process_memory_free(void) {
+    size_t machine = 0, limit, used, cached = 0;
+    machine = find_number("/proc/meminfo", "MemAvailable: %zu kB", &machine) ? machine * 1024 : 0;
+    if (!find_number("/sys/fs/cgroup/memory.max", "%zu", &limit) ||
+        !find_number("/sys/fs/cgroup/memory.current", "%zu", &used))
+        return machine;
+    find_number("/sys/fs/cgroup/memory.stat", "inactive_file %zu", &cached);
+    used -= cached < used ? cached : used;
+    const size_t group = limit > used ? limit - used : 1;
+    return machine && machine < group ? machine : group;
 }
 
 double process_clock(void) {

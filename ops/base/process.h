@@ -6,6 +6,9 @@
 /* The most memory that this program had resident so far, in bytes; 0: not known. Unlike ru_maxrss
    it does not start at what the process that started it had. */
 size_t process_peak(void);
+/* Bytes of memory that programs may still take, by the machine and by the control group of this
+   process (version 2), without swapping; 0: not known. */
+size_t process_memory_free(void);
 /* Seconds of a clock that is never set back; only differences mean anything. */
 double process_clock(void);
 /* The cores that this process may run on, at least 1; hardware threads of one core count once. */

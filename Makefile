@@ -450,7 +450,8 @@ install: all
 	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
 	$(if $(CUDA_PLUGIN),install -d $(INSTALLED)/lib/isomer)
 	$(if $(CUDA_PLUGIN),install -m 755 $(CUDA_PLUGIN) $(INSTALLED)/lib/isomer)
-	install -m 644 search/isomer.h ops/backend/isomer_backend.h $(INSTALLED)/include
+	install -m 644 search/isomer.h ops/backend/isomer_backend.h ops/backend/isomer_op_steps.h \
+	    $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
 	$(if $(DISCOVERED),install -m 644 $(DISCOVERED) $(SHARE)/isomer/rules/discovered)

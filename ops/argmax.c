@@ -17,24 +17,24 @@ static const char *shape(Call *c) {
 }
 
 extern const Op op_argmin;
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 3) return -1;
-    out[2] = c->op == &op_argmin;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = word(c, LAST);
+static int params(Call *c, int64_t param[]) {
+    param[ARGMAX_MINIMUM] = c->op == &op_argmin;
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    param[ARGMAX_LAST] = word(c, LAST);
     return 3;
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK], j[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double best = 0;
         int64_t where = 0;
         for (int k = 0; k < y->rank; k++) j[k < a ? k : k + 1] = i[k];
         for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
-            double value = kernel_real(x, slot, kernel_at(x, j)) * (s->param[3] ? -1 : 1);
-            if (j[a] && !(s->param[2] ? value >= best : value > best)) continue;
+            double value =
+                kernel_real(x, slot, kernel_at(x, j)) * (s->param[ARGMAX_MINIMUM] ? -1 : 1);
+            if (j[a] && !(s->param[ARGMAX_LAST] ? value >= best : value > best)) continue;
             best = value;
             where = j[a];
         }

@@ -46,8 +46,9 @@ static bool quotient(Call *c, const Poly x[], Poly *y) {
 enum { TRUNCATED };
 static const AttrDef mod_attrs[] = {
     [TRUNCATED] = {"truncated", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
-static int mod_params(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, TRUNCATED), 1);
+static int mod_params(Call *c, int64_t param[]) {
+    param[MOD_TRUNCATED] = word(c, TRUNCATED);
+    return 1;
 }
 static bool modulus(Call *c, const Poly x[], Poly *y) {
     Poly q;
@@ -103,7 +104,7 @@ static int kernel_pow_mixed(const Step *s, void *const slot[]) {
     }
 KERNEL(kernel_div, real_div, whole_div)
 static int kernel_mod(const Step *s, void *const slot[]) {
-    if (s->param[1]) kernel_pairs(s, slot, fmod, whole_rest);
+    if (s->param[MOD_TRUNCATED]) kernel_pairs(s, slot, fmod, whole_rest);
     else kernel_pairs(s, slot, real_mod, whole_mod);
     return 0;
 }

@@ -78,17 +78,15 @@ static bool domain(Call *c, int input, Poly *low, Poly *high) {
     Dims k = c->in[K]->dim;
     return input == LENGTHS && up_to(c, k.v[k.n - 2], low, high);
 }
-enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_COUNT };
-static int params(Call *c, int64_t *out, int room) {
-    if (room < P_COUNT - 1 || !bits_of(c, SCALE, &out[P_SCALE - 1]) ||
-        !bits_of(c, CAP, &out[P_CAP - 1]))
+static int params(Call *c, int64_t param[]) {
+    if (!bits_of(c, SCALE, &param[ATTENTION_SCALE]) || !bits_of(c, CAP, &param[ATTENTION_CAP]))
         return -1;
-    if (!is_const(c, intof(c, LEFT), &out[P_LEFT - 1]) ||
-        !is_const(c, intof(c, RIGHT), &out[P_RIGHT - 1]) ||
-        !is_const(c, intof(c, SHOWN), &out[P_SHOWN - 1]))
+    if (!is_const(c, intof(c, LEFT), &param[ATTENTION_LEFT]) ||
+        !is_const(c, intof(c, RIGHT), &param[ATTENTION_RIGHT]) ||
+        !is_const(c, intof(c, SHOWN), &param[ATTENTION_SHOWN]))
         return -1;
-    out[P_CAUSAL - 1] = word(c, CAUSAL);
-    return P_COUNT - 1;
+    param[ATTENTION_CAUSAL] = word(c, CAUSAL);
+    return ATTENTION_PARAMS - 1;
 }
 
 typedef struct Row { /* one query of one head */
@@ -129,8 +127,9 @@ static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tan
 static double bias(const Row *r, int64_t j) {
     const View *m = view(r, MASK);
     const int64_t *p = r->s->param, place = r->i + r->offset, at[4] = {r->b, r->h, r->i, j};
-    if (j >= r->length || (p[P_CAUSAL] && j > place)) return -INFINITY;
-    if ((p[P_LEFT] >= 0 && j < place - p[P_LEFT]) || (p[P_RIGHT] >= 0 && j > place + p[P_RIGHT]))
+    if (j >= r->length || (p[ATTENTION_CAUSAL] && j > place)) return -INFINITY;
+    if ((p[ATTENTION_LEFT] >= 0 && j < place - p[ATTENTION_LEFT]) ||
+        (p[ATTENTION_RIGHT] >= 0 && j > place + p[ATTENTION_RIGHT]))
         return -INFINITY;
     if (!m) return 0;
     if (j >= m->dim[m->rank - 1]) return -INFINITY;
@@ -177,11 +176,11 @@ static void mix(const Row *r) {
     }
 }
 static void show_scores(const Row *r) {
-    int64_t how = r->s->param[P_SHOWN];
-    for (int64_t j = 0; j < r->total && how < 3; j++) {
+    const int64_t how = r->s->param[ATTENTION_SHOWN];
+    for (int64_t j = 0; j < r->total && how < SHOW_WEIGHTS; j++) {
         double x = score(r, j);
-        if (how > 0) x = capped(r, x);
-        show(r, j, how == 2 ? x + bias(r, j) : x);
+        if (how != SHOW_SCORES) x = capped(r, x);
+        show(r, j, how == SHOW_BIASED ? x + bias(r, j) : x);
     }
 }
 static void keep_present(Row *r, int out, int now, int past) {
@@ -198,10 +197,12 @@ static double real_or(int64_t bits, double otherwise) {
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *scores = &s->view[SCORES];
-    Row r = {
-        .s = s, .slot = slot, .total = scores->dim[3], .cap = kernel_bits_real(s->param[P_CAP])};
+    Row r = {.s = s,
+             .slot = slot,
+             .total = scores->dim[3],
+             .cap = kernel_bits_real(s->param[ATTENTION_CAP])};
     const View *past = view(&r, PAST_KEY), *lengths = view(&r, LENGTHS);
-    r.scale = real_or(s->param[P_SCALE], 1 / sqrt((double)s->view[PRESENT_KEY].dim[3]));
+    r.scale = real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[PRESENT_KEY].dim[3]));
     r.before = past ? past->dim[2] : 0;
     int64_t i[STEP_RANK], groups = s->view[PRESENT_KEY].dim[1];
     View rows = *scores;

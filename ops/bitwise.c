@@ -43,8 +43,9 @@ static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
                                                .words = "left right",
                                                .draw = "left right"},
                                 {0}};
-static int params(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, DIRECTION), 1);
+static int params(Call *c, int64_t param[]) {
+    param[BITSHIFT_RIGHT] = word(c, DIRECTION);
+    return 1;
 }
 /* Not more than there are. */
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
@@ -59,7 +60,10 @@ static int64_t to_right_unsigned(int64_t a, int64_t b) {
 }
 static int kernel_bitshift(const Step *s, void *const slot[]) {
     bool sign = dtype_class((DType)s->view[1].dtype) == 'I';
-    kernel_pairs(s, slot, never, !s->param[1] ? to_left : sign ? to_right : to_right_unsigned);
+    kernel_pairs(s, slot, never,
+                 !s->param[BITSHIFT_RIGHT] ? to_left
+                 : sign                    ? to_right
+                                           : to_right_unsigned);
     return 0;
 }
 static const OnnxMap onnx_bitshift[] = {{"", "BitShift", 11, 0, "direction=direction^"}, {0}};

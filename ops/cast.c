@@ -49,10 +49,9 @@ static Ex define(Call *c, Dims i) {
     return holds_all(to, from) || narrows || is_far(to) ? at(c, 0, i) : 0;
 }
 
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = word(c, SATURATE);
-    out[1] = word(c, ROUND);
+static int params(Call *c, int64_t param[]) {
+    param[1] = word(c, SATURATE);
+    param[2] = word(c, ROUND);
     return 2;
 }
 /* A power of two beside x. */

@@ -89,12 +89,11 @@ static Ex define(Call *c, Dims i) {
     return c->in[2] ? add(c, y, at(c, 2, (Dims){1, {i.v[1]}})) : y;
 }
 
-static int params(Call *c, int64_t *out, int room) {
+static int params(Call *c, int64_t param[]) {
     static const int lists[] = {GROUP, STRIDES, PADS, DILATIONS};
     int n = 0;
     for (int j = 0; j < 4; j++)
-        for (int k = 0; k < ints(c, lists[j]).n; k++)
-            if (n == room || !is_const(c, ints(c, lists[j]).v[k], &out[n++])) return -1;
+        if (!add_ints(c, lists[j], param, &n)) return -1;
     return n;
 }
 

@@ -21,15 +21,16 @@ static Ex define(Call *c, Dims i) {
     return sum(c, k, counted, at(c, 0, dims_with(i, a, k.v[0])));
 }
 
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 3) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n), out[1] = word(c, EXCLUSIVE), out[2] = word(c, REVERSE);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n), param[CUM_EXCLUSIVE] = word(c, EXCLUSIVE),
+    param[CUM_REVERSE] = word(c, REVERSE);
     return 3;
 }
 static int accumulate(const Step *s, void *const slot[], bool product) {
     const View *y = &s->view[0], *x = &s->view[1];
-    const int a = (int)s->param[1];
-    const bool exclusive = s->param[2], reverse = s->param[3], whole = kernel_is_integer(x);
+    const int a = (int)s->param[OP_AXIS];
+    const bool exclusive = s->param[CUM_EXCLUSIVE], reverse = s->param[CUM_REVERSE],
+               whole = kernel_is_integer(x);
     View lines = *y;
     int64_t i[STEP_RANK];
     lines.dim[a] = y->dim[a] > 0;

@@ -51,9 +51,8 @@ static const char *shape_dropout(Call *c) {
     c->out[1].dtype = DT_BOOL;
     return why;
 }
-static int params_dropout(Call *c, int64_t *out, int room) {
-    return room < 2 || !bits_of(c, RATIO, &out[0]) || !is_const(c, intof(c, SEED), &out[1]) ? -1
-                                                                                            : 2;
+static int params_dropout(Call *c, int64_t param[]) {
+    return !bits_of(c, RATIO, &param[1]) || !is_const(c, intof(c, SEED), &param[2]) ? -1 : 2;
 }
 static int kernel_dropout(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
@@ -105,9 +104,9 @@ static const char *shape_drawn(Call *c) {
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
     return is_float(&c->out[0]) ? NULL : "not supported for this element type";
 }
-static int params_drawn(Call *c, int64_t *out, int room) {
-    return room < 3 || !bits_of(c, FIRST, &out[0]) || !bits_of(c, SECOND, &out[1]) ||
-                   !bits_of(c, DRAW_SEED, &out[2])
+static int params_drawn(Call *c, int64_t param[]) {
+    return !bits_of(c, FIRST, &param[1]) || !bits_of(c, SECOND, &param[2]) ||
+                   !bits_of(c, DRAW_SEED, &param[3])
                ? -1
                : 3;
 }
@@ -173,8 +172,8 @@ static const char *shape_bernoulli(Call *c) {
     c->out[0].dtype = (DType)word(c, COIN_TYPE);
     return why;
 }
-static int params_bernoulli(Call *c, int64_t *out, int room) {
-    return room < 1 || !bits_of(c, COIN_SEED, &out[0]) ? -1 : 1;
+static int params_bernoulli(Call *c, int64_t param[]) {
+    return !bits_of(c, COIN_SEED, &param[1]) ? -1 : 1;
 }
 static int kernel_bernoulli(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];

@@ -41,18 +41,18 @@ const Op op_selu = {"selu", "x", "y", selu_attrs, shape, define_selu, .onnx = on
 
 /* Real attributes, as floats, for the kernels of functions that are not sums of products where x is
    infinite or NaN. */
-static int params_real(Call *c, int64_t *out, int room) {
+static int params_real(Call *c, int64_t param[]) {
     const int n = attrs_count(c->op->attrs);
     for (int k = 0; k < n; k++)
-        if (k >= room || !bits_of(c, k, &out[k])) return -1;
+        if (!bits_of(c, k, &param[1 + k])) return -1;
     return n;
 }
-static float param_float(const Step *s, int k) { return (float)kernel_bits_real(s->param[1 + k]); }
+static float param_float(const Step *s, int k) { return (float)kernel_bits_real(s->param[k]); }
 
 /* thresholdedrelu: x where x > alpha, else 0. */
 static int kernel_thresholdedrelu(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    const double alpha = (double)param_float(s, ALPHA);
+    const double alpha = (double)param_float(s, THRESHOLD_ALPHA);
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double v = kernel_real(x, slot, kernel_at(x, i));
@@ -94,7 +94,8 @@ static Ex define_shrink(Call *c, Dims i) {
 }
 static int kernel_shrink(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    const double bias = (double)param_float(s, BIAS), limit = (double)param_float(s, LAMBDA);
+    const double bias = (double)param_float(s, SHRINK_BIAS),
+                 limit = (double)param_float(s, SHRINK_LAMBDA);
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double v = kernel_real(x, slot, kernel_at(x, i));

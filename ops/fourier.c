@@ -102,9 +102,10 @@ static Ex define_dft(Call *c, Dims i) {
     const Ex y = transformed(c, &t, i.v[last]);
     return inverse ? divide(c, y, size(c, n)) : y;
 }
-static int params_dft(Call *c, int64_t *out, int room) {
-    if (room < 4 || !is_const(c, intof(c, LENGTH), &out[1])) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n), out[2] = word(c, INVERSE), out[3] = word(c, ONESIDED);
+static int params_dft(Call *c, int64_t param[]) {
+    if (!is_const(c, intof(c, LENGTH), &param[DFT_LENGTH])) return -1;
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n), param[DFT_INVERSE] = word(c, INVERSE),
+    param[DFT_ONESIDED] = word(c, ONESIDED);
     return 4;
 }
 typedef struct Signal {
@@ -127,11 +128,11 @@ static void signal_at(const Signal *s, void *const slot[], int64_t i[], int64_t 
 }
 static int kernel_dft(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    const int a = (int)s->param[1], last = y->rank - 1;
-    const bool inverse = s->param[3], half = s->param[4];
-    const int64_t n = s->param[2] > 0   ? s->param[2]
-                      : inverse && half ? 2 * x->dim[a] - 2
-                                        : x->dim[a];
+    const int a = (int)s->param[OP_AXIS], last = y->rank - 1;
+    const bool inverse = s->param[DFT_INVERSE], half = s->param[DFT_ONESIDED];
+    const int64_t n = s->param[DFT_LENGTH] > 0 ? s->param[DFT_LENGTH]
+                      : inverse && half        ? 2 * x->dim[a] - 2
+                                               : x->dim[a];
     const Signal signal = {x, a, n, half && inverse};
     View places = *y;
     int64_t i[STEP_RANK], j[STEP_RANK];
@@ -210,14 +211,15 @@ static Ex define_stft(Call *c, Dims i) {
     }
     return transformed(c, &(Transform){.k = k, .n = n, .place = i.v[2], .x = x}, i.v[3]);
 }
-static int params_stft(Call *c, int64_t *out, int room) {
-    if (room < 2 || !is_const(c, intof(c, HOP), &out[0]) || !is_const(c, intof(c, FRAME), &out[1]))
+static int params_stft(Call *c, int64_t param[]) {
+    if (!is_const(c, intof(c, HOP), &param[STFT_HOP]) ||
+        !is_const(c, intof(c, FRAME), &param[STFT_FRAME]))
         return -1;
     return 2;
 }
 static int kernel_stft(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *w = s->nview > 2 ? &s->view[2] : NULL;
-    const int64_t hop = s->param[1], n = w ? w->dim[0] : s->param[2];
+    const int64_t hop = s->param[STFT_HOP], n = w ? w->dim[0] : s->param[STFT_FRAME];
     View places = *y;
     int64_t i[STEP_RANK], j[3] = {0};
     places.dim[3] = 1;

@@ -103,10 +103,9 @@ static const AttrDef isinf_attrs[] = {
     [POSITIVE] = {"positive", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
-static int isinf_params(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = word(c, NEGATIVE);
-    out[1] = word(c, POSITIVE);
+static int isinf_params(Call *c, int64_t param[]) {
+    param[1] = word(c, NEGATIVE);
+    param[2] = word(c, POSITIVE);
     return 2;
 }
 static double is_high(double x) { return isinf(x) && x > 0; }

@@ -41,14 +41,13 @@ static bool value(Call *c, const PolyList in[], Poly *out) {
     return true;
 }
 
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 1) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
     return 1;
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK], j[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t at = kernel_integer(index, slot, kernel_at(index, i + a));

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 enum { MODE, OUTSIDE, ALIGN };
-enum { LINEAR, NEAREST, CUBIC };
-enum { ZEROS, BORDER, REFLECTION };
 static const AttrDef attrs[] = {
     [MODE] = {"mode", A_ENUM, "linear", "linear nearest cubic", .draw = "linear nearest cubic"},
     [OUTSIDE] = {"outside", A_ENUM, "zeros", "zeros border reflection",
@@ -27,9 +25,10 @@ static const char *shape(Call *c) {
     for (int k = 2; k < x.n; k++) c->out[0].dim.v[k] = grid.v[k - 1];
     return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 3) return -1;
-    for (int k = MODE; k <= ALIGN; k++) out[k] = word(c, k);
+static int params(Call *c, int64_t param[]) {
+    param[GRID_MODE] = word(c, MODE);
+    param[GRID_OUTSIDE] = word(c, OUTSIDE);
+    param[GRID_ALIGN] = word(c, ALIGN);
     return 3;
 }
 
@@ -57,15 +56,15 @@ static double into(const Sample *s, double x, int64_t n) {
     double low, high;
     ends(s, n, &low, &high);
     if (x >= low && x <= high) return x;
-    if (s->outside == BORDER) return x < 0 ? 0 : x > (double)(n - 1) ? (double)(n - 1) : x;
-    return s->outside == REFLECTION ? mirrored(x, low, high) : x;
+    if (s->outside == GRID_BORDER) return x < 0 ? 0 : x > (double)(n - 1) ? (double)(n - 1) : x;
+    return s->outside == GRID_REFLECTION ? mirrored(x, low, high) : x;
 }
 /* The element that stands for place k of an axis of n; -1: zero. */
 static int64_t element(const Sample *s, int64_t k, int64_t n) {
     double low, high;
     if (k >= 0 && k < n) return k;
-    if (s->outside == ZEROS) return -1;
-    if (s->outside == BORDER) return k < 0 ? 0 : n - 1;
+    if (s->outside == GRID_ZEROS) return -1;
+    if (s->outside == GRID_BORDER) return k < 0 ? 0 : n - 1;
     ends(s, n, &low, &high);
     int64_t at = (int64_t)mirrored((double)k, low, high);
     return at < 0 ? 0 : at >= n ? n - 1 : at;
@@ -73,13 +72,13 @@ static int64_t element(const Sample *s, int64_t k, int64_t n) {
 static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
     float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
     if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
-    if (mode == NEAREST) at = rintf(at);
+    if (mode == GRID_NEAREST) at = rintf(at);
     double x = into(s, (double)at, n), low = floor(x);
-    s->first[a] = (int64_t)(mode == NEAREST ? x : low) - (mode == CUBIC);
+    s->first[a] = (int64_t)(mode == GRID_NEAREST ? x : low) - (mode == GRID_CUBIC);
     for (int k = 0; k < s->taps; k++)
-        s->weight[a][k] = mode == NEAREST  ? 1
-                          : mode == LINEAR ? (k ? x - low : 1 - (x - low))
-                                           : kernel_keys(-0.75, x - (double)(s->first[a] + k));
+        s->weight[a][k] = mode == GRID_NEAREST  ? 1
+                          : mode == GRID_LINEAR ? (k ? x - low : 1 - (x - low))
+                                                : kernel_keys(-0.75, x - (double)(s->first[a] + k));
 }
 /* What a place reads, the same for all channels. */
 enum { ALL_TAPS = 4096 /* TAPS on each of six axes */ };
@@ -126,11 +125,14 @@ static void put_channels(const Reads *r, const View *y, int64_t to, const View *
 }
 static int kernel(const Step *step, void *const slot[]) {
     const View *y = &step->view[0], *x = &step->view[1], *grid = &step->view[2];
-    Sample s = {.ns = x->rank - 2, .outside = step->param[2], .align = step->param[3]};
+    Sample s = {
+        .ns = x->rank - 2, .outside = step->param[GRID_OUTSIDE], .align = step->param[GRID_ALIGN]};
     View places = *y;
     int64_t i[STEP_RANK], g[STEP_RANK];
     Reads reads;
-    s.taps = step->param[1] == NEAREST ? 1 : step->param[1] == LINEAR ? 2 : TAPS;
+    s.taps = step->param[GRID_MODE] == GRID_NEAREST  ? 1
+             : step->param[GRID_MODE] == GRID_LINEAR ? 2
+                                                     : TAPS;
     places.dim[1] = y->dim[1] > 0;
     for (bool more = kernel_first(&places, i); more; more = kernel_next(&places, i)) {
         g[0] = i[0];
@@ -138,8 +140,8 @@ static int kernel(const Step *step, void *const slot[]) {
         for (int a = 0; a < s.ns; a++) {
             g[s.ns + 1] = s.ns - 1 - a;
             if (x->dim[a + 2] < 1) return -1;
-            axis_weights(&s, a, step->param[1], (float)kernel_real(grid, slot, kernel_at(grid, g)),
-                         x->dim[a + 2]);
+            axis_weights(&s, a, step->param[GRID_MODE],
+                         (float)kernel_real(grid, slot, kernel_at(grid, g)), x->dim[a + 2]);
         }
         list_reads(&s, x, &reads);
         put_channels(&reads, y, kernel_at(y, i), x, x->offset + i[0] * x->stride[0], slot);

@@ -48,10 +48,11 @@ static const char *shape(Call *c) {
         if (c->in[j] && c->in[j]->dim.n != 3) return "decay and beta must have three axes";
     return is_float(c->in[Q]) ? NULL : "not supported for this element type";
 }
-static int params(Call *c, int64_t *out, int room) {
-    bool ok = room >= 4 && is_const(c, intof(c, KV_HEADS), &out[0]) &&
-              is_const(c, intof(c, Q_HEADS), &out[1]) && bits_of(c, SCALE, &out[2]);
-    return ok ? (out[3] = word(c, RULE), 4) : -1;
+static int params(Call *c, int64_t param[]) {
+    bool ok = is_const(c, intof(c, KV_HEADS), &param[1]) &&
+              is_const(c, intof(c, Q_HEADS), &param[2]) && bits_of(c, SCALE, &param[3]);
+    param[4] = word(c, RULE);
+    return ok ? 4 : -1;
 }
 
 /* An optional input; NULL: it is left out. */
@@ -140,8 +141,9 @@ static const char *shape_causal(Call *c) {
         need_eq(c, c->in[BEFORE]->dim.v[k], c->out[1].dim.v[k]);
     return why;
 }
-static int params_causal(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, ACTIVATION), 1);
+static int params_causal(Call *c, int64_t param[]) {
+    param[1] = word(c, ACTIVATION);
+    return 1;
 }
 /* Place t of what was before x, then x. */
 static double joined(const Step *s, void *const slot[], int64_t b, int64_t c, int64_t t) {

@@ -28,9 +28,9 @@ static const char *shape_nll(Call *c) {
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 1 && all_places(c, c->in[0]->dim.v[1], low, high);
 }
-static int params(Call *c, int64_t *out, int room) {
-    return room < 2 || !is_const(c, intof(c, IGNORE), &out[1]) ? -1
-                                                               : (out[0] = word(c, REDUCTION), 2);
+static int params(Call *c, int64_t param[]) {
+    param[1] = word(c, REDUCTION);
+    return is_const(c, intof(c, IGNORE), &param[2]) ? 2 : -1;
 }
 
 /* Element and weight of one target; false: there is no such class. */

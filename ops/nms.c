@@ -24,11 +24,11 @@ static const char *shape(Call *c) {
     return dtypes_agree(c, "F");
 }
 
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 4 || !is_const(c, intof(c, MOST), &out[0]) || !bits_of(c, IOU, &out[1]) ||
-        !bits_of(c, SCORE, &out[2]))
+static int params(Call *c, int64_t param[]) {
+    if (!is_const(c, intof(c, MOST), &param[NMS_MOST]) || !bits_of(c, IOU, &param[NMS_OVERLAP]) ||
+        !bits_of(c, SCORE, &param[NMS_SCORE]))
         return -1;
-    out[3] = word(c, CENTER);
+    param[NMS_CENTER] = word(c, CENTER);
     return 4;
 }
 
@@ -42,8 +42,8 @@ static Box box_at(const Step *s, void *const slot[], int64_t image, int64_t box)
     for (int64_t k = 0; k < 4; k++)
         x[k] = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, box, k}));
     for (int k = 0; k < 2; k++) {
-        double from = s->param[4] ? x[k] - x[k + 2] / 2 : x[k],
-               to = s->param[4] ? x[k] + x[k + 2] / 2 : x[k + 2];
+        double from = s->param[NMS_CENTER] ? x[k] - x[k + 2] / 2 : x[k],
+               to = s->param[NMS_CENTER] ? x[k] + x[k + 2] / 2 : x[k + 2];
         b.low[k] = from < to ? from : to;
         b.high[k] = from < to ? to : from;
     }
@@ -64,7 +64,7 @@ static double overlap(const Box *a, const Box *b) {
 /* The best box after (score, box), or -1. */
 static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
     const View *v = &s->view[2];
-    double limit = kernel_bits_real(s->param[3]), before = 0, best_score = 0;
+    double limit = kernel_bits_real(s->param[NMS_SCORE]), before = 0, best_score = 0;
     int64_t best = -1;
     if (last >= 0) before = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, last}));
     for (int64_t k = 0; k < v->dim[2]; k++) {
@@ -82,7 +82,7 @@ static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t
     for (int64_t row = first; row < end; row++) {
         Box other =
             box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
-        if (overlap(&b, &other) > kernel_bits_real(s->param[2])) return true;
+        if (overlap(&b, &other) > kernel_bits_real(s->param[NMS_OVERLAP])) return true;
     }
     return false;
 }
@@ -94,7 +94,8 @@ static int kernel(const Step *s, void *const slot[]) {
         for (int64_t class = 0; class < scores->dim[1]; class ++) {
             int64_t first = row;
             for (int64_t box = next(s, slot, image, class, -1);
-                 box >= 0 && row - first < s->param[1]; box = next(s, slot, image, class, box)) {
+                 box >= 0 && row - first < s->param[NMS_MOST];
+                 box = next(s, slot, image, class, box)) {
                 if (suppressed(s, slot, image, box, first, row)) continue;
                 if (row >= y->dim[0]) return -1;
                 int64_t found[] = {image, class, box};

@@ -46,12 +46,13 @@ static const char *shape_compress(Call *c) {
     c->out[0].dim.v[a] = intof(c, N);
     return NULL;
 }
-static int params_compress(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+static int params_compress(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    return 1;
 }
 static int kernel_compress(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *condition = &s->view[2];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK], to = 0;
     for (int64_t from = 0; from < condition->dim[0]; from++) {
         if (!kernel_integer(condition, slot, kernel_at(condition, &from))) continue;

@@ -24,14 +24,13 @@ static const char *shape(Call *c) {
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 0 && all_places(c, intof(c, DEPTH), low, high);
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 1) return -1;
-    out[0] = axis(c, AXIS, c->out[0].dim.n);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->out[0].dim.n);
     return 1;
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *values = &s->view[2];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK], j[STEP_RANK] = {0};
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int k = 0; k < y->rank; k++)

@@ -25,13 +25,10 @@ static const char *shape(Call *c) {
     }
     return NULL;
 }
-static int params(Call *c, int64_t *out, int room) {
-    PolyList p = ints(c, PADS);
-    if (room < 1 + p.n) return -1;
-    out[0] = word(c, MODE);
-    for (int k = 0; k < p.n; k++)
-        if (!is_const(c, p.v[k], &out[k + 1])) return -1;
-    return 1 + p.n;
+static int params(Call *c, int64_t param[]) {
+    int n = 1;
+    param[1] = word(c, MODE);
+    return add_ints(c, PADS, param, &n) ? n : -1;
 }
 
 /* Place i, counted from the first of n kept places, as one of them. */

@@ -24,12 +24,13 @@ static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim;
     return input == 1 && all_places(c, x.v[axis(c, AXIS, x.n)], low, high);
 }
-static int params_axis(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+static int params_axis(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    return 1;
 }
 static int kernel_elements(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t to = kernel_at(y, i),
@@ -107,12 +108,13 @@ static Ex define_nd(Call *c, Dims i) {
     }
     return y;
 }
-static int params_nd(Call *c, int64_t *out, int room) {
-    return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1;
+static int params_nd(Call *c, int64_t param[]) {
+    return !is_const(c, intof(c, BATCH), &param[GATHERND_BATCH]) ? -1 : 1;
 }
 static int kernel_nd(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
-    int batch = (int)s->param[1], places = index->rank - 1, q = (int)index->dim[places];
+    int batch = (int)s->param[GATHERND_BATCH], places = index->rank - 1,
+        q = (int)index->dim[places];
     int64_t i[STEP_RANK], j[STEP_RANK], at[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int k = 0; k < places; k++) at[k] = i[k];
@@ -160,15 +162,14 @@ static bool domain_reverse(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim;
     return input == 1 && up_to(c, x.v[axis(c, TIME_AXIS, x.n)], low, high);
 }
-static int params_reverse(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, BATCH_AXIS, c->in[0]->dim.n);
-    out[1] = axis(c, TIME_AXIS, c->in[0]->dim.n);
+static int params_reverse(Call *c, int64_t param[]) {
+    param[REVERSE_BATCH] = axis(c, BATCH_AXIS, c->in[0]->dim.n);
+    param[REVERSE_TIME] = axis(c, TIME_AXIS, c->in[0]->dim.n);
     return 2;
 }
 static int kernel_reverse(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *length = &s->view[2];
-    int batch = (int)s->param[1], time = (int)s->param[2];
+    int batch = (int)s->param[REVERSE_BATCH], time = (int)s->param[REVERSE_TIME];
     int64_t i[STEP_RANK], j[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t n = kernel_integer(length, slot, kernel_at(length, &i[batch]));

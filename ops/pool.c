@@ -147,12 +147,12 @@ static const char *shape_place(Call *c) {
     c->out[1].dtype = DT_INT64;
     return why;
 }
-static int params_place(Call *c, int64_t *out, int room) {
+static int params_place(Call *c, int64_t param[]) {
     int n = 0;
     for (int list = KERNEL; list <= DILATIONS; list++)
-        for (int k = 0; k < ints(c, list).n; k++)
-            if (n + 1 >= room || !is_const(c, ints(c, list).v[k], &out[n++])) return -1;
-    return out[n] = word(c, COLUMNS), n + 1;
+        if (!add_ints(c, list, param, &n)) return -1;
+    param[++n] = word(c, COLUMNS);
+    return n;
 }
 
 typedef struct Window {

@@ -295,9 +295,8 @@ static const char *shape_concat(Call *c) {
     }
     return why ? why : shape_bytes(c, PARTS, d);
 }
-static int params_concat(Call *c, int64_t *out, int room) {
-    if (room < 1) return -1;
-    out[0] = axis(c, 0, c->in[PARTS]->dim.n);
+static int params_concat(Call *c, int64_t param[]) {
+    param[1] = axis(c, 0, c->in[PARTS]->dim.n);
     return 1;
 }
 static int kernel_concat(const Step *s, void *const slot[]) {

@@ -149,8 +149,8 @@ static const char *shape_unpack(Call *c) {
     c->out[0].dim = dims_with(x, -1, poly(c, "n*p", x.v[x.n - 1], poly_int(c->w, 8 / bits)));
     return NULL;
 }
-static int params_unpack(Call *c, int64_t *out, int room) {
-    return room < 1 || !is_const(c, intof(c, 0), out) ? -1 : 1;
+static int params_unpack(Call *c, int64_t param[]) {
+    return !is_const(c, intof(c, 0), &param[1]) ? -1 : 1;
 }
 static int kernel_unpack(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];

@@ -57,10 +57,10 @@ static Ex define_dequantize(Call *c, Dims i) {
     return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
                at_per_axis(c, SCALE, place));
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 3 || !is_const(c, intof(c, BLOCK), &out[1])) return -1;
-    out[0] = axis(c, AXIS, c->in[X]->dim.n);
-    out[2] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
+static int params(Call *c, int64_t param[]) {
+    if (!is_const(c, intof(c, BLOCK), &param[2])) return -1;
+    param[1] = axis(c, AXIS, c->in[X]->dim.n);
+    param[3] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
     return 3;
 }
 /* The number of scale or zero (left out: `none`) that belongs to index i of x. */

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 enum { DIRECTION, HIDDEN, BATCH_FIRST, VARIANT }; /* VARIANT: the one that each has alone */
-enum { FORWARD, REVERSE, BIDIRECTIONAL };
 #define SHARED_ATTRS                                                                \
     [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
                    .draw = "forward reverse bidirectional"},                        \
@@ -32,7 +31,7 @@ static bool fits(Call *c, int input, Dims want) {
 }
 static const char *shape_of(Call *c, int gates) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
-    Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN),
+    Poly d = poly(c, word(c, DIRECTION) == RECURRENT_BOTH ? "2" : "1"), h = intof(c, HIDDEN),
          gh = poly_scale(c->w, h, gates);
     if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r must have three axes";
     bool first = word(c, BATCH_FIRST);
@@ -55,11 +54,10 @@ static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == LENGTHS && up_to(c, c->in[X]->dim.v[word(c, BATCH_FIRST)], low, high);
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 3) return -1;
-    out[0] = word(c, DIRECTION);
-    out[1] = word(c, BATCH_FIRST);
-    out[2] = word(c, VARIANT);
+static int params(Call *c, int64_t param[]) {
+    param[RECURRENT_DIRECTION] = word(c, DIRECTION);
+    param[RECURRENT_BATCH_FIRST] = word(c, BATCH_FIRST);
+    param[RECURRENT_OPTION] = word(c, VARIANT);
     return 3;
 }
 
@@ -68,7 +66,7 @@ static int params(Call *c, int64_t *out, int room) {
 static bool is_cell(Call *c) {
     Dims x = c->in[X]->dim;
     int64_t times;
-    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, VARIANT) || c->nin <= C0 || !c->in[H0] ||
+    if (word(c, DIRECTION) == RECURRENT_BOTH || word(c, VARIANT) || c->nin <= C0 || !c->in[H0] ||
         !c->in[C0])
         return false;
     if (c->in[LENGTHS] || has(c, PEEPHOLES)) return false;
@@ -119,7 +117,7 @@ static const View *input(const Cell *c, int k) {
 static double cell_element(const Cell *c, const View *v, const int64_t i[]) {
     return kernel_real(v, c->slot, kernel_at(v, i));
 }
-static bool batch_first(const Cell *c) { return c->s->param[2] != 0; }
+static bool batch_first(const Cell *c) { return c->s->param[RECURRENT_BATCH_FIRST] != 0; }
 /* The place of a state, given or returned. */
 static int64_t state_at(const Cell *c, const View *v, int64_t k) {
     return kernel_at(v, batch_first(c) ? (int64_t[]){c->b, c->d, k} : (int64_t[]){c->d, c->b, k});
@@ -160,19 +158,19 @@ typedef struct States {
 static void step_rnn(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
         double z = from_x(c, 0, k) + from_h(c, 0, k, s->h);
-        s->next[k] = c->s->param[3] ? (z > 0 ? z : 0) : tanh(z);
+        s->next[k] = c->s->param[RECURRENT_OPTION] ? (z > 0 ? z : 0) : tanh(z);
     }
 }
 /* Gates in ONNX's order: update, reset, hidden. */
 static void step_gru(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
         double reset = sigmoid(from_x(c, 1, k) + from_h(c, 1, k, s->h));
-        s->gate[k] = c->s->param[3] ? reset : reset * s->h[k];
+        s->gate[k] = c->s->param[RECURRENT_OPTION] ? reset : reset * s->h[k];
     }
     for (int64_t k = 0; k < c->hidden; k++) {
         double update = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h));
-        double inner =
-            c->s->param[3] ? s->gate[k] * from_h(c, 2, k, s->h) : from_h(c, 2, k, s->gate);
+        double inner = c->s->param[RECURRENT_OPTION] ? s->gate[k] * from_h(c, 2, k, s->h)
+                                                     : from_h(c, 2, k, s->gate);
         s->next[k] = (1 - update) * tanh(from_x(c, 2, k) + inner) + update * s->h[k];
     }
 }
@@ -182,7 +180,7 @@ static void step_lstm(const Cell *c, States *s) {
         double cell = state(c, 2, k);
         double in = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h) + peephole(c, 0, k, cell));
         double keep =
-            c->s->param[3]
+            c->s->param[RECURRENT_OPTION]
                 ? 1 - in
                 : sigmoid(from_x(c, 2, k) + from_h(c, 2, k, s->h) + peephole(c, 2, k, cell));
         double next = keep * cell + in * tanh(from_x(c, 3, k) + from_h(c, 3, k, s->h));
@@ -220,7 +218,7 @@ static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *
 static int run_cells(const Step *s, void *const slot[], int gates,
                      void (*step)(const Cell *, States *)) {
     enum { SMALL = 4096 }; /* hidden units; more take memory of their own */
-    Cell c = {.s = s, .slot = slot, .nout = (int)s->param[0], .gates = gates};
+    Cell c = {.s = s, .slot = slot, .nout = (int)s->param[OP_OUTPUTS], .gates = gates};
     const View *x = input(&c, X), *lengths = input(&c, LENGTHS), *r = input(&c, R);
     const int64_t times = x->dim[batch_first(&c)], batches = x->dim[!batch_first(&c)];
     const size_t n = (size_t)r->dim[2];
@@ -233,7 +231,10 @@ static int run_cells(const Step *s, void *const slot[], int gates,
             const int64_t length =
                 lengths ? kernel_integer(lengths, slot, kernel_at(lengths, &c.b)) : times;
             if (length < 0 || length > times) status = -1;
-            else run_sequence(&c, &states, step, s->param[1] == REVERSE || c.d == 1, length, times);
+            else
+                run_sequence(&c, &states, step,
+                             s->param[RECURRENT_DIRECTION] == RECURRENT_REVERSE || c.d == 1, length,
+                             times);
         }
     if (room != small) free(room);
     return status;

@@ -59,17 +59,18 @@ enum {
     P_NAXES,
     P_AXES
 };
-static int params(Call *c, int64_t *out, int room) {
+static int params(Call *c, int64_t param[]) {
     int n = ints(c, AXES).n;
-    if (room < P_AXES - 1 + n || !bits_of(c, A, &out[P_A - 1]) ||
-        !bits_of(c, EXTRAPOLATION, &out[P_EXTRAPOLATION - 1]))
+    if (!bits_of(c, A, &param[P_A]) || !bits_of(c, EXTRAPOLATION, &param[P_EXTRAPOLATION]))
         return -1;
-    out[P_MODE - 1] = word(c, MODE), out[P_COORDINATE - 1] = word(c, COORDINATE),
-                 out[P_ROUNDING - 1] = word(c, ROUNDING);
-    out[P_EXCLUDE - 1] = word(c, EXCLUDE), out[P_ANTIALIAS - 1] = word(c, ANTIALIAS),
-                    out[P_POLICY - 1] = word(c, POLICY);
-    out[P_NAXES - 1] = n;
-    for (int k = 0; k < n; k++) out[P_AXES - 1 + k] = axis_at(c, AXES, k, c->in[X]->dim.n);
+    param[P_MODE] = word(c, MODE);
+    param[P_COORDINATE] = word(c, COORDINATE);
+    param[P_ROUNDING] = word(c, ROUNDING);
+    param[P_EXCLUDE] = word(c, EXCLUDE);
+    param[P_ANTIALIAS] = word(c, ANTIALIAS);
+    param[P_POLICY] = word(c, POLICY);
+    param[P_NAXES] = n;
+    for (int k = 0; k < n; k++) param[P_AXES + k] = axis_at(c, AXES, k, c->in[X]->dim.n);
     return P_AXES - 1 + n;
 }
 
@@ -253,11 +254,11 @@ static bool take_taps(const Line *l, int64_t i, int64_t taps, int64_t pair[]) {
     return all != 0;
 }
 static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, Line line[]) {
-    enum { ROOM = P_AXES + RANK_MAX, VIEWS = 2 + WANTED };
-    int64_t param[ROOM];
+    enum { VIEWS = 2 + WANTED };
+    int64_t param[OP_PARAMS];
     View v[VIEWS] = {*y};
     void *slot[VIEWS] = {NULL};
-    if (params(c, param + 1, ROOM - 1) < 0) return false;
+    if (params(c, param) < 0) return false;
     for (int k = 0; k < c->nin; k++) {
         v[1 + k] = in[k], v[1 + k].slot = 1 + k;
         if (k == X || in[k].rank < 0) continue;

@@ -125,11 +125,11 @@ static Ex define(Call *c, Dims i) {
 }
 
 enum { P_MODE = 1, P_COORDINATE, P_ROUNDING, P_A };
-static int params(Call *c, int64_t *out, int room) {
-    if (room < P_A || !bits_of(c, A, &out[P_A - 1])) return -1;
-    out[P_MODE - 1] = word(c, MODE);
-    out[P_COORDINATE - 1] = word(c, COORDINATE);
-    out[P_ROUNDING - 1] = word(c, ROUNDING);
+static int params(Call *c, int64_t param[]) {
+    if (!bits_of(c, A, &param[P_A])) return -1;
+    param[P_MODE] = word(c, MODE);
+    param[P_COORDINATE] = word(c, COORDINATE);
+    param[P_ROUNDING] = word(c, ROUNDING);
     return P_A;
 }
 

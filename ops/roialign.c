@@ -36,10 +36,11 @@ static const char *shape(Call *c) {
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 2 && all_places(c, c->in[0]->dim.v[0], low, high);
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 4 || !is_const(c, intof(c, SAMPLES), &out[0]) || !bits_of(c, SCALE, &out[1]))
+static int params(Call *c, int64_t param[]) {
+    if (!is_const(c, intof(c, SAMPLES), &param[ROI_SAMPLES]) ||
+        !bits_of(c, SCALE, &param[ROI_SCALE]))
         return -1;
-    out[2] = word(c, ALIGN), out[3] = word(c, MODE);
+    param[ROI_ALIGN] = word(c, ALIGN), param[ROI_MODE] = word(c, MODE);
     return 4;
 }
 

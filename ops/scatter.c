@@ -6,26 +6,25 @@
    in a row on one axis, from start[b] on for each place of axis 0, going round
    at the end or not. */
 #include "ops/operator/op.h"
-enum { NONE, ADD, MUL, MAX, MIN }; /* as steps say it */
 #define REDUCTION \
     { "reduction", A_ENUM, "none", "none mul max min", .draw = "none mul max min" }
 
 static int joining(Call *c, int attr) {
-    static const int how[] = {NONE, MUL, MAX, MIN};
+    static const int how[] = {SCATTER_NONE, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN};
     return how[word(c, attr)];
 }
 
 static double real_join(int64_t how, double a, double b) {
-    return how == ADD   ? a + b
-           : how == MUL ? a * b
-           : how == MAX ? (a > b ? a : b)
-           : how == MIN ? (a < b ? a : b)
-                        : b;
+    return how == SCATTER_ADD   ? a + b
+           : how == SCATTER_MUL ? a * b
+           : how == SCATTER_MAX ? (a > b ? a : b)
+           : how == SCATTER_MIN ? (a < b ? a : b)
+                                : b;
 }
 static int64_t whole_join(int64_t how, int64_t a, int64_t b) {
-    if (how == ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
-    if (how == MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
-    return how == MAX ? (a > b ? a : b) : how == MIN ? (a < b ? a : b) : b;
+    if (how == SCATTER_ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
+    if (how == SCATTER_MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
+    return how == SCATTER_MAX ? (a > b ? a : b) : how == SCATTER_MIN ? (a < b ? a : b) : b;
 }
 static void put_element(const View *y, void *const slot[], int64_t to, const View *u, int64_t from,
                         int64_t how) {
@@ -76,16 +75,14 @@ static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim;
     return input == 1 && all_places(c, x.v[axis(c, AXIS, x.n)], low, high);
 }
-static int params_elements(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = joining(c, REDUCE);
+static int params_elements(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    param[SCATTER_HOW] = joining(c, REDUCE);
     return 2;
 }
-static int params_elements_add(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = ADD;
+static int params_elements_add(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    param[SCATTER_HOW] = SCATTER_ADD;
     return 2;
 }
 /* Each index on the axis whose update reaches this element. */
@@ -100,14 +97,14 @@ static Ex define_elements_add(Call *c, Dims i) {
 }
 static int kernel_elements(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK];
     copy(y, &s->view[1], slot);
     for (bool more = kernel_first(index, i); more; more = kernel_next(index, i)) {
         int64_t at = kernel_integer(index, slot, kernel_at(index, i));
         if (at < 0) at += y->dim[a];
         if (at < 0 || at >= y->dim[a]) return -1;
-        put_along(y, slot, u, i, a, at, s->param[2]);
+        put_along(y, slot, u, i, a, at, s->param[SCATTER_HOW]);
     }
     return 0;
 }
@@ -164,8 +161,9 @@ static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     for (int64_t k = 1; k < q; k++) n = least(c, n, x.v[k]);
     return all_places(c, n, low, high);
 }
-static int params_nd(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = joining(c, 0), 1);
+static int params_nd(Call *c, int64_t param[]) {
+    param[SCATTERND_HOW] = joining(c, 0);
+    return 1;
 }
 static int kernel_nd(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
@@ -180,13 +178,14 @@ static int kernel_nd(const Step *s, void *const slot[]) {
             if (j[k] < 0) j[k] += y->dim[k];
             if (j[k] < 0 || j[k] >= y->dim[k]) return -1;
         }
-        put_element(y, slot, kernel_at(y, j), u, kernel_at(u, i), s->param[1]);
+        put_element(y, slot, kernel_at(y, j), u, kernel_at(u, i), s->param[SCATTERND_HOW]);
     }
     return 0;
 }
-static int params_nd_add(Call *c, int64_t *out, int room) {
+static int params_nd_add(Call *c, int64_t param[]) {
     (void)c;
-    return room < 1 ? -1 : (out[0] = ADD, 1);
+    param[SCATTERND_HOW] = SCATTER_ADD;
+    return 1;
 }
 /* The updates whose indices, one for each axis that is addressed, mean this element's. */
 static Ex define_nd_add(Call *c, Dims i) {
@@ -261,23 +260,22 @@ static bool domain_cache(Call *c, int input, Poly *low, Poly *high) {
     int a = axis(c, CACHE_AXIS, x.n);
     return input == 2 && all_places(c, poly(c, "x - u + 1", x.v[a], u.v[a]), low, high);
 }
-static int params_cache(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, CACHE_AXIS, c->in[0]->dim.n);
-    out[1] = word(c, CIRCULAR);
+static int params_cache(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, CACHE_AXIS, c->in[0]->dim.n);
+    param[CACHE_CIRCULAR] = word(c, CIRCULAR);
     return 2;
 }
 static int kernel_cache(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *u = &s->view[2],
                *start = s->nview > 3 && s->view[3].rank >= 0 ? &s->view[3] : NULL;
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     int64_t i[STEP_RANK];
     copy(y, &s->view[1], slot);
     for (bool more = kernel_first(u, i); more; more = kernel_next(u, i)) {
         int64_t at = i[a] + (start ? kernel_integer(start, slot, kernel_at(start, i)) : 0);
-        if (s->param[2]) at %= y->dim[a];
+        if (s->param[CACHE_CIRCULAR]) at %= y->dim[a];
         if (at < 0 || at >= y->dim[a]) return -1;
-        put_along(y, slot, u, i, a, at, NONE);
+        put_along(y, slot, u, i, a, at, SCATTER_NONE);
     }
     return 0;
 }

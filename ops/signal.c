@@ -17,8 +17,9 @@ static const char *shape_window(Call *c) {
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {1, {intof(c, SIZE)}}};
     return NULL;
 }
-static int params_window(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, PERIODIC), 1);
+static int params_window(Call *c, int64_t param[]) {
+    param[1] = word(c, PERIODIC);
+    return 1;
 }
 static int window(const Step *s, void *const slot[], double a0, double a1, double a2) {
     const View *y = &s->view[0];

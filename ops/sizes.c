@@ -29,9 +29,8 @@ static bool shape_value(Call *c, const PolyList in[], Poly *out) {
     for (int k = start; k < end; k++) out[k - start] = c->in[0]->dim.v[k];
     return true;
 }
-static int shape_params(Call *c, int64_t *out, int room) {
-    if (room < 1) return -1;
-    out[0] = cut(c, START, c->in[0]->dim.n);
+static int shape_params(Call *c, int64_t param[]) {
+    param[1] = cut(c, START, c->in[0]->dim.n);
     return 1;
 }
 static int shape_kernel(const Step *s, void *const slot[]) {

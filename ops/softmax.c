@@ -49,12 +49,13 @@ static const OnnxMap onnx_log[] = {
 const Op op_logsoftmax = {"logsoftmax", "x", "y", attrs, shape, define_log, .onnx = onnx_log};
 
 /* hardmax: 1 at the first place of the maximum along the axis, 0 elsewhere. */
-static int params(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    return 1;
 }
 static int kernel_hardmax(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    const int a = (int)s->param[1];
+    const int a = (int)s->param[OP_AXIS];
     View first = *y; /* of every line along the axis */
     int64_t i[STEP_RANK];
     if (y->dim[a]) first.dim[a] = 1;

@@ -20,10 +20,9 @@ static const char *shape(Call *c) {
     c->out[1].dtype = DT_INT64;
     return why;
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = word(c, LARGEST);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    param[TOPK_LARGEST] = word(c, LARGEST);
     return 2;
 }
 
@@ -57,14 +56,14 @@ static int64_t next(const View *x, void *const slot[], int a, int64_t line, int6
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *where = &s->view[1], *x = &s->view[2];
-    int a = (int)s->param[1];
+    int a = (int)s->param[OP_AXIS];
     View lines = *y;
     int64_t i[STEP_RANK];
     lines.dim[a] = y->dim[a] > 0;
     for (bool more = kernel_first(&lines, i); more; more = kernel_next(&lines, i)) {
         int64_t line = kernel_at(x, i), last = -1;
         for (i[a] = 0; i[a] < y->dim[a]; i[a]++) {
-            last = next(x, slot, a, line, last, s->param[2]);
+            last = next(x, slot, a, line, last, s->param[TOPK_LARGEST]);
             if (last < 0) return -1;
             kernel_move(y, slot, kernel_at(y, i), x, line + last * x->stride[a]);
             kernel_set_integer(where, slot, kernel_at(where, i), last);

@@ -42,8 +42,8 @@ static const char *shape_batch(Call *c) {
     c->out[1] = *c->in[MEAN], c->out[2] = *c->in[VAR];
     return why;
 }
-static int params_batch(Call *c, int64_t *out, int room) {
-    return room < 2 || !bits_of(c, EPSILON, &out[0]) || !bits_of(c, MOMENTUM, &out[1]) ? -1 : 2;
+static int params_batch(Call *c, int64_t param[]) {
+    return !bits_of(c, EPSILON, &param[1]) || !bits_of(c, MOMENTUM, &param[2]) ? -1 : 2;
 }
 
 /* The mean over channel c of (x - from)^power. */

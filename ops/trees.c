@@ -35,8 +35,9 @@ static const char *shape(Call *c) {
     c->out[0] = (Type){.dtype = DT_FLOAT, .dim = {2, {c->in[X]->dim.v[0], intof(c, OUTPUTS)}}};
     return NULL;
 }
-static int params(Call *c, int64_t *out, int room) {
-    return room < 1 ? -1 : (out[0] = word(c, AVERAGE), 1);
+static int params(Call *c, int64_t param[]) {
+    param[TREES_AVERAGE] = word(c, AVERAGE);
+    return 1;
 }
 
 static int64_t integer_at(const Step *s, void *const slot[], int input, int64_t i, int64_t j) {
@@ -76,7 +77,7 @@ static bool row_output(const Step *s, void *const slot[], int64_t row, int64_t k
             if (integer_at(s, slot, LEAVES, w, 0) == k) sum += real_at(s, slot, WEIGHTS, w, 0);
         }
     }
-    if (s->param[1] && roots) sum /= (double)roots;
+    if (s->param[TREES_AVERAGE] && roots) sum /= (double)roots;
     const bool based = s->nview > 1 + BASE && s->view[1 + BASE].rank >= 0;
     *y = sum + (based ? real_at(s, slot, BASE, k, 0) : 0);
     return true;

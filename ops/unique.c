@@ -24,10 +24,9 @@ static const char *shape(Call *c) {
             (Type){.dtype = DT_INT64, .dim = {1, {k == WHICH ? c->in[0]->dim.v[a] : intof(c, N)}}};
     return why;
 }
-static int params(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
-    out[0] = axis(c, AXIS, c->in[0]->dim.n);
-    out[1] = word(c, SORTED);
+static int params(Call *c, int64_t param[]) {
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
+    param[UNIQUE_SORTED] = word(c, SORTED);
     return 2;
 }
 
@@ -124,14 +123,14 @@ static void renumber(const Slices *l, int64_t n) {
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[Y], *x = &s->view[OUTPUTS];
-    Slices l = {s, slot, (int)s->param[1]};
+    Slices l = {s, slot, (int)s->param[OP_AXIS]};
     int64_t i[STEP_RANK], n = x->dim[l.a], room = y->dim[l.a];
     if (n >= INT32_MAX) return -1;
     sort(&l, n);
     int64_t count = number(&l, n);
     if (count > room) return -1;
     tally(&l, n, room);
-    if (!s->param[2]) renumber(&l, n), tally(&l, n, room);
+    if (!s->param[UNIQUE_SORTED]) renumber(&l, n), tally(&l, n, room);
     for (int64_t k = 0; k < room; k++) {
         View to = view_part(y, l.a, k, 1),
              from = view_part(x, l.a, n ? get(&l, FIRST, k) : 0, n > 0);

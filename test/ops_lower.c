@@ -253,7 +253,7 @@ static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, con
     const int dtype = (int)type_get(t->w, info->out[0])->dtype;
     View view[1 + INPUTS];
     void *slot[1 + INPUTS] = {t->out[0]};
-    int64_t param[64] = {1};
+    int64_t param[OP_PARAMS];
     StepBuf b = stepbuf_new(t->w, (Sizes){SYMBOLS, t->size}, t->w->arena);
     const int count = op_input_count(t->op);
     /* What is drawn are floats: truth values that are moved cannot be. */
@@ -265,11 +265,11 @@ static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, con
                                  : (View){.slot = -1, .rank = -1};
         slot[1 + k] = t->flat[k];
     }
-    const int n = sig_params(t->w, t->sig, param + 1, 63);
+    const int n = sig_params(t->w, t->sig, param);
     if (n < 0) return;
     const Step reference = {.kind = S_OP,
                             .nview = 1 + count,
-                            .nparam = 1 + n,
+                            .nparam = n,
                             .view = view,
                             .param = param,
                             .op = t->op->name};

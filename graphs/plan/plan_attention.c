@@ -3,17 +3,15 @@
    tensor added; a factor of the queries or keys becomes the scores', and a copy of the result to
    another layout is what the step writes. All of it is float32, and nothing else reads what lies
    between. The step is S_OP "sdpa", scaled dot-product attention, with the views and parameters of
-   the operator attention (ops/attention.c), whose further results are empty, and one more
-   parameter: 1: a softmax of nothing is NaN, as dividing gives it; 2: it is 0. Only for
-   targets that have an algorithm for it. */
+   the operator attention, whose further results are empty, and one more parameter
+   (isomer_op_steps.h). Only for targets that have an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/backend/view.h"
 #include "ops/base/arena.h"
 #include <string.h>
 
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, VIEWS };
-enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_UNSEEN, PARAMS };
-enum { DIVIDED = 1, MENDED = 2 };
 typedef struct Affine { /* scale * scores + mask */
     double scale;
     const View *mask; /* NULL: none */
@@ -23,7 +21,7 @@ typedef struct Match {
     SlotUses uses;
     int scores, softmax, values, scale[2], copy; /* steps; -1: none */
     Affine affine;
-    int unseen;
+    Unseen unseen;
     View view[VIEWS];
 } Match;
 
@@ -133,8 +131,8 @@ static bool instruction(const Step *s, int i, int op, int a, int b) {
     return c->op == op && (values < 1 || c->a == a) && (values < 2 || c->b == b);
 }
 /* The softmax of a row of view 1: what it is taken of, and of nothing. */
-static bool softmax_of(const Step *s, Affine *out, int *unseen) {
-    *unseen = DIVIDED;
+static bool softmax_of(const Step *s, Affine *out, Unseen *unseen) {
+    *unseen = UNSEEN_DIVIDED;
     if (s->kind == S_SOFTMAX) return !s->ncode && affine_of(s, 0, out);
     if (s->kind != S_ROWS || s->param[0] != 1) return false;
     int r = 0;
@@ -144,7 +142,7 @@ static bool softmax_of(const Step *s, Affine *out, int *unseen) {
         !instruction(s, r + 4, C_DIV, r + 2, r + 3) || !affine_of(s, r, out))
         return false;
     if (s->ncode == r + 5) return true;
-    *unseen = MENDED;
+    *unseen = UNSEEN_MENDED;
     return s->ncode == r + 8 && instruction(s, r + 5, C_ISNAN, r + 4, 0) &&
            instruction(s, r + 6, C_CONST, 0, 0) && s->code[r + 6].k == 0 &&
            instruction(s, r + 7, C_WHERE, r + 5, r + 6) && s->code[r + 7].c == r + 4;
@@ -231,12 +229,12 @@ static bool match(Match *m, int values) {
 }
 static void join(Match *m) {
     PlanBuild *b = m->b;
-    int64_t param[PARAMS] = {
-        [P_OUTPUTS] = Q, [P_LEFT] = -1, [P_RIGHT] = -1, [P_UNSEEN] = m->unseen};
+    int64_t param[SDPA_PARAMS] = {
+        [OP_OUTPUTS] = Q, [ATTENTION_LEFT] = -1, [ATTENTION_RIGHT] = -1, [SDPA_UNSEEN] = m->unseen};
     const double none = 0;
-    memcpy(&param[P_SCALE], &m->affine.scale, sizeof m->affine.scale);
-    memcpy(&param[P_CAP], &none, sizeof none);
-    Step s = {.kind = S_OP, .nview = m->affine.mask ? VIEWS : MASK, .nparam = PARAMS};
+    memcpy(&param[ATTENTION_SCALE], &m->affine.scale, sizeof m->affine.scale);
+    memcpy(&param[ATTENTION_CAP], &none, sizeof none);
+    Step s = {.kind = S_OP, .nview = m->affine.mask ? VIEWS : MASK, .nparam = SDPA_PARAMS};
     s.view = m->view, s.param = param, s.op = "sdpa";
     if (b->device->backend->choices(b->device->device, &s) < 1) return;
     s.view = arena_copy(b->arena, m->view, (size_t)s.nview * sizeof *m->view);

@@ -35,7 +35,7 @@
    S_LOOP     y x1 x2 ..                          a loop program (below), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
-                                                  (Op.params); runs its reference kernel
+                                                  (isomer_op_steps.h); computes that operator
 
    S_ROWS     y x1 x2 ..                          how many of y's last axes are a row; all views of
                                                   y's rank and sizes; `code` computes one element,

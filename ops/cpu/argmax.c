@@ -3,6 +3,7 @@
    together, so that what is read lies together unless the axis itself is the innermost one; then
    its lines are read one by one. Groups of places go to threads. */
 #include "ops/core/element.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -144,24 +145,22 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     return true;
 }
 
-/* Step parameters: the axis, 1 for the last of equal places, 1 for the minimum. */
 bool argmax_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;
     ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
     *m = (ArgMax){.y = s->view[0],
                   .x = s->view[1],
-                  .axis = (int)s->param[1],
-                  .last = s->param[2] != 0,
-                  .least = s->param[3] != 0};
+                  .axis = (int)s->param[OP_AXIS],
+                  .last = s->param[ARGMAX_LAST] != 0,
+                  .least = s->param[ARGMAX_MINIMUM] != 0};
     return best_build(b, m, &m->y, k);
 }
-/* Step parameter: the axis. */
 bool hardmax_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *y = &b->step->view[0];
     ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
-    *m = (ArgMax){.y = *y, .x = b->step->view[1], .axis = (int)b->step->param[1]};
+    *m = (ArgMax){.y = *y, .x = b->step->view[1], .axis = (int)b->step->param[OP_AXIS]};
     if (!elements_move(y->dtype) || y->format)
         return build_fail(b, "hardmax: elements of this type cannot be moved as bytes");
     m->one_size = dtype_size(y->dtype);

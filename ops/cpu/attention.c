@@ -4,13 +4,12 @@
    query sees, a second product mixes the values. The last block may compute queries again. Heads go
    to threads. */
 #include "ops/core/element.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
 
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
-enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN }; /* as in ops/attention.c */
-enum { SHOW_SCORES, SHOW_CAPPED, SHOW_BIASED, SHOW_WEIGHTS };
 enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
 typedef struct Attention {
     View view[VIEWS]; /* rank -1: left out; y, q, k and v as [b, heads, places, n] */
@@ -266,11 +265,12 @@ bool attention_build(Build *b, int choice, Kernel *k) {
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS
                                            : fit;
-    float scale = real_param(s, P_SCALE);
+    float scale = real_param(s, ATTENTION_SCALE);
     if (scale == 0) scale = (float)(1 / sqrt((double)d));
     a->rows = rows < a->queries ? rows : a->queries;
-    a->cap = real_param(s, P_CAP), a->causal = s->param[P_CAUSAL] != 0;
-    a->left = s->param[P_LEFT], a->right = s->param[P_RIGHT], a->shown = (int)s->param[P_SHOWN];
+    a->cap = real_param(s, ATTENTION_CAP), a->causal = s->param[ATTENTION_CAUSAL] != 0;
+    a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
+    a->shown = (int)s->param[ATTENTION_SHOWN];
     a->parts = count_parts(b, a->batch * a->heads, view_count(&a->view[SCORES]) * (d / 8 + 2));
     *one = *b->device;
     one->team = NULL, one->threads = 1; /* a product is run by the thread of its head */

@@ -2,6 +2,7 @@
    runs of indices become offsets, checked, which stay in the cache, and their elements are moved or
    joined at once. Scatterelements joins in the order of the index, and checks all of it before
    anything is written. Elements are moved as bytes. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <stdatomic.h>
 
@@ -128,7 +129,7 @@ static View still(const View *v, const View *index, int axis) {
 bool gatherelements_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view;
-    const int axis = (int)b->step->param[1];
+    const int axis = (int)b->step->param[OP_AXIS];
     Elements *e = ARENA_NEW(b->arena, Elements, 1);
     if (!possible(&v[0], &v[1], &v[2]))
         return build_fail(b, "gatherelements: elements of this type cannot be moved as bytes");
@@ -143,8 +144,8 @@ bool gatherelements_build(Build *b, int choice, Kernel *k) {
 bool scatterelements_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view;
-    const int axis = (int)b->step->param[1];
-    const int64_t how = b->step->param[2];
+    const int axis = (int)b->step->param[OP_AXIS];
+    const int64_t how = b->step->param[SCATTER_HOW];
     Elements *e = ARENA_NEW(b->arena, Elements, 1);
     if (!possible(&v[0], &v[3], &v[2]) || v[0].dtype != v[1].dtype || v[1].format)
         return build_fail(b, "scatterelements: elements of this type cannot be moved as bytes");

@@ -4,6 +4,7 @@
    input or the result is real and n even, a transform of n/2 complex numbers is enough. Some lines
    are computed side by side; blocks of them go to threads. The frames of a stft are lines that
    overlap. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -302,15 +303,19 @@ static void make_transform(Build *b, Fourier *f) {
 }
 /* Of a dft: what its parameters say. */
 static bool read_dft(const Step *s, Fourier *f) {
-    *f = (Fourier){.y = s->view[0], .x = s->view[1], .window.rank = -1, .axis = (int)s->param[1]};
-    f->inverse = s->param[3] != 0, f->half = f->inverse && s->param[4] != 0;
-    f->n = s->param[2] > 0 ? s->param[2] : f->half ? 2 * f->x.dim[f->axis] - 2 : f->x.dim[f->axis];
+    *f = (Fourier){
+        .y = s->view[0], .x = s->view[1], .window.rank = -1, .axis = (int)s->param[OP_AXIS]};
+    f->inverse = s->param[DFT_INVERSE] != 0, f->half = f->inverse && s->param[DFT_ONESIDED] != 0;
+    f->n = s->param[DFT_LENGTH] > 0 ? s->param[DFT_LENGTH]
+           : f->half                ? 2 * f->x.dim[f->axis] - 2
+                                    : f->x.dim[f->axis];
     return true;
 }
 /* Of a stft: x becomes its frames [b, frame, place, part]. */
 static bool read_stft(const Step *s, Fourier *f) {
     const View *x = &s->view[1];
-    const int64_t hop = s->param[1], n = s->nview > 2 ? s->view[2].dim[0] : s->param[2];
+    const int64_t hop = s->param[STFT_HOP],
+                  n = s->nview > 2 ? s->view[2].dim[0] : s->param[STFT_FRAME];
     const bool parts = x->rank > 2;
     *f = (Fourier){.y = s->view[0], .x = *x, .window.rank = -1, .axis = 2, .n = n};
     if (s->nview > 2) f->window = s->view[2];

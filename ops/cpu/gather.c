@@ -2,6 +2,7 @@
    ops/nonzero.c say what they are): indices, or the places that a condition keeps, become offsets
    into x, checked, before anything is moved; then each row, one element or all after the axes that
    indices choose, is copied as it lies. Elements are moved as bytes. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -171,13 +172,13 @@ static bool build_rows(Build *b, Gather *g, int own, bool differ, int q, int pla
 }
 bool gather_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    const int axis = (int)b->step->param[1];
+    const int axis = (int)b->step->param[OP_AXIS];
     return build_rows(b, ARENA_NEW(b->arena, Gather, 1), axis, false, 1,
                       axis + b->step->view[2].rank, k);
 }
 bool compress_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    const int axis = (int)b->step->param[1];
+    const int axis = (int)b->step->param[OP_AXIS];
     Gather *g = ARENA_NEW(b->arena, Gather, 1);
     g->condition = b->step->view[2];
     if (g->condition.dtype != DT_BOOL || g->condition.format)
@@ -188,13 +189,14 @@ bool gathernd_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *index = &b->step->view[2];
     const int places = index->rank - 1;
-    return build_rows(b, ARENA_NEW(b->arena, Gather, 1), (int)b->step->param[1], true,
+    return build_rows(b, ARENA_NEW(b->arena, Gather, 1), (int)b->step->param[GATHERND_BATCH], true,
                       (int)index->dim[places], places, k);
 }
 bool reverse_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *y = &b->step->view[0], *x = &b->step->view[1];
-    const int batch = (int)b->step->param[1], time = (int)b->step->param[2], axis[] = {time, batch};
+    const int batch = (int)b->step->param[REVERSE_BATCH], time = (int)b->step->param[REVERSE_TIME],
+              axis[] = {time, batch};
     int rest[STEP_RANK], n = 0;
     for (int a = 0; a < y->rank; a++)
         if (a != batch && a != time) rest[n++] = a;

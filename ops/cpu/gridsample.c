@@ -2,11 +2,10 @@
    the nearest place or bilinear, zeros or the border outside. A block of places of the result at a
    time: what each reads, as offsets and weights, the same for all channels, then channel by channel
    the sums. What lies outside has the weight 0 and an offset inside. Blocks go to threads. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 
-enum { LINEAR, NEAREST }; /* parameter 1, as in ops/gridsample.c */
-enum { ZEROS, BORDER };   /* parameter 2 */
 enum { Y, X, GRID, BLOCK = 256, TAPS = 4 };
 typedef struct GridSample {
     View view[3];
@@ -128,11 +127,11 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     }
     const View *y = &s->view[Y];
     view_extent(&s->view[X], &low, &high);
-    if (step->param[1] > NEAREST || step->param[2] > BORDER || low < 0 || high > INT32_MAX ||
-        (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
+    if (step->param[GRID_MODE] > GRID_NEAREST || step->param[GRID_OUTSIDE] > GRID_BORDER ||
+        low < 0 || high > INT32_MAX || (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
         return build_fail(b, "gridsample: this mode is not supported");
-    s->taps = step->param[1] == NEAREST ? 1 : TAPS;
-    s->border = step->param[2] == BORDER, s->align = step->param[3] != 0;
+    s->taps = step->param[GRID_MODE] == GRID_NEAREST ? 1 : TAPS;
+    s->border = step->param[GRID_OUTSIDE] == GRID_BORDER, s->align = step->param[GRID_ALIGN] != 0;
     s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;
     s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y));
     s->each = (sizeof(Reads) + 63) / 64 * 64;

@@ -111,10 +111,10 @@ bool nms_build(Build *b, int choice, Kernel *k) {
                .images = v[2].dim[0],
                .classes = v[2].dim[1],
                .n = v[2].dim[2],
-               .most = s->param[1],
-               .iou = kernel_bits_real(s->param[2]),
-               .threshold = kernel_bits_real(s->param[3]),
-               .center = s->param[4] != 0};
+               .most = s->param[NMS_MOST],
+               .iou = kernel_bits_real(s->param[NMS_OVERLAP]),
+               .threshold = kernel_bits_real(s->param[NMS_SCORE]),
+               .center = s->param[NMS_CENTER] != 0};
     m->box = build_bytes(b, (size_t)m->n * sizeof(Box));
     m->kept = build_bytes(b, (size_t)m->n * sizeof(Box));
     m->order = build_bytes(b, (size_t)m->n * sizeof(int64_t));

@@ -1,6 +1,7 @@
 /* onehot.c -- onehot (ops/onehot.c says what it is): everything is filled with the first value,
    then each index puts the second one at its place. Elements are moved as bytes. Parts of both go
    to threads. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -76,7 +77,7 @@ bool onehot_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view, *y = &v[Y];
     OneHot *o = ARENA_NEW(b->arena, OneHot, 1);
-    const int axis = (int)b->step->param[1];
+    const int axis = (int)b->step->param[OP_AXIS];
     *o = (OneHot){.y = *y, .values = v[VALUES], .size = dtype_size(y->dtype)};
     o->depth = y->dim[axis], o->stride = y->stride[axis];
     if (view_count(y) == 0 || y->dtype != v[VALUES].dtype || y->format || v[INDICES].format ||

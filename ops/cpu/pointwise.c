@@ -19,7 +19,7 @@ static bool is_real(const View *v) {
     return v->dtype == DT_FLOAT || v->dtype == DT_DOUBLE || v->dtype == DT_FLOAT16 ||
            v->dtype == DT_BFLOAT16;
 }
-static float number(const Step *s, int k) { return (float)kernel_bits_real(s->param[1 + k]); }
+static float number(const Step *s, int k) { return (float)kernel_bits_real(s->param[k]); }
 
 /* X(operator, instruction, of what) */
 enum { REALS = 1, WHOLES = 2 };
@@ -46,16 +46,16 @@ static const Plain plain[] = {
 static int instruction_of(const Step *s) {
     const bool real = is_real(&s->view[1]);
     if (strcmp(s->op, "bitshift") == 0)
-        return s->nparam < 2 || real ? 0 : s->param[1] ? F_SHIFT_RIGHT : F_SHIFT_LEFT;
+        return s->nparam < 2 || real ? 0 : s->param[BITSHIFT_RIGHT] ? F_SHIFT_RIGHT : F_SHIFT_LEFT;
     if (strcmp(s->op, "mod") == 0)
-        return s->nparam < 2 ? 0 : s->param[1] ? F_REST : real ? 0 : C_MOD;
+        return s->nparam < 2 ? 0 : s->param[MOD_TRUNCATED] ? F_REST : real ? 0 : C_MOD;
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if (strcmp(plain[k].op, s->op) == 0 && plain[k].of == (real ? REALS : WHOLES))
             return plain[k].code;
     return 0;
 }
 static bool thresholded(Build *b, const View view[], Kernel *k) {
-    const Scalar code[] = {{.op = C_CONST, .k = (double)number(b->step, 0)},
+    const Scalar code[] = {{.op = C_CONST, .k = (double)number(b->step, THRESHOLD_ALPHA)},
                            {.op = C_VIEW, .a = 1},
                            {.op = C_LT, .a = 0, .b = 1},
                            {.op = C_CONST, .k = 0},
@@ -64,11 +64,11 @@ static bool thresholded(Build *b, const View view[], Kernel *k) {
 }
 static bool shrunk(Build *b, const View view[], Kernel *k) {
     enum { X, LOW, BIAS, LIMIT, BELOW, PLUS, ABOVE, MINUS, ZERO, RIGHT, ALL };
-    const double limit = (double)number(b->step, 1);
+    const double limit = (double)number(b->step, SHRINK_LAMBDA);
     const Scalar code[] = {
         [X] = {.op = C_VIEW, .a = 1},
         [LOW] = {.op = C_CONST, .k = -limit},
-        [BIAS] = {.op = C_CONST, .k = (double)number(b->step, 0)},
+        [BIAS] = {.op = C_CONST, .k = (double)number(b->step, SHRINK_BIAS)},
         [LIMIT] = {.op = C_CONST, .k = limit},
         [BELOW] = {.op = C_LT, .a = X, .b = LOW},
         [PLUS] = {.op = C_ADD, .a = X, .b = BIAS},

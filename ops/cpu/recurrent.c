@@ -4,13 +4,13 @@
    pass over vectors computes the gates. Directions and sequences go to threads: each of them is
    computed the same way alone and with others. */
 #include "ops/core/element.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES, INPUTS };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
-enum { REVERSE = 1 };
-typedef struct Panels { /* columns from..from+n-1 of the sums of a step */
+typedef struct Panels {              /* columns from..from+n-1 of the sums of a step */
     int64_t from, n;
     Operand whole, last; /* [d, n / PANEL, h, PANEL]; [d, h, PANEL], the last columns: if there are
                             fewer, with anything after them */
@@ -202,8 +202,8 @@ static View axes(const View *v, int a, int b, int c, int d) {
 }
 /* The views with time and direction before the batch; false: not for these types and sizes. */
 static bool take_views(const Step *s, Recurrent *r) {
-    const bool batch_first = s->param[2] != 0;
-    r->nout = (int)s->param[0];
+    const bool batch_first = s->param[RECURRENT_BATCH_FIRST] != 0;
+    r->nout = (int)s->param[OP_OUTPUTS];
     for (int k = 0; k < 3 + INPUTS; k++) {
         const int from = k < 3 ? k : r->nout + k - 3;
         const bool there = k < 3 ? k < r->nout : from < s->nview;
@@ -336,8 +336,10 @@ bool recurrent_build(Build *b, int choice, Kernel *k) {
     r->gates = (int)(weights->dim[1] / weights->dim[2]);
     r->directions = (int)weights->dim[0], r->hidden = weights->dim[2];
     r->times = x->dim[0], r->batch = x->dim[1];
-    r->time_stride = s->param[2] ? 1 : r->batch, r->batch_stride = s->param[2] ? r->times : 1;
-    r->reverse = s->param[1] == REVERSE, r->own = s->param[3] != 0;
+    r->time_stride = s->param[RECURRENT_BATCH_FIRST] ? 1 : r->batch,
+    r->batch_stride = s->param[RECURRENT_BATCH_FIRST] ? r->times : 1;
+    r->reverse = s->param[RECURRENT_DIRECTION] == RECURRENT_REVERSE,
+    r->own = s->param[RECURRENT_OPTION] != 0;
     k->self = r, k->forget = recurrent_forget, k->run = recurrent_run;
     if (!recurrent_new(b, r)) return recurrent_forget(k), k->forget = NULL, false;
     k->packed = packed_views(r);

@@ -2,6 +2,7 @@
    side by side, sums of floats in doubles; of columns that lie side by side a row is added and
    written in one loop. Sums of int64 along runs of memory are added one after the other. Columns
    go to threads. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 
 enum { COLUMNS = 128, APART = 8 }; /* columns that lie apart may share places of a cache */
@@ -85,8 +86,8 @@ static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
         return build_fail(b, "cumsum: the type is not numeric");
     const Class class = view_class(x, 1);
     if (!operand_typed(b, 1, class_dtype(class), &s->from)) return false;
-    s->y = *y, s->x = s->from.view, s->axis = (int)step->param[1];
-    s->exclusive = step->param[2] != 0, s->reverse = step->param[3] != 0;
+    s->y = *y, s->x = s->from.view, s->axis = (int)step->param[OP_AXIS];
+    s->exclusive = step->param[CUM_EXCLUSIVE] != 0, s->reverse = step->param[CUM_REVERSE] != 0;
     s->kind = kind, s->wide = class_wide(class, kind), s->size = dtype_size(s->x.dtype);
     s->merge = b->device->simd->merge[class][kind];
     s->store = b->device->simd->store[s->wide][y->dtype];

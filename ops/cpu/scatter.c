@@ -3,10 +3,10 @@
    indices give. All indices are checked before anything is written. cachewrite: x is copied, then
    updates are written along an axis from where each batch starts. */
 #include "ops/core/element.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { NONE, ADD, MUL, MAX, MIN };
 enum { UPDATES, Y, OFFSETS };
 typedef struct Scatter {
     View y, updates;
@@ -51,9 +51,9 @@ DEFINE_JOINS(int64_t, uint64_t)
 #define JOINS(T) \
     { NULL, T##_add, T##_mul, T##_max, T##_min }
 Join *scatter_join(int dtype, int64_t how) {
-    static Join *const joins[][MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
-                                           JOINS(int64_t)};
-    if (how != NONE)
+    static Join *const joins[][SCATTER_MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
+                                                   JOINS(int64_t)};
+    if (how != SCATTER_NONE)
         return dtype == DT_FLOAT    ? joins[0][how]
                : dtype == DT_DOUBLE ? joins[1][how]
                : dtype == DT_INT32  ? joins[2][how]
@@ -113,9 +113,9 @@ bool scatternd_build(Build *b, int choice, Kernel *k) {
          of_offsets = view_dense(0, DT_INT64, places, index->dim);
     memset(of_y.stride, 0, sizeof of_y.stride);
     return chosen_new(b, y, 0, q, 2, view_count(&of_offsets), &s->chosen) &&
-           finish_scatter(b, s, b->step->param[1], (const View[]){of_offsets, of_updates, of_y},
-                          (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)},
-                          k);
+           finish_scatter(
+               b, s, b->step->param[SCATTERND_HOW], (const View[]){of_offsets, of_updates, of_y},
+               (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)}, k);
 }
 /* ---- cachewrite: `inner` is what each batch has at each place */
 typedef struct CacheWrite {
@@ -159,10 +159,10 @@ bool cachewrite_build(Build *b, int choice, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[2];
     CacheWrite *c = ARENA_NEW(b->arena, CacheWrite, 1);
     View inner[2] = {*u, *y};
-    c->axis = (int)b->step->param[1], c->circular = b->step->param[2] != 0;
+    c->axis = (int)b->step->param[OP_AXIS], c->circular = b->step->param[CACHE_CIRCULAR] != 0;
     c->start = b->step->nview > 3 ? b->step->view[3] : (View){.rank = -1};
     c->s = (Scatter){.y = *y, .updates = *u, .size = dtype_size(y->dtype)};
-    c->s.join = scatter_join(y->dtype, NONE);
+    c->s.join = scatter_join(y->dtype, SCATTER_NONE);
     if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
         c->start.format)
         return build_fail(b, "cachewrite: these element types are not supported");

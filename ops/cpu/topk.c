@@ -1,6 +1,7 @@
 /* topk.c -- the k first elements of each line in the order of topk (ops/topk.c): a heap of the k
    best so far, the last of them on top, so that most elements cost one comparison; then the heap is
    sorted. Lines go to threads. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -94,8 +95,8 @@ bool topk_build(Build *b, int choice, Kernel *k) {
     *t = (TopK){.y = v[0],
                 .where = v[1],
                 .x = v[2],
-                .axis = (int)b->step->param[1],
-                .largest = b->step->param[2] != 0};
+                .axis = (int)b->step->param[OP_AXIS],
+                .largest = b->step->param[TOPK_LARGEST] != 0};
     if (!dtype_numeric(t->x.dtype) || t->x.format || view_count(&t->y) == 0)
         return build_fail(b, "topk: the type is not numeric");
     View line[] = {t->y, t->where, t->x};

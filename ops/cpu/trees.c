@@ -135,7 +135,7 @@ bool trees_build(Build *b, int choice, Kernel *k) {
     *t = (Trees) {
         .y = v[Y], .x = v[X], .base = based ? v[BASE] : (View){.rank = -1}, .roots = roots,
         .root = root, .output = output, .node = node, .weight = weight,
-        .average = b->step->param[1] != 0
+        .average = b->step->param[TREES_AVERAGE] != 0
     };
     t->sums = build_bytes(b, sizeof(double) * ROWS * (size_t)v[Y].dim[1]);
     for (int j = ROOTS; j <= WEIGHTS; j++) k->packed |= (uint64_t)1 << j;

@@ -145,13 +145,12 @@ static int unique_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* Step parameters: the axis, 1 for ascending order. */
 bool unique_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view, *x = &v[X];
     Unique *u = ARENA_NEW(b->arena, Unique, 1);
-    *u = (Unique){.axis = (int)b->step->param[1],
-                  .sorted = b->step->param[2] != 0,
+    *u = (Unique){.axis = (int)b->step->param[OP_AXIS],
+                  .sorted = b->step->param[UNIQUE_SORTED] != 0,
                   .reals = !kernel_is_integer(x)};
     memcpy(u->view, v, sizeof u->view);
     u->n = x->dim[u->axis], u->width = u->n ? view_count(x) / u->n : 0;

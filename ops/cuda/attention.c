@@ -6,19 +6,15 @@
    FlashAttention, 2022). Scores, and keys and values with the past, are stored as well if the step
    has them for results. Products and a softmax that amount to the same are the step "sdpa"
    (graphs/plan/plan_attention.c). */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
 #include <math.h>
 #include <string.h>
 
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
-enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, PARAMS, P_UNSEEN = PARAMS };
-enum { SHOW_SCORES, SHOW_CAPPED, SHOW_BIASED, SHOW_WEIGHTS };
 enum { SIDE = 16, BLOCK = 64, TILE = BLOCK / SIDE };
 /* What threads have registers for: values of a query; of TILE queries in one thread. */
 enum { VALUES_MOST = 256, TILE_VALUES = 128 };
-/* What a query gives that sees nothing, or whose scores are not numbers: 0 for nothing; what the
-   division gives; 0 for both. */
-typedef enum Unseen { UNSEEN_ZERO, UNSEEN_DIVIDED, UNSEEN_MENDED } Unseen;
 typedef struct Attention {
     const Step *step;
     int64_t batch, heads, groups, queries, total, before, d, e;
@@ -34,7 +30,7 @@ static double real_param(const Step *s, int k) {
 }
 
 static bool of_products(const Step *s) {
-    return s->op && !strcmp(s->op, "sdpa") && s->nparam == PARAMS + 1;
+    return s->op && !strcmp(s->op, "sdpa") && s->nparam == SDPA_PARAMS;
 }
 /* ---- what fits */
 static bool is_empty(const View *v) {
@@ -70,7 +66,7 @@ static Attention sizes_of(const Step *s) {
                            .total = v[K].dim[2],
                            .d = v[Q].dim[3],
                            .e = v[V].dim[3],
-                           .unseen = (Unseen)s->param[P_UNSEEN]};
+                           .unseen = (Unseen)s->param[SDPA_UNSEEN]};
     return (Attention){.step = s,
                        .batch = v[SCORES].dim[0],
                        .heads = v[SCORES].dim[1],
@@ -82,8 +78,8 @@ static Attention sizes_of(const Step *s) {
                        .e = v[PRESENT_VALUE].dim[3]};
 }
 static bool is_attention(const Step *s) {
-    return of_products(s) ||
-           (s->op && !strcmp(s->op, "attention") && s->nparam == PARAMS && s->param[0] == Q);
+    return of_products(s) || (s->op && !strcmp(s->op, "attention") &&
+                              s->nparam == ATTENTION_PARAMS && s->param[0] == Q);
 }
 int attention_variants(const Step *s) {
     if (!is_attention(s) || s->nview <= V) return 0;
@@ -190,14 +186,17 @@ static void place_lines(Gen *g, const Attention *a) {
     const int64_t *p = a->step->param;
     const char *hidden = "!inside";
     if (given(a->step, LENGTHS)) hidden = say(g, "%s || j >= length", hidden);
-    if (p[P_CAUSAL]) hidden = say(g, "%s || j > here", hidden);
-    if (p[P_LEFT] >= 0) hidden = say(g, "%s || j < here - %lldLL", hidden, (long long)p[P_LEFT]);
-    if (p[P_RIGHT] >= 0) hidden = say(g, "%s || j > here + %lldLL", hidden, (long long)p[P_RIGHT]);
+    if (p[ATTENTION_CAUSAL]) hidden = say(g, "%s || j > here", hidden);
+    if (p[ATTENTION_LEFT] >= 0)
+        hidden = say(g, "%s || j < here - %lldLL", hidden, (long long)p[ATTENTION_LEFT]);
+    if (p[ATTENTION_RIGHT] >= 0)
+        hidden = say(g, "%s || j > here + %lldLL", hidden, (long long)p[ATTENTION_RIGHT]);
     line(g, "const i64 here = i + offset;");
     line(g, "if (%s) x = -INFINITY;", hidden);
 }
 static void bias_lines(Gen *g, const Attention *a) {
-    const double scale = real_param(a->step, P_SCALE), cap = real_param(a->step, P_CAP);
+    const double scale = real_param(a->step, ATTENTION_SCALE),
+                 cap = real_param(a->step, ATTENTION_CAP);
     line(g, "UNROLL");
     line(g, "for (int u = 0; u < %d; u++) {", a->rows);
     line(g, "UNROLL");
@@ -275,7 +274,7 @@ static Attention attention_of(const Step *s, int variant) {
     Attention a = sizes_of(s);
     const bool few = a.queries <= SIDE, wide = a.e > TILE_VALUES;
     a.rows = few || variant ? 1 : wide ? TILE / 2 : TILE;
-    a.shown = (int)s->param[P_SHOWN];
+    a.shown = (int)s->param[ATTENTION_SHOWN];
     return a;
 }
 static void start_lines(Gen *g, const Attention *a, int columns) {

@@ -2,13 +2,12 @@
    a softmax over rows with the scale and the mask in it, and a product. The scores are all in
    memory at once, which the one kernel avoids; but the products can be a library's. */
 #include "ops/cuda/attention_parts.h"
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
 #include <math.h>
 #include <string.h>
 
 enum { Y, Q = 4, K, V, MASK }; /* views */
-enum { P_SCALE = 1, P_UNSEEN = 7, PARAMS };
-enum { MENDED = 2 }; /* of nothing the softmax is 0 */
 enum { ALIGNMENT = 256 };
 
 static View without_offset(const Step *s, int k) {
@@ -31,7 +30,7 @@ static View turned(View v) {
     return v.dim[3] = dim, v.stride[3] = stride, v;
 }
 static bool fits(const Step *s) {
-    if (!s->op || strcmp(s->op, "sdpa") != 0 || s->nparam != PARAMS) return false;
+    if (!s->op || strcmp(s->op, "sdpa") != 0 || s->nparam != SDPA_PARAMS) return false;
     for (int a = 0; a < 2; a++) /* of batches and heads */
         if (s->view[K].dim[a] != s->view[Q].dim[a] || s->view[V].dim[a] != s->view[Q].dim[a])
             return false;
@@ -70,7 +69,7 @@ bool attention_parts(const Step *s, AttentionParts *p) {
     if (s->kind != S_OP || s->nview <= V || !fits(s)) return false;
     const bool mask = s->nview > MASK && s->view[MASK].rank >= 0;
     double scale;
-    memcpy(&scale, &s->param[P_SCALE], sizeof scale);
+    memcpy(&scale, &s->param[ATTENTION_SCALE], sizeof scale);
     if (scale == 0) scale = 1 / sqrt((double)s->view[Q].dim[3]);
     const View scores = scores_view(s);
     p->view[0] = scores, p->view[1] = without_offset(s, Q);
@@ -86,7 +85,7 @@ bool attention_parts(const Step *s, AttentionParts *p) {
                         .view = &p->view[3],
                         .param = &p->rows,
                         .code = p->code};
-    p->step[1].ncode = write_softmax(p->code, scale, mask, s->param[P_UNSEEN] == MENDED);
+    p->step[1].ncode = write_softmax(p->code, scale, mask, s->param[SDPA_UNSEEN] == UNSEEN_MENDED);
     p->step[2] = (Step){.kind = S_GEMM, .nview = 3, .view = &p->view[6]};
     const size_t bytes = sizeof(float) * (size_t)dims_product(&scores, 0, scores.rank);
     p->scores = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

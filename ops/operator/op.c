@@ -149,6 +149,12 @@ bool bits_of(Call *c, int attr, int64_t *out) {
     memcpy(out, &x, sizeof x);
     return true;
 }
+bool add_ints(Call *c, int attr, int64_t param[], int *n) {
+    const PolyList list = ints(c, attr);
+    for (int k = 0; k < list.n; k++)
+        if (*n + 2 >= OP_PARAMS || !is_const(c, list.v[k], &param[++*n])) return false;
+    return true;
+}
 int axis_at(Call *c, int attr, int k, int rank) {
     int64_t a;
     if (k >= ints(c, attr).n || !is_const(c, ints(c, attr).v[k], &a)) return -1;

@@ -36,6 +36,9 @@ int word(Call *, int attr);       /* an A_ENUM: the position of the word in the 
 Ex real(Call *, int attr);        /* an A_REAL */
 /* An A_REAL as the bits of a double, for params(); false: it is not a number. */
 bool bits_of(Call *, int attr, int64_t *out);
+/* For params(): puts the entries of an A_INTS after the *n parameters that there are, and counts
+   them. false: one is not a number, or they are too many. */
+bool add_ints(Call *, int attr, int64_t param[], int *n);
 /* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is no
    number, or no such axis. */
 int axis(Call *, int attr, int rank);

@@ -1,12 +1,14 @@
-/* op_kernel.h -- reference kernels of operators without a definition, as S_OP steps find them by
-   name, and what they are written with. Views of an S_OP step: the outputs, then the inputs, one
-   left out having rank -1; param[0] is the number of outputs, the rest is the operator's own. */
+/* op_kernel.h -- reference kernels, which S_OP steps find by the name of the operator, and what
+   they are written with. The views of an S_OP step are the outputs, then the inputs; an optional
+   input that is missing has rank -1. Its parameters: isomer_op_steps.h. */
 #ifndef ISOMER_OP_KERNEL_H
 #define ISOMER_OP_KERNEL_H
 #include "ops/backend/isomer_backend.h"
+#include "ops/backend/isomer_op_steps.h"
 #include <stdbool.h>
 
-/* 0: done. Plain loops over views; nothing is allocated. */
+/* slot[k] is the memory of slot k. 0: done; -1: an input holds values that are not allowed, such as
+   an index that is out of range. Plain loops over views, on one thread. */
 typedef int (*OpKernel)(const Step *, void *const slot[]);
 OpKernel op_kernel(const char *name); /* NULL: it has none */
 
@@ -56,10 +58,9 @@ static inline bool tree_holds(int64_t mode, double x, double value) {
     default: return x != value;
     }
 }
-/* roialign (ops/roialign.c): its parameters, what they say of every box, and a box along one axis
+/* roialign (ops/roialign.c): what its parameters say of every box, and a box along one axis
    of the image: where its first bin starts, a bin's length, the samples in it, the axis's size.
    ends: the box's, as they are in the input. */
-enum { ROI_SAMPLES = 1, ROI_SCALE, ROI_ALIGN, ROI_MODE };
 typedef struct RoiBoxes {
     double scale;
     bool align;

@@ -133,8 +133,9 @@ struct Op {
     int (*steps)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and of those
                         with OP_BY_DATA */
-    /* What the kernel needs beyond views, into out[0..room-1]; returns how many, or -1. */
-    int (*params)(Call *, int64_t *out, int room);
+    /* Writes what the kernel needs beyond views to param[1], param[2], .. (op_kernel.h); returns
+       how many these are, -1: an attribute is not a number. NULL: nothing. */
+    int (*params)(Call *, int64_t param[]);
     const OnnxMap *onnx;
     unsigned flags;
     const OnnxItem *items; /* ends with {0}; NULL: none */

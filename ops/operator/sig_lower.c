@@ -26,8 +26,7 @@ static bool lower_reshape(StepBuf *b, const View *x, const View *y) {
 static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     View *view = ARENA_NEW(b->arena, View, info->nout + info->nin);
-    enum { PARAMS = 64 };
-    int64_t param[PARAMS];
+    int64_t param[OP_PARAMS];
     int n = 0;
     for (int j = 0; j < info->nout; j++) view[n++] = out[j];
     for (int k = 0; k < info->nin; k++)
@@ -35,9 +34,8 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
     for (int k = 0; k < n; k++)
         if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
             return b->why = "reference kernels do not read this element type", false;
-    param[0] = info->nout;
-    int nparam = 1 + sig_params(b->w, sig, param + 1, PARAMS - 1);
-    if (nparam < 1) return b->why = "an attribute is not a known number", false;
+    const int nparam = sig_params(b->w, sig, param);
+    if (nparam < 0) return b->why = "an attribute is not a known number", false;
     Step *s = step_add(b, S_OP, n, view);
     s->op = info->op->name;
     step_param(b, s, nparam, param);

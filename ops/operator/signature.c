@@ -193,10 +193,12 @@ Ex sig_define(World *w, Sig sig, int port) {
     return cached->define;
 }
 
-int sig_params(World *w, Sig sig, int64_t *out, int room) {
+int sig_params(World *w, Sig sig, int64_t param[OP_PARAMS]) {
     SigEntry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
-    return !e->info.why && e->info.op->params ? e->info.op->params(&c, out, room) : 0;
+    param[0] = e->info.nout;
+    const int own = !e->info.why && e->info.op->params ? e->info.op->params(&c, param) : 0;
+    return own < 0 ? -1 : 1 + own;
 }
 
 bool sig_domain(World *w, Sig sig, int input, Poly *low, Poly *high) {

@@ -157,13 +157,13 @@ static void intern(Drawn *t) {
 }
 static void reference(Drawn *t, char *const data[]) {
     View view[2 * VIEWS];
-    int64_t param[64] = {t->nout};
-    const int n = sig_params(t->w, t->sig, param + 1, 63);
+    int64_t param[OP_PARAMS];
+    const int n = sig_params(t->w, t->sig, param);
     memcpy(view, t->view + t->nin, (size_t)t->nout * sizeof *view);
     memcpy(view + t->nout, t->view, (size_t)t->nin * sizeof *view);
     const Step s = {.kind = S_OP,
                     .nview = t->nin + t->nout,
-                    .nparam = 1 + n,
+                    .nparam = n,
                     .view = view,
                     .param = param,
                     .op = t->op->name};

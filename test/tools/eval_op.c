@@ -76,8 +76,8 @@ static void read_input(Case *c, const char *line) {
 static bool run_kernel(Case *c, const Node *n, const Tensor in[], Tensor out[]) {
     View view[OUTPUTS + INPUTS];
     void *slot[OUTPUTS + INPUTS] = {0};
-    int64_t param[64] = {n->nout};
-    int nview = n->nout + n->nin, nparam = 1 + sig_params(c->w, n->sig, param + 1, 63);
+    int64_t param[OP_PARAMS];
+    int nview = n->nout + n->nin, nparam = sig_params(c->w, n->sig, param);
     for (int k = 0; k < nview; k++) {
         bool is_out = k < n->nout;
         view[k] = (View){.slot = k, .rank = -1};

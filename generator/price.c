@@ -72,8 +72,8 @@ static double value_elements(const Price *p, Value v) {
 
 static double node_cost(const Price *p, const Node *n) {
     double flops = sig_flops(p->w, n->sig, sizes_now(p)), moved = 0;
-    SigShape shape = sig_shape(p->w, n->sig, 0);
-    if (shape == SIG_VIEW || shape == SIG_RESHAPE) return 0;
+    SigKind kind = sig_kind(p->w, n->sig, 0);
+    if (kind == SIG_VIEW || kind == SIG_RESHAPE) return 0;
     for (int k = 0; k < n->nin; k++) moved += n->in[k] ? value_elements(p, n->in[k]) : 0;
     for (int k = 0; k < n->nout; k++) moved += value_elements(p, n->out + (Value)k);
     return flops < 0 ? NAN : flops + FLOPS * moved;

@@ -16,9 +16,9 @@ static double type_bytes(World *w, Value v, Sizes sizes) {
 
 static StepKind node_kind(World *w, const Node *n, double flops) {
     if (!op_algebraic(n->op)) return S_OP;
-    SigShape shape = sig_shape(w, n->sig, 0);
-    if (shape == SIG_ELEMENTWISE) return S_EWISE;
-    if (shape == SIG_REDUCTION) return S_REDUCE;
+    SigKind kind = sig_kind(w, n->sig, 0);
+    if (kind == SIG_ELEMENTWISE) return S_EWISE;
+    if (kind == SIG_REDUCTION) return S_REDUCE;
     return flops > 0 ? S_CONV : S_COPY;
 }
 
@@ -32,8 +32,8 @@ static double node_bytes(World *w, const Node *n, Sizes sizes) {
 }
 
 static bool is_view(World *w, const Node *n) {
-    const SigShape s = sig_shape(w, n->sig, 0);
-    return s == SIG_VIEW || s == SIG_RESHAPE;
+    const SigKind kind = sig_kind(w, n->sig, 0);
+    return kind == SIG_VIEW || kind == SIG_RESHAPE;
 }
 
 static double node_price(World *w, const Node *n, Sizes sizes) {

@@ -32,7 +32,7 @@ typedef struct MatchList {
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
     return flops < 0 || flops > 0
-               ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION
+               ? sig_kind(w, n->sig, 0) == SIG_OTHER || sig_kind(w, n->sig, 0) == SIG_REDUCTION
                : false;
 }
 

@@ -204,8 +204,8 @@ static double least_after(CutPart *p, const Profile *profile, double most) {
 
 /* A node that moves elements or computes each by itself; without it most of the time remains. */
 static bool light(World *w, const Node *n) {
-    const SigShape shape = sig_shape(w, n->sig, 0);
-    return shape == SIG_VIEW || shape == SIG_RESHAPE || shape == SIG_ELEMENTWISE;
+    const SigKind kind = sig_kind(w, n->sig, 0);
+    return kind == SIG_VIEW || kind == SIG_RESHAPE || kind == SIG_ELEMENTWISE;
 }
 
 typedef struct Census { /* of the nodes of a graph that do not depend on constants alone */

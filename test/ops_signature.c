@@ -201,7 +201,7 @@ static void test_equal_signatures_are_one(void **state) {
 static void test_structure(void **state) {
     static const struct {
         const char *signature;
-        SigShape shape;
+        SigKind kind;
     } rows[] = {
         {"transpose; F [n, c]; perm=[1, 0]", SIG_VIEW},
         {"slice; F [9]; starts=[8]; sizes=[3]; steps=[-2]", SIG_VIEW},
@@ -222,8 +222,8 @@ static void test_structure(void **state) {
         {"equal; F [n]; F [n]", SIG_OTHER},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_int_equal(sig_shape(*state, signature(*state, rows[k].signature, 1), 0),
-                         rows[k].shape);
+        assert_int_equal(sig_kind(*state, signature(*state, rows[k].signature, 1), 0),
+                         rows[k].kind);
 }
 
 static void test_flops(void **state) {

@@ -75,7 +75,7 @@ static double bytes_of(World *w, const Node *n, Sizes sizes) {
 double node_seconds(World *w, NodeId id, Sizes sizes) {
     Node n = node_get(w, id);
     if (n.op->flags & OP_NO_COST || n.op == &op_broadcast || n.op == &op_fill) return 0;
-    if (sig_shape(w, n.sig, 0) == SIG_RESHAPE) return call / 4;
+    if (sig_kind(w, n.sig, 0) == SIG_RESHAPE) return call / 4;
     double work = operations(w, id, sizes), bytes = bytes_of(w, &n, sizes);
     return work < 0 || bytes < 0 ? -1 : call + bytes * byte + work * arithmetic;
 }

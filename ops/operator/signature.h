@@ -61,14 +61,14 @@ double sig_flops(World *, Sig, Sizes);
 void sig_digest(World *, const Op *, char out[33]);
 
 /* What the definition is, read off its structure. */
-typedef enum SigShape {
+typedef enum SigKind {
     SIG_OTHER,
     SIG_VIEW,        /* one element of an input at affine indices, no guard */
     SIG_RESHAPE,     /* all elements of input 0 in row-major order, and no view */
     SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at the output's indices */
     SIG_REDUCTION    /* a sum or maximum of one input, without guard, perhaps scaled */
-} SigShape;
-SigShape sig_shape(World *, Sig, int port);
+} SigKind;
+SigKind sig_kind(World *, Sig, int port);
 
 /* What the operator's own functions take. needs collects what they require; NULL: it is not
    wanted. */

@@ -231,7 +231,7 @@ static bool same_order(World *w, const ExNode *at, const Dims *x, const Dims *y)
     }
     return poly_subst(w, in, nsingle, single, zero) == out;
 }
-SigShape sig_shape(World *w, Sig sig, int port) {
+SigKind sig_kind(World *w, Sig sig, int port) {
     Ex define = sig_define(w, sig, port);
     const SigInfo *info = sig_info(w, sig);
     ExNode e;

@@ -101,7 +101,7 @@ static bool is_costly(const Part *p, int i) {
     if (!v) return true;
     const Node node = node_get(w, value_node(w, v));
     if (!op_algebraic(node.op) || !node.nin) return true;
-    const SigShape s = sig_shape(w, node.sig, value_port(w, v));
+    const SigKind s = sig_kind(w, node.sig, value_port(w, v));
     return s != SIG_VIEW && s != SIG_RESHAPE && s != SIG_ELEMENTWISE;
 }
 

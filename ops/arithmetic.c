@@ -91,9 +91,9 @@ static int kernel_pow_mixed(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        double x = kernel_real(a, slot, kernel_joined(a, y->rank, i));
+        double x = kernel_real(a, slot, kernel_at_broadcast(a, y->rank, i));
         kernel_set_real(y, slot, kernel_at(y, i),
-                        pow(x, kernel_real(b, slot, kernel_joined(b, y->rank, i))));
+                        pow(x, kernel_real(b, slot, kernel_at_broadcast(b, y->rank, i))));
     }
     return 0;
 }

@@ -12,7 +12,8 @@ static const char *features_shape(Call *c) {
         need_eq(c, c->in[k]->dim.v[0], x.v[x.n - 1]);
     }
     c->out[0] = *c->in[0];
-    return is_float(c->in[0]) || is_whole(c->in[0]) ? NULL : "not supported for this element type";
+    return is_float(c->in[0]) || is_integer(c->in[0]) ? NULL
+                                                      : "not supported for this element type";
 }
 
 /* scaler: (x - offset) * scale. */

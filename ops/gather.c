@@ -9,7 +9,7 @@ static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
-    if (!is_whole(c->in[1])) return "indices must be integers";
+    if (!is_integer(c->in[1])) return "indices must be integers";
     if (x.n - 1 + index.n > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < a; k++) y.v[y.n++] = x.v[k];
     for (int k = 0; k < index.n; k++) y.v[y.n++] = index.v[k];

@@ -185,7 +185,8 @@ static const char *shape_placed(Call *c) {
     int64_t heads;
     if ((x.n != 3 && x.n != 4) || cosine.n != 2 || sine.n != 2 || at.n < 1 || at.n > 2)
         return "the inputs have the wrong ranks";
-    if (!is_float(c->in[X]) || !is_whole(c->in[AT])) return "not supported for these element types";
+    if (!is_float(c->in[X]) || !is_integer(c->in[AT]))
+        return "not supported for these element types";
     need_eq(c, cosine.v[0], sine.v[0]), need_eq(c, cosine.v[1], sine.v[1]);
     const Poly s = x.v[x.n - 2];
     if (at.n == 2) need_eq(c, at.v[0], x.v[0]), need_eq(c, at.v[1], s);

@@ -32,7 +32,7 @@ static void equal_sizes(Call *c, Dims a, Dims b, const char *axes) {
 static const char *mask_fits(Call *c, int input, Poly batch, Poly queries, Poly places) {
     if (!has(c, input)) return NULL;
     const Dims d = c->in[input]->dim;
-    if (d.n < 1 || d.n > 3 || !is_whole(c->in[input]))
+    if (d.n < 1 || d.n > 3 || !is_integer(c->in[input]))
         return "the mask must be integers with one to three axes";
     need_eq(c, d.v[0], batch);
     if (d.n > 1) need_eq(c, d.v[d.n - 1], places);

@@ -52,7 +52,7 @@ const Op op_labelmap = {"labelmap",         "x keys values otherwise", "y",
 static const char *categories_shape(Call *c) {
     Dims x = c->in[0]->dim;
     if (x.n < 1 || x.n > 3) return "x needs one to three axes";
-    if (!is_float(c->in[0]) && !is_whole(c->in[0])) return "not supported for this element type";
+    if (!is_float(c->in[0]) && !is_integer(c->in[0])) return "not supported for this element type";
     if (rank_of(c, 1) != 1 || c->in[1]->dtype != DT_INT64)
         return "only categories that are a list of integers are supported";
     x.v[x.n++] = c->in[1]->dim.v[0];

@@ -7,7 +7,7 @@ enum { X, COEFFICIENTS, INTERCEPTS, LABELS };
 /* Scores [n, outputs]. */
 static const char *scores_shape(Call *c, int out, Poly outputs) {
     const Dims x = c->in[X]->dim, list = c->in[COEFFICIENTS]->dim;
-    const char *why = numbers_in_rows(c, X);
+    const char *why = matrix_of_numbers(c, X);
     if (why) return why;
     if (c->in[COEFFICIENTS]->dtype != DT_FLOAT) return "coefficients are floats";
     need_eq(c, product(c, list, 0, list.n), poly(c, "n*f", outputs, x.v[1]));

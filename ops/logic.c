@@ -167,9 +167,10 @@ static int kernel_where(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *condition = &s->view[1];
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        bool truth = kernel_integer(condition, slot, kernel_joined(condition, y->rank, i)) != 0;
+        bool truth =
+            kernel_integer(condition, slot, kernel_at_broadcast(condition, y->rank, i)) != 0;
         const View *x = &s->view[truth ? 2 : 3];
-        kernel_move(y, slot, kernel_at(y, i), x, kernel_joined(x, y->rank, i));
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at_broadcast(x, y->rank, i));
     }
     return 0;
 }

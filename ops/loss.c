@@ -15,7 +15,8 @@ static const AttrDef attrs[] = {
 static const char *shape_nll(Call *c) {
     Dims x = c->in[0]->dim, target = c->in[1]->dim;
     if (x.n < 2 || target.n != x.n - 1) return "the loss needs x [n, c, ..] and targets [n, ..]";
-    if (!is_float(c->in[0]) || !is_whole(c->in[1])) return "not supported for these element types";
+    if (!is_float(c->in[0]) || !is_integer(c->in[1]))
+        return "not supported for these element types";
     for (int k = 0; k < target.n; k++) need_eq(c, target.v[k], x.v[k ? k + 1 : 0]);
     if (c->in[2]) {
         if (c->in[2]->dim.n != 1) return "the weights must be one number per class";

@@ -12,11 +12,11 @@ static const AttrDef attrs[] = {
 static Ex square(Call *c, Ex x) { return mul(c, x, x); }
 static Ex inverse_root(Call *c, Ex x) { return fn(c, FN_RECIP, fn(c, FN_SQRT, x)); }
 
-/* layernorm: over the axes from `axis` on. scale and bias have some last axes of x. Further
-   results: the mean and 1 / sqrt(..), with 1s for the axes. */
+/* layernorm: over the axes from `axis` on. scale and bias have the sizes of some last axes of x.
+   The further results are the mean and 1 / sqrt(..); their sizes are 1 along those axes. */
 static const char *fits(Call *c, int input) {
     if (!c->in[input]) return NULL;
-    if (c->in[input]->dim.n > c->in[X]->dim.n) return "the scale has more axes than x";
+    if (c->in[input]->dim.n > c->in[X]->dim.n) return "the scale or bias has more axes than x";
     dims_join(c, c->in[X]->dim, c->in[input]->dim);
     return NULL;
 }

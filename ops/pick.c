@@ -13,7 +13,7 @@ static const char *shape_elements(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
-    if (!is_whole(c->in[1]) || index.n != x.n)
+    if (!is_integer(c->in[1]) || index.n != x.n)
         return "gatherelements needs integer indices with the rank of x";
     for (int k = 0; k < x.n; k++)
         if (k != a) need_ge(c, x.v[k], index.v[k]);
@@ -71,7 +71,7 @@ static const char *shape_nd(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
     int64_t q = addressed(c), batch = 0;
     is_const(c, intof(c, BATCH), &batch);
-    if (q < 0 || !is_whole(c->in[1])) return "the indices of gathernd do not match x";
+    if (q < 0 || !is_integer(c->in[1])) return "the indices of gathernd do not match x";
     if (index.n - 1 + x.n - batch - q > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < batch; k++) need_eq(c, x.v[k], index.v[k]);
     for (int k = 0; k < index.n - 1; k++) y.v[y.n++] = index.v[k];

@@ -1,10 +1,10 @@
-/* resample: resize (resize.c) in all of ONNX's generality, known only: scales that make no whole
-   sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i lies at x's
-   coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its value is the
-   mean of x over j with weights k((j - c) * min(f, 1)), without antialias k(j - c), where k is the
-   triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`; outside x its
-   border repeats, or is left out (`exclude`). `nearest` takes one element. With the coordinate
-   tf_crop what lies outside x is `extrapolation`. */
+/* resample: resize (resize.c) in all of ONNX's generality, without a definition: scales that make
+   no whole sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i
+   lies at x's coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its
+   value is the mean of x over j with weights k((j - c) * min(f, 1)), without antialias k(j - c),
+   where k is the triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`;
+   outside x its border repeats, or is left out (`exclude`). `nearest` takes one element. With the
+   coordinate tf_crop what lies outside x is `extrapolation`. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <stdint.h>

@@ -23,7 +23,7 @@ static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, roi = c->in[1]->dim, batch = c->in[2]->dim;
     if (x.n != 4 || roi.n != 2 || batch.n != 1)
         return "roialign needs x [n, c, h, w], boxes [r, 4] and batch indices [r]";
-    if (!is_float(c->in[0]) || !is_float(c->in[1]) || !is_whole(c->in[2]))
+    if (!is_float(c->in[0]) || !is_float(c->in[1]) || !is_integer(c->in[2]))
         return "not supported for these element types";
     need_eq(c, roi.v[1], poly(c, "4"));
     need_eq(c, batch.v[0], roi.v[0]);

@@ -51,7 +51,7 @@ static void put_along(const View *y, void *const slot[], const View *u, int64_t 
 }
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
-    if (!is_whole(c->in[1])) return "indices must be integers";
+    if (!is_integer(c->in[1])) return "indices must be integers";
     return c->in[2]->dtype == c->in[0]->dtype
                ? NULL
                : "the updates have another element type than the data";
@@ -249,7 +249,7 @@ static const char *shape_cache(Call *c) {
     if (c->in[1]->dtype != c->in[0]->dtype)
         return "the updates have another element type than the data";
     if (!c->in[2]) return NULL;
-    if (c->in[2]->dim.n != 1 || !is_whole(c->in[2]))
+    if (c->in[2]->dim.n != 1 || !is_integer(c->in[2]))
         return "cachewrite needs one start for each index of axis 0";
     need_eq(c, c->in[2]->dim.v[0], x.v[0]);
     return NULL;

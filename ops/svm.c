@@ -13,7 +13,7 @@ static const AttrDef attrs[] = {[KERNEL] = {"kernel", A_ENUM, "linear", "linear 
 
 static const char *shape(Call *c) {
     const Dims x = c->in[X]->dim, list = c->in[SUPPORTS]->dim;
-    const char *why = numbers_in_rows(c, X);
+    const char *why = matrix_of_numbers(c, X);
     if (why) return why;
     for (int k = SUPPORTS; k <= RHO; k++)
         if (c->in[k]->dtype != DT_FLOAT) return "only lists of floats are supported";

@@ -10,7 +10,7 @@ enum { X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, LABELS };
 
 static const char *trees_fit(Call *c) {
     static const DType types[] = {DT_INT64, DT_INT64, DT_FLOAT, DT_INT64, DT_FLOAT};
-    const char *why = numbers_in_rows(c, X);
+    const char *why = matrix_of_numbers(c, X);
     if (why) return why;
     for (int k = ROOTS; k <= WEIGHTS; k++)
         if (c->in[k]->dtype != types[k - ROOTS] || rank_of(c, k) != 1 + (k == NODES))

@@ -56,7 +56,7 @@ typedef enum ExKind {
     EX_WHERE, /* c != 0 ? a : b, a choice by data */
     EX_SUM,
     EX_MAXIMUM, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a;
-                MOST: the maximum, -infinity if none */
+                MAXIMUM of nothing: -infinity */
     EX_TAKE /* b where the bound variable dims[0] is the place that the integer a means on its axis
                of n places (see ex_place) */
 } ExKind;
@@ -93,7 +93,7 @@ bool ex_number(const World *, Ex, double *); /* true: EX_NUM or EX_REAL */
 int64_t ex_place(double index, int64_t n);
 /* Substitutes symbols in every index, size and condition. inputs (may be NULL): inputs[k], if not
    0, replaces every EX_AT of input k, its index symbols i0.. bound to that element's index. Every
-   SUM and MOST in the result gets fresh bound variables, one copy per occurrence. */
+   SUM and MAXIMUM in the result gets fresh bound variables, one copy per occurrence. */
 Ex ex_subst(World *, Ex, int n, const Symbol from[], const Poly to[], const Ex *inputs,
             int ninputs);
 /* canonical: bound variables are numbered as they appear. */

@@ -1,6 +1,6 @@
 /* expr_subst.c -- substitution into expressions. Invariant: the environment maps every symbol that
-   is replaced at this place; entering a SUM or MOST adds its bound variables, mapped to fresh ones,
-   and leaving takes them off. A subtree without binders gives the same result wherever the
+   is replaced at this place; entering a SUM or MAXIMUM adds its bound variables, mapped to fresh
+   ones, and leaving takes them off. A subtree without binders gives the same result wherever the
    environment is the same, so it is remembered until the environment changes; one with binders is
    copied for each occurrence. */
 #include "ops/core/expr_inner.h"

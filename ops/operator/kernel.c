@@ -24,7 +24,7 @@ int64_t kernel_at(const View *v, const int64_t i[]) {
     for (int a = 0; a < v->rank; a++) place += i[a] * v->stride[a];
     return place;
 }
-int64_t kernel_joined(const View *v, int rank, const int64_t i[]) {
+int64_t kernel_at_broadcast(const View *v, int rank, const int64_t i[]) {
     int64_t place = v->offset;
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] > 1) place += i[a + rank - v->rank] * v->stride[a];
@@ -112,7 +112,7 @@ void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, d
     int64_t i[STEP_RANK];
     bool whole = kernel_is_integer(a);
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        int64_t pa = kernel_joined(a, y->rank, i), pb = kernel_joined(b, y->rank, i);
+        int64_t pa = kernel_at_broadcast(a, y->rank, i), pb = kernel_at_broadcast(b, y->rank, i);
         if (whole)
             set_element(y, slot, kernel_at(y, i), true, 0,
                         integer(kernel_integer(a, slot, pa), kernel_integer(b, slot, pb)));

@@ -77,7 +77,7 @@ bool up_to(Call *c, Poly n, Poly *low, Poly *high) {
 }
 bool divisors(Call *c, int input, Poly *low, Poly *high) {
     *low = poly(c, "1"), *high = poly_int(c->w, INT32_MAX);
-    return input == 1 && is_whole(c->in[1]);
+    return input == 1 && is_integer(c->in[1]);
 }
 
 Poly quot(Call *c, Poly a, Poly b) { return poly_floor(c->w, a, b); }
@@ -164,11 +164,11 @@ int axis_at(Call *c, int attr, int k, int rank) {
 int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
-bool is_whole(const Type *t) {
+bool is_integer(const Type *t) {
     char class = dtype_class(t->dtype);
     return class == 'I' || class == 'U';
 }
-bool is_byte(const Type *t) { return is_whole(t) && dtype_bits(t->dtype) == 8; }
+bool is_byte(const Type *t) { return is_integer(t) && dtype_bits(t->dtype) == 8; }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)
@@ -176,10 +176,10 @@ const char *dtypes_agree(Call *c, const char *classes) {
     char class = dtype_class(c->in[0]->dtype);
     return class && strchr(classes, class) ? NULL : "not supported for this element type";
 }
-const char *numbers_in_rows(Call *c, int input) {
+const char *matrix_of_numbers(Call *c, int input) {
     const Type *x = c->in[input];
     if (x->dim.n != 2) return "x needs two axes";
-    return is_float(x) || is_whole(x) ? NULL : "not supported for this element type";
+    return is_float(x) || is_integer(x) ? NULL : "not supported for this element type";
 }
 const char *same_type(Call *c, const char *classes) {
     c->out[0] = *c->in[0];

@@ -47,12 +47,12 @@ int axis_at(Call *, int attr, int k, int rank); /* the same for entry k of an A_
 /* ---- Element types. Classes are the letters of dtype_class: F floats, I signed and U unsigned
    integers, B bool, .. */
 bool is_float(const Type *);
-bool is_whole(const Type *); /* integers */
-bool is_byte(const Type *);  /* integers of 8 bits */
+bool is_integer(const Type *); /* not bool */
+bool is_byte(const Type *);    /* integers of 8 bits */
 /* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
 const char *dtypes_agree(Call *, const char *classes);
-/* NULL if an input has two axes and is of floats or integers; else why not. */
-const char *numbers_in_rows(Call *, int input);
+/* NULL if an input is a matrix of floats or integers; else why not. */
+const char *matrix_of_numbers(Call *, int input);
 /* As dtypes_agree; then out[0] becomes the type of input 0. */
 const char *same_type(Call *, const char *classes);
 

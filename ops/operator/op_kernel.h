@@ -16,14 +16,15 @@ OpKernel op_kernel(const char *name); /* NULL: it has none */
    a view in row-major order. */
 bool kernel_first(const View *, int64_t i[]);
 bool kernel_next(const View *, int64_t i[]);
-/* Place (element number in the slot) of an index; joined: of an index of a tensor of that rank, to
-   which the view is broadcast. */
+/* The offset of the element at index i, in elements from the start of the view's slot. */
 int64_t kernel_at(const View *, const int64_t i[]);
-int64_t kernel_joined(const View *, int rank, const int64_t i[]);
-double kernel_real(const View *, void *const slot[], int64_t place);
-int64_t kernel_integer(const View *, void *const slot[], int64_t place);
-void kernel_set_real(const View *, void *const slot[], int64_t place, double);
-void kernel_set_integer(const View *, void *const slot[], int64_t place, int64_t);
+/* The same where the view is broadcast to a tensor of this rank, of which i is an index. */
+int64_t kernel_at_broadcast(const View *, int rank, const int64_t i[]);
+/* Reading and writing the element at an offset that kernel_at gives. */
+double kernel_real(const View *, void *const slot[], int64_t offset);
+int64_t kernel_integer(const View *, void *const slot[], int64_t offset);
+void kernel_set_real(const View *, void *const slot[], int64_t offset, double);
+void kernel_set_integer(const View *, void *const slot[], int64_t offset, int64_t);
 /* A row of numbers: n of them at data[k * stride], of any numeric type. */
 typedef struct KernelRow {
     int32_t dtype;
@@ -39,9 +40,9 @@ double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made *
    convolution interpolation for digital image processing", 1981. */
 double kernel_keys(double a, double t);
 bool kernel_is_integer(const View *); /* integers and booleans */
-/* One element, converted if the types differ. */
-void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
-                 int64_t from_place);
+/* Copies one element, converted if the types differ. */
+void kernel_move(const View *to, void *const slot[], int64_t to_offset, const View *from,
+                 int64_t from_offset);
 /* The lists of decision trees (ops/trees.c): the fields of a node, and its mode: how its feature is
    compared with its value. */
 enum { TREE_FEATURE, TREE_MODE, TREE_YES, TREE_NO, TREE_MISSING, TREE_FIELDS };

@@ -115,7 +115,7 @@ struct Op {
     const AttrDef *attrs;         /* ends with {0}; NULL: none */
     const char *(*shape)(Call *); /* writes c->out[]; NULL, or why it refuses these types */
     /* The element of output c->port at index i; 0: this signature has no definition. An operator
-       with neither define nor expand is "known": it has shapes and a kernel, but no rules. */
+       with neither define nor expand has shapes and a kernel, but no rules. */
     Ex (*define)(Call *, Dims i);
     const char *expand; /* a composite: its graph in text form (graphs/TEXT.md), not define */
     /* For shape computations of integer operators without a definition, or where that does not
@@ -131,8 +131,8 @@ struct Op {
        how. NULL: always the default. step_size gives the sizes of attributes. Of a composite:
        used for 16-bit floats only. */
     int (*steps)(Call *, const View in[], const View out[], StepBuf *);
-    OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and of those
-                        with OP_BY_DATA */
+    OpKernel kernel; /* reference kernel, run as an S_OP step: of operators without define or
+                        expand, and of those with OP_BY_DATA */
     /* Writes what the kernel needs beyond views to param[1], param[2], .. (op_kernel.h); returns
        how many these are, -1: an attribute is not a number. NULL: nothing. */
     int (*params)(Call *, int64_t param[]);

@@ -172,7 +172,13 @@ static void relieve(Runner *r, int k) {
 
 static bool step_failed(const Runner *r, int k, Error *e) {
     char place[STEP_PLACE];
-    return device_failed(r, "the kernel failed", step_place(r, k, place), e);
+    const bool by_data = r->plan->step[k].step.kind == S_OP; /* op_kernel.h */
+    return device_failed(
+        r,
+        by_data ? "the kernel failed; an input may hold a value that the operator does not allow, "
+                  "such as an index that is out of range"
+                : "the kernel failed",
+        step_place(r, k, place), e);
 }
 
 /* Runs a step that reads constants only; the results are known afterwards, if all that writes them

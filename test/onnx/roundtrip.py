@@ -270,6 +270,7 @@ def opaque_operators(paths):
     for line in done.stdout.splitlines():
         if line.startswith("  "):
             name, reason = line.strip().split(" ", 1)[0], line.rsplit(": ", 1)[-1]
+            reason = reason.split(" (inputs ")[0]
             if reason != "no algebraic definition":
                 count[name] += 1
                 why.setdefault(name, reason)

@@ -32,6 +32,23 @@ def tensor(name, shape, dtype=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
+@pytest.mark.parametrize(
+    "kind, sizes, said",
+    [
+        ("MatMul", ([2, 3], [4, 5]), "the sizes do not match (inputs F [2, 3], F [4, 5])"),
+        ("Det", ([3, 4],), "the sizes do not match (inputs F [3, 4])"),
+        ("LayerNormalization", ([2, 3], [1, 2, 3]), "(inputs F [2, 3], F [1, 2, 3])"),
+    ],
+)
+def test_refused_node_says_its_inputs(tmp_path, kind, sizes, said):
+    names = [f"x{k}" for k in range(len(sizes))]
+    inputs = [tensor(name, size) for name, size in zip(names, sizes)]
+    nodes = [helper.make_node(kind, names, ["y"], "the node")]
+    done = run(save(tmp_path / "m.onnx", nodes, inputs, [tensor("y", None)]))
+    assert done.returncode == 3 and f"the node ({kind}): cannot be run: " in done.stderr
+    assert said in done.stderr, done.stderr
+
+
 @pytest.fixture
 def model(tmp_path):
     rng = numpy.random.default_rng(0)

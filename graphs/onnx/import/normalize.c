@@ -72,6 +72,17 @@ static bool is_shape(const Type *t, PolyList shape) {
     return true;
 }
 
+/* Why the operator does not take these inputs, with their types. */
+static void refuse_types(Import *s, const char *why, int n, const Value in[]) {
+    Text types = text_new(s->w->arena);
+    for (int k = 0; k < n; k++) {
+        text_add(&types, "%s", k ? ", " : " (inputs ");
+        if (in[k]) type_print(s->w, value_type(s->w, in[k]), &types);
+        else text_add(&types, "none");
+    }
+    import_fail(s, "%s%s%s", why, n ? types.data : "", n ? ")" : "");
+}
+
 static Value make_nodes(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
     Attr attr[ATTRS_MAX];
@@ -88,7 +99,7 @@ static Value make_nodes(Import *s, int n, const Value in[], int nout) {
                     : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
     if (overflow_noted(s->w)) return import_fail(s, "sizes beyond 64 bits"), 0;
-    if (!v) import_fail(s, "%s", why);
+    if (!v) refuse_types(s, why, n, in);
     return v;
 }
 

@@ -1,5 +1,5 @@
-/* det: the determinant of each matrix that the last two axes of x hold: elimination with the
-   greatest element of a column as pivot, in double. */
+/* det: the determinant of each matrix in the last two axes of x, by Gaussian elimination with
+   partial pivoting, in double. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { ROWS_MAX = 64 };

@@ -1,8 +1,8 @@
-/* gridsample: x [n, c, ..] read at the coordinates that grid [n, .., axes] gives, the last axis of
-   x first, where -1 and 1 are the ends of an axis: the centres of its first and last elements with
-   `align`, else their outer edges. Between elements: the nearest, linear, or cubic (R. Keys, 1981,
-   a = -3/4). Outside: zero, the nearest element of the border, or the image
-   mirrored at its ends. */
+/* gridsample: x [n, c, ..] sampled at coordinates. The last axis of grid [n, .., axes] has one for
+   each spatial axis of x, that of the last axis first. -1 and 1 are the ends of an axis: with
+   `align` the centres of its first and last elements, else their outer edges. Between elements it
+   takes the nearest one, or interpolates linearly or cubically (R. Keys, 1981, a = -3/4). Outside
+   are zeros, the nearest element of the border, or the image mirrored at its ends. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <string.h>

@@ -48,7 +48,7 @@ static const OnnxMap onnx_log[] = {
     {"", "LogSoftmax", 13, 0, "axis"}, {"", "LogSoftmax", 1, 12, "axis:flatten"}, {0}};
 const Op op_logsoftmax = {"logsoftmax", "x", "y", attrs, shape, define_log, .onnx = onnx_log};
 
-/* hardmax: 1 at the first place of the maximum along the axis, 0 elsewhere. */
+/* hardmax: 1 at the first maximum along the axis, 0 elsewhere. */
 static int params(Call *c, int64_t param[]) {
     param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
     return 1;

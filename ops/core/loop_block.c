@@ -53,7 +53,7 @@ static void real_integers(const Numbers *num, const int64_t *x, void *y, int n) 
     for (int j = 0; j < n; j++) ((double *)y)[j] = (double)x[j];
 }
 
-static void real_copy(void *out, Operand1 a, int n) {
+static void real_copy(void *out, BlockOperand a, int n) {
     double *y = out;
     const double *x = a.v;
     if (a.step) memmove(y, x, (size_t)n * sizeof *y);
@@ -61,7 +61,7 @@ static void real_copy(void *out, Operand1 a, int n) {
         for (int j = 0; j < n; j++) y[j] = *x;
 }
 
-static void real_call(const Numbers *num, Function f, void *out, Operand1 a, int n) {
+static void real_call(const Numbers *num, Function f, void *out, BlockOperand a, int n) {
     (void)num;
     double (*const real)(double) = function_facts(f)->real;
     double *y = out;
@@ -88,7 +88,8 @@ static inline double least(double a, double b) { return a <= b || isnan(a) ? a :
 #define PLUS(s, t) ((s) + (t))
 #define TIMES(s, t) ((s) * (t))
 
-static void real_binary(const Numbers *num, ExKind kind, void *out, Operand1 p, Operand1 q, int n) {
+static void real_binary(const Numbers *num, ExKind kind, void *out, BlockOperand p, BlockOperand q,
+                        int n) {
     (void)num;
     double *y = out;
     const double *a = p.v, *b = q.v, a0 = *a, b0 = *b;
@@ -105,7 +106,7 @@ static double real_approx(const Numbers *num, const void *y) {
     return (void)num, *(const double *)y;
 }
 
-static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
+static void real_fold(const Numbers *num, ExKind kind, void *out, BlockOperand a, int n) {
     (void)num;
     const double *x = a.v;
     double *y = out, part[4] = {*y, 0, 0, 0};
@@ -149,17 +150,18 @@ static void number_integers(const Numbers *num, const int64_t *x, void *y, int n
     for (int j = 0; j < n; j++) ((Number *)y)[j] = num->ratio(x[j], 1);
 }
 
-static void number_copy(void *y, Operand1 a, int n) {
+static void number_copy(void *y, BlockOperand a, int n) {
     if (a.step) memmove(y, a.v, (size_t)n * sizeof(Number));
     else
         for (int j = 0; j < n; j++) ((Number *)y)[j] = *(const Number *)a.v;
 }
 
-static void number_call(const Numbers *num, Function f, void *y, Operand1 a, int n) {
+static void number_call(const Numbers *num, Function f, void *y, BlockOperand a, int n) {
     for (int j = 0; j < n; j++) ((Number *)y)[j] = num->call(f, ((const Number *)a.v)[j * a.step]);
 }
 
-static void number_binary(const Numbers *num, ExKind kind, void *y, Operand1 p, Operand1 q, int n) {
+static void number_binary(const Numbers *num, ExKind kind, void *y, BlockOperand p, BlockOperand q,
+                          int n) {
     Number (*const f)(Number, Number) = kind == EX_ADD    ? num->add
                                         : kind == EX_MUL  ? num->mul
                                         : kind == EX_MAX2 ? num->most
@@ -173,7 +175,7 @@ static double number_approx(const Numbers *num, const void *y) {
     return num->approx(*(const Number *)y);
 }
 
-static void number_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
+static void number_fold(const Numbers *num, ExKind kind, void *out, BlockOperand a, int n) {
     Number *y = out;
     for (int j = 0; j < n; j++)
         *y = (kind == EX_ADD ? num->add : num->most)(*y, ((const Number *)a.v)[j * a.step]);

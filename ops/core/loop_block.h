@@ -6,10 +6,10 @@
 
 /* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0
    for one value repeated. `from` elements into a view's data. */
-typedef struct Operand1 {
+typedef struct BlockOperand {
     const void *v;
     int step;
-} Operand1;
+} BlockOperand;
 typedef struct BlockOps {
     size_t size;                  /* of a value in a buffer */
     bool (*dtype)(int);           /* can be loaded and stored */
@@ -19,13 +19,13 @@ typedef struct BlockOps {
     void (*load_at)(int dtype, const void *data, const int64_t *offset, void *y, int n);
     void (*store)(int dtype, void *data, int64_t stride, const void *x, int n);
     void (*integers)(const Numbers *, const int64_t *, void *y, int n);
-    void (*copy)(void *y, Operand1, int n);
-    void (*call)(const Numbers *, Function, void *y, Operand1, int n);
+    void (*copy)(void *y, BlockOperand, int n);
+    void (*call)(const Numbers *, Function, void *y, BlockOperand, int n);
     /* Y may be an operand of step 1. */
-    void (*binary)(const Numbers *, ExKind, void *y, Operand1, Operand1, int n);
+    void (*binary)(const Numbers *, ExKind, void *y, BlockOperand, BlockOperand, int n);
     double (*approx)(const Numbers *, const void *y);
     /* EX_ADD or EX_MAX2 of n values into y[0]. */
-    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n);
+    void (*fold)(const Numbers *, ExKind, void *y, BlockOperand, int n);
 } BlockOps;
 extern const BlockOps block_real, block_number;
 #endif

@@ -38,15 +38,17 @@ typedef struct DecodedLiteral {
 } DecodedLiteral;
 typedef struct DecodedNode {
     ExKind kind;
-    int lane, a, b,
-        word; /* children; function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
+    int lane;      /* the variable along which it has LOOP_LANES values, or -1 */
+    int a, b;      /* the nodes that it computes from */
+    int word;      /* function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
     LoopForm form; /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
-    int nkey, *key, low, high; /* the variables it depends on; buffer[low..high) is right */
-    uint64_t done;             /* for what values they had at this time (Loop.time) */
+    int nkey, *key; /* the variables that it depends on */
+    int low, high;  /* buffer[low..high) holds its values .. */
+    uint64_t done;  /* .. for the variables as they were at this time (Loop.time) */
     char *buffer;
 } DecodedNode;
 struct Loop {

@@ -165,9 +165,10 @@ static bool runs_next(Runs *r, int *from, int *to, bool *yes) {
 
 static void loop_visit(Loop *, int node, int low, int high);
 
-static Operand1 node_operand(const Loop *l, int node, int low) {
+static BlockOperand node_operand(const Loop *l, int node, int low) {
     const DecodedNode *x = &l->node[node];
-    return (Operand1){x->buffer + (x->lane < 0 ? 0 : (size_t)low * l->block->size), x->lane >= 0};
+    return (BlockOperand){x->buffer + (x->lane < 0 ? 0 : (size_t)low * l->block->size),
+                          x->lane >= 0};
 }
 
 static void read_elements(Loop *l, DecodedNode *x, int low, int high, char *y) {
@@ -240,7 +241,7 @@ static void sum_lanes(Loop *l, DecodedNode *x, int low, int high) {
         if (!yes) continue;
         void *y = x->buffer + (size_t)from * l->block->size;
         loop_visit(l, x->a, from, to);
-        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, node_operand(l, x->a, from),
+        l->block->binary(l->num, step_of(x), y, (BlockOperand){y, 1}, node_operand(l, x->a, from),
                          to - from);
     }
 }
@@ -282,7 +283,7 @@ static void sum_loops(Loop *l, DecodedNode *x, int level, int low, int high) {
 static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
     char *y = x->buffer + (size_t)low * l->block->size;
     l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
-    if (high - low > 1) l->block->copy(y + l->block->size, (Operand1){y, 0}, high - low - 1);
+    if (high - low > 1) l->block->copy(y + l->block->size, (BlockOperand){y, 0}, high - low - 1);
     if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
 }
 

@@ -74,14 +74,14 @@ void pages_drop(Device *, void *bytes);
 void *shared_find(Device *, const char key[33]);
 void *shared_new(Device *, const char key[33], size_t bytes); /* to be filled at once */
 void shared_drop(Device *, void *);
-/* Of all that a view covers of the floats, of which `known` is its first element; returns which
-   one that is. */
+/* The digest of all floats in memory from the lowest to the highest that the view reads; known: the
+   view's first element. Returns how many of these floats precede it. */
 int64_t shared_digest(const View *, const float *known, char key[33]);
 void *cpu_hold(Device *, const void *bytes, size_t n); /* Backend.hold */
-/* An empty place: what is put there is dropped when the kernel is forgotten. */
+/* A new entry of Kernel.shares; the block put into its `bytes` is dropped with the kernel. */
 Share *build_share(Build *);
-void kernel_drop(Kernel *);   /* all of them */
-void kernel_forget(Kernel *); /* a kernel within another: all but its arena */
+void kernel_drop(Kernel *);   /* drops all its shares */
+void kernel_forget(Kernel *); /* frees a kernel within another, but not the arena that they share */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
@@ -104,11 +104,11 @@ typedef struct Nest {
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
-/* An axis of one place where there is none. */
+/* Gives a nest without axes one axis of size 1. */
 void nest_with_axis(Nest *);
 /* Steps the axes before the last `inner`; false: all done. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
-/* Goes to the step of this number. */
+/* Sets index and offset to iteration `number`, from 0, of those that nest_next goes through. */
 void nest_goto(const Nest *, int inner, int64_t number, int64_t index[], int64_t offset[]);
 
 /* ---- vector.c: element-wise programs */
@@ -157,10 +157,10 @@ static inline const void *operand_at(const Operand *o, void *const slot[], void 
     if (o->copy) copy_run(o->copy, slot, work);
     return view_at(&o->view, slot, work);
 }
-/* The views of a gemm step with its batch axes joined: into the rows where b is the same for all of
-   an axis, which then are matrices of rank 2, else into one batch axis of rank 3, a factor that is
-   shared having 1 there. False: they cannot be joined, or are rows by matrices, where OpenBLAS is
-   faster. */
+/* The views of a gemm step with fewer axes. Batch axes along which b does not change become rows;
+   if all do, the views have rank 2. Else those that remain become one axis, and the views have rank
+   3, with size 1 there for a factor that all batches share. False: the axes cannot be joined, or
+   each matrix a is a single row, where OpenBLAS is faster. */
 bool gemm_flatten(const Step *, View out[3]);
 
 /* Where a kernel that computes in `dtype` writes, and the epilogue that then brings it into
@@ -300,11 +300,11 @@ double team_saved(const Team *);
 typedef struct Cut {
     int axis;     /* of the output */
     int64_t unit; /* parts begin at multiples of it */
-    bool compare; /* whether the parts give the bytes of the whole is to be tried */
+    bool compare; /* test at compile time whether the parts give the same bytes as the whole */
 } Cut;
-/* How many parts of this step are worth a thread each; 1: it is not cut. */
+/* How many parts to cut this step into, so that each is worth a thread; 1: it is not cut. */
 int split_parts(const Build *);
-/* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
+/* The same for work of so many nanoseconds that can be cut into `most` parts; at least 1. */
 int count_parts(const Build *, int64_t most, int64_t nanoseconds);
 /* Makes kernels by `make` for parts of the step, where that pays and one of the cuts (the better
    ones first) allows it; else one for the whole. */
@@ -341,7 +341,7 @@ bool planes_build(Build *, Kernel *);
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
 
-/* Whether its elements are of a size that move_elements takes. */
+/* move_elements takes elements of this type. */
 static inline bool elements_move(int dtype) {
     const int size = dtype_size(dtype);
     return size == 1 || size == 2 || size == 4 || size == 8;
@@ -355,20 +355,20 @@ void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, con
 typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
 Join *scatter_join(int dtype, int64_t how);
 
-/* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
-   which counts on an axis of x from its beginning or, if negative, from its end. */
+/* ---- chosen.c: the elements that a tensor of indices selects: `count` tuples of q indices, each
+   along an axis of x; negative ones count from the end. */
 typedef struct Chosen {
     int q;
     int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
     Operand index;                                    /* int64 [count, q], dense */
-    size_t at;                                        /* in the scratch: offsets into x */
+    size_t at; /* offset in the scratch, of the offsets into x */
 } Chosen;
-/* Of q axes of x from `axis` on, by the step's view `index`. */
+/* Selects along q axes of x, from `axis` on, by the indices in view `index` of the step. */
 bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t count, Chosen *);
-/* The offset of each tuple; NULL: there is no such place. */
+/* The offset into x that each tuple gives; NULL: an index is out of range. */
 const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
 
-/* ---- ranges.c: a loop program that only moves elements; false: it is another one */
+/* ---- ranges.c: loop programs that only move elements; false: this one does more */
 Make ranges_build;
 
 /* ---- operators with a kernel of their own here; false: not for this step */

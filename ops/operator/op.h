@@ -22,7 +22,7 @@ Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1]; 1 if th
    sizes; one that no size can meet makes the signature refused. */
 void need_eq(Call *, Poly a, Poly b);   /* a = b */
 void need_ge(Call *, Poly a, Poly b);   /* a >= b */
-bool is_const(Call *, Poly, int64_t *); /* true: it is a number, which is stored */
+bool is_const(Call *, Poly, int64_t *); /* true: no symbol occurs in it; its value is stored */
 
 /* ---- Inputs. */
 bool has(Call *, int input);    /* it is given; else the call leaves it out */
@@ -63,7 +63,7 @@ Dims dims_tail(Dims, int n);          /* the last n */
 Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
 Dims dims_cons(Poly, Dims);           /* one more entry in front */
 Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
-bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
+bool dims_single(Call *, Dims);       /* no axis, or one axis of size 1: a single number */
 typedef struct WindowAxis {           /* along one axis */
     Poly kernel, stride, dilation;
 } WindowAxis;
@@ -113,9 +113,9 @@ Ex fn(Call *, Function, Ex);
 /* The first where the condition, on indices and sizes, holds; else the second. */
 Ex when(Call *, Cond, Ex, Ex otherwise);
 Ex where(Call *, Ex c, Ex a, Ex b); /* a where c, which is data, is not 0; else b */
-/* The last argument with k, a bound() variable of an axis, replaced by the place on that axis that
-   `index`, which is data, means (ex_place). */
-Ex take(Call *, Poly k, Ex index, Ex);
+/* Reads at an index that is data: `a` where k, a bound() variable of an axis, is the position on
+   that axis that `index` gives; negative ones count from the end (ex_place). */
+Ex take(Call *, Poly k, Ex index, Ex a);
 /* Over all values of the bound() variables k for which the condition holds. */
 Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 over none */
 Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
@@ -148,25 +148,26 @@ const char *per_axis_fits(Call *, int input, Poly n);
 Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */
 /* round(x) + zero, limited to the integers that out[0] can hold. */
 Ex round_saturate(Call *, Ex x, Ex zero);
-/* What at_per_axis reads, as a view of the sizes of `like` that varies along this axis at most; -1:
-   one number for all. */
+/* The scale or zero point `in` broadcast to the sizes of `like`: it varies along this axis, or not
+   at all if the axis is -1 or `in` is a single number. */
 View per_axis_view(const View *in, const View *like, int axis);
 
 /* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_buffer). */
-/* y, 32-bit integers, as one convolution or product of 8-bit integers, where the target has an
-   algorithm for it. *step: its kind, the views y, x and w, and the parameters that it has without
-   zero points (NULL or left out: none; those of w one for each place of w_axis). padded: some
-   windows reach over the image. False: no step was added. */
+/* Computes y, 32-bit integers, by one convolution or product of 8-bit integers, if the target has
+   an algorithm for it. *step has the kind, the views y, x and w, and the parameters but for the
+   zero point. x_zero and w_zero are the zero points, NULL or rank -1 for none; w may have one for
+   each index of w_axis. padded: some windows reach beyond the image. False: no step was added. */
 bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero,
                 int w_axis);
-enum { EXACT_TERMS = 258 }; /* that floats add exactly */
-/* x minus its zero point (NULL or left out: none), per tensor or along the axis, as floats in a
-   buffer (step_buffer). */
+/* So many products of two 8-bit integers have an exact sum in float32. */
+enum { EXACT_TERMS = 258 };
+/* Writes x minus its zero point as floats to a buffer (step_buffer), *out. zero: NULL or rank -1
+   for none; one number, or one for each index of the axis. False: there is no buffer. */
 bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
-/* Marks a step whose sums are whole numbers: only algorithms that compute them exactly may run
-   it. */
+/* Marks a float step whose sums are integers: only algorithms that add them exactly may run it. */
 void exact_round(StepBuf *, Step *);
-/* Adds float sums to y, 32-bit integers. *whole: {0} at the first call, which takes a buffer. */
+/* Adds float sums to y, 32-bit integers. *whole is {0} at the first call, which makes it a buffer
+   that later calls use again. False: there is no buffer. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
 /* y = round((sums + bias) * (scale[0] * scale[1] / scale[2])) + zero, saturating; bias: NULL for
    none. In floats, which hold the sums to 24 bits. */

@@ -102,13 +102,13 @@ enum {
     OP_ANY_TYPE = 16,  /* takes inputs of unknown rank */
     OP_BY_DATA = 32,   /* its reference kernel is run rather than a loop over its definition: data
                           decide what it reads, or its elements share work */
-    OP_PASSES = 64,    /* each element of its first result is one of input 0, perhaps converted */
-    OP_ON_CONSTANTS = 128, /* stands in rules only, on what depends on constants alone: the file has
-                              what it computes */
-    OP_SELECTS = 256, /* its definition selects by products with 0, runtimes by a comparison: the
-                         same numbers, but not where NaN or infinity is what is not selected */
-    OP_BOUNDED = 512  /* its results are moderate where single elements of its input are infinite:
-                         softmax of masked scores */
+    OP_PASSES = 64,    /* each element of output 0 is an element of input 0, perhaps converted */
+    OP_ON_CONSTANTS = 128, /* occurs in rules only, applied to constants: the file that is written
+                              has its result as a constant */
+    OP_SELECTS = 256,      /* its definition multiplies what it does not select by 0, where runtimes
+                              compare: the results differ if that is NaN or infinite */
+    OP_BOUNDED = 512 /* its results stay finite where masked elements of its input are -infinity:
+                        softmax */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */

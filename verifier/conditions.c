@@ -6,7 +6,6 @@
 
 /* ---- literals */
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 /* gcd of the coefficients but the constant one, which is put into *c. */
 static int64_t split_content(const World *w, Poly x, int64_t *c) {
     int64_t g = 0;
@@ -24,7 +23,7 @@ int lit_truth(Prover *p, Lit *l) {
     if (g > 1) {
         Poly q = 0;
         poly_divide(p->w, poly_sub(p->w, l->p, poly_int(p->w, c)), poly_int(p->w, g), &q);
-        l->p = poly_add(p->w, q, poly_int(p->w, floor_div(c, g)));
+        l->p = poly_add(p->w, q, poly_int(p->w, integer_floor_div(c, g)));
     }
     if (l->eq) {
         Monomial m;

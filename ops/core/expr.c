@@ -154,16 +154,14 @@ static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
            !__builtin_add_overflow(p, s, &p) && lowest(p, q, r);
 }
 
-static int64_t floor_of(int64_t p, int64_t q) { return p / q - (p % q < 0); }
-
 static bool fold_function(Function f, const ExNode *x, ExNode *r) {
     switch (f) {
     case FN_RECIP: return x->p && lowest(x->q, x->p, r);
     case FN_ABS: return lowest((int64_t)(x->p < 0 ? -x->p : x->p), x->q, r);
     case FN_DELTA: return lowest(x->p == 0, 1, r);
     case FN_SIGN: return lowest((x->p > 0) - (x->p < 0), 1, r);
-    case FN_FLOOR: return lowest(floor_of(x->p, x->q), 1, r);
-    case FN_CEIL: return lowest(-floor_of(-x->p, x->q), 1, r);
+    case FN_FLOOR: return lowest(integer_floor_div(x->p, x->q), 1, r);
+    case FN_CEIL: return lowest(-integer_floor_div(-x->p, x->q), 1, r);
     default: return false;
     }
 }

@@ -40,7 +40,7 @@ static Poly tighten(World *w, Poly p) {
     Poly rest = poly_sub(w, p, poly_int(w, c));
     int64_t g = poly_content(w, rest);
     if (g <= 1 || !poly_divide(w, rest, poly_int(w, g), &h)) return p;
-    return poly_add(w, h, poly_int(w, c / g - (c % g < 0)));
+    return poly_add(w, h, poly_int(w, integer_floor_div(c, g)));
 }
 
 void facts_add(Facts *f, Poly p) {

@@ -152,8 +152,6 @@ static bool at_least_one(Facts *f, Poly p) {
     return facts_prove(f, poly_sub(f->w, p, poly_int(f->w, 1)));
 }
 
-static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
-
 /* A bound that the symbol has by what it is, without the facts about it. */
 static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     Symbol s = k->symbol;
@@ -176,7 +174,7 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     case SYM_FLOOR:
         if (!(k->defined || at_least_one(f, d.arg[1])) || !least_value(f, d.arg[0], try, &a))
             return false;
-        *least = poly_constant(f->w, d.arg[1], &b) ? floor_of(a, b) : a < 0 ? a : 0;
+        *least = poly_constant(f->w, d.arg[1], &b) ? integer_floor_div(a, b) : a < 0 ? a : 0;
         return true;
     case SYM_MIN:
         if (!least_value(f, d.arg[0], try, &a) || !least_value(f, d.arg[1], try, &b)) return false;
@@ -200,7 +198,8 @@ static bool bound_by_fact(Facts *f, const Known *k, const Fact *fact, int64_t *l
             return false;
     }
     return c && constant != INT64_MIN &&
-           !__builtin_sub_overflow(k->bounded ? k->least : 0, floor_of(constant, c), least);
+           !__builtin_sub_overflow(k->bounded ? k->least : 0, integer_floor_div(constant, c),
+                                   least);
 }
 
 /* From c*M - d >= 0 for a product M of symbols >= 0 follows that each is >= 1. */
@@ -249,7 +248,7 @@ static void round_fact(Facts *f, Symbol floor, const SymbolDef *d, Poly fact) {
         !poly_divide(w, poly_sub(w, rest, poly_int(w, c)), d->arg[1], &q))
         return;
     facts_add(f, poly_sub(w, poly_sub(w, poly_symbol(w, floor), q),
-                          poly_int(w, number ? floor_of(c, b) : 0)));
+                          poly_int(w, number ? integer_floor_div(c, b) : 0)));
 }
 
 bool facts_round(Facts *f, int known, int fact) {

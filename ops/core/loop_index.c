@@ -24,8 +24,7 @@ static int64_t index_plus(Indices *ix, int64_t a, int64_t b) {
     return y;
 }
 
-static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); }
-static int64_t floor_mod(int64_t a, int64_t m) { return a - floor_div(a, m) * m; }
+static int64_t floor_mod(int64_t a, int64_t m) { return a - integer_floor_div(a, m) * m; }
 
 /* ---- affine forms */
 
@@ -123,7 +122,7 @@ static AffineSum pair_register(Indices *ix, LoopRegister kind, const AffineSum *
 /* a = m * high + low, where low has what is not a multiple of m. */
 static void affine_split(Indices *ix, const AffineSum *a, int64_t m, AffineSum *high,
                          AffineSum *low) {
-    *high = affine_constant(floor_div(a->c, m));
+    *high = affine_constant(integer_floor_div(a->c, m));
     *low = affine_constant(floor_mod(a->c, m));
     for (int j = 0; j < a->n; j++) {
         bool whole = a->t[j].k % m == 0;
@@ -135,7 +134,8 @@ static AffineSum affine_quotient(Indices *ix, AffineSum a, int64_t m) {
     if (m <= 0) return index_fail(ix, "division by a size that is not positive"), a;
     AffineSum high, low;
     affine_split(ix, &a, m, &high, &low);
-    Range r = index_range(ix, &low), q = {floor_div(r.low, m), floor_div(r.high, m)};
+    Range r = index_range(ix, &low),
+          q = {integer_floor_div(r.low, m), integer_floor_div(r.high, m)};
     affine_add(ix, &high,
                q.low == q.high ? affine_constant(q.low) : division(ix, LOOP_FLOOR, &low, m, q));
     return high;
@@ -146,9 +146,9 @@ static AffineSum affine_remainder(Indices *ix, AffineSum a, int64_t m) {
     AffineSum high, low;
     affine_split(ix, &a, m, &high, &low);
     Range r = index_range(ix, &low);
-    if (floor_div(r.low, m) != floor_div(r.high, m))
+    if (integer_floor_div(r.low, m) != integer_floor_div(r.high, m))
         return division(ix, LOOP_MOD, &low, m, (Range){0, m - 1});
-    low.c -= floor_div(r.low, m) * m;
+    low.c -= integer_floor_div(r.low, m) * m;
     return low;
 }
 

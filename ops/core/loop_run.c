@@ -25,12 +25,10 @@ static int64_t sum_terms(const Loop *l, int64_t c, const LoopTerm *t, int n) {
     return c;
 }
 
-static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); }
-
 static int64_t combine_index(const Register *r, int64_t a, int64_t b) {
     switch (r->kind) {
-    case LOOP_FLOOR: return floor_div(a, r->m);
-    case LOOP_MOD: return a - floor_div(a, r->m) * r->m;
+    case LOOP_FLOOR: return integer_floor_div(a, r->m);
+    case LOOP_MOD: return a - integer_floor_div(a, r->m) * r->m;
     case LOOP_MIN: return a < b ? a : b;
     default: return a * b;
     }
@@ -93,9 +91,9 @@ static bool truth(bool eq, int64_t v) { return eq ? v == 0 : v >= 0; }
 static void clip(bool eq, int64_t c, int64_t k, int64_t *from, int64_t *to) {
     int64_t low = *from, high = *to;
     if (!k) high = truth(eq, c) ? high : low;
-    else if (eq) low = -floor_div(c, k), high = c % k ? low : low + 1;
-    else if (k > 0) low = -floor_div(c, k);
-    else high = floor_div(c, -k) + 1;
+    else if (eq) low = -integer_floor_div(c, k), high = c % k ? low : low + 1;
+    else if (k > 0) low = -integer_floor_div(c, k);
+    else high = integer_floor_div(c, -k) + 1;
     if (low > *from) *from = low;
     if (high < *to) *to = high;
     if (*to < *from) *from = *to;

@@ -105,8 +105,8 @@ static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high
         low->k[a] = l->k[a];
         *(l->k[a] < 0 ? &least : &most) += l->k[a] * (s->extent[a] - 1);
     }
-    *z = least / m - (least % m < 0);
-    return *z == most / m - (most % m < 0);
+    *z = integer_floor_div(least, m);
+    return *z == integer_floor_div(most, m);
 }
 
 static bool line_of(const LowerSpace *, Offset *);

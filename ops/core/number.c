@@ -149,10 +149,8 @@ static Number ratio_power(Number a, Number b) {
     return b.ratio.p < 0 ? ratio_recip(y) : y;
 }
 
-static int64_t floor_div(int64_t p, int64_t q) { return p / q - (p % q < 0); }
-
 static int64_t ratio_rint(Ratio a) { /* ties to even */
-    int64_t n = floor_div(a.p, a.q);
+    int64_t n = integer_floor_div(a.p, a.q);
     Wide twice = 2 * ((Wide)a.p - (Wide)n * a.q);
     return n + (twice > a.q || (twice == a.q && n % 2));
 }
@@ -171,8 +169,8 @@ static Number ratio_call(Function f, Number a) {
     case FN_RECIP: return ratio_recip(a);
     case FN_ABS: return p < 0 ? ratio_mul(a, ratio_of(-1, 1)) : a;
     case FN_DELTA: return ratio_of(p == 0, 1);
-    case FN_FLOOR: return ratio_of(floor_div(p, q), 1);
-    case FN_CEIL: return ratio_of(floor_div(p, q) + (q != 1), 1);
+    case FN_FLOOR: return ratio_of(integer_floor_div(p, q), 1);
+    case FN_CEIL: return ratio_of(integer_floor_div(p, q) + (q != 1), 1);
     case FN_ROUND: return ratio_of(ratio_rint(a.ratio), 1);
     case FN_SIGN: return ratio_of((p > 0) - (p < 0), 1);
     case FN_SQRT: return ratio_sqrt(a);

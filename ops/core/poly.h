@@ -101,4 +101,8 @@ bool poly_parse(World *, Scan *, Poly *);
 /* A total order that does not depend on the order of interning. */
 int poly_compare(const World *, Poly, Poly);
 int64_t integer_gcd(int64_t, int64_t); /* >= 0; 0 only of two zeros */
+/* floor(a/b); b is not 0. */
+static inline int64_t integer_floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
 #endif

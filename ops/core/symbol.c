@@ -54,7 +54,7 @@ bool poly_mentions(const World *w, Poly p, Symbol x) {
 /* Toward minus infinity; false: by zero or overflow. */
 static bool floor_int(int64_t a, int64_t b, int64_t *q) {
     if (!b || (b == -1 && a == INT64_MIN)) return false;
-    *q = a / b - (a % b && (a < 0) != (b < 0));
+    *q = integer_floor_div(a, b);
     return true;
 }
 

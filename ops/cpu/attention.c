@@ -4,8 +4,8 @@
    query sees, a second product mixes the values. The last block may compute queries again. Heads go
    to threads. */
 #include "ops/core/element.h"
-#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
+#include "ops/operator/op_kernel.h"
 #include <math.h>
 #include <string.h>
 
@@ -244,11 +244,6 @@ static bool add_part(Build *b, Device *one, Attention *a, int part, float scale)
                second = {.kind = S_GEMM, .nview = 3, .view = mix};
     return add_product(b, one, a, part, 0, &first) && add_product(b, one, a, part, 1, &second);
 }
-static float real_param(const Step *s, int k) {
-    double x;
-    memcpy(&x, &s->param[k], sizeof x);
-    return (float)x;
-}
 static void attention_forget(Kernel *k) {
     Attention *a = k->self;
     for (int part = 0; part < a->parts; part++)
@@ -265,10 +260,11 @@ bool attention_build(Build *b, int choice, Kernel *k) {
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS
                                            : fit;
-    float scale = real_param(s, ATTENTION_SCALE);
+    float scale = (float)kernel_bits_real(s->param[ATTENTION_SCALE]);
     if (scale == 0) scale = (float)(1 / sqrt((double)d));
     a->rows = rows < a->queries ? rows : a->queries;
-    a->cap = real_param(s, ATTENTION_CAP), a->causal = s->param[ATTENTION_CAUSAL] != 0;
+    a->cap = (float)kernel_bits_real(s->param[ATTENTION_CAP]),
+    a->causal = s->param[ATTENTION_CAUSAL] != 0;
     a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
     a->shown = (int)s->param[ATTENTION_SHOWN];
     a->parts = count_parts(b, a->batch * a->heads, view_count(&a->view[SCORES]) * (d / 8 + 2));

@@ -23,7 +23,7 @@ static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.
    among rewritings that noise cannot tell apart the simplest is taken. */
 static double worth(const CommandSearch *s, int place) {
     const Pricing *x = &s->prices;
-    const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
+    const PartPrice *p = price_at(x, place);
     if (!p || !price_sure(p)) return 0;
     return p->seconds[0] * (1 - RULE_COSTS * (s->places.place[place].nrule - 1)) - p->seconds[1];
 }
@@ -54,7 +54,7 @@ static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], doubl
         bool apart = on[p->set];
         for (int j = 0; j < p->n; j++) apart &= !at[p->node[j]];
         if (!apart) continue;
-        for (int j = 0; j < p->n; j++) at[p->node[j]] = s->places.set[p->set].use;
+        for (int j = 0; j < p->n; j++) at[p->node[j]] = s->places.set[p->set].role;
         c.place[c.nplace++] = s->ranked[k];
         *sum += price_gain(&s->prices, s->ranked[k]);
     }
@@ -108,7 +108,7 @@ static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, 
 static bool loses_everywhere(const CommandSearch *s, int set) {
     double lost = 0;
     for (int k = 0; k < s->places.n; k++) {
-        const PartPrice *p = s->prices.of[k] < 0 ? NULL : &s->prices.v[s->prices.of[k]];
+        const PartPrice *p = price_at(&s->prices, k);
         if (s->places.place[k].set == set && p && p->seconds[0] > 0)
             lost += p->seconds[1] - p->seconds[0];
     }
@@ -119,13 +119,14 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
    places that could not be priced. */
 static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
     bool *open = ARENA_NEW(s->r->arena, bool, s->places.nset);
-    for (int k = 0; k < s->places.n; k++)
-        if (s->prices.of[k] < 0 ? s->prices.why[k] != NULL : s->prices.v[s->prices.of[k]].failed)
-            open[s->places.place[k].set] = true;
+    for (int k = 0; k < s->places.n; k++) {
+        const PartPrice *p = price_at(&s->prices, k);
+        if (p ? p->failed : s->prices.why[k] != NULL) open[s->places.place[k].set] = true;
+    }
     for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
         if (!open[k] && (hopeless || !s->places.set[k].whole || loses_everywhere(s, k))) continue;
         m += !s->places.set[k].whole;
-        const ModelCandidate c = {.everywhere = s->places.set[k].use};
+        const ModelCandidate c = {.everywhere = s->places.set[k].role};
         if (!make_listed(s, c, list, n, NULL)) return false;
     }
     return true;
@@ -194,11 +195,11 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
 /* For rules used everywhere: without the k-th of those that fire. */
 static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out) {
     const int n = s->r->library.n;
-    uint8_t *use = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *use * (size_t)n);
+    uint8_t *role = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *role * (size_t)n);
     for (int r = 0; r < n; r++) {
         if (!s->v[best].fired[r] || k--) continue;
-        use[r] = USE_NOT;
-        *out = (ModelCandidate){.everywhere = use};
+        role[r] = ROLE_NONE;
+        *out = (ModelCandidate){.everywhere = role};
         return true;
     }
     return false;

@@ -25,7 +25,7 @@ static bool met_before(const CommandSearch *s, int k, const int place[]) {
     const Place *p = &s->places.place[place[k]];
     for (int j = 0; j < k; j++)
         if (s->places.place[place[j]].node[0] == p->node[0] &&
-            s->prices.of[place[j]] == s->prices.of[place[k]])
+            s->prices.part_of[place[j]] == s->prices.part_of[place[k]])
             return true;
     return false;
 }
@@ -37,8 +37,8 @@ int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGa
     double *gain = ARENA_NEW(a, double, nplace);
     for (int k = 0; k < nplace; k++) {
         const Place *p = &s->places.place[place[k]];
-        const int at = s->prices.of[place[k]];
-        const PartPrice *cost = &s->prices.v[at];
+        const int at = s->prices.part_of[place[k]];
+        const PartPrice *cost = &s->prices.part[at];
         int same = 0;
         if (met_before(s, k, place)) continue;
         for (; same < n && price[same] != at; same++) {}
@@ -63,14 +63,14 @@ void command_keep_reason(CommandSearch *s) {
     Arena *a = s->r->arena;
     const double part = s->base > 0 ? s->promised / s->base * 100 : 0;
     int timed = 0;
-    for (int k = 0; k < s->prices.n; k++)
-        timed += s->prices.v[k].seconds[0] > 0 && !s->prices.v[k].expected;
+    for (int k = 0; k < s->prices.npart; k++)
+        timed += s->prices.part[k].seconds[0] > 0 && !s->prices.part[k].expected;
     s->r->stats.reason =
         s->places.n == 0
             ? "no rule applies anywhere"
             : arena_format(a,
                            "rules apply at %d places, %d of them different, %d timed; by "
                            "themselves %d gain, together %.1f %% of the model's time%s",
-                           s->places.n, s->prices.n, timed, s->nranked, part,
+                           s->places.n, s->prices.npart, timed, s->nranked, part,
                            s->prices.ended ? ": the search ended there" : "");
 }

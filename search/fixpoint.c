@@ -1,18 +1,18 @@
-/* fixpoint.c -- applies rules wherever they match, or where a choice allows it, until nothing
+/* fixpoint.c -- applies rules wherever they match, or where a scope allows it, until nothing
    changes. */
 #include "search/fixpoint.h"
 #include "graphs/constants.h"
 
-/* WORK: each application takes time and memory in proportion to the World's nodes, and makes new
-   ones; a few seconds must be enough even for rules that never come to an end. */
-enum { PASSES = 64, GROWING = 4, WORK = 100000000 };
+/* Limits, so that rules that never reach a fixpoint end within seconds. WORK is the sum of the
+   World's nodes over all applications, since each takes time and memory in proportion to them. */
+enum { PASSES = 64, GROWING_PASSES = 4, WORK = 100000000 };
 
-static const uint8_t *choice_at(const Choice *c, Value v) {
+static const uint8_t *scope_roles(const RuleScope *c, Value v) {
     return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
 }
 
-/* Of no node of the file, or a constant: it does not take part in the choice. */
-static bool choice_neutral(const Choice *c, Value v) {
+/* A value of no node of the file, or a constant: where it lies restricts no rule. */
+static bool scope_neutral(const RuleScope *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }
 
@@ -21,14 +21,13 @@ typedef struct MatchList {
     Arena *arena;
     Uses uses;
     const Constants *constants;
-    const Choice *choice;
+    const RuleScope *scope;
     int rule;
     int n, room;
     Match *v;
 } MatchList;
 
-/* A value that is computed once for all its users: replacing one of them would mean computing it
-   twice. */
+/* So expensive that no rewriting may compute it a second time. */
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
     return flops < 0 || flops > 0
@@ -61,21 +60,23 @@ static bool keeps_costly(const MatchList *c, const Match *m, NodeList inner) {
     return false;
 }
 
-/* By the choice at the model's nodes from which the match's nodes originate. */
+/* Whether the rule may fire on a match of these nodes, by its role at the nodes of the model from
+   which they originate. */
 static bool allowed(const MatchList *c, NodeList inner) {
     bool grown = false, seeds = true;
-    for (int k = 0; k < inner.n && c->choice; k++) {
+    for (int k = 0; k < inner.n && c->scope; k++) {
         const Value origin = derivation_origin(c->d, inner.v[k]);
-        const uint8_t *use = choice_at(c->choice, origin);
-        if (choice_neutral(c->choice, origin)) continue;
-        if (!use || use[c->rule] == USE_NOT) return false;
+        const uint8_t *role = scope_roles(c->scope, origin);
+        if (scope_neutral(c->scope, origin)) continue;
+        if (!role || role[c->rule] == ROLE_NONE) return false;
         grown |= derivation_step(c->d, inner.v[k]) >= 0;
-        seeds &= use[c->rule] == USE_SEED;
+        seeds &= role[c->rule] == ROLE_SEED;
     }
     return grown || seeds;
 }
 
-/* What applications made of constants is computed once, whatever its form. */
+/* The match only rewrites what earlier applications made of constants. That is folded in any case,
+   so its form does not matter. */
 static bool remakes_constants(const MatchList *c, const Match *m, NodeList inner) {
     for (int k = 0; k < m->instance->from.nout; k++)
         if (!constants_hold(c->constants, m->root[k])) return false;
@@ -104,8 +105,8 @@ static bool all_ordered(World *w, int n, const Match v[]) {
     return true;
 }
 
-/* One instance: all its matches in one round; if they are not ordered, the first one that holds, in
-   a round of its own. */
+/* Applies all matches of an instance in one round. If they are not ordered, only the first whose
+   conditions hold is applied, in a round of its own. */
 static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) {
     *applied = 0;
     if (!c->n) return true;
@@ -115,15 +116,15 @@ static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) 
     return true;
 }
 
-typedef struct GraphIndex {
-    Arena *arena; /* of the matcher, its matches and uses: for one graph */
+typedef struct GraphState { /* of the derivation's graph; made anew after each round */
+    Arena *arena;           /* of all below and of the matches */
     Matcher *matcher;
     Uses uses;
     Constants constants;
-    uint64_t work; /* nodes of the World, over the graphs so far */
-} GraphIndex;
+    uint64_t work; /* the sum of the World's nodes over the graphs so far: see WORK */
+} GraphState;
 
-static void index_graph(Derivation *d, GraphIndex *p) {
+static void refresh_state(Derivation *d, GraphState *p) {
     arena_free(p->arena);
     p->work += node_count(d->w);
     p->arena = arena_new(arena_escape(d->arena), 0);
@@ -132,7 +133,7 @@ static void index_graph(Derivation *d, GraphIndex *p) {
     p->uses = graph_uses(d->w, p->arena, &d->graph, p->constants.live);
 }
 
-static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *choice, int cap,
+static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *scope, int cap,
                           Error *e) {
     const LibraryRule *rule = &d->library->rule[r];
     for (int k = rule->first; k < rule->first + rule->count; k++) {
@@ -143,11 +144,11 @@ static bool fixpoint_rule(Derivation *d, GraphIndex *p, int r, const Choice *cho
                            .arena = p->arena,
                            .uses = p->uses,
                            .constants = &p->constants,
-                           .choice = choice,
+                           .scope = scope,
                            .rule = r};
             matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
-            if (applied) index_graph(d, p);
+            if (applied) refresh_state(d, p);
             if (!merges) break;
         }
     }
@@ -161,26 +162,26 @@ typedef struct Passes {
 
 /* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
    reshapes behind, so that the graph grows in each pass. */
-static bool goes_on(Passes *x, const GraphIndex *p, const Graph *g) {
+static bool goes_on(Passes *x, const GraphState *p, const Graph *g) {
     const uint32_t before = intern_count(x->seen);
     const int nodes = p->constants.live.n;
     x->growing = nodes > x->nodes ? x->growing + 1 : 0;
     x->nodes = nodes;
     return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
-           x->growing <= GROWING;
+           x->growing <= GROWING_PASSES;
 }
 
-bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int cap, Error *e) {
+bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, int cap, Error *e) {
     d->limited = false;
-    GraphIndex p = {0};
+    GraphState p = {0};
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};
-    index_graph(d, &p);
+    refresh_state(d, &p);
     int pass = 0;
     while (good && !d->limited && goes_on(&x, &p, &d->graph)) {
         for (int r = 0; r < d->library->n && good; r++)
-            if (on[r]) good = fixpoint_rule(d, &p, r, choice, cap, e);
+            if (on[r]) good = fixpoint_rule(d, &p, r, scope, cap, e);
         d->limited = ++pass == PASSES || d->applied >= cap || p.work >= WORK;
     }
     intern_free(x.seen);

@@ -73,8 +73,8 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
         } while (rule_covered_next(r->rule, length));
         r->count = l->ninstance - r->first;
         const Graph *from = r->count ? &l->instance[r->first].from : NULL;
-        r->parts = from && from->nout > 1 && has_split_roots(w, from);
-        r->merges = from && from->nout > 1 && !r->parts;
+        r->splits = from && from->nout > 1 && has_split_roots(w, from);
+        r->merges = from && from->nout > 1 && !r->splits;
     }
     return true;
 }

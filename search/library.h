@@ -17,9 +17,9 @@ typedef struct LibraryOptions {
 typedef struct LibraryRule {
     const Rule *rule;
     bool on; /* chosen by the options */
-    /* Several roots become one: products of the same input, for example; the parts of a split are
-       made apart. Both at once would undo each other. */
-    bool merges, parts;
+    /* merges: several roots become one (products of the same input, for example); splits: the
+       outputs of a Split are computed separately. Both at once would undo each other. */
+    bool merges, splits;
     int first, count; /* its instances */
 } LibraryRule;
 typedef struct Library {

@@ -36,13 +36,13 @@ static int find_digest(const CommandSearch *s, const char *digest) {
 bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d) {
     Run *r = s->r;
     bool *on = ARENA_NEW(a, bool, r->library.n);
-    Choice choice = {.everywhere = c->everywhere};
-    uses_mark(&r->library, c->everywhere, on);
+    RuleScope scope = {.everywhere = c->everywhere};
+    roles_mark(&r->library, c->everywhere, on);
     for (int k = 0; c->at && k < model_stats(s->r->source.model).nodes; k++)
-        uses_mark(&r->library, c->at[k], on);
-    if (c->at) choice = origins_choice(&s->origins, a, c->at);
+        roles_mark(&r->library, c->at[k], on);
+    if (c->at) scope = origins_scope(&s->origins, a, c->at);
     *d = run_derivation(&r->source, &r->library, r->w, a);
-    const bool good = derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
+    const bool good = derive_fixpoint(d, on, &scope, APPLICATIONS, r->error);
     places_say_limited(r, d);
     return good;
 }

@@ -12,8 +12,8 @@
 #define CALLS 30             /* runs of a whole model that timing a candidate in a batch takes */
 
 typedef struct ModelCandidate {
-    const uint8_t *everywhere; /* the uses by rule, wherever it matches; NULL: by place: */
-    const uint8_t **at;        /* by node of the file: the uses by rule there */
+    const uint8_t *everywhere; /* roles by rule, the same in the whole model; NULL: by place */
+    const uint8_t **at;        /* by node of the file: the roles by rule there, or NULL */
     const bool *sets;          /* by set: its places may be among them; NULL: not by place */
     int nplace, *place;        /* the places, best first */
     int applied;

@@ -53,16 +53,16 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     return true;
 }
 
-static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const UseSet *set) {
+static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const RoleSet *set) {
     const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, p->cut.n);
     bool *on = ARENA_NEW(p->arena, bool, l->n);
     for (int k = 0; k < p->cut.n; k++)
-        if (core[p->cut.node[k]]) at[k] = set->use;
-    uses_mark(l, set->use, on);
+        if (core[p->cut.node[k]]) at[k] = set->role;
+    roles_mark(l, set->role, on);
     const Origins o = origins_find(&p->source, p->w, p->arena);
-    const Choice choice = origins_choice(&o, p->arena, at);
+    const RuleScope scope = origins_scope(&o, p->arena, at);
     p->d = run_derivation(&p->source, l, p->w, p->arena);
-    return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, &p->error);
+    return derive_fixpoint(&p->d, on, &scope, APPLICATIONS, &p->error);
 }
 
 static PartBorder border_of(const Pricing *x, const Place *at) {
@@ -165,16 +165,16 @@ static double estimate_part(CutPart *p) {
 }
 
 static int add_price(Pricing *x, const PartPrice *price) {
-    for (int k = 0; k < x->n; k++)
-        if (!strcmp(x->v[k].before, price->before) && !strcmp(x->v[k].after, price->after)) {
+    for (int k = 0; k < x->npart; k++)
+        if (!strcmp(x->part[k].before, price->before) && !strcmp(x->part[k].after, price->after)) {
             /* Two sets that do the same at one place count it once. */
             const Places *p = x->places;
-            x->v[k].count += p->place[x->v[k].place].set == p->place[price->place].set;
+            x->part[k].count += p->place[x->part[k].place].set == p->place[price->place].set;
             return k;
         }
-    ARENA_GROW(x->r->arena, x->v, x->room, x->n + 1);
-    x->v[x->n] = *price;
-    return x->n++;
+    ARENA_GROW(x->r->arena, x->part, x->part_room, x->npart + 1);
+    x->part[x->npart] = *price;
+    return x->npart++;
 }
 
 /* Floating-point operations of what the rules made, without what depends on constants alone. */
@@ -250,7 +250,7 @@ bool part_describe(Pricing *x, int place) {
     CutPart p;
     const char *why;
     PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
-    x->of[place] = -1;
+    x->part_of[place] = -1;
     if (run_cancelled(x->r)) return false;
     const bool good = open_part(&p, x, place, &why);
     if (good && p.d.applied) {
@@ -260,7 +260,7 @@ bool part_describe(Pricing *x, int place) {
         price.gain_most = gain_most(x, place);
         price.after_least = least_after(&p, x->profile, price.gain_most);
         price.adds = only_adds(&p);
-        x->of[place] = add_price(x, &price);
+        x->part_of[place] = add_price(x, &price);
     }
     if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
     close_part(&p);

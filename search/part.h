@@ -4,8 +4,8 @@
 #define ISOMER_PART_H
 #include "search/price.h"
 
-/* Cuts the place out and rewrites it: of[place] becomes its price, not timed yet, or that of an
-   equal part if there was one; or -1, with the reason in why[place]. False: the run's error is
+/* Cuts the place out and rewrites it: part_of[place] becomes a new part, not timed yet, or an equal
+   one that is there already; or -1, with the reason in why[place]. False: the run's error is
    set. */
 bool part_describe(Pricing *, int place);
 /* Writes the part as it was, unless path[0] is set, and rewritten, as files in the folder; path[1]

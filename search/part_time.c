@@ -70,7 +70,7 @@ bool part_time_batch(Pricing *x, int n, const int list[]) {
     int which[PART_BATCH], m = 0;
     double seconds[PART_BATCH + 1];
     for (int k = 0; k < n; k++) {
-        if (!part_write(x, &x->v[list[k]], pair)) return false;
+        if (!part_write(x, &x->part[list[k]], pair)) return false;
         path[0] = pair[0];
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
     }
@@ -79,6 +79,6 @@ bool part_time_batch(Pricing *x, int n, const int list[]) {
     for (int k = 0; k <= m; k++)
         if (path[k]) unlink(path[k]);
     for (int k = 0; k < m && good; k++)
-        good = keep_times(x, &x->v[which[k]], seconds[0], seconds[1 + k]);
+        good = keep_times(x, &x->part[which[k]], seconds[0], seconds[1 + k]);
     return good;
 }

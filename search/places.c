@@ -21,15 +21,15 @@ Origins origins_find(const RunSource *s, World *w, Arena *a) {
     return o;
 }
 
-Choice origins_choice(const Origins *o, Arena *a, const uint8_t *const at[]) {
+RuleScope origins_scope(const Origins *o, Arena *a, const uint8_t *const at[]) {
     const uint8_t **by_value = ARENA_NEW(a, const uint8_t *, o->n);
     for (Value v = 1; v < o->n; v++)
         if (o->node[v]) by_value[v] = at[o->node[v] - 1];
-    return (Choice){.n = o->n, .at = by_value, .neutral = o->neutral};
+    return (RuleScope){.n = o->n, .at = by_value, .neutral = o->neutral};
 }
 
-void uses_mark(const Library *l, const uint8_t use[], bool on[]) {
-    for (int k = 0; use && k < l->n; k++) on[k] |= use[k] != USE_NOT;
+void roles_mark(const Library *l, const uint8_t role[], bool on[]) {
+    for (int k = 0; role && k < l->n; k++) on[k] |= role[k] != ROLE_NONE;
 }
 
 /* ---- the places of one set */
@@ -63,7 +63,8 @@ static int unite_step(Union *u, const Origins *o, const Derivation *d, NodeList 
     return first;
 }
 
-/* Applications that made a value together: each alone may lose what they gain. */
+/* Unites applications that share a value they made: each alone may lose what they gain
+   together. */
 static void unite_shared(Union *u, const Derivation *d, const int first[]) {
     for (int k = 0; k < d->nshared; k++) {
         const int a = d->shared[k].step, b = derivation_step(d, d->shared[k].v);
@@ -111,17 +112,17 @@ static void places_append(Places *p, Arena *a, const Origins *o, const Derivatio
 
 /* ---- the sets */
 
-/* The same applications in the same order. */
+/* Equal digests: the same applications in the same order. */
 static void digest_log(const Derivation *d, char out[33]) {
     Text t = text_new(d->arena);
     prooflog_print(&d->log, &t);
     hash_hex(t.data, t.size, out);
 }
 
-/* The set with these uses, or with this digest; -1: none. */
-static int find_set(const Places *p, const UseSet *set, int nrule) {
+/* The set with these roles, or with this digest; -1: none. */
+static int find_set(const Places *p, const RoleSet *set, int nrule) {
     for (int k = 0; k < p->nset; k++)
-        if (!memcmp(p->set[k].use, set->use, (size_t)nrule) ||
+        if (!memcmp(p->set[k].role, set->role, (size_t)nrule) ||
             (*set->digest && !strcmp(p->set[k].digest, set->digest)))
             return k;
     return -1;
@@ -146,7 +147,7 @@ static double *rewritten_flops(const Derivation *d, Arena *a, const NodeList inn
 }
 
 static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, const Derivation *d,
-                     UseSet set) {
+                     RoleSet set) {
     NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
     for (int s = 0; s < d->nstep; s++) inner[s] = match_inner(d->w, d->arena, &d->step[s].match);
     set.rewrote = rewritten_flops(d, a, inner, r->source.sizes);
@@ -163,16 +164,16 @@ void places_say_limited(const Run *r, const Derivation *d) {
                 d->applied);
 }
 
-bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *given, int *at) {
+bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *given, int *at) {
     const Library *l = &r->library;
-    UseSet set = *given;
-    const Choice everywhere = {.everywhere = set.use};
+    RoleSet set = *given;
+    const RuleScope everywhere = {.everywhere = set.role};
     *set.digest = 0;
     if (run_cancelled(r)) return false;
     *at = find_set(p, &set, l->n);
     if (*at >= 0) return true;
     bool *on = ARENA_NEW(a, bool, l->n);
-    uses_mark(l, set.use, on);
+    roles_mark(l, set.role, on);
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
     Derivation d = run_derivation(&r->source, l, r->w, own);
@@ -191,18 +192,18 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *giv
 
 static bool usable(const Library *l, int rule) { return l->rule[rule].on && l->rule[rule].count; }
 
-/* Whether rule k may follow the seeds of a set: what merges does not follow what takes apart, nor
-   the other way round. */
-static bool may_follow(const Library *l, const UseSet *set, int k) {
-    const bool apart = set->seed >= 0 && l->rule[set->seed].parts;
-    return usable(l, k) && !(apart ? l->rule[k].merges : l->rule[k].parts);
+/* Whether rule k may follow the seeds of a set: rules that merge nodes and rules that split them
+   would undo each other. */
+static bool may_follow(const Library *l, const RoleSet *set, int k) {
+    const bool splits = set->seed >= 0 && l->rule[set->seed].splits;
+    return usable(l, k) && !(splits ? l->rule[k].merges : l->rule[k].splits);
 }
 
-UseSet set_followed(const Library *l, Arena *a, const UseSet *set, int rule) {
-    uint8_t *use = arena_copy(a, set->use, sizeof *use * (size_t)l->n);
+RoleSet set_with_followers(const Library *l, Arena *a, const RoleSet *set, int rule) {
+    uint8_t *role = arena_copy(a, set->role, sizeof *role * (size_t)l->n);
     for (int k = 0; k < l->n; k++)
-        if (!use[k] && may_follow(l, set, k) && (rule < 0 || rule == k)) use[k] = USE_FOLLOW;
-    return (UseSet){.use = use, .seed = set->seed};
+        if (!role[k] && may_follow(l, set, k) && (rule < 0 || rule == k)) role[k] = ROLE_FOLLOWER;
+    return (RoleSet){.role = role, .seed = set->seed};
 }
 
 bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
@@ -210,18 +211,18 @@ bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     int at;
     *p = (Places){0};
     for (int merging = 1; merging >= 0; merging--) {
-        uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
+        uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
         for (int k = 0; k < l->n; k++)
-            if (usable(l, k) && !(merging ? l->rule[k].parts : l->rule[k].merges))
-                use[k] = USE_SEED;
-        if (!places_add(r, o, a, p, &(UseSet){.use = use, .seed = -1, .whole = true}, &at))
+            if (usable(l, k) && !(merging ? l->rule[k].splits : l->rule[k].merges))
+                role[k] = ROLE_SEED;
+        if (!places_add(r, o, a, p, &(RoleSet){.role = role, .seed = -1, .whole = true}, &at))
             return false;
     }
     if (!p->nset) return true; /* nothing fires */
     for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
-        uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
-        use[k] = USE_SEED;
-        if (usable(l, k) && !places_add(r, o, a, p, &(UseSet){.use = use, .seed = k}, &at))
+        uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
+        role[k] = ROLE_SEED;
+        if (usable(l, k) && !places_add(r, o, a, p, &(RoleSet){.role = role, .seed = k}, &at))
             return false;
     }
     return true;

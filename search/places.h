@@ -6,24 +6,24 @@
 #include "search/fixpoint.h"
 #include "search/run.h"
 
-typedef struct UseSet { /* a set of rules that is tried */
-    const uint8_t *use; /* by rule of the library: USE_NOT, USE_FOLLOW or USE_SEED (fixpoint.h) */
-    int seed;           /* the rule that it started from; -1: all rules */
+typedef struct RoleSet { /* a set of rules that is tried */
+    const uint8_t *role; /* by rule of the library: ROLE_NONE, ROLE_FOLLOWER or ROLE_SEED */
+    int seed;            /* the rule that it started from; -1: all rules */
     /* By rule: operations of the nodes that it rewrote in the whole model; < 0: it did not fire. */
     double *rewrote;
     bool whole;      /* it is also tried as a whole, wherever it matches */
-    char digest[33]; /* of the result of applying it to the whole model */
-} UseSet;
+    char digest[33]; /* of the log of its applications to the whole model */
+} RoleSet;
 typedef struct Place {
-    int set;   /* which UseSet made it */
-    int nrule; /* the rules it uses, by name: */
+    int set;   /* the RoleSet that made it */
+    int nrule; /* the rules it uses, by name, in rule[] */
     const char **rule;
-    int n;           /* nodes of the file, by their positions there, ascending: */
-    const int *node; /* the nodes of its matches */
+    int n; /* the nodes of its matches: positions in the file, ascending */
+    const int *node;
 } Place;
 typedef struct Places {
     int nset, n, room, set_room;
-    UseSet *set;
+    RoleSet *set;
     Place *place;
 } Places;
 
@@ -39,18 +39,18 @@ typedef struct Origins {
     bool *neutral; /* by value: it has no node, or depends only on constants */
 } Origins;
 Origins origins_find(const RunSource *, World *, Arena *);
-/* The choice of one set at these nodes of the file: at[k] is the uses by rule at node k, or NULL.
-   Lives as long as both. */
-Choice origins_choice(const Origins *, Arena *, const uint8_t *const at[]);
-/* Sets on[rule] for each rule that is used (NULL: none); the others stay as they are. */
-void uses_mark(const Library *, const uint8_t use[], bool on[]);
+/* The scope with these roles at nodes of the file: at[k] holds the roles by rule at node k, or is
+   NULL. It refers to the origins and to at[]. */
+RuleScope origins_scope(const Origins *, Arena *, const uint8_t *const at[]);
+/* Sets on[rule] for each rule that has a role (NULL: none has); the others stay as they are. */
+void roles_mark(const Library *, const uint8_t role[], bool on[]);
 
 /* Finds the places of all rules at once, of all that do not merge nodes, and of each alone, of the
    latter as many as it can `until` (run_seconds), in the arena. False: the run's error is set. */
 bool places_find(Run *, const Origins *, Arena *, double until, Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
    set; -1: no rule applies. */
-bool places_add(Run *, const Origins *, Arena *, Places *, const UseSet *, int *at);
+bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int *at);
 /* The set extended by its followers: all of them, or one rule. */
-UseSet set_followed(const Library *, Arena *, const UseSet *, int rule);
+RoleSet set_with_followers(const Library *, Arena *, const RoleSet *, int rule);
 #endif

@@ -35,12 +35,12 @@ static bool worth_timing(const Pricing *x, const PartPrice *p) {
 static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
-        const int price = x->of[k];
+        const int price = x->part_of[k];
         bool known =
-            price < 0 || x->places->place[k].set != set || strcmp(x->v[price].kind, kind) != 0;
+            price < 0 || x->places->place[k].set != set || strcmp(x->part[price].kind, kind) != 0;
         for (int j = 0; j < n && !known; j++) known = list[j] == price;
         if (known) continue;
-        n = rank_insert(n, x->places->n, list, x->key, price, weight(&x->v[price]));
+        n = rank_insert(n, x->places->n, list, x->sort_key, price, weight(&x->part[price]));
     }
     return n;
 }
@@ -55,13 +55,13 @@ static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
 static void expect_untimed(Pricing *x, int m, const int list[]) {
     double time = 0, estimates = 0, ratio = 0;
     for (int k = 0; k < m; k++) {
-        const PartPrice *p = &x->v[list[k]];
+        const PartPrice *p = &x->part[list[k]];
         if (!is_known(p) || p->expected) continue;
         time += p->seconds[0], estimates += p->estimate;
         ratio = fmax(ratio, p->seconds[1] / p->seconds[0]);
     }
     for (int k = 0; k < m && estimates > 0; k++) {
-        PartPrice *p = &x->v[list[k]];
+        PartPrice *p = &x->part[list[k]];
         if (is_known(p) || p->failed) continue;
         p->expected = true;
         p->seconds[0] = p->estimate * time / estimates;
@@ -76,7 +76,7 @@ static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
     double time = 0, gain = 0;
     int known = 0, sure = 0;
     for (int k = 0; k < sample_size(m); k++) {
-        const PartPrice *p = &x->v[list[sample_at(m, k)]];
+        const PartPrice *p = &x->part[list[sample_at(m, k)]];
         if (!is_known(p)) continue;
         known++, time += p->seconds[0] * p->count;
         if (!price_sure(p)) continue;
@@ -91,10 +91,10 @@ static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
 static int kinds_of(const Pricing *x, int set, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
-        bool known = x->of[k] < 0 || x->places->place[k].set != set;
+        bool known = x->part_of[k] < 0 || x->places->place[k].set != set;
         for (int j = 0; j < n && !known; j++)
-            known = !strcmp(x->v[list[j]].kind, x->v[x->of[k]].kind);
-        if (!known) list[n++] = x->of[k];
+            known = !strcmp(x->part[list[j]].kind, x->part[x->part_of[k]].kind);
+        if (!known) list[n++] = x->part_of[k];
     }
     return n;
 }
@@ -107,7 +107,7 @@ static void expected_gains(const Pricing *x, int set, const char *kind, double *
     double known = 0, gained = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < x->nplace; k++) {
-            const PartPrice *p = x->of[k] < 0 ? NULL : &x->v[x->of[k]];
+            const PartPrice *p = price_at(x, k);
             if (!p || x->places->place[k].set != set || strcmp(p->kind, kind)) continue;
             const double own = price_sure(p) ? part_gain(p) : 0;
             if (!pass && is_known(p)) known += p->estimate, gained += own;
@@ -124,7 +124,7 @@ static double all_promise(const Pricing *x) {
     int *kind = ARENA_NEW(a, int, p->n);
     for (int set = 0; set < x->nset; set++) {
         const int n = kinds_of(x, set, kind);
-        for (int k = 0; k < n; k++) expected_gains(x, set, x->v[kind[k]].kind, gain);
+        for (int k = 0; k < n; k++) expected_gains(x, set, x->part[kind[k]].kind, gain);
     }
     for (int k = 0; k < x->nplace; k++)
         for (int j = 0; j < p->place[k].n; j++) {
@@ -168,7 +168,7 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
     double before = 0, after = 0;
     int known = 0;
     for (int k = 0; k < x->nplace && p->adds; k++) {
-        const PartPrice *of = x->of[k] < 0 ? NULL : &x->v[x->of[k]];
+        const PartPrice *of = price_at(x, k);
         if (!of || !of->adds || x->places->place[k].set != x->places->place[p->place].set) continue;
         if (!is_known(of)) continue;
         known++, before += of->seconds[0], after += of->seconds[1];
@@ -180,9 +180,9 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
    rewrite the same part. */
 static bool time_batch(Pricing *x, int n, const int list[], int k) {
     int batch[PART_BATCH], m = 0;
-    const PartPrice *first = &x->v[list[k]];
+    const PartPrice *first = &x->part[list[k]];
     for (int j = k; j < n && m < PART_BATCH; j++) {
-        PartPrice *p = &x->v[list[j]];
+        PartPrice *p = &x->part[list[j]];
         if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
         if (adds_in_vain(x, p)) continue;
         p->asked = true;
@@ -202,14 +202,15 @@ static bool time_listed(Pricing *x, int n, const int list[]) {
 /* By price: it belongs to a set grown from a rule by which some place gains clearly. */
 static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
     const Places *p = x->places;
-    memset(hot, 0, sizeof *hot * (size_t)x->n);
+    memset(hot, 0, sizeof *hot * (size_t)x->npart);
     memset(rule, 0, sizeof *rule * (size_t)x->r->library.n);
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < x->nplace; k++) {
-            const int seed = p->set[p->place[k].set].seed, at = x->of[k];
+            const int seed = p->set[p->place[k].set].seed, at = x->part_of[k];
             if (seed < 0 || at < 0) continue;
             if (pass) hot[at] |= rule[seed];
-            else if (is_known(&x->v[at]) && x->v[at].seconds[1] < HOT * x->v[at].seconds[0])
+            else if (is_known(&x->part[at]) &&
+                     x->part[at].seconds[1] < HOT * x->part[at].seconds[0])
                 rule[seed] = true;
         }
 }
@@ -221,14 +222,15 @@ static double urgency(const Pricing *x, const PartPrice *p) {
 
 /* Sets grown from a gain first; otherwise the most urgent part. */
 static bool time_urgent_first(Pricing *x, int n, int list[]) {
-    bool *hot = ARENA_NEW(x->r->arena, bool, x->n),
+    bool *hot = ARENA_NEW(x->r->arena, bool, x->npart),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
     for (int done = 0; done < n && !x->ended; done++) {
         int next = done;
         find_hot(x, hot, rule);
         for (int k = done + 1; k < n; k++) {
             const int i = list[k], j = list[next];
-            if (hot[i] != hot[j] ? hot[i] : urgency(x, &x->v[i]) > urgency(x, &x->v[j])) next = k;
+            if (hot[i] != hot[j] ? hot[i] : urgency(x, &x->part[i]) > urgency(x, &x->part[j]))
+                next = k;
         }
         const int first = list[next];
         list[next] = list[done], list[done] = first;
@@ -246,7 +248,7 @@ static int sample_order(int m, int round) {
 static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) {
     int known = 0;
     for (int k = 0; k < round && k < sample_size(m); k++) {
-        const PartPrice *p = &x->v[list[sample_at(m, sample_order(m, k))]];
+        const PartPrice *p = &x->part[list[sample_at(m, sample_order(m, k))]];
         if (!is_known(p)) continue;
         if (p->seconds[1] < LOSES_CLEARLY * p->seconds[0]) return false;
         known++;
@@ -258,10 +260,10 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
 static bool futile_set(const Pricing *x, int set, int nkind, const int kind[], int *list) {
     int known = 0;
     for (int i = 0; i < nkind; i++) {
-        const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+        const int m = prices_of(x, set, x->part[kind[i]].kind, list);
         for (int k = 0; k < m; k++) {
-            if (price_sure(&x->v[list[k]])) return false;
-            known += is_known(&x->v[list[k]]);
+            if (price_sure(&x->part[list[k]])) return false;
+            known += is_known(&x->part[list[k]]);
         }
     }
     return known >= FUTILE;
@@ -274,7 +276,7 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
         const int nkind = kinds_of(x, set, kind);
         if (round && futile_set(x, set, nkind, kind, list)) continue;
         for (int i = 0; i < nkind; i++) {
-            const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+            const int m = prices_of(x, set, x->part[kind[i]].kind, list);
             if (round >= sample_size(m) || hopeless_kind(x, m, list, round)) continue;
             ARENA_GROW(x->r->arena, some, room, n + 1);
             some[n++] = list[sample_at(m, sample_order(m, round))];
@@ -288,7 +290,7 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
 static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     const int nkind = kinds_of(x, set, kind);
     for (int i = 0; i < nkind; i++) {
-        const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+        const int m = prices_of(x, set, x->part[kind[i]].kind, list);
         const SampleVerdict v = judge_sample(x, m, list);
         if (v == ALL_GAIN) expect_untimed(x, m, list);
         if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
@@ -310,6 +312,10 @@ static bool time_sets(Pricing *x) {
     return true;
 }
 
+PartPrice *price_at(const Pricing *x, int place) {
+    return x->part_of[place] < 0 ? NULL : &x->part[x->part_of[place]];
+}
+
 void price_bound(PartPrice *p) {
     if (p->asked || p->after_least <= 0 || p->after_least < PART_TIE * p->gain_most) return;
     p->seconds[0] = p->gain_most, p->seconds[1] = p->after_least;
@@ -321,18 +327,19 @@ bool price_sure(const PartPrice *p) {
 }
 
 double price_gain(const Pricing *x, int place) {
-    const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
+    const PartPrice *p = price_at(x, place);
     return !p || p->seconds[0] < 0 ? -1 : part_gain(p);
 }
 
 bool price_places(Pricing *x) {
     Arena *a = x->r->arena;
-    ARENA_GROW(a, x->of, x->of_room, x->places->n);
+    ARENA_GROW(a, x->part_of, x->part_of_room, x->places->n);
     ARENA_GROW(a, x->why, x->why_room, x->places->n);
-    ARENA_GROW(a, x->key, x->key_room, x->places->n);
+    ARENA_GROW(a, x->sort_key, x->sort_key_room, x->places->n);
     for (; x->nplace < x->places->n; x->nplace++) {
         if (!part_describe(x, x->nplace)) return false;
-        if (x->of[x->nplace] >= 0) price_bound(&x->v[x->of[x->nplace]]);
+        PartPrice *p = price_at(x, x->nplace);
+        if (p) price_bound(p);
     }
     return time_sets(x);
 }

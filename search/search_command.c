@@ -31,15 +31,15 @@ enum { FOLLOWERS = 8, GENERATIONS = 4 }; /* rules that extend a set; how often s
 static double set_promise(CommandSearch *s, int set) {
     double sum = 0;
     for (int k = 0; k < s->places.n; k++)
-        if (s->places.place[k].set == set && s->prices.of[k] >= 0 &&
-            price_sure(&s->prices.v[s->prices.of[k]]))
+        if (s->places.place[k].set == set && price_at(&s->prices, k) &&
+            price_sure(price_at(&s->prices, k)))
             sum += price_gain(&s->prices, k);
     return sum;
 }
 
 /* Adds the set together with everything that it enables. */
 static bool extend_by_all(CommandSearch *s, int set, int *at) {
-    const UseSet all = set_followed(&s->r->library, s->r->arena, &s->places.set[set], -1);
+    const RoleSet all = set_with_followers(&s->r->library, s->r->arena, &s->places.set[set], -1);
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
@@ -52,11 +52,12 @@ static bool extend_each(CommandSearch *s, int set) {
     if (!extend_by_all(s, set, &at)) return false;
     for (int k = 0; at >= 0 && k < r->library.n; k++) {
         const double rewrote = s->places.set[at].rewrote[k];
-        if (rewrote >= 0 && !s->places.set[set].use[k])
+        if (rewrote >= 0 && !s->places.set[set].role[k])
             n = rank_insert(n, FOLLOWERS, follower, key, k, rewrote);
     }
     for (int k = 0; k < n; k++) {
-        const UseSet one = set_followed(&r->library, r->arena, &s->places.set[set], follower[k]);
+        const RoleSet one =
+            set_with_followers(&r->library, r->arena, &s->places.set[set], follower[k]);
         if (!places_add(r, &s->origins, r->arena, &s->places, &one, &at)) return false;
     }
     return true;
@@ -77,7 +78,7 @@ static int most_promising(CommandSearch *s, int from, int to) {
 static double loss(const CommandSearch *s, int set) {
     double before = 0, after = 0;
     for (int k = 0; k < s->places.n; k++) {
-        const PartPrice *p = s->prices.of[k] < 0 ? NULL : &s->prices.v[s->prices.of[k]];
+        const PartPrice *p = price_at(&s->prices, k);
         if (s->places.place[k].set != set || !p || p->seconds[0] <= 0) continue;
         before += p->seconds[0], after += p->seconds[1];
     }
@@ -89,20 +90,20 @@ static double loss(const CommandSearch *s, int set) {
 static bool add_sets_by_gain(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
-    uint8_t *not_losing = arena_copy(r->arena, s->places.set[0].use, (size_t)r->library.n),
+    uint8_t *not_losing = arena_copy(r->arena, s->places.set[0].role, (size_t)r->library.n),
             *gaining = ARENA_NEW(r->arena, uint8_t, r->library.n);
     for (int k = 0; k < nset; k++) {
         const int rule = s->places.set[k].seed;
         if (rule < 0) continue;
         const double lost = loss(s, k);
-        if (lost > LOSES) not_losing[rule] = USE_NOT;
-        if (lost < -LOSES) gaining[rule] = USE_SEED;
+        if (lost > LOSES) not_losing[rule] = ROLE_NONE;
+        if (lost < -LOSES) gaining[rule] = ROLE_SEED;
     }
     for (int k = 0; k < r->library.n; k++)
-        if (not_losing[k] && !gaining[k]) gaining[k] = USE_FOLLOW;
+        if (not_losing[k] && !gaining[k]) gaining[k] = ROLE_FOLLOWER;
     for (int k = 0; k < 2; k++) {
         int at;
-        const UseSet set = {.use = k ? gaining : not_losing, .seed = -1, .whole = true};
+        const RoleSet set = {.role = k ? gaining : not_losing, .seed = -1, .whole = true};
         if (!places_add(r, &s->origins, r->arena, &s->places, &set, &at)) return false;
         if (at >= 0) s->places.set[at].whole = true;
     }
@@ -169,7 +170,7 @@ static bool price_sets(CommandSearch *s) {
         if (!price_places(&s->prices)) return false;
     }
     run_say(r, "%d places of %d sets of rules, %d of them different, %.1f s", s->places.n,
-            s->places.nset, s->prices.n, run_seconds(r));
+            s->places.nset, s->prices.npart, run_seconds(r));
     return true;
 }
 

@@ -126,7 +126,7 @@ static void a_place_gains_what_its_nodes_take(void **state) {
                      {.seconds = {3e-3, 5e-3}, .gain_most = 1e-3},
                      {.seconds = {-1, -1}, .gain_most = 1e-3}};
     int of[] = {0, 1, 2, 3, -1};
-    const Pricing x = {.n = 4, .v = v, .nplace = 5, .of = of};
+    const Pricing x = {.npart = 4, .part = v, .nplace = 5, .part_of = of};
     assert_true(price_gain(&x, 0) == 1e-3);
     assert_true(fabs(price_gain(&x, 1) - 2e-3) < 1e-12);
     assert_true(fabs(price_gain(&x, 2) + 2e-3) < 1e-12);

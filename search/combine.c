@@ -78,10 +78,10 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 
 /* How many whole models can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
-    const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
-    return run_time_over(s->r, s->limit) ? 0
-           : left < each * (double)BATCH ? (int)(left / each)
-                                         : BATCH;
+    const double left = s->search_until - run_seconds(s->r), each = CALLS * s->baseline + SESSION;
+    return run_time_over(s->r, s->search_until) ? 0
+           : left < each * (double)BATCH        ? (int)(left / each)
+                                                : BATCH;
 }
 
 /* The fastest; among equally fast ones, the one with the fewest applications. */
@@ -112,7 +112,7 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
         if (s->places.place[k].set == set && p && p->seconds[0] > 0)
             lost += p->seconds[1] - p->seconds[0];
     }
-    return lost > LOST * s->base;
+    return lost > LOST * s->baseline;
 }
 
 /* Sets of rules wherever they match: the general ones, unless that is hopeless, and those with
@@ -134,7 +134,7 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
 
 /* How many candidates are tried where little is promised: more for a fast model. */
 static int few_candidates(const CommandSearch *s) {
-    const int n = (int)(BRIEF / (CALLS * s->base + SESSION));
+    const int n = (int)(BRIEF / (CALLS * s->baseline + SESSION));
     return n > FEW ? n : FEW;
 }
 
@@ -169,9 +169,9 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     for (int k = 0; k < s->places.nset; k++) all[k] = true;
     candidate_of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
-            s->base * 1e3);
-    const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->base,
-               slight = s->promised < SLIGHT * s->base;
+            s->baseline * 1e3);
+    const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->baseline,
+               slight = s->promised < SLIGHT * s->baseline;
     const int room = affordable(s),
               most = slight && few_candidates(s) < room ? few_candidates(s) : room;
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;

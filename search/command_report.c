@@ -46,8 +46,8 @@ int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGa
         else
             price[n] = at, list[n++] = (PlaceGain){.node = node_name(s, p->node[0]),
                                                    .rules = rule_names(s, p),
-                                                   .nat = p->n,
-                                                   .at = p->node,
+                                                   .nposition = p->n,
+                                                   .position = p->node,
                                                    .count = 1,
                                                    .before = cost->seconds[0],
                                                    .after = cost->seconds[1],
@@ -61,7 +61,7 @@ int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGa
 
 void command_keep_reason(CommandSearch *s) {
     Arena *a = s->r->arena;
-    const double part = s->base > 0 ? s->promised / s->base * 100 : 0;
+    const double part = s->baseline > 0 ? s->promised / s->baseline * 100 : 0;
     int timed = 0;
     for (int k = 0; k < s->prices.npart; k++)
         timed += s->prices.part[k].seconds[0] > 0 && !s->prices.part[k].expected;

@@ -242,7 +242,7 @@ bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *li
 
 FinishLimits run_finish_limits(const Run *r) {
     enum { LARGE = 1 << 28 };
-    const double file = (double)r->stats.bytes_before + (double)r->growth;
+    const double file = (double)r->stats.bytes_before + (double)r->growth_limit;
     return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
 }
 
@@ -257,19 +257,20 @@ static double bytes_added(const Run *r, const Derivation *d, const FinishLimits 
 bool run_finish(const Run *r, Derivation *d, Error *e) {
     enum { LEFT_TO_TARGET = 4096 }; /* bytes */
     FinishLimits limits = run_finish_limits(r);
-    if (r->o->measure_with && limits.constant < 0 && bytes_added(r, d, &limits) > (double)r->growth)
+    if (r->o->measure_with && limits.constant < 0 &&
+        bytes_added(r, d, &limits) > (double)r->growth_limit)
         limits.constant = LEFT_TO_TARGET;
     return derivation_finish(d, &r->source, &limits, e);
 }
 
 bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
-    const ModelWrite x = run_file(r, d);
+    const ModelWrite x = run_model_write(r, d);
     if (!model_pieces(r->source.model, &x, a, file, e)) return false;
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
-    return r->stats.growth <= r->growth ||
+    return r->stats.growth <= r->growth_limit ||
            error_set(e, E_LIMIT, r->in,
                      "the file would grow by %lld bytes; %lld are allowed (--max-growth)",
-                     (long long)r->stats.growth, (long long)r->growth);
+                     (long long)r->stats.growth, (long long)r->growth_limit);
 }
 
 bool run_fits(Run *r, const Derivation *d, Error *e) {

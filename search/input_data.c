@@ -17,7 +17,7 @@ static StringList given_texts(const Run *r) {
 bool run_read_inputs(Run *r) {
     const IsomerTexts shape = r->o->input_shape;
     if (!feed_options(r->arena, given_texts(r), &r->inputs.given, r->error)) return false;
-    const StringList all = feed_shapes(r->arena, &r->inputs.given, run_list(shape));
+    const StringList all = feed_shapes(r->arena, &r->inputs.given, string_list(shape));
     r->inputs.options = *r->o;
     r->inputs.options.input_shape = (IsomerTexts){all.n, all.v};
     r->o = &r->inputs.options;
@@ -58,6 +58,6 @@ void run_warn_inputs(const Run *r, char *text, size_t n) {
              r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }
 
-bool run_use_sizes(Run *r, int set) {
-    return run_sizes(r, set) && inputs_feed(&r->inputs, r->seed, r->error);
+bool run_select_sizes(Run *r, int set) {
+    return run_bind_sizes(r, set) && inputs_feed(&r->inputs, r->seed, r->error);
 }

@@ -13,6 +13,6 @@ bool inputs_data(const void *inputs, const char *name, int sample, DType, int64_
 bool run_other_inputs(Run *, Error *why);
 /* Warns if other integers were used; an existing text is kept. */
 void run_warn_inputs(const Run *, char *text, size_t n);
-/* The sizes of this set of --dim, and inputs of these sizes. */
-bool run_use_sizes(Run *, int set);
+/* run_bind_sizes, and inputs of these sizes. */
+bool run_select_sizes(Run *, int set);
 #endif

@@ -15,7 +15,7 @@
 static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     versions_print(r->o, true, &t);
-    out->table = run_text(r->escape, &t);
+    out->table = run_copy_text(r->escape, &t);
     return true;
 }
 

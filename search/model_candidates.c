@@ -69,7 +69,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     for (int k = 0; k < r->library.n; k++) fired[k] = d.fired[k] > 0;
     c->applied = d.applied, c->fired = fired;
     if (!*usable) return true;
-    const ModelWrite x = run_file(r, &d);
+    const ModelWrite x = run_model_write(r, &d);
     *usable = run_pieces(r, &d, a, &file, &why);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
@@ -111,14 +111,14 @@ static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool confirme
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, confirmed), &seconds))
         return false;
-    if (c == s->v) s->base = seconds;
-    c->ratio = s->base > 0 ? seconds / s->base : -1;
+    if (c == s->v) s->baseline = seconds;
+    c->ratio = s->baseline > 0 ? seconds / s->baseline : -1;
     return c->ratio > 0;
 }
 
 static bool store_time(CommandSearch *s, const ModelCandidate *c, bool confirmed) {
-    return costdb_put(s->r->db, "target", s->device, time_key(s, c, confirmed), c->ratio * s->base,
-                      s->r->error);
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c, confirmed),
+                      c->ratio * s->baseline, s->r->error);
 }
 
 bool candidate_store_confirmed(CommandSearch *s, int candidate) {
@@ -130,8 +130,8 @@ bool candidate_store_confirmed(CommandSearch *s, int candidate) {
 
 void candidate_look_up_confirmed(CommandSearch *s, int candidate) {
     ModelCandidate *c = &s->v[candidate];
-    if (s->base <= 0) candidate_look_up(s, s->v, false);
-    if (s->base > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
+    if (s->baseline <= 0) candidate_look_up(s, s->v, false);
+    if (s->baseline > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
 }
 
 /* For frozen runs, in which nothing may be timed: the ratio of estimated costs. */
@@ -221,7 +221,7 @@ static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[
             continue;
         if (!s->r->o->frozen) which[(*m)++] = list[k];
         /* Where the original was timed but not the candidate, the candidate is dropped. */
-        else if (s->base <= 0 && !estimate_ratio(s, c)) return false;
+        else if (s->baseline <= 0 && !estimate_ratio(s, c)) return false;
     }
     return true;
 }
@@ -235,7 +235,7 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
     for (int k = 0; k < m; k++) t[k].path = s->v[which[k]].path;
     run_say(s->r, "measuring %d models", m);
     if (!time_models(s, &s->whole, m, t)) return false;
-    if (s->base <= 0) s->base = t[0].seconds;
+    if (s->baseline <= 0) s->baseline = t[0].seconds;
     s->v[0].ratio = 1;
     if (!store_time(s, &s->v[0], false)) return false;
     for (int k = 1; k < m; k++) {
@@ -271,8 +271,8 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
-    if (s->base <= 0) {
-        s->base = t[0].seconds;
+    if (s->baseline <= 0) {
+        s->baseline = t[0].seconds;
         if (!store_time(s, s->v, false)) return false;
     }
     for (int k = 0; k < n; k++) ratio[k] = ratio_of(s, &t[1 + k], t);
@@ -307,6 +307,6 @@ bool candidates_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!time_models(s, &s->whole, 1, &t)) return false;
-    s->base = t.seconds;
+    s->baseline = t.seconds;
     return store_time(s, &s->v[0], false);
 }

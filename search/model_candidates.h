@@ -31,12 +31,13 @@ typedef struct TargetProcess {
 
 typedef struct CommandSearch {
     Run *r;
-    TargetProcess whole, part, confirming; /* which times whole models, parts, the fastest anew */
+    TargetProcess whole, part, confirming; /* time whole models, parts, the fastest once more */
     const char *device;                    /* the target's name in the cost file */
     int threads;                           /* of the target */
-    bool reads_inputs;                     /* it is told files of them, in the folder */
+    bool reads_inputs; /* the target is given our data, as files in the folder */
     RunFolder *folder;
-    double limit, until; /* run_seconds: the search ends then; all ends then */
+    double search_until; /* run_seconds at which the search ends, so that time is left to confirm */
+    double confirm_until; /* run_seconds at which confirming ends, too */
     Origins origins;
     Places places;
     Profile profile; /* of the original */
@@ -45,7 +46,7 @@ typedef struct CommandSearch {
     double promised;      /* seconds that they gain together */
     int n, room;
     ModelCandidate *v; /* v[0] is the original */
-    double base;       /* seconds of the original, as first measured */
+    double baseline;   /* seconds of the original, as first measured; 0: not yet */
 } CommandSearch;
 
 /* The candidate applied to the model, in the arena. False, here and below: the run's error is

@@ -21,7 +21,7 @@ static bool is_a_domain(const char *domain) {
     return false;
 }
 
-/* What --domain says; without it, what the target has. */
+/* The domains of --domain; by default those of the target's own operators. */
 static bool choose_domains(Run *r) {
     static const char *const onnxruntime[] = {"com.microsoft"};
     const IsomerTexts said = r->o->domain;
@@ -39,8 +39,8 @@ bool run_open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
     char *own = NULL;
-    Error none = {0}; /* a user without a folder has no rules */
-    if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &none);
+    Error ignored = {0}; /* a user without a data folder has no rules of their own */
+    if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &ignored);
     LibraryOptions l = {.rules = r->o->rules,
                         .target = r->o->measure_with ? r->o->measure_with : "isomer",
                         .own = own,
@@ -104,14 +104,15 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
-/* Digest, size and allowed growth of the file. */
-static bool digest_original(Run *r) {
+/* Takes the file's digest and size, and from these the limit on its growth. */
+static bool measure_original(Run *r) {
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
     if (!model_pieces(r->source.model, &same, r->arena, &file, r->error)) return false;
     hash_pieces(&file, r->source.digest);
     r->stats.bytes_before = (int64_t)file.size;
-    r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)file.size / 10;
+    r->growth_limit =
+        r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)file.size / 10;
     return true;
 }
 
@@ -128,14 +129,14 @@ static bool read_model(Run *r) {
                       &r->source.prefold, r->error);
 }
 
-/* The file is read from memory from now on, into a new World. */
-static bool read_from_memory(Run *r, const Pieces *file) {
+/* From now on the source is this file in memory, to be read into a new World. */
+static bool switch_to_memory(Run *r, const Pieces *file) {
     char path[64];
     int fd = file_in_memory(file->n, file->v);
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->in, "not enough memory to hold the model");
-    if (r->source.memory) cleanup_run(&r->source.cleanup);
-    file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
+    if (r->source.memory_fd) cleanup_run(&r->source.cleanup);
+    file_cleanup(r->arena, &r->source.cleanup, r->source.memory_fd = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     r->source.path = arena_string(r->arena, path, strlen(path));
     model_close(r->source.model);
@@ -145,53 +146,51 @@ static bool read_from_memory(Run *r, const Pieces *file) {
     return true;
 }
 
-/* Calls of functions, and Ifs whose branch is known, are replaced by the nodes in them. */
-static bool inline_bodies(Run *r, bool *again) {
+/* Replaces calls of functions, and Ifs whose branch is known, by the nodes in them. *changed: there
+   were any, and the model has to be read again. */
+static bool inline_bodies(Run *r, bool *changed) {
     Pieces file;
-    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
-             model_inline(r->source.model, &r->source.prefold, r->arena, &file);
-    r->inlined |= *again;
-    return !*again || read_from_memory(r, &file);
+    *changed = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+               model_inline(r->source.model, &r->source.prefold, r->arena, &file);
+    r->inlined |= *changed;
+    return !*changed || switch_to_memory(r, &file);
 }
 
-/* Sizes that are given get their numbers in the file. */
-static bool fix_sizes(Run *r, bool *again) {
-    const SizeOptions given = {run_list(r->o->input_shape), run_list(r->o->dim)};
+/* --fix-dims: writes the sizes that options give into the file. *changed: it had any of them open,
+   and the model has to be read again. */
+static bool fix_sizes(Run *r, bool *changed) {
+    const SizeOptions given = {string_list(r->o->input_shape), string_list(r->o->dim)};
     Pieces file;
-    if (run_size_sets(r) > 1)
+    if (run_size_set_count(r) > 1)
         return error_set(r->error, E_USAGE, "--fix-dims",
                          "give one value for each size, not a list");
     if (!given.shapes.n && !given.dims.n)
         return error_set(r->error, E_USAGE, "--fix-dims",
                          "no size is given: name those to fix by --dim or --input-shape");
-    if (!run_sizes(r, 0)) return false;
+    if (!run_bind_sizes(r, 0)) return false;
     r->sizes_fixed = true;
-    *again = model_fix_sizes(r->source.model, size_given, &given, r->arena, &file);
-    if (!*again) run_say(r, "--fix-dims: the model leaves none of these sizes open");
-    return !*again || read_from_memory(r, &file);
+    *changed = model_fix_sizes(r->source.model, size_given, &given, r->arena, &file);
+    if (!*changed) run_say(r, "--fix-dims: the model leaves none of these sizes open");
+    return !*changed || switch_to_memory(r, &file);
 }
 
-/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
-   different rules, and the meaning of later ones is not known: such a model is copied. */
-enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
-bool run_known_opset(const Model *m, int *oldest, int *newest) {
-    int64_t version = model_version(m);
-    *oldest = OPSET_OLDEST, *newest = OPSET_NEWEST;
+bool opset_known(const Model *m) {
+    const int64_t version = model_version(m);
     return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
-/* The model at source.path: its bodies inlined, and ready to be searched. */
+/* Reads the model at source.path, again after each change of the file: with its sizes fixed, more
+   Ifs can be inlined. */
 static bool open_source(Run *r) {
-    int oldest, newest;
-    for (bool again = true; again;) {
+    for (bool changed = true; changed;) {
+        changed = false;
         if (!read_model(r)) return false;
-        if (!run_known_opset(r->source.model, &oldest, &newest)) break;
-        const bool fix = r->o->fix_dims && !r->sizes_fixed;
-        if (fix ? !fix_sizes(r, &again) : !inline_bodies(r, &again)) return false;
-        again |= fix;
+        if (!opset_known(r->source.model)) break;
+        if (r->o->fix_dims && !r->sizes_fixed && !fix_sizes(r, &changed)) return false;
+        if (!changed && !inline_bodies(r, &changed)) return false;
     }
     r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
-    if (!run_sizes(r, 0)) return false;
+    if (!run_bind_sizes(r, 0)) return false;
     r->source.model_nodes = node_count(r->w);
     model_release_pages(r->source.model);
     return true;
@@ -199,7 +198,7 @@ static bool open_source(Run *r) {
 
 static bool open_model(Run *r) {
     r->source.path = r->in;
-    return open_source(r) && digest_original(r);
+    return open_source(r) && measure_original(r);
 }
 
 static bool open_inputs(Run *r) {
@@ -216,19 +215,18 @@ static bool outputs_writable(const Run *r) {
     return true;
 }
 
-/* With better bodies of control flow it is another model, which is opened again. What is said of
-   the original, its digest and size, stays. */
+/* Optimizes the bodies of control flow. If that gains, the model with the new bodies is opened in
+   place of the first one; bytes_before and the limit on growth remain those of the user's file. */
 static bool open_bodies(Run *r) {
     Pieces file;
-    int oldest, newest;
-    if (!run_known_opset(r->source.model, &oldest, &newest)) return true;
+    if (!opset_known(r->source.model)) return true;
     if (!run_optimize_bodies(r, &file)) return false;
     if (!file.n) return true;
-    const int64_t bytes = r->stats.bytes_before, growth = r->growth;
+    const int64_t bytes = r->stats.bytes_before, growth = r->growth_limit;
     r->library = (Library){0};
-    if (!read_from_memory(r, &file) || !open_source(r) || !digest_original(r)) return false;
+    if (!switch_to_memory(r, &file) || !open_source(r) || !measure_original(r)) return false;
     r->stats.bodies_bytes = r->stats.bytes_before;
-    r->stats.bytes_before = bytes, r->growth = growth;
+    r->stats.bytes_before = bytes, r->growth_limit = growth;
     return open_inputs(r) && run_open_library(r);
 }
 

@@ -6,8 +6,10 @@
 /* Opens everything that the options of the run name. What can fail because of them or the
    environment alone fails here, before the search. False: the run's error is set. */
 bool run_open(Run *);
-/* The rules alone. */
+/* Opens the rules alone: for --list-rules, and again after the bodies of control flow. */
 bool run_open_library(Run *);
-/* Whether the model's version of ONNX's operator set is understood; the range of those that are. */
-bool run_known_opset(const Model *, int *oldest, int *newest);
+/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
+   different rules, and the meaning of later ones is not known: such a model is copied. */
+enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
+bool opset_known(const Model *); /* its version is one of these, or it imports no such set */
 #endif

@@ -31,7 +31,7 @@ static bool follow_log(Run *r, Derivation *d) {
     if (strcmp(rules, r->log.rules))
         return error_set(r->error, E_CHECK, r->o->replay,
                          "the proof log was made with other rules or verdicts");
-    r->growth = r->log.growth;
+    r->growth_limit = r->log.growth;
     return derive_replay(d, &r->log, r->error);
 }
 
@@ -47,14 +47,14 @@ static bool write_log(Run *r, Derivation *d) {
     if (!r->o->proof_log) return true;
     Text t = text_new(r->arena);
     memcpy(d->log.model, r->source.digest, sizeof d->log.model);
-    d->log.growth = r->growth, d->log.seed = (int64_t)r->seed;
+    d->log.growth = r->growth_limit, d->log.seed = (int64_t)r->seed;
     if (!prooflog_rules(r->arena, &d->log, &r->library.set, d->log.rules, r->error)) return false;
     prooflog_print(&d->log, &t);
     return file_write(r->o->proof_log, t.data, t.size, r->error);
 }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
-    ModelWrite x = run_file(r, d);
+    ModelWrite x = run_model_write(r, d);
     if (!changed) x.graph = &r->source.original, x.known_sizes = false;
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
@@ -63,9 +63,9 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
 /* At each set of sizes; at the end the first is used again, unless the check failed. */
 static TrialResult check_sizes(Run *r, Derivation *d) {
     TrialResult verdict = TRIAL_FAILED;
-    const int n = run_size_sets(r);
+    const int n = run_size_set_count(r);
     for (int set = n - 1; set >= 0; set--) {
-        if (n > 1 && !run_use_sizes(r, set)) return TRIAL_FAILED;
+        if (n > 1 && !run_select_sizes(r, set)) return TRIAL_FAILED;
         Trial *t = trial_open(r, d);
         verdict = t ? trial_check(t) : TRIAL_FAILED;
         trial_close(t);
@@ -131,8 +131,8 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     run_operators(r, changed ? &d->graph : &r->source.original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
-    out->table = run_text(r->escape, &table);
-    out->report = run_text(r->escape, &json);
+    out->table = run_copy_text(r->escape, &table);
+    out->report = run_copy_text(r->escape, &json);
     out->changed = changed || r->stats.bodies_ratio > 0;
 }
 
@@ -148,11 +148,10 @@ static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult
 }
 
 static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
-    int oldest, newest;
-    if (run_known_opset(r->source.model, &oldest, &newest)) return false;
+    if (opset_known(r->source.model)) return false;
     snprintf(out->warning, sizeof out->warning,
              "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
-             (long long)model_version(r->source.model), oldest, newest);
+             (long long)model_version(r->source.model), OPSET_OLDEST, OPSET_NEWEST);
     return true;
 }
 
@@ -171,7 +170,7 @@ static bool show_headroom(Run *r, IsomerResult *out) {
     if (!search_headroom(r, &text)) return false;
     Text t = text_new(r->arena);
     text_add(&t, "%s", text);
-    out->table = run_text(r->escape, &t);
+    out->table = run_copy_text(r->escape, &t);
     return true;
 }
 
@@ -182,9 +181,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
     d.file_changed = r->sizes_fixed;
     if (!finish_result(r, &d)) return false;
-    /* Where the file was changed before the search (r->source.memory), it is checked even if no
-       rule was applied. */
-    const bool new_file = derivation_changes(&d) || r->source.memory;
+    /* A file that was changed before the search is checked even if no rule was applied. */
+    const bool new_file = derivation_changes(&d) || source_preprocessed(&r->source);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     if (derivation_changes(&d) && !search_command_threads(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);

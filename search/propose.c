@@ -37,7 +37,7 @@ static Take preferred_take(const RuntimeSearch *o, int k) {
 
 /* What gains most for the bytes that it adds, as long as the file may grow by them. */
 static void take_fitting(const RuntimeSearch *o, Take take[]) {
-    double left = (double)o->r->growth;
+    double left = (double)o->r->growth_limit;
     bool *seen = ARENA_NEW(o->r->arena, bool, o->nsolved);
     for (int k = 0; k < o->nsolved; k++) take[k] = TAKE_NOTHING;
     for (int done = 0; done < o->nsolved; done++) {

@@ -34,7 +34,7 @@ void run_say(const Run *r, const char *format, ...) {
     r->o->progress(r->o->user, line);
 }
 
-char *run_text(Escape *escape, const Text *t) {
+char *run_copy_text(Escape *escape, const Text *t) {
     char *copy = mem_realloc(NULL, t->size + 1);
     if (!copy) escape_raise(escape, E_MEMORY, "out of memory for a text of %zu bytes", t->size);
     return memcpy(copy, t->data, t->size + 1);
@@ -72,7 +72,7 @@ static bool is_numbers(const char *s) {
     }
 }
 
-StringList run_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
+StringList string_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
 
 /* --dim with the internal names of the sizes, and of each list its number `set`. */
 static StringList given_dims(Run *r, int set) {
@@ -90,7 +90,7 @@ static StringList given_dims(Run *r, int set) {
     return (StringList){r->o->dim.n, all};
 }
 
-int run_size_sets(const Run *r) {
+int run_size_set_count(const Run *r) {
     int most = 1;
     for (int k = 0; k < r->o->dim.n; k++) {
         int n = 1;
@@ -100,7 +100,7 @@ int run_size_sets(const Run *r) {
     return most;
 }
 
-const char *run_size_set(const Run *r, int set) {
+const char *run_size_set_name(const Run *r, int set) {
     Text t = text_new(r->arena);
     for (int k = 0; k < r->o->dim.n; k++) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '=');
@@ -113,11 +113,11 @@ const char *run_size_set(const Run *r, int set) {
 
 /* A size that is not given is guessed: it affects costs and what is checked, never what the result
    computes. */
-bool run_sizes(Run *r, int set) {
+bool run_bind_sizes(Run *r, int set) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    const SizeOptions given = {run_list(r->o->input_shape), given_dims(r, set)};
+    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, set)};
     if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, &r->source.sizes,
                     &missing) &&
         !r->source.sizes.n) {
@@ -142,7 +142,7 @@ void run_keep_original(Run *r, Derivation *d) {
     r->stats.growth = 0;
 }
 
-ModelWrite run_file(const Run *r, const Derivation *d) {
+ModelWrite run_model_write(const Run *r, const Derivation *d) {
     return (ModelWrite){.graph = &d->graph,
                         .map = &d->map,
                         .tag = derivation_tag,
@@ -152,7 +152,7 @@ ModelWrite run_file(const Run *r, const Derivation *d) {
 
 bool run_writable(Run *r, const Derivation *d) {
     const char *why;
-    const ModelWrite x = run_file(r, d);
+    const ModelWrite x = run_model_write(r, d);
     if (model_writable(r->source.model, &x, &why)) return true;
     r->stats.check_note = arena_format(
         r->arena, "the original is kept, because the result of the rules cannot be written: %s",

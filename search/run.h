@@ -21,8 +21,8 @@ enum { PREFOLD_BYTES = 64 };
 /* Equal places that were rewritten alike, with the times of one of them by itself on the target. */
 typedef struct PlaceGain {
     const char *node, *rules; /* the first node of the first place; names of rules */
-    int nat;
-    const int *at; /* all nodes of the first place, by their positions in the file */
+    int nposition;
+    const int *position; /* in the file: all nodes of the first place */
     int count;
     double before, after; /* seconds of one */
     bool expected;        /* not timed, but expected from others with the same rules */
@@ -54,7 +54,7 @@ typedef struct RunDiscovered {
 typedef struct RunBody {
     const char *name, *table, *report;
 } RunBody;
-/* What came of it: for the table, the report and the page. */
+/* The results of a run, for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique; /* on the built-in runtime: graphs expanded; regions */
     int candidates;     /* graphs, sets of rules or whole models whose cost was determined */
@@ -66,8 +66,10 @@ typedef struct RunStats {
     double also_before, also_after;
     /* What was wrong in the cost file and was measured again; NULL: nothing. */
     const char *cost_fault;
-    double flops_before, flops_after, start;
-    int64_t bytes_before, bytes_after, growth;
+    double start; /* process_clock() when the run began */
+    double flops_before, flops_after;
+    int64_t bytes_before, bytes_after; /* of the files */
+    int64_t growth;                    /* bytes by which the result's file is larger */
     int nplace;
     const PlaceGain *place; /* rewritten; the largest gain first */
     int ngain;
@@ -86,22 +88,21 @@ typedef struct RunStats {
     RunDiscovered discovered;
     int nbody;
     RunBody *body;
-    /* With these bodies the whole model takes this share of the original's seconds; 0: they are
-       not used, for the reason of the note. */
-    double bodies_ratio, bodies_before;
-    int64_t bodies_bytes; /* the file's */
-    const char *bodies_note;
-    int noperator; /* run_operators */
+    double bodies_ratio;     /* seconds with these bodies / the original's; 0: they are not used */
+    double bodies_before;    /* the original's seconds, measured against the model with them */
+    int64_t bodies_bytes;    /* of the file with them */
+    const char *bodies_note; /* why they are not used; NULL: they are, or there are none */
+    int noperator;           /* run_operators */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
-/* The model that rules are applied to: of a run the whole one, or a part of it (part.c). */
+/* A model that rules are applied to: the whole model of the run, or a part of it (part.c). */
 typedef struct RunSource {
-    /* What is read: the file, or one in memory in which functions and Ifs were inlined or sizes
-       were fixed. */
+    /* What is read: the user's file or, if it was preprocessed (functions and Ifs inlined, sizes
+       fixed, bodies of control flow optimized), a file in memory. */
     const char *path;
-    int memory; /* its descriptor; 0: the file itself is read */
-    Cleanup cleanup;
+    int memory_fd;   /* the descriptor of the file in memory; 0: there is none */
+    Cleanup cleanup; /* closes it */
     char digest[33]; /* of the bytes of the file as it would be written unchanged */
 
     Model *model;
@@ -109,8 +110,10 @@ typedef struct RunSource {
     ValueMap prefold;      /* from original to start */
     NodeId model_nodes;    /* nodes up to this one were made before any rule was applied */
     Facts *facts;
-    Sizes sizes; /* every named size that an option gives, or a guess: for costing only */
+    Sizes sizes; /* of every named size the number that an option gives, or a guess: for pricing and
+                    checking only */
 } RunSource;
+static inline bool source_preprocessed(const RunSource *s) { return s->memory_fd != 0; }
 /* The inputs of a source, and what they hold, whoever runs the model (input_data.h). */
 typedef struct RunInputs {
     World *w;
@@ -133,9 +136,9 @@ typedef struct Run {
 
     /* What is opened before the search and stays. */
     RunSource source;
-    bool sizes_fixed; /* those of --dim and --input-shape are in the file (--fix-dims) */
-    bool inlined;     /* calls of functions, or Ifs, were replaced by nodes */
-    int64_t growth;   /* bytes that the file may grow by */
+    bool sizes_fixed;     /* those of --dim and --input-shape are in the file (--fix-dims) */
+    bool inlined;         /* calls of functions, or Ifs, were replaced by the nodes in them */
+    int64_t growth_limit; /* bytes by which the file may grow */
     Library library;
     CostDb *db;
     ProofLog log;  /* of --replay; otherwise empty */
@@ -156,25 +159,30 @@ bool run_time_over(const Run *, double limit);
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* progress */
-/* A copy for the caller of the library, freed by isomer_result_free. */
-char *run_text(Escape *, const Text *);
+/* A copy on the heap for IsomerResult, freed by isomer_result_free. Raises E_MEMORY. */
+char *run_copy_text(Escape *, const Text *);
 /* Whether costs are times, not counts. */
 bool run_measures(const IsomerOptions *);
 /* For prices of the built-in runtime, as the options of the run say; also for a report. */
 CostOptions run_cost_options(const Run *);
 /* Whether --measure-with names ONNX Runtime: the only target that gives a profile. */
 bool run_targets_onnxruntime(const IsomerOptions *);
-/* From --input-shape and --dim, of a list of numbers the one of this set; the rest is guessed. */
-bool run_sizes(Run *, int set);
-StringList run_list(IsomerTexts);               /* the same texts */
-int run_size_sets(const Run *);                 /* the longest list of --dim: sets 0 to n - 1 */
-const char *run_size_set(const Run *, int set); /* "seq=128", what differs; "" */
-/* At the start graph, with the map from the original's values. */
+/* Sets source.sizes from --input-shape and --dim, with the numbers of this set where --dim gives
+   lists; other sizes are guessed. False: the run's error is set. run_select_sizes (input_data.h)
+   draws inputs of these sizes, too. */
+bool run_bind_sizes(Run *, int set);
+int run_size_set_count(const Run *); /* the length of the longest list that --dim gives; or 1 */
+/* The numbers by which a set differs from others: "seq=128", or "". In the run's arena. */
+const char *run_size_set_name(const Run *, int set);
+StringList string_list(IsomerTexts); /* the same texts, not copied */
+/* A derivation in which no rule was applied yet: at the source's start graph, mapped from the
+   original's values. */
 Derivation run_derivation(const RunSource *, const Library *, World *, Arena *);
-/* Nothing gains, or nothing may be written: derivation, times and size are the original's again. */
+/* Resets the derivation, its times and its growth to the original's: nothing gains, or the result
+   must not be written. */
 void run_keep_original(Run *, Derivation *);
-/* The file of a derivation, which stays where it is. */
-ModelWrite run_file(const Run *, const Derivation *);
+/* How to write a derivation (model_write); it refers to the derivation, which must not move. */
+ModelWrite run_model_write(const Run *, const Derivation *);
 /* Whether a finished derivation can be written; false: check_note says why the original is kept. */
 bool run_writable(Run *, const Derivation *);
 #endif

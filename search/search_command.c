@@ -112,7 +112,7 @@ static bool add_sets_by_gain(CommandSearch *s) {
 
 /* Each rule with everything that it enables, as long as that takes little of the time. */
 static bool extend_seeds(CommandSearch *s) {
-    const double until = run_seconds(s->r) + EXTEND * s->limit;
+    const double until = run_seconds(s->r) + EXTEND * s->search_until;
     int at;
     for (int k = 0, n = s->places.nset; k < n && !run_time_over(s->r, until); k++)
         if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
@@ -142,25 +142,25 @@ static bool price_sets(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
     const double whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
-    s->prices =
-        (Pricing){.r = r,
-                  .places = &s->places,
-                  .profile = &s->profile,
-                  .folder = s->folder->path,
-                  .device = s->device,
-                  .timer = candidates_time_part,
-                  .user = s,
-                  .until = run_seconds(r) + PARTS * (s->limit - run_seconds(r)),
-                  .estimate_least = SHARE * whole,
-                  .gain_least = SHARE * s->profile.total,
-                  .patience = fmax(PATIENCE * s->limit, run_seconds(r) + PATIENCE / 2 * s->limit),
-                  .hopeful = HOPELESS * s->base,
-                  .hopeful_later = HOPELESS_LATER * s->base};
+    s->prices = (Pricing){.r = r,
+                          .places = &s->places,
+                          .profile = &s->profile,
+                          .folder = s->folder->path,
+                          .device = s->device,
+                          .timer = candidates_time_part,
+                          .user = s,
+                          .until = run_seconds(r) + PARTS * (s->search_until - run_seconds(r)),
+                          .estimate_least = SHARE * whole,
+                          .gain_least = SHARE * s->profile.total,
+                          .patience = fmax(PATIENCE * s->search_until,
+                                           run_seconds(r) + PATIENCE / 2 * s->search_until),
+                          .hopeful = HOPELESS * s->baseline,
+                          .hopeful_later = HOPELESS_LATER * s->baseline};
     if (!extend_seeds(s)) return false;
     s->prices.ended = little_rewritable(s);
     if (!price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0;
-         from < to && round < GENERATIONS && !s->prices.ended && !run_time_over(r, s->limit);
+         from < to && round < GENERATIONS && !s->prices.ended && !run_time_over(r, s->search_until);
          from = to, to = s->places.nset, round++) {
         if (!round && !add_sets_by_gain(s)) return false;
         for (int k = from; k < to && !round; k++)
@@ -222,44 +222,44 @@ static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     CommandSearch at = {.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
     int second = 1;
     const bool good =
-        run_use_sizes(s->r, set) && set_commands(&at) && confirm(&at, s->until, &second);
+        run_select_sizes(s->r, set) && set_commands(&at) && confirm(&at, s->confirm_until, &second);
     stop_processes(&at);
     if (!good) return false;
-    const char *named = run_size_set(s->r, set);
+    const char *named = run_size_set_name(s->r, set);
     run_say(s->r, "at %s: %.4f", named, both[1].ratio);
     if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
     best->ratio = both[1].ratio;
-    s->base = at.base;
+    s->baseline = at.baseline;
     s->r->stats.sizes = named;
     return true;
 }
 
 static bool measure_others(CommandSearch *s, ModelCandidate *best) {
-    const int n = run_size_sets(s->r);
+    const int n = run_size_set_count(s->r);
     for (int set = 1; set < n && best->ratio > 0; set++)
         if (!measure_at(s, best, set)) return false;
-    return n == 1 || run_use_sizes(s->r, 0);
+    return n == 1 || run_select_sizes(s->r, 0);
 }
 
 /* Above RUN_GAIN only where the places promise more: else both say that it does not count. */
 static bool may_count(const CommandSearch *s, double ratio) {
-    const bool promised = s->promised >= (1 - RUN_GAIN) * s->base;
+    const bool promised = s->promised >= (1 - RUN_GAIN) * s->baseline;
     return ratio <= RUN_GAIN + (promised ? NOISE : 0);
 }
 
 /* The winner once more, against the original alone, if it may count. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
-    if (run_size_sets(r) > 1) r->stats.sizes = run_size_set(r, 0);
+    if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
     if (best && !may_count(s, s->v[best].ratio)) best = 0;
-    if (best && !confirm(s, s->until, &best)) return false;
+    if (best && !confirm(s, s->confirm_until, &best)) return false;
     if (best && !measure_others(s, &s->v[best])) return false;
-    r->stats.measured_before = s->base;
-    r->stats.measured_after = s->base;
+    r->stats.measured_before = s->baseline;
+    r->stats.measured_after = s->baseline;
     r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
     command_keep_reason(s);
     if (!best || s->v[best].ratio > RUN_GAIN || s->v[best].ratio < 0) return true;
-    r->stats.measured_after = s->base * s->v[best].ratio;
+    r->stats.measured_after = s->baseline * s->v[best].ratio;
     r->stats.nplace = command_gains(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return candidate_apply(s, &s->v[best], r->arena, d);
 }
@@ -281,7 +281,7 @@ static bool see_profile(CommandSearch *s) {
     Text t = text_new(r->arena);
     profile_headroom(r, &s->profile, &s->places, &t);
     r->stats.headroom = t.data;
-    profile_fit(&s->profile, s->base);
+    profile_fit(&s->profile, s->baseline);
     return true;
 }
 
@@ -290,12 +290,12 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
-    s->limit = s->until = search_command_seconds(r->o);
-    if (!places_find(r, &s->origins, r->arena, FIND * s->limit, &s->places)) return false;
+    s->search_until = s->confirm_until = search_command_seconds(r->o);
+    if (!places_find(r, &s->origins, r->arena, FIND * s->search_until, &s->places)) return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !see_profile(s))
         return false;
     if (!s->places.n) return command_keep_reason(s), true;
-    s->limit -= fmin(6 * CALLS * s->base, CONFIRM * s->limit);
+    s->search_until -= fmin(6 * CALLS * s->baseline, CONFIRM * s->search_until);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
@@ -321,11 +321,11 @@ bool search_command(Run *r, Derivation *d) {
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
     CommandSearch *s = start_search(r);
     int other = 1;
-    s->limit = s->until = search_command_seconds(r->o);
+    s->search_until = s->confirm_until = search_command_seconds(r->o);
     const bool good = s->folder && set_commands(s) && candidate_original(s) &&
-                      candidate_file(s, file) && confirm(s, s->until, &other) &&
+                      candidate_file(s, file) && confirm(s, s->confirm_until, &other) &&
                       measure_others(s, &s->v[1]);
-    if (good) *before = s->base, *ratio = s->v[1].ratio;
+    if (good) *before = s->baseline, *ratio = s->v[1].ratio;
     end_search(s);
     return good;
 }
@@ -358,7 +358,7 @@ bool search_command_threads(Run *r, const Derivation *d) {
     s->threads = threads;
     if (time_on_threads(s, d, &result) && result && s->v[1].ratio > 0) {
         r->stats.also_threads = threads;
-        r->stats.also_before = s->base, r->stats.also_after = s->base * s->v[1].ratio;
+        r->stats.also_before = s->baseline, r->stats.also_after = s->baseline * s->v[1].ratio;
     } else if (r->error->kind && r->error->kind != E_INTERRUPTED) {
         run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
         *r->error = (Error){0};

@@ -99,7 +99,7 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
 
 bool run_check_with(Run *r, const Derivation *d) {
     char *path;
-    const ModelWrite x = run_file(r, d);
+    const ModelWrite x = run_model_write(r, d);
     if (!r->o->check_with || !derivation_changes(d)) return true;
     RunFolder *folder = run_folder(r->source.model, r->arena, r->error);
     if (!folder) return false;

@@ -101,7 +101,7 @@ static bool solve_region(RuntimeSearch *o, const Region *region) {
     Solving v = {.search = o, .part = {region->constant, loose}};
     o->constant[k] = region->constant;
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
-    v.bytes = region_bytes(&v, &o->start[k]) + (double)r->growth / count_equal(o, region);
+    v.bytes = region_bytes(&v, &o->start[k]) + (double)r->growth_limit / count_equal(o, region);
     const Backtrack b = {.w = r->w,
                          .arena = r->arena,
                          .facts = r->source.facts,

@@ -66,7 +66,7 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
 /* With a number for each size of an input: given by options or guessed. More can be understood than
    with open sizes. */
 static bool open_original(Trial *t) {
-    const SizeOptions given = {run_list(t->r->o->input_shape), run_list(t->r->o->dim)};
+    const SizeOptions given = {string_list(t->r->o->input_shape), string_list(t->r->o->dim)};
     if (!open_side(t, &t->sized, t->r->source.path, size_given, &given)) return false;
     t->fits = sizes_guess(t->w, t->arena, &t->sized.graph, &t->sizes);
     return open_side(t, &t->both.side[0], t->r->source.path, size_here, t);
@@ -140,7 +140,7 @@ static void compare_files(Trial *t, CheckResult *result) {
     char path[64];
     bool cut = t->both.side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", t->result);
-    if (!cut && !t->r->source.memory) return;
+    if (!cut && !source_preprocessed(&t->r->source)) return;
     const EndToEndOptions o = {.path = {t->r->in, path},
                                .base_path = t->r->in,
                                .size = size_here,

@@ -88,7 +88,7 @@ static const char *number_tag(void *changes, Value v) {
 static bool read_both(Changes *c) {
     Run *r = c->r;
     const ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
-    ModelWrite made = run_file(r, c->d);
+    ModelWrite made = run_model_write(r, c->d);
     made.tag = number_tag, made.user = c;
     Slice file[2];
     char *bytes;

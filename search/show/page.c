@@ -202,9 +202,10 @@ static void add_rule_names(const Changes *c, int place, Text *t) {
    Positions in the file are those of the original only where nothing was inlined. */
 static const PlaceGain *gain_at(const Changes *c, int place) {
     const RunStats *s = &c->r->stats;
-    for (int k = 0; k < s->nplace && !c->r->source.memory; k++)
-        for (int j = 0; j < s->place[k].nat; j++)
-            if (s->place[k].at[j] < c->side[0].n && c->side[0].v[s->place[k].at[j]].place == place)
+    for (int k = 0; k < s->nplace && !source_preprocessed(&c->r->source); k++)
+        for (int j = 0; j < s->place[k].nposition; j++)
+            if (s->place[k].position[j] < c->side[0].n &&
+                c->side[0].v[s->place[k].position[j]].place == place)
                 return &s->place[k];
     return NULL;
 }

@@ -172,7 +172,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
-             changed            ? ""
-             : r->source.memory ? "; nothing else gains 3 %"
-                                : "; nothing gains 3 %: the file is unchanged");
+             changed                           ? ""
+             : source_preprocessed(&r->source) ? "; nothing else gains 3 %"
+                                               : "; nothing gains 3 %: the file is unchanged");
 }

@@ -13,7 +13,7 @@ static bool copy_texts(const Run *r, const Changes *changes, IsomerResult *out) 
     if (r->o->diff) changes_print(changes, &t);
     for (int k = 0; k < r->o->explain.n; k++)
         if (!changes_explain(changes, r->o->explain.v[k], &t)) return false;
-    out->changes = run_text(r->escape, &t);
+    out->changes = run_copy_text(r->escape, &t);
     return true;
 }
 
@@ -47,5 +47,5 @@ void run_list_rules(const Library *l, Arena *a, IsomerResult *out) {
         text_add(&t, "%-3s %-34s %s %-20s %s\n", l->rule[k].on ? "on" : "off", rule->name, rule->id,
                  classes_text(a, rule->classes), first_line(a, rule->comment));
     }
-    out->table = run_text(arena_escape(a), &t);
+    out->table = run_copy_text(arena_escape(a), &t);
 }

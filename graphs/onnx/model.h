@@ -31,11 +31,17 @@ typedef struct OnnxNode {
     Poly count;         /* the size of its result that depends on data, made once */
     int number;         /* its place in the file */
     bool inner;         /* of a subgraph: not among Model.node */
-    bool impossible;    /* ONNX demands another rank of an input: no run gets past it */
+    bool impossible;    /* an input has a rank that ONNX forbids: no run gets past this node */
     bool call;          /* of a function of the model, whatever its name */
     NodeId random; /* its node if that carries a serial (opaque, random numbers): made once, then
                       rebuilt on other inputs */
 } OnnxNode;
+
+/* The names that a node reads: its inputs, then what its subgraphs capture. */
+static inline int node_input_count(const OnnxNode *n) { return n->x.nin + n->ncapture; }
+static inline NameId node_input(const OnnxNode *n, int k) {
+    return k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
+}
 
 /* Where the value of a size that is named in the file is kept. */
 typedef struct SizeName {

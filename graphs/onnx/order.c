@@ -62,11 +62,10 @@ bool nodes_order(Arena *a, int n, const OnnxNode node[], int *out) {
     bool *done = ARENA_NEW(a, bool, n);
     for (int i = 0; i < n; i++) {
         const OnnxNode *x = &node[i];
-        NameId *in = ARENA_NEW(a, NameId, x->x.nin + x->ncapture);
-        for (int k = 0; k < x->x.nin; k++) in[k] = x->in[k];
-        for (int k = 0; k < x->ncapture; k++) in[x->x.nin + k] = x->capture[k];
-        item[i] = (Item){
-            .nin = x->x.nin + x->ncapture, .nout = x->x.nout, .place = i, .in = in, .out = x->out};
+        const int nin = node_input_count(x);
+        NameId *in = ARENA_NEW(a, NameId, nin);
+        for (int k = 0; k < nin; k++) in[k] = node_input(x, k);
+        item[i] = (Item){.nin = nin, .nout = x->x.nout, .place = i, .in = in, .out = x->out};
     }
     return file_order(a, n, item, out, done) == n;
 }

@@ -19,28 +19,29 @@ static bool ban_copies(Assembly *p, const bool *done) {
 
 /* What was written, in this order, as the caller's plan. */
 static void fill_plan(Assembly *p, const int *sorted) {
-    FilePlan *r = p->r;
-    r->nname = intern_count(p->m->names) + 1;
-    r->keep = ARENA_NEW(p->a, bool, r->nname), r->carried = ARENA_NEW(p->a, bool, r->nname);
-    for (uint32_t id = 1; id < r->nname; id++) {
+    FilePlan *plan = p->plan;
+    plan->nname = intern_count(p->m->names) + 1;
+    plan->keep = ARENA_NEW(p->a, bool, plan->nname),
+    plan->carried = ARENA_NEW(p->a, bool, plan->nname);
+    for (uint32_t id = 1; id < plan->nname; id++) {
         const NameInfo *n = &p->m->name[id];
-        r->keep[id] = *table32_at(p->a, &p->keep, id);
-        r->carried[id] = r->keep[id] || n->source == FROM_INPUT;
+        plan->keep[id] = table_get(&p->keep, id);
+        plan->carried[id] = plan->keep[id] || n->source == FROM_INPUT;
     }
-    r->nnode = p->nitem, r->node = ARENA_NEW(p->a, Slice, p->nitem);
+    plan->nnode = p->nitem, plan->node = ARENA_NEW(p->a, Slice, p->nitem);
     for (int k = 0; k < p->nitem; k++) {
         const Item *item = &p->item[sorted[k]];
-        r->node[k] = item->bytes;
-        for (int j = 0; j < item->nout; j++) r->carried[item->out[j]] = true;
+        plan->node[k] = item->bytes;
+        for (int j = 0; j < item->nout; j++) plan->carried[item->out[j]] = true;
     }
-    for (int k = 0; k < r->nconstant; k++) r->carried[r->constant[k]] = true;
+    for (int k = 0; k < plan->nconstant; k++) plan->carried[plan->constant[k]] = true;
 }
 
 /* Names that outputs, training and annotations refer to. */
 static void need_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++)
-        assembly_need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
+        assembly_need_exact(p, m->output[k], p->write->graph->out[k], m->nnode);
     for (NameId id = 1, n = intern_count(m->names) + 1; id < n; id++)
         if (m->name[id].pinned && m->name[id].source != FROM_NOTHING)
             assembly_need_exact(p, id, p->now[id], m->nnode);
@@ -62,11 +63,12 @@ static bool assemble_once(Assembly *p, bool *again) {
                                "the new graph has a cycle: its nodes cannot be put in order");
 }
 
-bool file_plan(Model *m, const ModelWrite *x, Arena *a, FilePlan *r, Error *e) {
+bool file_plan(Model *m, const ModelWrite *x, Arena *a, FilePlan *plan, Error *e) {
     bool *banned = ARENA_NEW(a, bool, m->nnode), again = true, ok = true;
     while (again && ok) {
-        *r = (FilePlan){0};
-        Assembly p = {.m = m, .w = m->w, .a = a, .x = x, .e = e, .r = r, .banned = banned};
+        *plan = (FilePlan){0};
+        Assembly p = {
+            .m = m, .w = m->w, .a = a, .write = x, .e = e, .plan = plan, .banned = banned};
         p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
         p.queued = ARENA_NEW(a, bool, m->nnode), p.copied = ARENA_NEW(a, bool, m->nnode);
         m->assembling = true;

@@ -6,47 +6,49 @@
 #include "graphs/onnx/export/export.h"
 #include "graphs/onnx/order.h"
 
-typedef struct Table32 { /* by a Value or a NameId, 0 where nothing was set; grows */
+typedef struct Table32 { /* a growing array over Values or NameIds, 0 where nothing was set */
     uint32_t *v, room;
 } Table32;
 typedef struct Job { /* something that the new file needs and that is not written yet */
-    int onnx;        /* this node of the old file, copied; -1: */
-    Value value;     /* .. the node that makes this value */
-    int place;       /* of a node in the old file, near which it is to stand */
+    int onnx;        /* the node of the old file to be copied; -1: the node that makes `value` */
+    Value value;
+    int place; /* of a node in the old file, near which it is to stand */
 } Job;
 typedef struct Assembly {
     Model *m;
     World *w;
     Arena *a;
-    const ModelWrite *x;
+    const ModelWrite *write; /* what is to be written */
     Error *e;
-    Value *now;       /* by NameId of the old file */
+    Value *now;       /* by NameId of the old file: the value that takes the place of its value */
     const bool *live; /* by value below nlive: it is live in the new graph */
     uint32_t nlive;
     bool *copy;            /* by old node: it stands as it is */
     bool *alias;           /* likewise, but it only passes an input on */
     bool *queued, *copied; /* by old node: it is among the jobs, or was; it was copied once */
     bool *banned;          /* by old node: it may not be copied */
-    /* By old node: copied, it would keep alive what a rule dissolved, only for its sizes, or
-       stretch an input before it reads it. */
+    /* By old node: not to be copied, since the copy would only for its sizes keep nodes alive that
+       rules replaced, or would read an input that another node has to broadcast first. */
     bool *costly;
     Table32 name;  /* by Value: the name that carries it */
     Table32 old;   /* by Value: a name of the old file that is free for it */
     Table32 place; /* by Value: place of that name */
-    Table32 maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its
-                      inputs had, else from those they have now */
+    Table32
+        maker; /* by Value: 1 + the old node that makes it from the values its inputs have now */
+    Table32 old_maker;  /* by Value without a maker: 1 + the old node that made it from the values
+                           its inputs had in the old file */
     Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
     Table32 owner;      /* by Value: the composite in whose place it is written */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
     int njob, job_room, nitem, item_room, serial;
     Job *job;
     Item *item;
-    FilePlan *r;
+    FilePlan *plan; /* the result */
     int constant_room, import_room;
 } Assembly;
 
-/* The entry of a key; 0 where nothing was set. */
-uint32_t *table32_at(Arena *, Table32 *, uint32_t key);
+uint32_t table_get(const Table32 *, uint32_t key); /* 0 where nothing was set */
+void table_set(Arena *, Table32 *, uint32_t key, uint32_t value);
 
 /* assembly_decide.c: which old nodes can be copied, and what carries and makes each value. */
 void assembly_decide(Assembly *);

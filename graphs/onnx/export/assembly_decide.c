@@ -5,7 +5,7 @@
 #include "graphs/constants.h"
 #include "graphs/shapevalue.h"
 
-/* By value below n: it is live in the graph. */
+/* live[v], for v < n: the value is live in the graph. */
 static const bool *live_values(Assembly *p, const Graph *g, uint32_t n) {
     NodeList list = graph_live(p->w, p->a, g);
     bool *live = ARENA_NEW(p->a, bool, n);
@@ -16,24 +16,25 @@ static const bool *live_values(Assembly *p, const Graph *g, uint32_t n) {
     return live;
 }
 
-/* What a value of the old graph is now; `again`: what its node makes of what its inputs are now,
-   which is the same. What a rule dissolved, so that only sizes are read off it, is mapped to what
-   it was when that happened, and would keep all of that graph alive; made again, it stands on what
-   is there anyway. */
+/* The value that takes the place of one of the old graph. Two candidates compute the same: what the
+   map says, and `again`, what its node makes of what its inputs are now. Where rules replaced all
+   users of a value but those that read its sizes, the map leads into the graph as it was then, and
+   would keep all of that graph alive; `again` stands on what is live anyway. */
 static Value value_now(const Assembly *p, const bool *before, Value was, Value again) {
     if (!assembly_live(before, p->nlive, was)) return again;
-    Value now = map_value(p->x->map, was);
+    Value now = map_value(p->write->map, was);
     return assembly_live(p->live, p->nlive, now) || !again ? now : again;
 }
 
-/* Sizes that old names carry (keeps) are read off values that no longer exist; what takes them
-   and is live can be written with sizes read elsewhere. */
-static bool takes_costly(const OnnxNode *n, const bool *keeps) {
-    bool takes = false;
-    for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
-    return takes;
+/* Whether a node reads sizes of values that are not live any more (stale, by name): written anew,
+   it reads them elsewhere. */
+static bool reads_stale(const OnnxNode *n, const bool *stale) {
+    bool reads = false;
+    for (int k = 0; k < n->x.nin; k++) reads |= n->in[k] && stale[n->in[k]];
+    return reads;
 }
-/* Nodes of the file compute it, and it is known all the same. */
+
+/* The file computes it with nodes, although its elements are known numbers. */
 static bool known_size(const Assembly *p, NameId id, Value v) {
     PolyList elements;
     int64_t n;
@@ -44,9 +45,11 @@ static bool known_size(const Assembly *p, NameId id, Value v) {
         if (!poly_constant(p->w, elements.v[k], &n)) return false;
     return true;
 }
-static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
+/* Marks the results of node i that are gone (live before, but not any more) and those that are
+   stale sizes, and the node as costly if it is live and reads such. */
+static void mark_costly(Assembly *p, int i, const bool *before, bool *stale, bool *gone) {
     OnnxNode *n = &p->m->node[i];
-    const bool takes = takes_costly(n, keeps);
+    const bool reads = reads_stale(n, stale);
     for (int k = 0; k < n->x.nout; k++) {
         const NameId id = n->out[k];
         const Value now = id ? p->now[id] : 0;
@@ -54,14 +57,14 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *keeps, boo
         const bool live = assembly_live(p->live, p->nlive, now);
         const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
         gone[id] = !live && assembly_live(before, p->nlive, p->m->name[id].value);
-        keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]) ||
-                              (p->x->known_sizes && known_size(p, id, now)));
-        p->costly[i] |= takes && live;
+        stale[id] = !live && (reads || (shape && n->x.nin && n->in[0] && gone[n->in[0]]) ||
+                              (p->write->known_sizes && known_size(p, id, now)));
+        p->costly[i] |= reads && live;
     }
 }
 
-/* An input is stretched by what was made in the place of a node of the file: written anew, the node
-   stretches it itself. */
+/* An input of a broadcasting operator is broadcast by a node that the old file does not have:
+   written anew, the operator broadcasts it itself. */
 static bool takes_stretched(const Assembly *p, const bool *before, const OnnxNode *n,
                             const Value in[], Value out) {
     bool takes = false;
@@ -74,15 +77,14 @@ static bool takes_stretched(const Assembly *p, const bool *before, const OnnxNod
 }
 
 /* The node on what its inputs are now: what it makes, and whether it can be copied as it is. */
-static void decide_node(Assembly *p, int i, const bool *before, bool *keeps, bool *gone) {
+static void decide_node(Assembly *p, int i, const bool *before, bool *stale, bool *gone) {
     Model *m = p->m;
     OnnxNode *node = &m->node[i];
-    int nin = node->x.nin + node->ncapture, nout = node->x.nout;
+    int nin = node_input_count(node), nout = node->x.nout;
     Value *in = ARENA_NEW(p->a, Value, nin + 1), *out = ARENA_NEW(p->a, Value, nout + 1);
     const char *reason;
     bool same = true, passes = false;
-    for (int k = 0; k < nin; k++)
-        in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+    for (int k = 0; k < nin; k++) in[k] = p->now[node_input(node, k)];
     const NodeId made = node->random; /* what is made here lasts as long as this writing */
     normalize_node(m, node, in, out, &reason);
     node->random = made;
@@ -94,9 +96,9 @@ static void decide_node(Assembly *p, int i, const bool *before, bool *keeps, boo
         same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
         for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
     }
-    mark_costly(p, i, before, keeps, gone);
+    mark_costly(p, i, before, stale, gone);
     p->costly[i] |= nout == 1 && takes_stretched(p, before, node, in, out[0]);
-    if ((p->x->regenerate || p->costly[i]) && !node->reason) same = false;
+    if ((p->write->regenerate || p->costly[i]) && !node->reason) same = false;
     p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
 }
 
@@ -104,58 +106,66 @@ static void decide_nodes(Assembly *p) {
     Model *m = p->m;
     uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
     const bool *before = live_values(p, model_graph(m), n);
-    p->live = live_values(p, p->x->graph, n), p->nlive = n;
+    p->live = live_values(p, p->write->graph, n), p->nlive = n;
     p->now = ARENA_NEW(p->a, Value, names);
     p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
     p->costly = ARENA_NEW(p->a, bool, m->nnode);
-    bool *keeps = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
+    bool *stale = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
     for (uint32_t id = 1; id < names; id++)
         if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
-    for (int i = 0; i < m->nnode; i++) decide_node(p, i, before, keeps, gone);
+    for (int i = 0; i < m->nnode; i++) decide_node(p, i, before, stale, gone);
 }
 
-/* Which old node makes a value, from new inputs or from the old ones; what only passes an input on
-   makes nothing. */
-static void find_makers(Assembly *p) {
-    Model *m = p->m;
-    for (int old = 0; old < 2; old++)
-        for (int i = 0; i < m->nnode; i++) {
-            OnnxNode *n = &m->node[i];
-            bool passes = false;
-            for (int k = 0; k < n->x.nout; k++)
-                for (int j = 0; j < n->x.nin; j++) {
-                    Value y = old ? assembly_was(p, n->out[k]) : p->out[i][k];
-                    passes |= y && y == (old ? assembly_was(p, n->in[j]) : p->in[i][j]);
-                }
-            if (passes || p->banned[i]) continue;
-            for (int k = 0; k < n->x.nout; k++) {
-                Value v = old ? assembly_was(p, n->out[k]) : p->out[i][k];
-                if (v && !*table32_at(p->a, &p->maker, v))
-                    *table32_at(p->a, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
-            }
+/* Whether a result of a node is one of its inputs: then it makes nothing. old: by the values that
+   they had in the old file, else by those they have now. */
+static bool passes_input(const Assembly *p, int i, bool old) {
+    const OnnxNode *n = &p->m->node[i];
+    bool passes = false;
+    for (int k = 0; k < n->x.nout; k++)
+        for (int j = 0; j < n->x.nin; j++) {
+            const Value y = old ? assembly_was(p, n->out[k]) : p->out[i][k];
+            passes |= y && y == (old ? assembly_was(p, n->in[j]) : p->in[i][j]);
         }
+    return passes;
 }
 
-/* Names for values: of inputs, initializers and copied nodes first; then names that are free to be
-   taken over. */
-static void name_values(Assembly *p) {
-    Model *m = p->m;
-    uint32_t names = intern_count(m->names) + 1;
-    for (int pass = 0; pass < 3; pass++)
-        for (uint32_t id = 1; id < names; id++) {
-            const NameInfo *n = &m->name[id];
-            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER ||
-                        n->source == FROM_SPARSE,
-                 copied = n->source == FROM_NODE && p->copy[n->index];
-            if (!p->now[id] || n->source == FROM_NOTHING || *table32_at(p->a, &p->name, p->now[id]))
-                continue;
-            if ((pass == 0 && file) || (pass == 1 && copied))
-                *table32_at(p->a, &p->name, p->now[id]) = id;
-            if (pass < 2 || file || p->alias[n->index] || *table32_at(p->a, &p->old, p->now[id]))
-                continue;
-            *table32_at(p->a, &p->old, p->now[id]) = id, *table32_at(p->a, &p->place, p->now[id]) =
-                                                             (uint32_t)n->index;
+/* Which old node makes a value, as passes_input: the first that does. */
+static void find_makers(Assembly *p, bool old) {
+    for (int i = 0; i < p->m->nnode; i++) {
+        const OnnxNode *n = &p->m->node[i];
+        if (p->banned[i] || passes_input(p, i, old)) continue;
+        for (int k = 0; k < n->x.nout; k++) {
+            const Value v = old ? assembly_was(p, n->out[k]) : p->out[i][k];
+            if (v && !table_get(&p->maker, v) && !table_get(&p->old_maker, v))
+                table_set(p->a, old ? &p->old_maker : &p->maker, v, 1 + (uint32_t)i);
         }
+    }
+}
+
+static bool is_given(const Assembly *p, const NameInfo *n) {
+    (void)p;
+    return n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE;
+}
+static bool is_copied(const Assembly *p, const NameInfo *n) {
+    return n->source == FROM_NODE && p->copy[n->index];
+}
+/* A name of the old file that nothing gives any more: free for the value that takes its place. */
+static bool is_free(const Assembly *p, const NameInfo *n) {
+    return n->source == FROM_NODE && !p->alias[n->index];
+}
+
+/* For each value without a name the first of these names: as its name or, for free ones, as the
+   name that it gets once it is written. */
+static void name_values(Assembly *p, bool (*fits)(const Assembly *, const NameInfo *), bool free) {
+    const uint32_t names = intern_count(p->m->names) + 1;
+    for (uint32_t id = 1; id < names; id++) {
+        const NameInfo *n = &p->m->name[id];
+        const Value v = p->now[id];
+        if (!v || !fits(p, n) || table_get(&p->name, v) || (free && table_get(&p->old, v)))
+            continue;
+        table_set(p->a, free ? &p->old : &p->name, v, id);
+        if (free) table_set(p->a, &p->place, v, (uint32_t)n->index);
+    }
 }
 
 /* Outputs that a rule replaced are not what their old nodes make. */
@@ -163,8 +173,8 @@ static void set_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++) {
         const NameInfo *n = &m->name[m->output[k]];
-        if (n->source != FROM_NODE || p->now[m->output[k]] == p->x->graph->out[k]) continue;
-        p->now[m->output[k]] = p->x->graph->out[k];
+        if (n->source != FROM_NODE || p->now[m->output[k]] == p->write->graph->out[k]) continue;
+        p->now[m->output[k]] = p->write->graph->out[k];
         p->copy[n->index] = p->alias[n->index] = false;
     }
 }
@@ -172,6 +182,9 @@ static void set_outputs(Assembly *p) {
 void assembly_decide(Assembly *p) {
     decide_nodes(p);
     set_outputs(p);
-    find_makers(p);
-    name_values(p);
+    find_makers(p, false);
+    find_makers(p, true);
+    name_values(p, is_given, false);
+    name_values(p, is_copied, false);
+    name_values(p, is_free, true);
 }

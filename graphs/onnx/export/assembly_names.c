@@ -3,9 +3,11 @@
 #include "graphs/onnx/export/assembly.h"
 #include <string.h>
 
-uint32_t *table32_at(Arena *a, Table32 *t, uint32_t key) {
+uint32_t table_get(const Table32 *t, uint32_t key) { return key < t->room ? t->v[key] : 0; }
+
+void table_set(Arena *a, Table32 *t, uint32_t key, uint32_t value) {
     ARENA_GROW(a, t->v, t->room, key + 1);
-    return &t->v[key];
+    t->v[key] = value;
 }
 
 void assembly_job(Assembly *p, Job job) {
@@ -26,17 +28,17 @@ NameId assembly_fresh_name(Assembly *p) {
         const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
         NameId id = name_id(p->m, (Slice){(const unsigned char *)text, strlen(text)}, p->e);
         const NameInfo *n = &p->m->name[id];
-        if (n->source == FROM_NOTHING && !n->inner && !*table32_at(p->a, &p->made, id)) return id;
+        if (n->source == FROM_NOTHING && !n->inner && !table_get(&p->made, id)) return id;
     }
 }
 
 NameId assembly_new_name(Assembly *p, Value v, int *place) {
-    NameId id = *table32_at(p->a, &p->old, v);
-    bool old = id && !*table32_at(p->a, &p->made, id);
-    if (old) *place = (int)*table32_at(p->a, &p->place, v);
+    NameId id = table_get(&p->old, v);
+    bool old = id && !table_get(&p->made, id);
+    if (old) *place = (int)table_get(&p->place, v);
     else id = assembly_fresh_name(p);
-    *table32_at(p->a, &p->name, v) = id;
-    *table32_at(p->a, &p->made, id) = 1;
+    table_set(p->a, &p->name, v, id);
+    table_set(p->a, &p->made, id, 1);
     return id;
 }
 
@@ -48,14 +50,13 @@ static void need_node(Assembly *p, int i) {
 
 static void need_name(Assembly *p, NameId id) {
     const NameInfo *n = &p->m->name[id];
-    if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE)
-        *table32_at(p->a, &p->keep, id) = 1;
+    if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE) table_set(p->a, &p->keep, id, 1);
     if (n->source == FROM_NODE && p->copy[n->index]) need_node(p, n->index);
 }
 
 NameId assembly_name(Assembly *p, Value v, int place) {
     if (!v) return 0;
-    NameId id = *table32_at(p->a, &p->name, v);
+    NameId id = table_get(&p->name, v);
     if (id) return need_name(p, id), id;
     id = assembly_new_name(p, v, &place);
     assembly_job(p, (Job){.value = v, .onnx = -1, .place = place});
@@ -75,13 +76,13 @@ void assembly_identity(Assembly *p, NameId from, NameId to, int place) {
     Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
     Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
                              arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
-    *table32_at(p->a, &p->made, to) = 1;
+    table_set(p->a, &p->made, to, 1);
     assembly_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
 }
 
 void assembly_need_exact(Assembly *p, NameId id, Value v, int place) {
     const NameInfo *n = &p->m->name[id];
-    if (n->source != FROM_NODE || *table32_at(p->a, &p->made, id)) {
+    if (n->source != FROM_NODE || table_get(&p->made, id)) {
         need_name(p, id);
         return;
     }
@@ -90,12 +91,12 @@ void assembly_need_exact(Assembly *p, NameId id, Value v, int place) {
         return;
     }
     if (p->now[id] == v && p->alias[n->index] && !p->banned[n->index]) {
-        *table32_at(p->a, &p->made, id) = 1;
+        table_set(p->a, &p->made, id, 1);
         need_node(p, n->index);
         return;
     }
-    if (!*table32_at(p->a, &p->name, v))
-        *table32_at(p->a, &p->old, v) = id, *table32_at(p->a, &p->place, v) = (uint32_t)n->index;
+    if (!table_get(&p->name, v))
+        table_set(p->a, &p->old, v, id), table_set(p->a, &p->place, v, (uint32_t)n->index);
     NameId have = assembly_name(p, v, place);
     if (have != id) assembly_identity(p, have, id, place);
 }

@@ -37,7 +37,7 @@ static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int pl
     p->copied[i] = true;
     for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
     for (int k = 0; k < n->x.nout; k++)
-        renamed |= out[k] != n->out[k], *table32_at(p->a, &p->made, out[k]) = 1;
+        renamed |= out[k] != n->out[k], table_set(p->a, &p->made, out[k], 1);
     for (int k = 0; k < n->ncapture; k++) {
         in[n->x.nin + k] = n->capture[k];
         assembly_need_exact(p, n->capture[k], p->now[n->capture[k]], i);
@@ -63,24 +63,30 @@ static void copy_as(Assembly *p, int i, const Value from[], const Value made[], 
     for (int k = 0; k < n->x.nout; k++) {
         int at = place;
         bool mine = made[k] && value_node(p->w, made[k]) == node;
-        out[k] = !n->out[k]                             ? 0
-                 : !mine                                ? assembly_fresh_name(p)
-                 : *table32_at(p->a, &p->name, made[k]) ? *table32_at(p->a, &p->name, made[k])
-                                                        : assembly_new_name(p, made[k], &at);
-        *table32_at(p->a, &p->made, out[k]) = 1;
+        out[k] = !n->out[k]                     ? 0
+                 : !mine                        ? assembly_fresh_name(p)
+                 : table_get(&p->name, made[k]) ? table_get(&p->name, made[k])
+                                                : assembly_new_name(p, made[k], &at);
+        table_set(p->a, &p->made, out[k], 1);
     }
     put_copy(p, i, in, out, place);
 }
 
+/* The node of the old file that makes this value; -1: none. */
+static int maker_of(const Assembly *p, Value v) {
+    const uint32_t now = table_get(&p->maker, v);
+    return (int)(now ? now : table_get(&p->old_maker, v)) - 1;
+}
+
 static void copy_maker(Assembly *p, Value v, int place) {
-    uint32_t maker = *table32_at(p->a, &p->maker, v) - 1;
-    int i = (int)(maker / 2);
-    OnnxNode *n = &p->m->node[i];
+    const int i = maker_of(p, v);
+    const OnnxNode *n = &p->m->node[i];
     Value *in = p->in[i], *out = p->out[i];
-    if (maker & 1)
+    if (!table_get(&p->maker, v)) {
         in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
-    for (int k = 0; maker & 1 && k < n->x.nin; k++) in[k] = assembly_was(p, n->in[k]);
-    for (int k = 0; maker & 1 && k < n->x.nout; k++) out[k] = assembly_was(p, n->out[k]);
+        for (int k = 0; k < n->x.nin; k++) in[k] = assembly_was(p, n->in[k]);
+        for (int k = 0; k < n->x.nout; k++) out[k] = assembly_was(p, n->out[k]);
+    }
     copy_as(p, i, in, out, value_node(p->w, v), place);
 }
 
@@ -104,16 +110,16 @@ static bool copy_opaque(Assembly *p, Node node, int place) {
 }
 
 static void add_constant(Assembly *p, Value v, NameId name) {
-    FilePlan *r = p->r;
+    FilePlan *plan = p->plan;
     int room = p->constant_room;
-    ARENA_GROW(p->a, r->constant, room, r->nconstant + 1);
-    ARENA_GROW(p->a, r->content, p->constant_room, r->nconstant + 1);
-    r->constant[r->nconstant] = name, r->content[r->nconstant++] = v;
+    ARENA_GROW(p->a, plan->constant, room, plan->nconstant + 1);
+    ARENA_GROW(p->a, plan->content, p->constant_room, plan->nconstant + 1);
+    plan->constant[plan->nconstant] = name, plan->content[plan->nconstant++] = v;
 }
 
 static bool named_already(void *assembly, Value v) {
     Assembly *p = assembly;
-    NameId id = *table32_at(p->a, &p->name, v);
+    NameId id = table_get(&p->name, v);
     return id != 0;
 }
 
@@ -123,31 +129,31 @@ static bool live_now(void *assembly, Value v) {
 }
 
 static const char *tag_of(Assembly *p, Value v) {
-    const char *tag = p->x->tag ? p->x->tag(p->x->user, v) : NULL;
-    uint32_t owner = *table32_at(p->a, &p->owner, v);
+    const char *tag = p->write->tag ? p->write->tag(p->write->user, v) : NULL;
+    uint32_t owner = table_get(&p->owner, v);
     return tag || !owner ? tag : tag_of(p, owner);
 }
 
 /* What is written in a composite's place is its rule's work too. */
 static void mark_owned(Assembly *p, Value v, const Node *composite) {
-    bool done = !v || v == composite->out || *table32_at(p->a, &p->owner, v) ||
-                constant_get(p->w, v, NULL, NULL);
+    bool done =
+        !v || v == composite->out || table_get(&p->owner, v) || constant_get(p->w, v, NULL, NULL);
     for (int k = 0; k < composite->nin; k++) done |= composite->in[k] == v;
     if (done) return;
-    *table32_at(p->a, &p->owner, v) = composite->out;
+    table_set(p->a, &p->owner, v, composite->out);
     Node n = node_get(p->w, value_node(p->w, v));
     for (int k = 0; k < n.nin; k++) mark_owned(p, n.in[k], composite);
 }
 
 static void note_domain(Assembly *p, const char *domain) {
     if (model_opset(p->m, (Slice){(const unsigned char *)domain, strlen(domain)})) return;
-    for (int k = 0; k < p->r->nimport; k++)
-        if (!strcmp(p->r->import[k], domain)) return;
-    ARENA_GROW(p->a, p->r->import, p->import_room, p->r->nimport + 1);
-    p->r->import[p->r->nimport++] = domain;
+    for (int k = 0; k < p->plan->nimport; k++)
+        if (!strcmp(p->plan->import[k], domain)) return;
+    ARENA_GROW(p->a, p->plan->import, p->import_room, p->plan->nimport + 1);
+    p->plan->import[p->plan->nimport++] = domain;
 }
 
-static bool write_emit(Assembly *p, const Emit *e, int place) {
+static void write_emit(Assembly *p, const Emit *e, int place) {
     note_domain(p, e->domain);
     NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
     const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
@@ -157,7 +163,7 @@ static bool write_emit(Assembly *p, const Emit *e, int place) {
     for (int k = 0; k < e->nout; k++) {
         Value v = e->out + (Value)k;
         int at = place;
-        out[k] = *table32_at(p->a, &p->name, v);
+        out[k] = table_get(&p->name, v);
         if (!out[k]) out[k] = assembly_new_name(p, v, &at);
         out_text[k] = p->m->name[out[k]].text;
     }
@@ -166,7 +172,6 @@ static bool write_emit(Assembly *p, const Emit *e, int place) {
     const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
     assembly_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout,
                             place, in, out, -1});
-    return true;
 }
 
 /* A composite that the model's opset lacks: its definition takes over the names. */
@@ -178,14 +183,13 @@ static bool write_expanded(Assembly *p, Node n, int place, const char *why) {
     for (int k = 0; k < n.nout; k++) mark_owned(p, out[k], &n);
     for (int k = 0; k < n.nout; k++) {
         int at = place;
-        NameId mine = *table32_at(p->a, &p->name, n.out + (Value)k),
-               have = *table32_at(p->a, &p->name, out[k]);
+        NameId mine = table_get(&p->name, n.out + (Value)k), have = table_get(&p->name, out[k]);
         if (!mine) mine = assembly_new_name(p, n.out + (Value)k, &at);
         if (have) {
             assembly_identity(p, assembly_name(p, out[k], place), mine, place);
             continue;
         }
-        *table32_at(p->a, &p->name, out[k]) = mine;
+        table_set(p->a, &p->name, out[k], mine);
         assembly_job(p, (Job){.value = out[k], .onnx = -1, .place = place});
     }
     return true;
@@ -198,24 +202,24 @@ static bool write_value(Assembly *p, Value v, int place) {
     const char *why;
     Emit e;
     if (constant_get(p->w, v, &type, &bytes))
-        return add_constant(p, v, *table32_at(p->a, &p->name, v)), true;
-    uint32_t maker = *table32_at(p->a, &p->maker, v);
-    const bool anew = maker && (p->x->regenerate || p->costly[(maker - 1) / 2]) &&
-                      !p->m->node[(maker - 1) / 2].reason;
-    if (maker && !anew) return copy_maker(p, v, place), true;
+        return add_constant(p, v, table_get(&p->name, v)), true;
+    const int maker = maker_of(p, v);
+    const bool anew =
+        maker >= 0 && (p->write->regenerate || p->costly[maker]) && !p->m->node[maker].reason;
+    if (maker >= 0 && !anew) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;
     if (emit_node(p->m, n.out, &(EmitContext){named_already, live_now, p}, &e, &why))
-        return write_emit(p, &e, place);
-    if (!maker || n.op->expand) return write_expanded(p, n, place, why);
+        return write_emit(p, &e, place), true;
+    if (maker < 0 || n.op->expand) return write_expanded(p, n, place, why);
     copy_maker(p, v, place);
     return true;
 }
 
 /* A node with several outputs is one job. */
 static bool done_already(Assembly *p, Table32 *done, Value v) {
-    uint32_t *mark = table32_at(p->a, done, value_node(p->w, v));
-    bool was = *mark;
-    *mark = 1;
+    const NodeId node = value_node(p->w, v);
+    const bool was = table_get(done, node);
+    table_set(p->a, done, node, 1);
     return was;
 }
 

@@ -4,8 +4,7 @@
    cheap nodes away and up to the first expensive one. What gives sizes and indices, and what is
    made of constants, comes along as far up as it goes; every other value from outside is an input.
    A runtime computes a node in 8 bits if all that it reads is dequantized and what it makes is
-   quantized: these conversions come with their node, and are no
-   step away from it. */
+   quantized, so these conversions come with their node and do not count as a step away from it. */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
 #include <string.h>
@@ -43,17 +42,14 @@ static void find_users(Part *p) {
     p->first = ARENA_NEW(p->a, int, p->nname + 1);
     int total = 0;
     for (int i = 0; i < m->nnode; i++)
-        for (int k = 0; k < m->node[i].x.nin + m->node[i].ncapture; k++, total++)
-            p->first[(k < m->node[i].x.nin ? m->node[i].in[k]
-                                           : m->node[i].capture[k - m->node[i].x.nin]) +
-                     1]++;
+        for (int k = 0; k < node_input_count(&m->node[i]); k++, total++)
+            p->first[node_input(&m->node[i], k) + 1]++;
     for (uint32_t id = 0; id < p->nname; id++) p->first[id + 1] += p->first[id];
     p->user = ARENA_NEW(p->a, int, total);
     int *next = arena_copy(p->a, p->first, sizeof *next * p->nname);
     for (int i = 0; i < m->nnode; i++)
-        for (int k = 0; k < m->node[i].x.nin + m->node[i].ncapture; k++)
-            p->user[next[k < m->node[i].x.nin ? m->node[i].in[k]
-                                              : m->node[i].capture[k - m->node[i].x.nin]]++] = i;
+        for (int k = 0; k < node_input_count(&m->node[i]); k++)
+            p->user[next[node_input(&m->node[i], k)]++] = i;
 }
 
 /* ---- the border */

@@ -42,31 +42,23 @@ static bool is_unchanged(const Model *m, const ModelWrite *x) {
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
 }
 
-static Slice message_field(Wire w, uint32_t number) {
-    Slice out = {0};
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
-    return out;
-}
-
 /* The name of an entry of the graph's lists; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
-    Slice text =
-        f->number == GRAPH_INITIALIZER ? message_field(w, TENSOR_NAME)
-        : f->number == GRAPH_SPARSE_INITIALIZER
-            ? message_field(wire_inner(&w, message_field(w, SPARSE_TENSOR_VALUES)), TENSOR_NAME)
-            : message_field(w, VALUE_INFO_NAME); /* as that of a TensorAnnotation */
+    Slice text = f->number == GRAPH_INITIALIZER ? wire_bytes(w, TENSOR_NAME)
+                 : f->number == GRAPH_SPARSE_INITIALIZER
+                     ? wire_bytes(wire_inner(&w, wire_bytes(w, SPARSE_TENSOR_VALUES)), TENSOR_NAME)
+                     : wire_bytes(w, VALUE_INFO_NAME); /* as that of a TensorAnnotation */
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
-static bool entry_stays(Model *m, const FilePlan *r, const Field *f) {
+static bool entry_stays(Model *m, const FilePlan *plan, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
     if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE_INITIALIZER)
-        return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
-    if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
-    return id && id < r->nname && r->carried[id];
+        return id && (plan->keep[id] || m->name[id].source == FROM_INPUT);
+    if (f->number == GRAPH_INPUT) return !id || !initializer || plan->keep[id];
+    return id && id < plan->nname && plan->carried[id];
 }
 
 static const int64_t *constant_sizes(World *w, Arena *a, const Type *t) {
@@ -131,7 +123,7 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
+static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *plan, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
@@ -139,27 +131,27 @@ static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pie
                       f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
                       f.number == GRAPH_QUANTIZATION_ANNOTATION;
         if (f.number == GRAPH_NODE) {
-            for (int k = 0; k < r->nnode && !nodes; k++)
-                wire_put_slice(out, GRAPH_NODE, r->node[k].at, r->node[k].n);
+            for (int k = 0; k < plan->nnode && !nodes; k++)
+                wire_put_slice(out, GRAPH_NODE, plan->node[k].at, plan->node[k].n);
             nodes = true;
-        } else if ((!listed || entry_stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
+        } else if ((!listed || entry_stays(m, plan, &f)) && !put_moved(m, a, store, out, &f))
             pieces_add(out, f.whole.at, f.whole.n);
     }
-    for (int k = 0; k < r->nconstant; k++)
-        put_constant(m, a, store, out, r->constant[k], r->content[k]);
-    for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++)
-        put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
+    for (int k = 0; k < plan->nconstant; k++)
+        put_constant(m, a, store, out, plan->constant[k], plan->content[k]);
+    for (int k = 0; k < plan->nconstant && m->x.ir_version < 4; k++)
+        put_input(m, a, out, plan->constant[k], value_type(m->w, plan->content[k]));
 }
 
 static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                            Error *e) {
-    FilePlan r;
-    if (!file_plan(m, x, a, &r, e)) return false;
+    FilePlan plan;
+    if (!file_plan(m, x, a, &plan, e)) return false;
     Pieces graph = pieces_new(a);
-    write_graph(m, a, store, &r, &graph);
+    write_graph(m, a, store, &plan, &graph);
     index_put_graph(&m->x, &graph, file);
-    for (int k = 0; k < r.nimport; k++) {
-        const Slice domain = {(const unsigned char *)r.import[k], strlen(r.import[k])};
+    for (int k = 0; k < plan.nimport; k++) {
+        const Slice domain = {(const unsigned char *)plan.import[k], strlen(plan.import[k])};
         index_put_opset(a, domain, 1, file);
     }
     return true;
@@ -204,7 +196,7 @@ static bool copy_external(Model *m, const Pieces *file, const char *path, const 
                          into ? into->name : NULL, a, e);
 }
 
-/* Is there a file that holds just this? */
+/* Whether the file at `path` has exactly these contents. */
 static bool file_holds(const char *path, const Pieces *p) {
     Error ignored = {0};
     Slice file;

@@ -110,12 +110,11 @@ bool body_read(Import *s, const char *attribute, Body *b) {
 static bool iteration_node(Body *b, IterationScope *c, const OnnxNode *read) {
     Import *s = b->s;
     OnnxNode *n = arena_copy(s->w->arena, read, sizeof *read);
-    int nin = n->x.nin + n->ncapture;
+    int nin = node_input_count(n);
     Value *in = ARENA_NEW(s->w->arena, Value, nin), *out = ARENA_NEW(s->w->arena, Value, n->x.nout);
     const char *why;
     for (int k = 0; k < nin; k++)
-        if (!scope_find(s, c, k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin], &in[k]))
-            return false;
+        if (!scope_find(s, c, node_input(n, k), &in[k])) return false;
     normalize_node(s->m, n, in, out, &why);
     if (why)
         return import_fail(s, "inside: %s%s%s: %s", n->name, n->name[0] ? " " : "", n->type, why);

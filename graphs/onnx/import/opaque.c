@@ -112,12 +112,12 @@ static bool make_constant(Import *s, Value out[]) {
 
 static bool understood(Import *s, Value out[]) {
     const OnnxNode *n = s->n;
-    bool tables = !n->ncapture && n->x.nin <= 1024 && n->x.nout <= 256 && n->x.nattr <= 64,
-         control = false;
+    bool control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) return import_fail(s, "a function defined by the model");
-    if (control && control_import(s, out)) return true;
-    if (control || !tables)
+    if (control)
+        return control_import(s, out) || import_fail(s, "its subgraphs depend on unknown data");
+    if (n->x.nin > 1024 || n->x.nout > 256 || n->x.nattr > 64)
         return import_fail(s, "it has more than 1024 inputs, 256 outputs or 64 attributes");
     if (!n->version)
         return import_fail(s, "domain %s is not among the model's operator sets", n->domain);

@@ -24,7 +24,8 @@ static Wire model_wire(Model *m, Slice s, const char *place, Error *e) {
     return wire_new(s, m->x.bytes.at, place, e);
 }
 
-static bool first_bytes(Wire w, uint32_t number, Slice *out) {
+/* wire_bytes that fails where the message is damaged, or the field is not of bytes. */
+static bool read_bytes(Wire w, uint32_t number, Slice *out) {
     *out = (Slice){0};
     for (Field f; wire_next(&w, &f);)
         if (f.number == number && wire_want(&w, &f, WIRE_BYTES)) *out = f.bytes;
@@ -57,8 +58,8 @@ static bool read_initializers(Model *m, Error *e) {
         Slice values, name;
         NameId id;
         Wire w = model_wire(m, m->x.g.sparse.v[i], m->path, e);
-        if (!first_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
-            !first_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
+        if (!read_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
+            !read_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
         m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
@@ -70,7 +71,7 @@ static bool read_initializers(Model *m, Error *e) {
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text)) return false;
+    if (!read_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
@@ -87,13 +88,14 @@ static bool read_input(Model *m, int i, Error *e) {
     return true;
 }
 
-/* A size that several inputs name is one number, whichever of them it is given for. */
+/* Asks for the size of every axis before any input is read: a name has one number, whichever input
+   it is given for. */
 static bool learn_sizes(Model *m, Error *e) {
     for (int pass = 0; m->open.size && pass < 2; pass++, m->first_is_one = m->open.first_is_one)
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text) ||
+            if (!read_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -105,7 +107,7 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), VALUE_INFO_NAME, &text))
+            if (!read_bytes(model_wire(m, lists[k]->v[i], m->path, e), VALUE_INFO_NAME, &text))
                 return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
@@ -120,9 +122,11 @@ static bool read_node(Model *m, int i, Error *e) {
     Arena *a = m->w->arena;
     Wire w = model_wire(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
     if (!index_node(a, &w, &n->x)) return false;
-    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
+    n->name = slice_text(a, n->x.name);
+    n->type = slice_text(a, n->x.type);
     n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain), n->number = i,
+    n->version = model_opset(m, n->x.domain);
+    n->number = i;
     n->call = extras_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
@@ -137,7 +141,7 @@ static bool read_node(Model *m, int i, Error *e) {
     return true;
 }
 
-/* A name that only a later node computes; by then, nodes are in order unless there is a cycle. */
+/* Only a later node computes this name: nodes are in order by now, so there is a cycle. */
 static bool is_later(const Model *m, const OnnxNode *n, NameId id) {
     return m->name[id].source == FROM_NODE && m->name[id].index >= n - m->node;
 }
@@ -180,10 +184,10 @@ static void set_origin(Model *m, NodeId from, NodeId to, uint32_t origin) {
 
 static bool import_node(Model *m, int i, Error *e) {
     OnnxNode *n = &m->node[i];
-    int nin = n->x.nin + n->ncapture;
+    int nin = node_input_count(n);
     Value *in = ARENA_NEW(m->w->arena, Value, nin), *out = ARENA_NEW(m->w->arena, Value, n->x.nout);
     for (int k = 0; k < nin; k++) {
-        NameId id = k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
+        NameId id = node_input(n, k);
         if (!name_usable(m, n, id, e)) return false;
         in[k] = id ? m->name[id].value : 0;
     }

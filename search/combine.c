@@ -5,8 +5,8 @@
 #include "search/rank.h"
 #include <string.h>
 
-#define STEP 0.99       /* a candidate counts as faster below this share of the best time */
-#define HURTS 1.003     /* a set is dropped if the time without it is below this */
+#define STEP 0.99   /* a candidate counts as faster below this share of the best time */
+#define HURTS 1.003 /* a set is dropped if the time without it is below this share of the best */
 #define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
 #define CLIMBS 0.985    /* if the best ratio is above this, climbing reaches no gain that counts */
 #define LOST 0.05       /* of the whole: what the places of a set lose, used at all of them */
@@ -115,8 +115,8 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
     return lost > LOST * s->baseline;
 }
 
-/* Sets of rules wherever they match: the general ones, unless that is hopeless, and those with
-   places that could not be priced. */
+/* Adds sets used wherever they match: those that are also tried as a whole, unless that is
+   hopeless, and those with places that could not be priced. */
 static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
     bool *open = ARENA_NEW(s->r->arena, bool, s->places.nset);
     for (int k = 0; k < s->places.n; k++) {
@@ -138,7 +138,8 @@ static int few_candidates(const CommandSearch *s) {
     return n > FEW ? n : FEW;
 }
 
-/* The strongest sets, each alone, `most` at most. A set that cannot be used alone leaves all[]. */
+/* Adds the strongest sets, each alone, `most` at most. A set that cannot be used alone is taken out
+   of all[]. */
 static bool add_alone(CommandSearch *s, int nset, const int set[], int most, bool all[], int list[],
                       int *n) {
     double sum;
@@ -151,7 +152,7 @@ static bool add_alone(CommandSearch *s, int nset, const int set[], int most, boo
     return true;
 }
 
-/* All sets together; if that cannot be used, the strongest that can. */
+/* Adds all sets together; if that cannot be used, the strongest that can. */
 static bool add_together(CommandSearch *s, int nset, const int set[], bool all[], int list[],
                          int *n) {
     double sum;

@@ -12,9 +12,9 @@ typedef struct Application {
     Match match;
     const Value *to; /* by root of the match: what replaced it */
 } Application;
-typedef struct Shared { /* an application needed a value that another had made */
-    int step;
-    Value v;
+typedef struct Shared { /* two applications share a value */
+    int step;           /* the one that needed it .. */
+    Value v;            /* .. and what another had made (derivation_step) */
 } Shared;
 typedef struct Derivation {
     World *w;
@@ -28,7 +28,7 @@ typedef struct Derivation {
     ProofLog log;
     int applied, *fired; /* how often rules were applied: in all, and by rule of the library */
     bool limited;        /* derive_fixpoint ended at a limit, not where nothing is left to apply */
-    bool file_changed;   /* before the search: it is written even if no rule was applied */
+    bool file_changed;   /* sizes were fixed: the file is written even if no rule was applied */
     unsigned classes; /* the classes of these rules, and CLASS_ROUNDS if a float matched a rational
                          that it only rounds */
     int nstep, room;
@@ -46,15 +46,17 @@ typedef struct Derivation {
     int nfolded;
     const Value *folded, *constant;
 } Derivation;
+/* Whether another file than the one that was read is to be written. */
 static inline bool derivation_changes(const Derivation *d) { return d->applied || d->file_changed; }
+/* At this graph, no rule applied; what it records lives in the arena. */
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
-/* For the graph alone: without log, map and what rule made which value (bare). */
+/* The same without log, map and tags (bare). */
 Derivation derivation_bare(World *, Arena *, Facts *, const Library *, const Graph *);
 /* The tag of a value: the name of the rule that made it; NULL: none did. */
 const char *derivation_tag(void *derivation, Value);
 /* The application that made it; -1: none did. */
 int derivation_step(const Derivation *, Value);
-/* The value from which it was rebuilt; 0: none. */
+/* The value from which it was rebuilt, or that it replaced; 0: none. */
 Value derivation_before(const Derivation *, Value);
 /* The value of the model from which it originates, through the roots of the applications that made
    it; 0: none. */

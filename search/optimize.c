@@ -60,7 +60,8 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
 }
 
-/* At each set of sizes; at the end the first is used again, unless the check failed. */
+/* Compares original and result at each set of sizes, the first one last, so that it is in use
+   afterwards. */
 static TrialResult check_sizes(Run *r, Derivation *d) {
     TrialResult verdict = TRIAL_FAILED;
     const int n = run_size_set_count(r);
@@ -104,8 +105,8 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Bytes of the file that is, or would be, written; with external weights they are known only once
-   it is written. */
+/* Sets stats.bytes_after where run_fits did not: unchanged file, dry run, or external weights,
+   where the size shows only once the file is written. */
 static void count_bytes(Run *r, bool changed) {
     struct stat file;
     const int64_t before = r->stats.bodies_bytes ? r->stats.bodies_bytes : r->stats.bytes_before;
@@ -114,7 +115,7 @@ static void count_bytes(Run *r, bool changed) {
         r->stats.bytes_after = (int64_t)file.st_size;
 }
 
-/* The search measured the model with its new bodies; the original took longer. */
+/* The search compared with the model that has the new bodies already; their own gain is added. */
 static void add_gain_of_bodies(Run *r) {
     RunStats *s = &r->stats;
     if (s->bodies_ratio <= 0) return;
@@ -155,7 +156,7 @@ static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
     return true;
 }
 
-/* Times on several threads vary more: a twentieth counts. */
+/* A result that is slower on several threads by 5 %: times vary more there. */
 static void warn_threads(const Run *r, char *text, size_t n) {
     const RunStats *s = &r->stats;
     if (!s->also_threads || s->also_after < 1.05 * s->also_before || *text) return;

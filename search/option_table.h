@@ -5,18 +5,20 @@
 #include "search/isomer.h"
 
 enum { OPTIMIZE_OPTIONS = 64 }; /* room for the table */
-/* What the program is told: the options of the library, lists of text for them, its own. */
+/* The program's command line: options of the library, lists for them, and options of its own. */
 typedef struct OptimizeOptions {
-    IsomerOptions isomer;                                           /* as isomer.h has them */
+    IsomerOptions isomer;
     StringList shape, dim, enable, disable, domain, explain, input; /* as given */
     bool version, quiet, list_rules;
     int verbose;
     const char *progress, *help;
 } OptimizeOptions;
+/* Fills the table; its entries point into the OptimizeOptions, where parsing puts values. */
 void optimize_options(OptimizeOptions *, OptionDef table[OPTIMIZE_OPTIONS]);
-/* After parsing: `isomer` receives the lists and shares their texts. */
+/* After parsing: puts the lists into `isomer`, which shares their texts. */
 void optimize_set_lists(OptimizeOptions *);
-IsomerOptions optimize_defaults(void);
-/* E_USAGE names the option that has another word or another number than it may have. */
+IsomerOptions optimize_defaults(void); /* what isomer_options gives */
+/* Checks what a caller of the library set. E_USAGE: an option has a word or a number that it may
+   not have; the error's place is its name. */
 bool optimize_options_valid(Arena *, const IsomerOptions *, Error *);
 #endif

@@ -14,16 +14,22 @@
 #include <math.h>
 #include <string.h>
 
-#define NOISE 0.015  /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
-#define SHARE 1e-3   /* a place that can gain at most this share of the whole is skipped */
-#define FIND 0.3     /* of the time: to find where rules apply */
-#define PARTS 0.6    /* of the time that is left: to time parts */
-#define EXTEND 0.03  /* of the time: to extend each rule by all that it enables */
-#define PATIENCE 0.1 /* of the time: if little is promised by then, the search ends */
-#define LOSES 0.01   /* of the time of a rule's parts: a rule that loses more is left out */
-#define CONFIRM 0.2  /* of the time, at most: to time the winners once more */
-#define ALSO 0.15    /* of the time, at most: to time the result on other threads */
-enum { FOLLOWERS = 8, GENERATIONS = 4 }; /* rules that extend a set; how often sets are extended */
+/* Shares of the seconds that the search may take (search_command_seconds). */
+#define FIND 0.3     /* to find where rules apply */
+#define EXTEND 0.03  /* to extend each rule by all that it enables */
+#define PARTS 0.6    /* to time parts; of what is left when that begins */
+#define PATIENCE 0.1 /* if little is promised by then, the search ends */
+#define CONFIRM 0.2  /* to time the winners once more, at most */
+#define ALSO 0.15    /* to time the result on other threads, at most */
+/* Shares of the model's time, or of that of parts. */
+#define NOISE 0.015 /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
+#define SHARE 1e-3  /* a place that can gain at most this share of the whole is skipped */
+#define LOSES 0.01  /* a rule whose parts together lose more is left out */
+enum {
+    CONFIRM_BATCHES = 6, /* that time is set aside for, to confirm the winner */
+    FOLLOWERS = 8,       /* rules that extend a set, each by itself */
+    GENERATIONS = 4      /* how often sets are extended */
+};
 
 /* ---- prices */
 
@@ -43,8 +49,8 @@ static bool extend_by_all(CommandSearch *s, int set, int *at) {
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* The same, and the set with some enabled rules, each by itself: those that rewrote most of the
-   arithmetic. */
+/* Adds the set with all that it enables, and the set with each of FOLLOWERS rules among these:
+   those that rewrote most of the arithmetic. */
 static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
     int at, n = 0, follower[FOLLOWERS];
@@ -74,8 +80,8 @@ static int most_promising(CommandSearch *s, int from, int to) {
     return best;
 }
 
-/* What the timed parts of a set lose in all, as a share of their time; negative: they gain. */
-static double loss(const CommandSearch *s, int set) {
+/* What the priced parts of a set lose together, as a share of their time; negative: they gain. */
+static double set_loss(const CommandSearch *s, int set) {
     double before = 0, after = 0;
     for (int k = 0; k < s->places.n; k++) {
         const PartPrice *p = price_at(&s->prices, k);
@@ -95,7 +101,7 @@ static bool add_sets_by_gain(CommandSearch *s) {
     for (int k = 0; k < nset; k++) {
         const int rule = s->places.set[k].seed;
         if (rule < 0) continue;
-        const double lost = loss(s, k);
+        const double lost = set_loss(s, k);
         if (lost > LOSES) not_losing[rule] = ROLE_NONE;
         if (lost < -LOSES) gaining[rule] = ROLE_SEED;
     }
@@ -110,7 +116,7 @@ static bool add_sets_by_gain(CommandSearch *s) {
     return true;
 }
 
-/* Each rule with everything that it enables, as long as that takes little of the time. */
+/* Adds each rule with everything that it enables, until EXTEND of the time is spent. */
 static bool extend_seeds(CommandSearch *s) {
     const double until = run_seconds(s->r) + EXTEND * s->search_until;
     int at;
@@ -119,7 +125,7 @@ static bool extend_seeds(CommandSearch *s) {
     return true;
 }
 
-/* All nodes that rules rewrite take too little for a gain. */
+/* Whether all nodes that rules rewrite together take too little for a gain. */
 static bool little_rewritable(CommandSearch *s) {
     const Profile *p = &s->profile;
     double sum = p->other;
@@ -215,8 +221,7 @@ static void stop_processes(CommandSearch *s) {
 
 /* ---- the winner */
 
-/* The winner against the original at another set of sizes: a worse ratio takes the place of the one
-   that is known. */
+/* Times the winner against the original at another set of sizes; the worse ratio counts. */
 static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     ModelCandidate both[] = {s->v[0], *best};
     CommandSearch at = {.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
@@ -234,26 +239,28 @@ static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     return true;
 }
 
-static bool measure_others(CommandSearch *s, ModelCandidate *best) {
+/* At all sets of sizes but the first, where it was confirmed already. */
+static bool measure_other_sizes(CommandSearch *s, ModelCandidate *best) {
     const int n = run_size_set_count(s->r);
     for (int set = 1; set < n && best->ratio > 0; set++)
         if (!measure_at(s, best, set)) return false;
     return n == 1 || run_select_sizes(s->r, 0);
 }
 
-/* Above RUN_GAIN only where the places promise more: else both say that it does not count. */
+/* Whether confirming may still show a gain that counts: by the ratio, or within noise of it where
+   the places promise such a gain. */
 static bool may_count(const CommandSearch *s, double ratio) {
     const bool promised = s->promised >= (1 - RUN_GAIN) * s->baseline;
     return ratio <= RUN_GAIN + (promised ? NOISE : 0);
 }
 
-/* The winner once more, against the original alone, if it may count. */
+/* Confirms the winner if it may count. If it does, it becomes the derivation. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
     if (best && !may_count(s, s->v[best].ratio)) best = 0;
     if (best && !confirm(s, s->confirm_until, &best)) return false;
-    if (best && !measure_others(s, &s->v[best])) return false;
+    if (best && !measure_other_sizes(s, &s->v[best])) return false;
     r->stats.measured_before = s->baseline;
     r->stats.measured_after = s->baseline;
     r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
@@ -272,9 +279,8 @@ double search_command_seconds(const IsomerOptions *o) {
                                          : 120;
 }
 
-/* Asks the target for its profile, and keeps what that says about the original for a report that
-   nothing gains. */
-static bool see_profile(CommandSearch *s) {
+/* Asks the target for its profile; stats.headroom says what that shows of the original. */
+static bool read_profile(CommandSearch *s) {
     Run *r = s->r;
     if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
     if (!s->profile.known) return true;
@@ -292,10 +298,10 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->search_until = s->confirm_until = search_command_seconds(r->o);
     if (!places_find(r, &s->origins, r->arena, FIND * s->search_until, &s->places)) return false;
-    if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !see_profile(s))
+    if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !read_profile(s))
         return false;
     if (!s->places.n) return command_keep_reason(s), true;
-    s->search_until -= fmin(6 * CALLS * s->baseline, CONFIRM * s->search_until);
+    s->search_until -= fmin(CONFIRM_BATCHES * CALLS * s->baseline, CONFIRM * s->search_until);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
@@ -324,7 +330,7 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
     s->search_until = s->confirm_until = search_command_seconds(r->o);
     const bool good = s->folder && set_commands(s) && candidate_original(s) &&
                       candidate_file(s, file) && confirm(s, s->confirm_until, &other) &&
-                      measure_others(s, &s->v[1]);
+                      measure_other_sizes(s, &s->v[1]);
     if (good) *before = s->baseline, *ratio = s->v[1].ratio;
     end_search(s);
     return good;
@@ -341,7 +347,7 @@ static int other_threads(const Run *r) {
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }
 
-/* Against the original, in as few batches as confirming takes. */
+/* Times the result against the original in as few batches as confirming takes. */
 static bool time_on_threads(CommandSearch *s, const Derivation *d, int *result) {
     Run *r = s->r;
     Pieces file;
@@ -376,7 +382,7 @@ bool search_headroom(Run *r, const char **text) {
     bool good = s->folder && set_commands(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
     good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) &&
-           candidate_original(s) && see_profile(s);
+           candidate_original(s) && read_profile(s);
     end_search(s);
     if (good && !s->profile.known)
         return error_set(r->error, E_ENVIRONMENT, "--headroom",

@@ -18,9 +18,9 @@ enum { LINE = 8192, PATIENCE_MS = 3000 };
 struct Target {
     pid_t pid;
     int fd;
-    bool failed;   /* its answers no longer count */
-    bool stays;    /* a batch goes on after a signal */
-    double memory; /* of the files of a batch */
+    bool failed; /* it broke the protocol: nothing more is sent to it */
+    bool ignores_signals;
+    double memory; /* bytes that the files of a batch may take together */
     size_t used;
     char buffer[LINE];
 };
@@ -89,9 +89,10 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
         if (ready == 0) return target_fails(e, "the measuring command gave no answer in time");
         if (ready < 0) {
-            if (errno == EINTR && t->stays) continue;
+            if (errno == EINTR && t->ignores_signals) continue;
             if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
-            return target_fails(e, strerror(errno));
+            return error_set(e, E_ENVIRONMENT, "--measure-with",
+                             "cannot read from the measuring command: %s", strerror(errno));
         }
         ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
         if (got <= 0) return target_fails(e, "the measuring command ended before it answered");
@@ -111,14 +112,18 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     double seconds = fail ? -1 : strtod(line, &end);
     char *path = fail ? line + 5 : end + 1;
     if (!fail && (end == line || *end != ' ' || !(seconds >= 0) || seconds > 1e9))
-        return target_fails(
-            e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
+        return error_set(e, E_ENVIRONMENT, "--measure-with",
+                         "the measuring command answered '%.80s', which is neither SECONDS PATH "
+                         "nor FAIL PATH REASON",
+                         line);
     size_t size = strlen(path);
     Timing *t = timing_find(n, v, path, size);
     for (char *p = path; fail && !t && (p = strchr(p, ' ')); p++)
         t = timing_find(n, v, path, size = (size_t)(p - path)); /* a path may contain spaces */
     if (!t)
-        return target_fails(e, "the measuring command answered for a file it was not asked about");
+        return error_set(
+            e, E_ENVIRONMENT, "--measure-with",
+            "the measuring command answered '%.80s', but was not asked about this file", line);
     t->seconds = seconds;
     if (fail)
         snprintf(t->reason, sizeof t->reason, "%s",
@@ -178,7 +183,7 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     return !t->failed;
 }
 
-void target_finishes(Target *t) { t->stays = true; }
+void target_ignore_signals(Target *t) { t->ignores_signals = true; }
 
 void target_stop(Target *t) {
     if (!t) return;

@@ -8,9 +8,9 @@
 typedef struct Target Target;
 typedef struct Timing { /* of one file of a batch */
     const char *path;
-    double bytes;   /* of memory that it takes while it is timed; 0: not worth counting */
-    double seconds; /* < 0: failed */
-    char reason[200];
+    double bytes;     /* of memory that it takes while it is timed; 0: not worth counting */
+    double seconds;   /* of one run; < 0: failed */
+    char reason[200]; /* if it failed */
 } Timing;
 /* Starts the command through the shell; ends with target_stop. memory: how many bytes the files of
    a batch may take together. NULL and E_ENVIRONMENT: it cannot be started. */
@@ -18,9 +18,10 @@ Target *target_start(const char *command, double memory, Error *);
 /* Times files, the first of which the others are compared with. What does not fit into memory
    beside the first is timed in further batches, each with the first, in which the times of the
    others are scaled to what the first one took in the first batch. Each batch may take
-   timeout_seconds. False and E_ENVIRONMENT: the process died, timed out or answered nonsense. */
+   timeout_seconds. False and E_ENVIRONMENT: the process died, timed out or broke the protocol; it
+   must then only be stopped. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
-/* From now on a batch is finished even if a signal arrives; otherwise that is E_INTERRUPTED. */
-void target_finishes(Target *);
+/* From now on a signal does not end a batch; before, it is E_INTERRUPTED. */
+void target_ignore_signals(Target *);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

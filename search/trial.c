@@ -27,10 +27,10 @@ struct Trial {
     World *w;
     Arena *arena;
     Sizes sizes;
-    bool fits;       /* the sizes are allowed by the original */
+    bool fits;       /* the original allows these sizes */
     Side sized;      /* the original at the sizes that options give */
-    Cut both;        /* the original, the result */
-    int result;      /* its file in memory */
+    Cut both;        /* the original and the result, at `sizes` */
+    int result_fd;   /* the result's file in memory; 0: none */
     Cleanup cleanup; /* closes it */
     OpenDevice open;
     CheckOptions options;
@@ -85,7 +85,7 @@ static bool open_result(Trial *t, const Derivation *d) {
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
                          "not enough memory to hold the result while it is checked");
-    file_cleanup(r->arena, &t->cleanup, t->result = fd);
+    file_cleanup(r->arena, &t->cleanup, t->result_fd = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(t, &t->both.side[1], path, size_here, t);
 }
@@ -98,7 +98,18 @@ static void keep_differences(Trial *t) {
     for (int k = 0; k < t->both.ncompared; k++) t->options.each[k] = difference_none();
 }
 
-/* False with *why: it cannot be compared numerically. */
+/* The node that keeps a side from being run, with the reason in *e; 0: both run. */
+static NodeId find_obstacle(const Trial *t, const Graph g[2], int *side, Error *e) {
+    for (*side = 0; *side < 2; ++*side) {
+        const NodeId at = plan_obstacle(t->w, t->arena, &g[*side], t->sizes, e);
+        if (at) return at;
+    }
+    return 0;
+}
+
+/* Compares what remains of both sides; a node that does not run is cut out on both, and what
+   remains then is compared. False with *why: it cannot be compared numerically; without: the run's
+   error is set. */
 static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
     if (!t->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
@@ -107,16 +118,14 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
         Graph g[2];
         ValueMap map[2];
         Error local = {0};
-        NodeId at = 0;
-        int side = 0;
+        int side;
         if (!cut_remaining(&t->both, 0, &g[0], &map[0], t->r->error) ||
             !cut_remaining(&t->both, 1, &g[1], &map[1], t->r->error))
             return false;
         if (!cut_prune(&t->both, g))
             return *why = "the element type or rank of an output cannot be compared", false;
         keep_differences(t);
-        for (; side < 2 && !(at = plan_obstacle(t->w, t->arena, &g[side], t->sizes, &local));
-             side++) {}
+        const NodeId at = find_obstacle(t, g, &side, &local);
         if (!at && graphs_check(t->w, &g[0], &g[1], t->sizes, &t->options, result, &local)) {
             if (t->both.side[0].ncut)
                 t->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
@@ -139,7 +148,7 @@ static void compare_files(Trial *t, CheckResult *result) {
     Difference d;
     char path[64];
     bool cut = t->both.side[0].ncut > 0;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", t->result);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", t->result_fd);
     if (!cut && !source_preprocessed(&t->r->source)) return;
     const EndToEndOptions o = {.path = {t->r->in, path},
                                .base_path = t->r->in,
@@ -236,7 +245,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
 
 void trial_close(Trial *t) {
     if (!t) return;
-    if (t->result) cleanup_run(&t->cleanup);
+    if (t->result_fd) cleanup_run(&t->cleanup);
     device_close(&t->open);
     model_close(t->sized.model);
     model_close(t->both.side[0].model);

@@ -25,7 +25,7 @@ static int set_up(void **state) {
     f->arena = arena_new(NULL, 0);
     strcpy(f->folder, "/tmp/isomer-test-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
-    f->path = arena_format(f->arena, "%s/deep/costs.sqlite", f->folder);
+    f->path = arena_format(f->arena, "%s/costs.sqlite", f->folder);
     *state = f;
     return 0;
 }
@@ -88,7 +88,6 @@ static void two_processes_share_a_file(void **state) {
 
 static void put_file(const Fixture *f, const char *bytes, size_t n) {
     Error e = {0};
-    mkdir(arena_format(f->arena, "%s/deep", f->folder), 0777);
     assert_true(file_write(f->path, bytes, n, &e));
 }
 
@@ -140,18 +139,34 @@ static void a_place_that_cannot_be_written_is_the_environments_fault(void **stat
     assert_int_equal(f->error.kind, E_ENVIRONMENT);
 }
 
+/* A slip in the path that a user gives must not create folders. */
+static void a_folder_that_is_missing_is_not_made(void **state) {
+    Fixture *f = *state;
+    const char *missing = arena_format(f->arena, "%s/missing", f->folder);
+    assert_null(costdb_open(NULL, arena_format(f->arena, "%s/costs", missing), &f->error));
+    assert_int_equal(f->error.kind, E_ENVIRONMENT);
+    assert_non_null(strstr(f->error.reason, "No such file or directory"));
+    assert_int_not_equal(access(missing, F_OK), 0);
+    f->error = (Error){0};
+    assert_null(costdb_open(NULL, f->folder, &f->error));
+    assert_non_null(strstr(f->error.reason, "it is a folder"));
+}
+
 static void the_default_path_follows_the_environment(void **state) {
     Fixture *f = *state;
     char *path, *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     cache = cache ? strdup(cache) : NULL;
     home = home ? strdup(home) : NULL;
-    setenv("XDG_CACHE_HOME", "/c", 1);
+    setenv("XDG_CACHE_HOME", arena_format(f->arena, "%s/c", f->folder), 1);
     assert_true(costdb_default_path(f->arena, &path, &f->error));
-    assert_string_equal(path, "/c/isomer/costs.sqlite");
+    assert_string_equal(path, arena_format(f->arena, "%s/c/isomer/costs.sqlite", f->folder));
+    CostDb *d = costdb_open(NULL, path, &f->error); /* its folders are made */
+    assert_non_null(d);
+    costdb_close(d);
     setenv("XDG_CACHE_HOME", "relative", 1);
-    setenv("HOME", "/h", 1);
+    setenv("HOME", arena_format(f->arena, "%s/h", f->folder), 1);
     assert_true(costdb_default_path(f->arena, &path, &f->error));
-    assert_string_equal(path, "/h/.cache/isomer/costs.sqlite");
+    assert_string_equal(path, arena_format(f->arena, "%s/h/.cache/isomer/costs.sqlite", f->folder));
     unsetenv("HOME");
     assert_false(costdb_default_path(f->arena, &path, &f->error));
     assert_int_equal(f->error.kind, E_ENVIRONMENT);
@@ -170,6 +185,7 @@ int main(void) {
         CASE(a_foreign_file_is_refused_and_left_alone),
         CASE(a_damaged_file_is_refused),
         CASE(a_place_that_cannot_be_written_is_the_environments_fault),
+        CASE(a_folder_that_is_missing_is_not_made),
         CASE(the_default_path_follows_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,13 +79,13 @@ static bool prepare_statements(CostDb *d, Error *e) {
 static void close_file(void *costs) { costdb_close(costs); }
 
 static bool open_file(CostDb *d, bool named, Error *e) {
-    Error shown_below = {0}; /* what is missing shows when the file is opened */
-    if (named) folders_make(d->path, &shown_below);
     if (sqlite3_open_v2(d->path, &d->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
+                        NULL) != SQLITE_OK) {
+        if (named && !file_writable(d->path, e)) return false;
         return error_set(e, E_ENVIRONMENT, named ? d->path : "costs", "%s",
                          d->db ? sqlite3_errmsg(d->db) : "out of memory");
+    }
     sqlite3_busy_timeout(d->db, BUSY_MS);
     return check_version(d, e) &&
            execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
@@ -155,8 +155,9 @@ bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *
 
 bool costdb_default_path(Arena *a, char **path, Error *e) {
     *path = user_file(a, "XDG_CACHE_HOME", ".cache", "costs.sqlite");
-    return *path || error_set(e, E_ENVIRONMENT, "costs",
-                              "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
+    if (*path) return folders_make(*path, e);
+    return error_set(e, E_ENVIRONMENT, "costs",
+                     "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
 }
 
 const char *costdb_version(void) { return sqlite3_libversion(); }

@@ -6,7 +6,7 @@
 #include "ops/base/arena.h"
 
 typedef struct CostDb CostDb;
-/* Creates the file and its folder if they are missing. E_INVALID: not a cost file, or of another
+/* Creates the file if it is missing, but no folder. E_INVALID: not a cost file, or of another
    version; E_ENVIRONMENT: it cannot be opened or written. path NULL: in memory only. */
 CostDb *costdb_open(Escape *, const char *path, Error *); /* the Escape closes it too */
 void costdb_close(CostDb *);
@@ -19,6 +19,7 @@ bool costdb_put(CostDb *, const char *kind, const char *device, const char *key,
                 Error *);
 bool costdb_forget(CostDb *, const char *kind, const char *device, const char *key, Error *);
 const char *costdb_version(void); /* SQLite's */
-/* Under $XDG_CACHE_HOME or ~/.cache; E_ENVIRONMENT when neither is known. */
+/* Under $XDG_CACHE_HOME or ~/.cache, whose missing folders are made; E_ENVIRONMENT when neither is
+   known or a folder cannot be made. */
 bool costdb_default_path(Arena *, char **path, Error *);
 #endif

@@ -165,7 +165,7 @@ static bool add_to_file(Discovering *d, const char *path) {
 /* Where several runs add to the file, each waits until the one before has finished. */
 static bool keep(Discovering *d, const char *path) {
     Run *r = d->r;
-    if (!folders_make(path, r->error)) return false;
+    if (!r->o->rules_out && !folders_make(path, r->error)) return false;
     const char *lock = arena_format(r->arena, "%s.lock", path);
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || flock(fd, LOCK_EX)) {

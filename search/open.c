@@ -208,8 +208,9 @@ static bool open_inputs(Run *r) {
 
 static bool outputs_writable(const Run *r) {
     const IsomerOptions *o = r->o;
-    const char *const path[] = {o->dry_run ? NULL : r->out, o->report, o->html, o->dot,
-                                o->proof_log};
+    const char *const path[] = {
+        o->dry_run ? NULL : r->out,           o->report, o->html, o->dot, o->proof_log,
+        o->discover > 0 ? o->rules_out : NULL};
     for (size_t k = 0; k < sizeof path / sizeof *path; k++)
         if (path[k] && !file_writable(path[k], r->error)) return false;
     return true;

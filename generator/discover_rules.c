@@ -164,7 +164,8 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .letter = 'q',
          .kind = OPT_FLAG,
          .into = &m->quiet,
-         .help = "Suppresses the progress display and the table."},
+         .help = "Suppresses the progress display, the table, and notes on bodies that are not "
+                 "asked."},
         OPTION_VERSION(&m->version),
         OPTION_HELP(&m->help),
         {0},
@@ -180,6 +181,11 @@ static void progress(void *user, int done, int total, double seconds) {
     const DiscoverProgram *m = user;
     if (m->terminal && !m->quiet)
         fprintf(stderr, "\r\033[K%d of %d questions, %.0f s", done, total, seconds);
+}
+
+static void left(void *user, const char *model, const char *body, const char *why) {
+    const DiscoverProgram *m = user;
+    if (!m->quiet) fprintf(stderr, "discover-rules: %s: %s is not asked: %s\n", model, body, why);
 }
 
 static bool write_out(DiscoverProgram *m, const Text *t) {
@@ -271,6 +277,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     if (!option_shard(m->shard, m->d.folder, &m->d.shard, &m->d.nshard, &m->error)) return;
     if (!option_bytes("--memory-limit", m->memory, &m->d.memory, &m->error)) return;
     m->d.progress = progress;
+    m->d.left = left;
     m->d.user = m;
     command_run(m);
 }

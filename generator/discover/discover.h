@@ -21,6 +21,8 @@ typedef struct DiscoverOptions {
     double worse;       /* of answers (answer.h) */
     const char *models; /* a folder (answer.h) */
     void (*progress)(void *user, int done, int total, double seconds);
+    /* A body of the model that cannot be asked, and why; NULL: nobody wants to know. */
+    void (*left)(void *user, const char *model, const char *body, const char *why);
     void *user;
 } DiscoverOptions;
 typedef struct DiscoverReport {

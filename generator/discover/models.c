@@ -58,6 +58,7 @@ typedef struct Asked { /* a model that is asked, and in turn each of its bodies 
     NodeTimes profile; /* of the whole model; without speeds: there is none */
 } Asked;
 typedef struct AskedBody {
+    const char *name;
     Pieces file;
     SizeOptions sizes;
     double seconds; /* of its node by the profile; 0: not known */
@@ -114,6 +115,10 @@ static bool has_profile(const Asked *x) { return x->profile.flops > 0; }
 
 static bool ask_body(const Asked *x, AskedBody *b, Error *e);
 
+static void leave(const Asked *x, const char *body, const char *why) {
+    if (x->o->left) x->o->left(x->o->user, x->path, body, why);
+}
+
 /* A body that cannot be a model, as some type around it is not known, is not asked. */
 static bool ask_bodies(const Asked *x, const OpenModel *outer, const AskedBody *from, Error *e) {
     Arena *a = outer->bytes;
@@ -122,10 +127,15 @@ static bool ask_bodies(const Asked *x, const OpenModel *outer, const AskedBody *
     if (x->o->no_bodies) return true;
     const int n = model_bodies(outer->m, a, &body);
     for (int k = 0; k < n; k++) {
-        AskedBody own = {.scale = from ? from->scale : 0, .seconds = from ? from->seconds : 0};
+        AskedBody own = {.name = body[k].name,
+                         .scale = from ? from->scale : 0,
+                         .seconds = from ? from->seconds : 0};
         const char *why, *shape;
         if (!from && has_profile(x)) own.seconds = x->profile.seconds[body[k].node];
-        if (!model_body(outer->m, &body[k], a, &own.file, &why)) continue;
+        if (!model_body(outer->m, &body[k], a, &own.file, &why)) {
+            leave(x, own.name, why);
+            continue;
+        }
         const char **given = ARENA_NEW(a, const char *, body[k].ninput);
         for (int j = 0; j < body[k].ninput; j++)
             if ((shape = body_input_shape(w, a, &body[k].input[j], outer->sizes)))
@@ -142,7 +152,10 @@ static bool ask_body(const Asked *x, AskedBody *b, Error *e) {
     OpenModel in;
     double *lost = NULL;
     Error unreadable = {0};
-    if (!open_model(x, &b->sizes, &b->file, false, &in, &unreadable)) return close_model(&in), true;
+    if (!open_model(x, &b->sizes, &b->file, false, &in, &unreadable)) {
+        leave(x, b->name, unreadable.reason);
+        return close_model(&in), true;
+    }
     const Graph *g = model_graph(in.m);
     if (has_profile(x)) {
         const double estimate = graph_seconds(in.w, in.w->arena, g, in.sizes);

@@ -126,6 +126,21 @@ def test_bodies_ask(tmp_path, made):
     assert not listed(path, "--no-bodies")
 
 
+def test_a_body_that_is_not_asked(tmp_path):
+    """What cannot be a model of its own is named, with the reason, unless --quiet is given."""
+    path = save(tmp_path / "m.onnx", simple())
+    model = onnx.load(path)
+    model.ir_version = 3
+    onnx.save(model, path)
+    words = [os.path.join(BUILD, "discover-rules"), path, "--list", "--output", tmp_path / "q"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    line = r"(?m)^discover-rules: .*m.onnx: (\w+) of If .* is not asked: .+$"
+    named = re.findall(line, done.stderr)
+    assert sorted(named) == ["else_branch", "then_branch"]
+    done = subprocess.run([*words, "-q"], capture_output=True, text=True, check=True)
+    assert not done.stderr
+
+
 @pytest.mark.parametrize("options", [("--dim", "n=23"), ("--input-shape", "x:2,23,48")])
 def test_a_size_from_outside(tmp_path, options):
     """An open size of a value around the body has the number that it has there."""

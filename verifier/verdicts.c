@@ -124,9 +124,10 @@ bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Jou
     *j = (Journal){.arena = a, .path = path, .mode = mode, .old = old ? old : ""};
     j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (resume ? 0 : O_TRUNC), 0666);
     if (j->fd < 0)
-        return error_set(e, E_ENVIRONMENT, path,
-                         "the journal of verdicts, which is written first, cannot be opened: %s",
-                         strerror(errno));
+        return error_set(
+            e, E_ENVIRONMENT, path,
+            "cannot write the journal of verdicts, which belongs next to the result: %s",
+            strerror(errno));
     if (n && old[n - 1] != '\n' && write(j->fd, "\n", 1) != 1) { /* its last line was cut off */
         close(j->fd);
         return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));

@@ -260,6 +260,9 @@ static bool verify_files(Program *p, const StringList *files) {
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
+    if ((p->o.out && !file_writable(p->o.out, &p->error)) ||
+        (p->o.json && !file_writable(p->o.json, &p->error)))
+        return false;
     if (p->o.directory && !folder_make(p->o.directory, &p->error)) return false;
     if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);

@@ -195,6 +195,11 @@ def test_places_that_cannot_be_written_are_met_first(tmp_path):
     done = run("--counterexample-dir", tmp_path / "file", CORPUS)
     assert done.returncode == 5 and not done.stdout and str(tmp_path / "file") in done.stderr
     done = run("-o", tmp_path / "missing" / "x.rules", CORPUS)
+    assert done.returncode == 5 and not done.stdout and "x.rules: cannot write" in done.stderr
+    done = run("-o", tmp_path, CORPUS)
+    assert done.returncode == 5 and not done.stdout and "it is a folder" in done.stderr
+    (tmp_path / "x.rules.journal").mkdir()
+    done = run("-o", tmp_path / "x.rules", CORPUS)
     assert done.returncode == 5 and not done.stdout and "journal of verdicts" in done.stderr
 
 

@@ -122,7 +122,9 @@ static bool write_index(OnnxWriter *o, Error *e) {
 }
 
 static bool export_fail(const char *path, Error *e) {
-    return error_set(e, E_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
+    const bool there = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
+    return error_set(e, E_ENVIRONMENT, path, "cannot create the folder: %s",
+                     there ? "there is something else already" : strerror(errno));
 }
 
 static bool onnx_write_all(OnnxWriter *o, const char *path, Error *e) {

@@ -150,17 +150,17 @@ static bool export_run(ExportProgram *p) {
     int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "not proved");
     if (p->o.strict && unproved)
-        return error_set(&p->error, E_CHECK, "--strict", "%d of %d rules have no valid verdict",
-                         unproved, p->set.n);
+        return error_set(&p->error, E_CHECK, "--strict", "%d of %d rules %s no valid verdict",
+                         unproved, p->set.n, unproved == 1 ? "has" : "have");
     if (p->o.list) print_list(p);
     if (!p->o.out) return true;
     if (!p->format->write(&p->x, p->o.out, &p->error)) return false;
     print_reasons(&p->x.lost, "not expressible");
-    fprintf(
-        stderr,
-        "export-rules: of %d rules %d are chosen, %d not asked for, %d not proved; %d written, %d "
-        "not expressible\n",
-        p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count_reasons(&p->x.lost));
+    fprintf(stderr,
+            "export-rules: %d rule%s: %d selected, %d not selected, %d not proved; %d written, %d "
+            "not expressible\n",
+            p->set.n, p->set.n == 1 ? "" : "s", p->x.n, p->x.passed_over, unproved, p->x.written,
+            count_reasons(&p->x.lost));
     return true;
 }
 

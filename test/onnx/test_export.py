@@ -179,7 +179,7 @@ def test_deterministic(whole, tmp_path):
 
 
 def counts(message):
-    """Of the last line: rules, chosen, not asked for, not proved, written, not expressible."""
+    """Of the last line: rules, selected, not selected, not proved, written, not expressible."""
     return [int(n) for n in re.findall(r"\d+", message.splitlines()[-1])]
 
 
@@ -458,7 +458,7 @@ def test_never_exported(tmp_path, reason):
     strict = run("-o", out, "--format", "json", "--strict", path)
     assert (
         strict.returncode == 1
-        and "1 of 6 rules have no valid verdict" in strict.stderr
+        and "1 of 6 rules has no valid verdict" in strict.stderr
         and not out.exists()
     )
 

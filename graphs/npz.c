@@ -32,7 +32,9 @@ bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     zip_t *z = zip_open(path, ZIP_RDONLY, &why);
     if (!z)
         return error_set(e, why == ZIP_ER_NOENT || why == ZIP_ER_OPEN ? E_ENVIRONMENT : E_INVALID,
-                         path, why == ZIP_ER_NOENT ? "no such file" : "not a readable .npz file");
+                         path,
+                         why == ZIP_ER_NOENT ? "cannot read: No such file or directory"
+                                             : "not a readable .npz file");
     cleanup_add(arena_escape(a), file, discard, z);
     zip_int64_t count = zip_get_num_entries(z, 0);
     bool good = count >= 0 && count <= NPZ_MOST;

@@ -38,7 +38,7 @@ bool classes_parse(const char *text, unsigned *classes) {
 
 bool classes_option(const char *option, const char *text, unsigned *classes, Error *e) {
     return classes_parse(text, classes) ||
-           error_set(e, E_USAGE, option, "expects one or more of %s, joined by +, not \"%s\"",
+           error_set(e, E_USAGE, option, "expects one or more of %s, joined by + or commas, not \"%s\"",
                      CLASS_WORDS, text);
 }
 

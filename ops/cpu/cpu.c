@@ -64,9 +64,16 @@ static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
     if (snprintf(o->text, sizeof o->text, "%s", text ? text : "") >= (int)sizeof o->text)
         return snprintf(why, n, "the options are too long"), false;
     char *rest = NULL;
-    for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        if (!read_option(o, word))
-            return snprintf(why, n, "'%s' is not an option of the CPU back end", word), false;
+    for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        const size_t size = strlen(word);
+        if (read_option(o, word)) continue;
+        if (strlen(word) < size) word[strlen(word)] = '='; /* where its value was cut off */
+        return snprintf(why, n,
+                        "unknown option %s: known are generic, blas=PATH|none, coretype=NAME, "
+                        "dnn=none, threads=N (1 to %d), grain=NS, turns",
+                        word, TEAM_MOST),
+               false;
+    }
     return true;
 }
 

@@ -12,7 +12,7 @@
 bool file_map(const char *path, Slice *out, Error *e) {
     *out = (Slice){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
-    if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot be opened: %s", strerror(errno));
+    if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot read: %s", strerror(errno));
     struct stat st;
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     void *at = regular && st.st_size > 0

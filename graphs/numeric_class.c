@@ -38,8 +38,9 @@ bool classes_parse(const char *text, unsigned *classes) {
 
 bool classes_option(const char *option, const char *text, unsigned *classes, Error *e) {
     return classes_parse(text, classes) ||
-           error_set(e, E_USAGE, option, "expects one or more of %s, joined by + or commas, not \"%s\"",
-                     CLASS_WORDS, text);
+           error_set(e, E_USAGE, option,
+                     "expects one or more of %s, joined by + or commas, not \"%s\"", CLASS_WORDS,
+                     text);
 }
 
 Tolerance classes_tolerance(unsigned classes, DType t) {

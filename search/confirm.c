@@ -12,7 +12,6 @@
 #include "search/confirm.h"
 #include <math.h>
 
-#define RIVAL 1.02     /* times the best ratio: a candidate that may be the best one */
 #define PRIOR 0.012    /* spread of the logarithm of a batch's ratio, as known beforehand .. */
 #define PRIOR_WEIGHT 3 /* .. from as many batches */
 #define SURE 2.2       /* standard errors: 97 % on each side, with some batches */
@@ -55,7 +54,7 @@ static double log_ratio(const Rivals *r, int k) { return mean(&r->v[k]) + order_
 static Rivals rivals_of(const CommandSearch *s, int best) {
     Rivals r = {.n = 1, .v = {{.at = best}}};
     for (int k = 1; k < s->n && r.n < MOST; k++)
-        if (k != best && s->v[k].ratio > 0 && s->v[k].ratio < RIVAL * s->v[best].ratio)
+        if (k != best && s->v[k].ratio > 0 && s->v[k].ratio < CANDIDATE_RIVAL * s->v[best].ratio)
             r.v[r.n++].at = k;
     return r;
 }

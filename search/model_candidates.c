@@ -77,7 +77,19 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     }
     hash_pieces(&file, c->digest);
     c->path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c->digest);
-    return access(c->path, F_OK) == 0 || model_write(r->source.model, &x, c->path, r->error);
+    *usable = access(c->path, F_OK) == 0 || model_write(r->source.model, &x, c->path, &why);
+    if (!*usable) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+    return true;
+}
+
+/* build_candidate, in an arena that is freed. */
+static bool build_alone(CommandSearch *s, ModelCandidate *c, bool *usable) {
+    WorldMark mark = world_mark(s->r->w);
+    Arena *own = arena_new(s->r->escape, 0);
+    const bool good = build_candidate(s, c, own, usable);
+    arena_free(own);
+    world_reset(s->r->w, mark);
+    return good;
 }
 
 bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
@@ -86,16 +98,32 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     c.ratio = -1;
     *index = -1;
     if (run_cancelled(r)) return false;
-    WorldMark mark = world_mark(r->w);
-    Arena *own = arena_new(r->escape, 0);
-    bool good = build_candidate(s, &c, own, &usable);
-    arena_free(own);
-    world_reset(r->w, mark);
+    const bool good = build_alone(s, &c, &usable);
     r->stats.candidates++;
     if (!good || !usable) return good;
     *index = find_digest(s, c.digest);
     if (*index < 0) *index = (int)(candidate_add(s, c) - s->v);
     return true;
+}
+
+/* Removes the files of what is no rival of the fastest: each is a copy of the whole model, and only
+   rivals are timed again. */
+static void remove_slow(const CommandSearch *s) {
+    double best = 1;
+    for (int k = 1; k < s->n; k++)
+        if (s->v[k].ratio > 0) best = fmin(best, s->v[k].ratio);
+    for (int k = 1; k < s->n; k++) {
+        const ModelCandidate *c = &s->v[k];
+        if ((c->everywhere || c->at) && c->ratio > CANDIDATE_RIVAL * best) unlink(c->path);
+    }
+}
+
+/* A candidate whose file was removed has it again, unless it cannot be written: then the target
+   says so. */
+static bool restore_file(CommandSearch *s, int candidate) {
+    ModelCandidate again = s->v[candidate];
+    bool usable;
+    return access(again.path, F_OK) == 0 || build_alone(s, &again, &usable);
 }
 
 /* ---- times */
@@ -245,6 +273,7 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
         run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
         if (c->ratio > 0 && !store_time(s, c, false)) return false;
     }
+    remove_slow(s);
     return true;
 }
 
@@ -268,7 +297,10 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     TargetProcess *p = s->confirming.command ? &s->confirming : &s->whole;
     const char *copy = control_path(s);
     t[0].path = s->v[0].path;
-    for (int k = 0; k < n; k++) t[1 + k].path = s->v[list[k]].path;
+    for (int k = 0; k < n; k++) {
+        if (!restore_file(s, list[k])) return false;
+        t[1 + k].path = s->v[list[k]].path;
+    }
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
     if (s->baseline <= 0) {

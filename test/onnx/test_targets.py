@@ -103,6 +103,37 @@ def test_a_target_decides(optimize, tmp_path):
     assert len((tmp_path / "asked").read_text()) == asked
 
 
+# A normalization costs, a hard sigmoid a little. Each batch adds how many models it has, and how many
+# there are in its folder.
+LISTING = """#!/usr/bin/env python3
+import os, sys
+batch = []
+for line in sys.stdin:
+    if line.strip():
+        batch.append(line.strip())
+        continue
+    models = [name for name in os.listdir(os.path.dirname(batch[0])) if name.endswith(".onnx")]
+    open(%r, "a").write(f"{len(batch)} {len(models)}\\n")
+    for path in batch:
+        data = open(path, "rb").read()
+        print(10 + data.count(b"BatchNormalization") + 0.06 * data.count(b"HardS"), path)
+    print(flush=True)
+    batch = []
+"""
+
+
+def test_files_of_slow_candidates_are_removed(optimize, tmp_path):
+    """Each is a copy of the whole model: when the winner is confirmed, only its rivals are there."""
+    command, log = tmp_path / "target", tmp_path / "log"
+    command.write_text(LISTING % str(log))
+    command.chmod(0o755)
+    out = tmp_path / "o.onnx"
+    done = optimize(net(tmp_path / "m.onnx"), out, *SHAPE, "--measure-with", command)
+    assert done.returncode == 0 and "conv-batchnorm" in done.stdout, done.stdout + done.stderr
+    batches = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
+    assert batches[-1][0] == batches[-1][1], batches
+
+
 def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     done = optimize(

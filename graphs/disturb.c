@@ -9,10 +9,10 @@ enum { MANY = 1 << 20 };
 
 void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
     Random r = {random_at(seed, (uint64_t)input), 0};
-    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++) {
-        const double by = random_next(&r) & 1 ? 2 * dtype_roundoff(t) : -2 * dtype_roundoff(t);
-        element_set_real(t, out, i, element_real(t, data, i) * (1 + by));
-    }
+    const double by = 2 * dtype_roundoff(t);
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++)
+        element_set_real(t, out, i,
+                         element_real(t, data, i) * (1 + (random_next(&r) & 1 ? by : -by)));
 }
 
 typedef struct Disturb {

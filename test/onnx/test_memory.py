@@ -1,12 +1,13 @@
 """The memory that a run takes at most: weights are kept as kernels packed them, and the file that
 they were packed of is not in memory as a whole beside them."""
 
-import os, subprocess, sys
+import json, os, subprocess, sys
 import numpy, onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
-RUN = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "run-model")
+BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
+RUN, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")
 WIDTH, LAYERS = 2048, 8
 WEIGHTS = LAYERS * WIDTH * WIDTH * 4
 
@@ -50,3 +51,43 @@ def test_weights_are_in_memory_once(tmp_path):
     large = peak(RUN, written(tmp_path / "large.onnx", LAYERS))
     grown = (large - small) / (WEIGHTS - WEIGHTS // LAYERS)
     assert 0.8 < grown < 1.4, f"{grown:.2f} bytes for each byte of weights"
+
+
+def test_roundings_are_tried_one_by_one(tmp_path):
+    """A result that roundings move is computed again with others, sixteen times: each such graph
+    has a factor for every element, and is forgotten before the next."""
+    length, layers = 1 << 18, 12
+    nodes = []
+    for k in range(layers):
+        nodes += [
+            helper.make_node("Mul", [f"s{k - 1}" if k else "x", "third"], [f"a{k}"]),
+            helper.make_node("Mul", [f"a{k}", "three"], [f"b{k}"]),
+            helper.make_node("Abs", [f"b{k}"], [f"s{k}"]),
+        ]
+    nodes.append(helper.make_node("Mul", [f"s{layers - 1}", "large"], ["scaled"]))
+    nodes.append(helper.make_node("Sin", ["scaled"], ["y"]))
+    numbers = {"third": [1 / 3], "three": [3.1], "large": [1e7]}
+    weights = [numpy_helper.from_array(numpy.float32(v), k) for k, v in numbers.items()]
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, length // 8])]
+        for name in ("x", "y")
+    ]
+    graph = helper.make_graph(nodes, "moved", *ends, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    words = [
+        tmp_path / "m.onnx",
+        tmp_path / "o.onnx",
+        "--cost",
+        "flops",
+        "--cost-db",
+        tmp_path / "c",
+    ]
+    words += ["--enable", "mul-mul-scalar"]
+    done = subprocess.run(
+        [OPTIMIZE, *words, "--report", tmp_path / "r.json"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads((tmp_path / "r.json").read_text())
+    assert said["check"]["max_absolute"] > 1, done.stdout
+    assert said["peak_mb"] < 300, "the factors of one graph take 36 MB"

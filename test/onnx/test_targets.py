@@ -103,8 +103,8 @@ def test_a_target_decides(optimize, tmp_path):
     assert len((tmp_path / "asked").read_text()) == asked
 
 
-# A normalization costs, a hard sigmoid a little. Each batch adds how many models it has, and how many
-# there are in its folder.
+# A normalization costs, a hard sigmoid a little. Each batch adds how many models it has, and how
+# many there are in its folder.
 LISTING = """#!/usr/bin/env python3
 import os, sys
 batch = []
@@ -123,7 +123,7 @@ for line in sys.stdin:
 
 
 def test_files_of_slow_candidates_are_removed(optimize, tmp_path):
-    """Each is a copy of the whole model: when the winner is confirmed, only its rivals are there."""
+    """Each is a copy of the whole model: when the winner is confirmed, its rivals are there."""
     command, log = tmp_path / "target", tmp_path / "log"
     command.write_text(LISTING % str(log))
     command.chmod(0o755)

@@ -7,12 +7,12 @@
 typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the
                                World's arena, the mapping until model_close */
 typedef struct ModelStats {
-    /* ONNX nodes outside subgraphs: all, algebraic or known, opaque. */
-    int nodes, understood, opaque;
-    size_t external; /* bytes of the files that its tensors name */
+    int nodes, understood, opaque; /* numbers of ONNX nodes outside subgraphs */
+    size_t external;               /* bytes of the files that its tensors name */
 } ModelStats;
-/* NULL: E_INVALID, with the place in the file; E_ENVIRONMENT if it cannot be read; E_LIMIT above
-   2 GiB. Ends with model_close, which the World's escape calls if it must. */
+/* Reads a file and imports its graph. NULL: E_INVALID, with the place in the file; E_ENVIRONMENT:
+   it cannot be read; E_LIMIT: it is larger than 2 GiB. The World's escape closes the model if the
+   caller does not. */
 Model *model_open(World *, const char *path, Error *);
 /* A size that the file leaves open: of an axis of an input, whose name in the file is param ("" if
    it has none). Negative: what another axis of this name has, else it stays open. Numbers let more
@@ -43,14 +43,16 @@ Model *model_open_with(World *, const char *path, const OpenOptions *, Error *);
 void model_close(Model *);
 /* Returns the memory of the mapped file's pages to the system until they are read again. */
 void model_release_pages(const Model *);
-/* The file with calls of functions replaced by the functions' nodes (except for functions named
-   like operators that a runtime has); or with every If whose condition is a number (folded: what
-   constants make), or that can take only one branch (import/infer_branch.c), replaced by that
-   branch; all else byte for byte. The pieces are of the model's file and of the arena. False: there
-   is nothing to replace. Afterwards the model can only be closed. */
+/* One step of inlining, in the file's bytes; all else stays byte for byte. Calls of functions
+   become the functions' nodes (not of functions named like operators that a runtime has). Where
+   there are none, each If whose condition is a number (`folded`: what constants make) becomes its
+   branch; then an If of whose branches only one fits what follows (import/infer_branch.c). False:
+   there is nothing to inline. The pieces are of the model's file and of the arena. Afterwards the
+   model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
-/* The file with numbers for open sizes: `size` is asked for each axis of an input; what it gives
-   stands for every size of that name, in outputs and values too. False: it gave none. */
+/* The file with numbers for open sizes: `size` is asked for each axis of an input; the number that
+   it gives replaces every size of that name, in outputs and other values, too. False: it gave
+   none. */
 bool model_fix_sizes(const Model *, InputSize size, const void *user, Arena *, Pieces *);
 /* Its inputs are those of the file that are not initializers, in order; its outputs are those of
    the file, in order (none while nodes are still being read). */
@@ -86,7 +88,7 @@ typedef struct ModelWrite {
     bool external; /* model_write: initializers of external_threshold bytes and more go into one
                       file next to the model, PATH.data */
     int64_t external_threshold;
-    bool known_sizes; /* nodes do not take sizes from others where they are numbers */
+    bool known_sizes; /* sizes that are numbers are written as such, not read off other nodes */
     bool regenerate; /* for tests: every node that is not opaque is newly written, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);

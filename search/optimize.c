@@ -105,12 +105,12 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Sets stats.bytes_after where run_fits did not: unchanged file, dry run, or external weights,
+/* Sets stats.bytes_after where run_fits did not: for an unchanged file, and for external weights,
    where the size shows only once the file is written. */
 static void count_bytes(Run *r, bool changed) {
     struct stat file;
     const int64_t before = r->stats.bodies_bytes ? r->stats.bodies_bytes : r->stats.bytes_before;
-    if (!changed || r->o->dry_run) r->stats.bytes_after = before;
+    if (!changed) r->stats.bytes_after = before;
     if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
         r->stats.bytes_after = (int64_t)file.st_size;
 }

@@ -291,6 +291,16 @@ def test_report_is_as_documented(optimize, costly, tmp_path):
     )
 
 
+def test_a_dry_run_tells_the_size_of_the_file_that_it_does_not_write(optimize, costly, tmp_path):
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    for files in ([model, out], [model, "--dry-run"]):
+        done = optimize(*files, *SHAPE, *costly, "--report", report)
+        assert done.returncode == 0, done.stderr
+        size = json.load(open(report))["bytes"]
+        assert size == {"before": os.path.getsize(model), "after": os.path.getsize(out)}, files
+        assert size["before"] != size["after"]
+
+
 def test_memory_is_that_of_the_run(optimize, tmp_path):
     """A parent of 600 MB does not count towards what a small run took."""
     ballast, report = bytearray(b"x") * (600 << 20), tmp_path / "r.json"

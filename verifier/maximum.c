@@ -17,6 +17,16 @@ static void push_part(Prover *p, Parts *s, Part x) {
     if (s->n == PARTS_MAX) prover_fail(p, "a maximum has too many parts");
     if (!dom_false(p, x.dom)) s->v[s->n++] = x;
 }
+/* The variables of all parts. */
+static const Symbol *variables_of(Prover *p, int n, const Part *v, int *count) {
+    int most = 0;
+    for (int k = 0; k < n; k++) most += v[k].nvar;
+    Symbol *all = ARENA_NEW(p->arena, Symbol, most + 1);
+    *count = 0;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < v[k].nvar; j++) all[(*count)++] = v[k].var[j];
+    return all;
+}
 static bool plain(const Part *x) { return !x->nvar && !x->dom; }
 static Nf minus(Prover *p, Nf a, Nf b) { return nf_add(p, a, nf_scale(p, b, ratio(-1, 1))); }
 /* The part that it is in the case that is looked at, if that is decided (cases.c). */
@@ -179,12 +189,10 @@ static Nf shared_terms(Prover *p, const Parts *s) {
 }
 static NfTerm shared_factor(Prover *p, const Parts *s) {
     Nf nf[PARTS_MAX];
-    Symbol var[PARTS_MAX * 8];
-    int n = 0, nvar = 0;
-    for (int j = 0; j < s->n; j++) {
+    int n = 0, nvar;
+    const Symbol *var = variables_of(p, s->n, s->v, &nvar);
+    for (int j = 0; j < s->n; j++)
         if (s->v[j].nf) nf[n++] = s->v[j].nf;
-        for (int k = 0; k < s->v[j].nvar && nvar < PARTS_MAX * 8; k++) var[nvar++] = s->v[j].var[k];
-    }
     NfTerm r = n ? common_factor(p, n, nf, false, nvar, var) : (NfTerm){.c = ratio(1, 1)};
     r.c = coefficient_content(p, n, nf);
     return r;
@@ -214,13 +222,10 @@ static Nf of_parts(Prover *p, Parts *s) {
 Nf apply_max(Prover *p, Dom ctx, int n, const Part *part) {
     Cell cell[CELLS_MAX];
     Nf nf[PARTS_MAX], sum = 0;
-    Symbol var[PARTS_MAX * 8];
-    int nvar = 0;
+    int nvar;
     if (n > PARTS_MAX) prover_fail(p, "a maximum has too many parts");
-    for (int k = 0; k < n; k++) {
-        nf[k] = part[k].nf;
-        for (int j = 0; j < part[k].nvar && nvar < PARTS_MAX * 8; j++) var[nvar++] = part[k].var[j];
-    }
+    const Symbol *var = variables_of(p, n, part, &nvar);
+    for (int k = 0; k < n; k++) nf[k] = part[k].nf;
     int cells = cells_make(p, ctx, n, nf, nvar, var, cell);
     for (int c = 0; c < cells; c++) {
         Parts s = {0};

@@ -85,7 +85,7 @@ const int *scope_few_values(Scope *s, const ExNode *x) {
         int64_t n;
         const Symbol variable = poly_is_symbol(p->w, x->dims[k]);
         if (!poly_constant(p->w, scope_count(s, variable), &n) || n < 1 ||
-            n * product > UNROLL_MOST)
+            n > UNROLL_MOST / product)
             continue;
         product *= count[k] = (int)n;
         p->unrollable = true;

@@ -24,6 +24,7 @@ typedef struct Unify {
     } pair[UNKNOWNS_MAX * 3];
 } Unify;
 typedef struct Solution { /* of equations, for the variables of t */
+    bool too_many;        /* obligations: some are not listed, so that it shows nothing */
     int n, nleft, nobligation;
     Symbol from[UNKNOWNS_MAX], left[UNKNOWNS_MAX];
     Poly to[UNKNOWNS_MAX];
@@ -47,6 +48,10 @@ static Poly without_sizes(Prover *p, Poly e) {
     for (int k = 0; k < p->nsize; k++)
         for (Poly q; e && poly_divide(p->w, e, poly_symbol(p->w, p->size[k]), &q);) e = q;
     return e;
+}
+static void oblige(Solution *s, Poly e) {
+    if (s->nobligation == EQUATIONS_MAX) s->too_many = true;
+    else s->obligation[s->nobligation++] = (Lit){e, true};
 }
 static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     Poly value;
@@ -88,7 +93,7 @@ static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
         bool open = poly_mentions_any(p, e, u->t->nvar, u->t->var);
         eq[k] = e;
         if (open && !solve_unknown(u, s, e)) continue;
-        if (e && !open) s->obligation[s->nobligation++] = (Lit){e, true};
+        if (e && !open) oblige(s, e);
         eq[k] = eq[--*n];
         return true;
     }
@@ -110,7 +115,7 @@ static void solve_all(Unify *u, int nextra, const Poly *extra, Solution *s) {
     for (int k = 0; k < u->neq; k++) eq[n++] = u->eq[k];
     for (int k = 0; k < nextra && n < EQUATIONS_MAX; k++) eq[n++] = extra[k];
     while (solve_pass(u, s, eq, &n)) continue;
-    for (int k = 0; k < n; k++) s->obligation[s->nobligation++] = (Lit){eq[k], true};
+    for (int k = 0; k < n; k++) oblige(s, eq[k]);
     for (int k = 0; k < u->t->nvar; k++)
         if (!among(u->t->var[k], s->n, s->from)) s->left[s->nleft++] = u->t->var[k];
 }
@@ -188,7 +193,7 @@ static void offer(Unify *u, const Solution *s, const Symbol *pick) {
         value[k] = subst(p, subst(p, value[k], map_of(s)), rest);
     }
     if (++u->tries > TRIES_MAX) u->stop = true;
-    if (u->stop || !one_to_one(u, value)) return;
+    if (u->stop || s->too_many || !one_to_one(u, value)) return;
     Map m = {n, u->t->var, value};
     Dom given = dom_and(p, u->ctx, dom_subst(p, u->t->dom, m)), want = 0;
     for (int k = 0; k < s->nobligation; k++)
@@ -341,10 +346,11 @@ static void pair_from(Unify *u, int k) {
     for (int j = 0; j < u->t->nfactor && !u->stop; j++) {
         const Factor *t = &u->t->factor[j];
         if (u->used[j] || !same_head(p, r, t)) continue;
+        if (leaf(a->kind) && u->neq + a->nindex > EQUATIONS_MAX) return; /* too many: not paired */
         const AtomInfo *b = atom_info(p, t->atom);
         int neq = u->neq, npair = u->npair;
         u->used[j] = true;
-        for (int i = 0; leaf(a->kind) && i < a->nindex && u->neq < EQUATIONS_MAX; i++)
+        for (int i = 0; leaf(a->kind) && i < a->nindex; i++)
             u->eq[u->neq++] = poly_sub(p->w, a->index[i], b->index[i]);
         if (!leaf(a->kind) && !closed_leaf(a->kind)) {
             u->pair[u->npair].r = r->atom;

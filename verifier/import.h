@@ -15,6 +15,12 @@ typedef struct Bounds { /* of integers: see bounds.c */
     Poly low, high;
     bool asked;
 } Bounds;
+/* Which elements are listed as read. */
+typedef enum ReadsAsked {
+    READS_ALL,    /* what the definition looks at */
+    READS_PADDED, /* also what kernels multiply by the zeros of a padding */
+    READS_PASSING /* only elements whose NaN passes: the value is NaN, too */
+} ReadsAsked;
 enum { LACKS_MAX = 4 };
 typedef struct NfImport {
     Prover *p;
@@ -28,10 +34,11 @@ typedef struct NfImport {
     Nf *form;
     bool *done;
     Parts *reads, *wants;
-    bool padding;     /* reads are those of kernels that multiply the zeros of a padding */
-    bool any_padding; /* some sum of products has a condition, so that these may be more */
-    bool whole_wants; /* one is of integers */
-    uint8_t *stays;   /* see wrap.c; 0: not asked yet */
+    ReadsAsked asked;
+    bool any_padding;  /* some sum of products has a condition: READS_PADDED may be more */
+    bool any_stopping; /* some operation may stop a NaN: READS_PASSING may be fewer */
+    bool whole_wants;  /* one is of integers */
+    uint8_t *stays;    /* see wrap.c; 0: not asked yet */
     Bounds *bounds;
     int nlack; /* conditions under which integers would stay in their types */
     Lit lack[LACKS_MAX];
@@ -43,9 +50,11 @@ Dom import_range(NfImport *, Value); /* the index lies inside */
    products and functions are uninterpreted (but x*1, x+0, maxima, guards and moves are understood):
    forms that are equal then come from the same floating-point operations. */
 Nf import_value(NfImport *, Value);
-/* Which elements of inputs the definition of the value looks at, also those without effect. With
-   m->padding a sum of products under a condition reads each factor wherever that has an element:
-   so do kernels that multiply a weight by the zeros of a padding. */
+/* Which elements of inputs the definition of the value looks at, also those without effect.
+   READS_PADDED: a sum of products under a condition reads each factor wherever that has an element,
+   as kernels do that multiply a weight by the zeros of a padding. READS_PASSING: without those that
+   are only read where a NaN may be stopped: NaN^0 and 1^NaN are 1, and an operator with OP_SELECTS
+   compares. */
 const Parts *import_reads(NfImport *, Value);
 /* The parts at other indices, simplified under ctx. */
 Parts reads_subst(Prover *, Dom ctx, const Parts *, Map);

@@ -35,14 +35,14 @@ static bool is_product(World *w, Ex e) {
     ex_get(w, e, &x);
     return x.kind == EX_MUL;
 }
-/* What is summed, where the sum's condition holds; or with m->padding, where its factors have
-   elements. */
+/* What is summed, where the sum's condition holds; or for READS_PADDED, where its factors
+   have elements. */
 static void read_summand(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const bool padding = x->kind == EX_SUM && x->cond.n && is_product(p->w, x->a);
     const bool outer = s->padded;
     s->m->any_padding |= padding;
-    s->padded |= padding && s->m->padding;
+    s->padded |= padding && s->m->asked == READS_PADDED;
     if (!s->padded) r = reach_where(p, r, scope_condition(s, &x->cond));
     read_tree(s, x->a, r, out);
     s->padded = outer;
@@ -137,6 +137,35 @@ static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
         read_tree(s, x->b, here, out);
     }
 }
+/* Element of an input of the node. */
+static void read_element(Scope *s, const ExNode *x, Reach r, Parts *out) {
+    Prover *p = s->m->p;
+    Poly to[RANK_MAX];
+    const Value v = s->node->in[x->word];
+    s->m->any_stopping |= s->stops && !s->wants;
+    if (s->stops && !s->wants && s->m->asked == READS_PASSING) return;
+    const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
+    const Map m = scope_index(s, x, to);
+    if (s->padded) r = reach_where(p, r, element_exists(s, x, to));
+    out->too_many |= inner->too_many;
+    for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, r));
+}
+static void read_stopped(Scope *s, bool stops, Ex e, Reach r, Parts *out) {
+    const bool outer = s->stops;
+    s->stops |= stops;
+    read_tree(s, e, r, out);
+    s->stops = outer;
+}
+/* x^0 and 1^x are 1, even of a NaN. */
+static void read_power(Scope *s, const ExNode *x, Reach r, Parts *out) {
+    Prover *p = s->m->p;
+    const Dom inside = dom_and(p, s->range, r.dom);
+    Ratio c;
+    const bool base_passes = nf_constant(p, import_tree(s, inside, x->b), &c) && c.p;
+    const bool power_passes = nf_constant(p, import_tree(s, inside, x->a), &c) && !ratio_is(c, 1);
+    read_stopped(s, !base_passes, x->a, r, out);
+    read_stopped(s, !power_passes, x->b, r, out);
+}
 static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const int before = out->n;
@@ -144,13 +173,11 @@ static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     if (!e) return;
     ex_get(p->w, e, &x);
     if (x.kind == EX_AT) {
-        Poly to[RANK_MAX];
-        Value v = s->node->in[x.word];
-        const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
-        Map m = scope_index(s, &x, to);
-        if (s->padded) r = reach_where(p, r, element_exists(s, &x, to));
-        out->too_many |= inner->too_many;
-        for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, r));
+        read_element(s, &x, r, out);
+    } else if (x.kind == EX_POW && !s->wants) {
+        read_power(s, &x, r, out);
+    } else if (x.kind == EX_FN && x.word == FN_DELTA) {
+        read_stopped(s, true, x.a, r, out);
     } else if (x.kind == EX_SUM || x.kind == EX_MAXIMUM) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
         read_over(s, &x, p->unroll ? scope_few_values(s, &x) : none, 0, r, out);

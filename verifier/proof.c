@@ -185,14 +185,17 @@ static bool outputs_exact(Attempt *a) {
     return exact;
 }
 /* Sums and maxima are taken to have at least one element each. */
-static Reading compare_reads(Attempt *a, bool padding) {
+static Reading compare_reads(Attempt *a, ReadsAsked asked) {
+    static const char *const stages[] = {
+        [READS_ALL] = "the elements that are read",
+        [READS_PADDED] = "the factors of products, those of padding among them",
+        [READS_PASSING] = "the elements that are read and whose NaN passes"};
     Prover *p = &a->prover;
     Reading reading = READS_SAME;
-    trace_stage(p->trace, padding ? "the factors of products, those of padding among them"
-                                  : "the elements that are read");
+    trace_stage(p->trace, stages[asked]);
     p->lenient = true;
     import_init(&a->import);
-    a->import.padding = padding;
+    a->import.asked = asked;
     for (int k = 0; k < a->instance->from.nout && reading != READS_OTHER; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
                     *y = import_reads(&a->import, a->instance->to.out[k]);
@@ -204,7 +207,10 @@ static Reading compare_reads(Attempt *a, bool padding) {
     return reading;
 }
 static void read_elements(Attempt *a) {
-    const Reading reading = compare_reads(a, false);
+    Reading reading = compare_reads(a, READS_ALL);
+    if (reading != READS_OTHER && a->import.any_stopping &&
+        compare_reads(a, READS_PASSING) == READS_OTHER)
+        reading = READS_OTHER; /* a NaN passes on the left and may be stopped on the right */
     if (reading < a->reading) a->reading = reading;
 }
 static unsigned float_classes(Attempt *a, bool exact) {
@@ -214,7 +220,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
     if (x.differ || (x.unfit && !exact && !a->any_numbers)) classes |= CLASS_ROUNDS;
     if (a->reading == READS_MORE) classes |= CLASS_SPREADS;
     if (a->reading == READS_OTHER) classes |= CLASS_DROPS;
-    if (exact && a->import.any_padding && compare_reads(a, true) != READS_SAME)
+    if (exact && a->import.any_padding && compare_reads(a, READS_PADDED) != READS_SAME)
         classes |= CLASS_REASSOCIATES;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
     if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;

@@ -25,7 +25,11 @@ void scope_bind(Scope *s, Symbol from, Poly to) {
 }
 Scope scope_new(NfImport *m, const Node *node, Value v) {
     DType t = value_type(m->p->w, v)->dtype;
-    Scope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
+    Scope s = {.m = m,
+               .node = node,
+               .dtype = t,
+               .whole = dtype_class(t) != 'F',
+               .stops = (node->op->flags & OP_SELECTS) != 0};
     World *w = m->p->w;
     Dims d = scope_sizes(m, v);
     for (int k = 0; k < m->nsolved; k++) scope_bind(&s, m->from[k], m->to[k]);

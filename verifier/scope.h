@@ -11,6 +11,7 @@ typedef struct Scope {
     const Node *node;
     Dom range;   /* where the indices of its element lie */
     bool wants;  /* wants are collected, not what is read */
+    bool stops;  /* what is read here may be NaN and the element a number */
     bool padded; /* inside a product that is read where its factors have elements */
     DType dtype; /* of its element */
     bool whole;  /* its numbers are integers or truth values, whose arithmetic does not round */

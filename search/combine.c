@@ -2,18 +2,9 @@
    sets that are on. Which are on is decided on whole models: all, each of the strongest alone, then
    hill climbing. */
 #include "search/combine.h"
+#include "search/command_limits.h"
 #include "search/rank.h"
 #include <string.h>
-
-#define STEP 0.99   /* a candidate counts as faster below this share of the best time */
-#define HURTS 1.003 /* a set is dropped if the time without it is below this share of the best */
-#define RULE_COSTS 5e-3 /* what each further rule must gain, as a share of the part's time */
-#define CLIMBS 0.985    /* if the best ratio is above this, climbing reaches no gain that counts */
-#define LOST 0.05       /* of the whole: what the places of a set lose, used at all of them */
-#define SLIGHT 0.06     /* share of the whole: where all places promise less, few are tried */
-#define SESSION 0.2     /* seconds in which the target loads one candidate */
-#define BRIEF 5.0       /* seconds that few candidates may take */
-enum { FEW = 2, GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, BATCH = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
 
@@ -62,14 +53,14 @@ static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], doubl
 }
 
 /* The sets whose places promise most, taken alone. */
-static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
-    double value[GROUPS], sum;
+static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
+    double value[SETS_ALONE], sum;
     int n = 0;
     for (int k = 0; k < s->places.nset; k++) {
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
         candidate_of_sets(s, on, &sum);
-        if (sum > 0) n = rank_insert(n, GROUPS, list, value, k, sum);
+        if (sum > 0) n = rank_insert(n, SETS_ALONE, list, value, k, sum);
     }
     return n;
 }
@@ -78,10 +69,11 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 
 /* How many whole models can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
-    const double left = s->search_until - run_seconds(s->r), each = CALLS * s->baseline + SESSION;
-    return run_time_over(s->r, s->search_until) ? 0
-           : left < each * (double)BATCH        ? (int)(left / each)
-                                                : BATCH;
+    const double left = s->search_until - run_seconds(s->r),
+                 each = CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS;
+    return run_time_over(s->r, s->search_until)    ? 0
+           : left < each * (double)CANDIDATE_BATCH ? (int)(left / each)
+                                                   : CANDIDATE_BATCH;
 }
 
 /* The fastest; among equally fast ones, the one with the fewest applications. */
@@ -90,7 +82,7 @@ static int best_of(const CommandSearch *s) {
     for (int k = 1; k < s->n; k++) {
         const ModelCandidate *c = &s->v[k], *b = &s->v[best];
         const bool simpler = best && c->applied < b->applied;
-        if (c->ratio > 0 && c->ratio < (simpler ? HURTS : STEP) * b->ratio) best = k;
+        if (c->ratio > 0 && c->ratio < (simpler ? AS_FAST : FASTER) * b->ratio) best = k;
     }
     return best;
 }
@@ -112,7 +104,7 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
         if (s->places.place[k].set == set && p && p->seconds[0] > 0)
             lost += p->seconds[1] - p->seconds[0];
     }
-    return lost > LOST * s->baseline;
+    return lost > SET_LOSES * s->baseline;
 }
 
 /* Adds sets used wherever they match: those that are also tried as a whole, unless that is
@@ -123,7 +115,7 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
         const PartPrice *p = price_at(&s->prices, k);
         if (p ? p->failed : s->prices.why[k] != NULL) open[s->places.place[k].set] = true;
     }
-    for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
+    for (int k = 0, m = 0; k < s->places.nset && m < SETS_EVERYWHERE; k++) {
         if (!open[k] && (hopeless || !s->places.set[k].whole || loses_everywhere(s, k))) continue;
         m += !s->places.set[k].whole;
         const ModelCandidate c = {.everywhere = s->places.set[k].role};
@@ -134,8 +126,8 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
 
 /* How many candidates are tried where little is promised: more for a fast model. */
 static int few_candidates(const CommandSearch *s) {
-    const int n = (int)(BRIEF / (CALLS * s->baseline + SESSION));
-    return n > FEW ? n : FEW;
+    const int n = (int)(SLIGHT_SECONDS / (CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS));
+    return n > SLIGHT_CANDIDATES ? n : SLIGHT_CANDIDATES;
 }
 
 /* Adds the strongest sets, each alone, `most` at most. A set that cannot be used alone is taken out
@@ -171,8 +163,8 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     candidate_of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
             s->baseline * 1e3);
-    const bool hopeless = s->prices.ended || s->promised < HOPELESS * s->baseline,
-               slight = s->promised < SLIGHT * s->baseline;
+    const bool hopeless = s->prices.ended || s->promised < PROMISE_HOPELESS * s->baseline,
+               slight = s->promised < PROMISE_SLIGHT * s->baseline;
     const int room = affordable(s),
               most = slight && few_candidates(s) < room ? few_candidates(s) : room;
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
@@ -209,7 +201,7 @@ static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out)
 /* One step of hill climbing. A candidate with fewer applications need not be faster. */
 static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     const int from = *best, most = affordable(s);
-    int list[BATCH + 1], n = 0;
+    int list[CANDIDATE_BATCH + 1], n = 0;
     for (int k = 0; n < most; k++) {
         ModelCandidate c;
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
@@ -220,20 +212,20 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
     if (n && !candidates_time(s, n, list)) return false;
     for (int k = 0; k < n; k++) {
         const ModelCandidate *c = &s->v[list[k]], *b = &s->v[*best];
-        const double limit = c->applied < s->v[from].applied ? HURTS : STEP;
+        const double limit = c->applied < s->v[from].applied ? AS_FAST : FASTER;
         if (c->ratio > 0 && c->ratio < (*best == from ? limit : 1) * b->ratio) *best = list[k];
     }
     return true;
 }
 
 bool combine(CommandSearch *s, int *best) {
-    int set[GROUPS], n;
+    int set[SETS_ALONE], n;
     s->nranked = rank_places(s);
     n = strongest_sets(s, set);
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
-    for (int round = 0, from = 0; round < ROUNDS && *best != from && s->v[*best].ratio <= CLIMBS;
-         round++) {
+    for (int round = 0, from = 0;
+         round < CLIMB_ROUNDS && *best != from && s->v[*best].ratio <= CLIMB_FROM; round++) {
         from = *best;
         if (!climb(s, n, set, best)) return false;
     }

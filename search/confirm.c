@@ -10,6 +10,7 @@
    a copy of it, the control. Candidates are compared with the mean of the two, and what these two
    differ by, beyond noise, counts against the candidates. */
 #include "search/confirm.h"
+#include "search/command_limits.h"
 #include <math.h>
 
 #define PRIOR 0.012    /* spread of the logarithm of a batch's ratio, as known beforehand .. */

@@ -3,6 +3,7 @@
    a machine of changing speed does not decide. */
 #include "search/model_candidates.h"
 #include "ops/base/process.h"
+#include "search/command_limits.h"
 #include "search/cost_model.h"
 #include "search/finish.h"
 #include "search/helper.h"

@@ -7,12 +7,6 @@
 #include "search/target_profile.h"
 #include "search/target.h"
 
-#define HOPELESS 0.015 /* share of the whole: where all places promise less, it is not tried */
-#define HOPELESS_LATER 0.025 /* the same once most of it is timed; below the 3 % that count */
-/* Times the best ratio: a candidate that may be the best one once they are timed anew. */
-#define CANDIDATE_RIVAL 1.02
-#define CALLS 30 /* runs of a whole model that timing a candidate in a batch takes */
-
 typedef struct ModelCandidate {
     const uint8_t *everywhere; /* roles by rule, the same in the whole model; NULL: by place */
     const uint8_t **at;        /* by node of the file: the roles by rule there, or NULL */

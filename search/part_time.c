@@ -1,10 +1,9 @@
 /* part_time.c -- times of parts as the target says them, kept in the cost file. */
 #include "search/part_time.h"
+#include "search/command_limits.h"
 #include "search/part.h"
 #include <math.h>
 #include <unistd.h>
-
-#define MARGIN 0.93 /* a smaller gain is timed twice: the best of many noisy times deceives */
 
 static const char *price_key(const Pricing *x, const PartPrice *p, const char *what) {
     return arena_format(x->r->arena, "part %s %s %s", p->before, p->after, what);
@@ -41,7 +40,7 @@ static bool time_files(Pricing *x, int n, const char *const path[], double secon
     int which[PART_BATCH + 1], m = 1;
     if (!x->timer(x->user, n, path, seconds)) return false;
     for (int k = 1; k < n && seconds[0] > 0; k++)
-        if (seconds[k] > MARGIN * seconds[0] && seconds[k] < PART_TIE * seconds[0])
+        if (seconds[k] > TIMED_TWICE * seconds[0] && seconds[k] < PART_TIE * seconds[0])
             which[m] = k, some[m++] = path[k];
     if (m == 1) return true;
     if (!x->timer(x->user, m, some, again)) return false;

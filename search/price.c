@@ -1,19 +1,12 @@
 /* price.c -- which parts are timed, in which order: a sample of each kind first, those first that
    may gain most for the time that this takes; the search ends where they promise too little. */
 #include "search/price.h"
+#include "search/command_limits.h"
 #include "search/part.h"
 #include "search/part_time.h"
 #include "search/rank.h"
 #include <math.h>
 #include <string.h>
-
-#define LITTLE 0.01        /* of the time of a sample: a smaller gain is not pursued */
-#define LOSES_CLEARLY 1.05 /* times as long: a part of a sample loses beyond doubt */
-#define ADDS_GAIN 0.97     /* what rewritings that only add must gain together, to be pursued */
-#define HOT 0.9            /* a rule by which a place gains this much may gain more with others */
-#define START 0.1          /* seconds: loading the files of a batch .. */
-#define PART_CALLS 40      /* .. and how often each part is then called, about */
-enum { SAMPLE = 5, CLEAR = 2, JUDGED = 8, FUTILE = 6, ADDED = 2 };
 
 /* ---- samples */
 
@@ -46,9 +39,11 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
 }
 
 /* The index of the k-th of a sample of m, which has the first and the last of them. */
-static int sample_at(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPLE - 1); }
+static int sample_at(int m, int k) {
+    return m <= SAMPLE_SIZE ? k : k * (m - 1) / (SAMPLE_SIZE - 1);
+}
 
-static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
+static int sample_size(int m) { return m < SAMPLE_SIZE ? m : SAMPLE_SIZE; }
 
 /* All of a sample gain: what was not timed is expected to gain by the worst of their ratios, its
    time being its estimate scaled as theirs. Timing the whole model decides in the end. */
@@ -82,9 +77,9 @@ static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
         if (!price_sure(p)) continue;
         sure++, gain += part_gain(p) * p->count;
     }
-    return gain < LITTLE * time || !sure ? NONE_GAINS
-           : sure == known && sure > 1   ? ALL_GAIN
-                                         : SOME_GAIN;
+    return gain < SAMPLE_GAIN_LEAST * time || !sure ? NONE_GAINS
+           : sure == known && sure > 1              ? ALL_GAIN
+                                                    : SOME_GAIN;
 }
 
 /* The kinds of parts in a set, each by one of them. */
@@ -154,7 +149,7 @@ static bool judge_patience(Pricing *x) {
     const double now = run_seconds(x->r);
     if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
     if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
-    if (!x->sampled && x->batches < JUDGED) return true; /* on a busy machine */
+    if (!x->sampled && x->batches < PATIENCE_BATCHES) return true; /* on a busy machine */
     const double sum = all_promise(x);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;
@@ -173,7 +168,7 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
         if (!is_known(of)) continue;
         known++, before += of->seconds[0], after += of->seconds[1];
     }
-    return known >= ADDED && after > ADDS_GAIN * before;
+    return known >= ADDING_PARTS && after > ADDING_GAINS * before;
 }
 
 /* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
@@ -210,14 +205,15 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
             if (seed < 0 || at < 0) continue;
             if (pass) hot[at] |= rule[seed];
             else if (is_known(&x->part[at]) &&
-                     x->part[at].seconds[1] < HOT * x->part[at].seconds[0])
+                     x->part[at].seconds[1] < PROMISING_RULE * x->part[at].seconds[0])
                 rule[seed] = true;
         }
 }
 
 /* What the places of a part may gain by the profile, for each second that timing it takes. */
 static double urgency(const Pricing *x, const PartPrice *p) {
-    return (x->profile->known ? p->gain_most * p->count : 1) / (START + PART_CALLS * p->estimate);
+    return (x->profile->known ? p->gain_most * p->count : 1) /
+           (PART_LOAD_SECONDS + PART_CALLS * p->estimate);
 }
 
 /* Sets grown from a gain first; otherwise the most urgent part. */
@@ -250,10 +246,10 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     for (int k = 0; k < round && k < sample_size(m); k++) {
         const PartPrice *p = &x->part[list[sample_at(m, sample_order(m, k))]];
         if (!is_known(p)) continue;
-        if (p->seconds[1] < LOSES_CLEARLY * p->seconds[0]) return false;
+        if (p->seconds[1] < PART_LOSES * p->seconds[0]) return false;
         known++;
     }
-    return known >= CLEAR;
+    return known >= LOSSES_ENOUGH;
 }
 
 /* Of a set: many parts, the heaviest of each kind among them, were timed, and none gains. */
@@ -266,7 +262,7 @@ static bool futile_set(const Pricing *x, int set, int nkind, const int kind[], i
             known += is_known(&x->part[list[k]]);
         }
     }
-    return known >= FUTILE;
+    return known >= FUTILE_PARTS;
 }
 
 /* The next part of the sample of each kind in each set. */
@@ -303,7 +299,7 @@ static bool time_sets(Pricing *x) {
     int *kind = ARENA_NEW(x->r->arena, int, x->places->n),
         *list = ARENA_NEW(x->r->arena, int, x->places->n);
     x->nset = x->places->nset;
-    for (int round = 0; round < SAMPLE && !x->ended; round++) {
+    for (int round = 0; round < SAMPLE_SIZE && !x->ended; round++) {
         if (!time_samples(x, from, round, kind, list)) return false;
         x->sampled = true;
     }

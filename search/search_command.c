@@ -1,7 +1,10 @@
 /* search_command.c -- search on a target that times files: where rules apply (places.h), what each
    place gains (price.h), which are rewritten together (combine.h), which of the fastest really
    is (confirm.h). */
+#include "search/search_command.h"
+#include "ops/base/process.h"
 #include "search/combine.h"
+#include "search/command_limits.h"
 #include "search/command_report.h"
 #include "search/confirm.h"
 #include "search/cost_model.h"
@@ -9,27 +12,8 @@
 #include "search/helper.h"
 #include "search/input_data.h"
 #include "search/rank.h"
-#include "ops/base/process.h"
-#include "search/search_command.h"
 #include <math.h>
 #include <string.h>
-
-/* Shares of the seconds that the search may take (search_command_seconds). */
-#define FIND 0.3     /* to find where rules apply */
-#define EXTEND 0.03  /* to extend each rule by all that it enables */
-#define PARTS 0.6    /* to time parts; of what is left when that begins */
-#define PATIENCE 0.1 /* if little is promised by then, the search ends */
-#define CONFIRM 0.2  /* to time the winners once more, at most */
-#define ALSO 0.15    /* to time the result on other threads, at most */
-/* Shares of the model's time, or of that of parts. */
-#define NOISE 0.015 /* a winner whose ratio exceeds RUN_GAIN by more than this is not confirmed */
-#define SHARE 1e-3  /* a place that can gain at most this share of the whole is skipped */
-#define LOSES 0.01  /* a rule whose parts together lose more is left out */
-enum {
-    CONFIRM_BATCHES = 6, /* that time is set aside for, to confirm the winner */
-    FOLLOWERS = 8,       /* rules that extend a set, each by itself */
-    GENERATIONS = 4      /* how often sets are extended */
-};
 
 /* ---- prices */
 
@@ -102,8 +86,8 @@ static bool add_sets_by_gain(CommandSearch *s) {
         const int rule = s->places.set[k].seed;
         if (rule < 0) continue;
         const double lost = set_loss(s, k);
-        if (lost > LOSES) not_losing[rule] = ROLE_NONE;
-        if (lost < -LOSES) gaining[rule] = ROLE_SEED;
+        if (lost > RULE_LOSES) not_losing[rule] = ROLE_NONE;
+        if (lost < -RULE_LOSES) gaining[rule] = ROLE_SEED;
     }
     for (int k = 0; k < r->library.n; k++)
         if (not_losing[k] && !gaining[k]) gaining[k] = ROLE_FOLLOWER;
@@ -116,9 +100,9 @@ static bool add_sets_by_gain(CommandSearch *s) {
     return true;
 }
 
-/* Adds each rule with everything that it enables, until EXTEND of the time is spent. */
+/* Adds each rule with everything that it enables, until TIME_EXTENDING of the time is spent. */
 static bool extend_seeds(CommandSearch *s) {
-    const double until = run_seconds(s->r) + EXTEND * s->search_until;
+    const double until = run_seconds(s->r) + TIME_EXTENDING * s->search_until;
     int at;
     for (int k = 0, n = s->places.nset; k < n && !run_time_over(s->r, until); k++)
         if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
@@ -139,7 +123,7 @@ static bool little_rewritable(CommandSearch *s) {
         }
     run_say(s->r, "%.1f s: rules apply to nodes that take %.3f of %.3f ms", run_seconds(s->r),
             sum * 1e3, p->total * 1e3);
-    return sum < HOPELESS * p->total;
+    return sum < PROMISE_HOPELESS * p->total;
 }
 
 /* Prices rules alone and with what they enable; then, a few times, the best new set with what
@@ -155,13 +139,13 @@ static bool price_sets(CommandSearch *s) {
                           .device = s->device,
                           .timer = candidates_time_part,
                           .user = s,
-                          .until = run_seconds(r) + PARTS * (s->search_until - run_seconds(r)),
-                          .estimate_least = SHARE * whole,
-                          .gain_least = SHARE * s->profile.total,
-                          .patience = fmax(PATIENCE * s->search_until,
-                                           run_seconds(r) + PATIENCE / 2 * s->search_until),
-                          .hopeful = HOPELESS * s->baseline,
-                          .hopeful_later = HOPELESS_LATER * s->baseline};
+                          .until = run_seconds(r) + TIME_PARTS * (s->search_until - run_seconds(r)),
+                          .estimate_least = GAIN_SHARE_LEAST * whole,
+                          .gain_least = GAIN_SHARE_LEAST * s->profile.total,
+                          .patience = fmax(TIME_PATIENCE * s->search_until,
+                                           run_seconds(r) + TIME_PATIENCE / 2 * s->search_until),
+                          .hopeful = PROMISE_HOPELESS * s->baseline,
+                          .hopeful_later = PROMISE_HOPELESS_LATER * s->baseline};
     if (!extend_seeds(s)) return false;
     s->prices.ended = little_rewritable(s);
     if (!price_places(&s->prices)) return false;
@@ -251,7 +235,7 @@ static bool measure_other_sizes(CommandSearch *s, ModelCandidate *best) {
    the places promise such a gain. */
 static bool may_count(const CommandSearch *s, double ratio) {
     const bool promised = s->promised >= (1 - RUN_GAIN) * s->baseline;
-    return ratio <= RUN_GAIN + (promised ? NOISE : 0);
+    return ratio <= RUN_GAIN + (promised ? CONFIRM_NOISE : 0);
 }
 
 /* Confirms the winner if it may count. If it does, it becomes the derivation. */
@@ -297,11 +281,13 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->search_until = s->confirm_until = search_command_seconds(r->o);
-    if (!places_find(r, &s->origins, r->arena, FIND * s->search_until, &s->places)) return false;
+    if (!places_find(r, &s->origins, r->arena, TIME_FINDING * s->search_until, &s->places))
+        return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !read_profile(s))
         return false;
     if (!s->places.n) return command_keep_reason(s), true;
-    s->search_until -= fmin(CONFIRM_BATCHES * CALLS * s->baseline, CONFIRM * s->search_until);
+    s->search_until -=
+        fmin(CONFIRM_BATCHES * CANDIDATE_CALLS * s->baseline, TIME_CONFIRMING * s->search_until);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
@@ -340,10 +326,12 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
    model that has them already. */
 static int other_threads(const Run *r) {
     const int given = r->o->also_threads, cores = process_cores();
-    const double seconds = CONFIRM_LEAST * CALLS * r->stats.measured_before;
+    const double seconds = CONFIRM_LEAST * CANDIDATE_CALLS * r->stats.measured_before;
     if (!r->o->measure_with || r->stats.bodies_ratio > 0) return 0;
     if (given >= 0) return given;
-    if (r->o->threads > 1 || cores < 2 || seconds > ALSO * search_command_seconds(r->o)) return 0;
+    if (r->o->threads > 1 || cores < 2 ||
+        seconds > TIME_OTHER_THREADS * search_command_seconds(r->o))
+        return 0;
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }
 

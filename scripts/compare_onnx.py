@@ -49,6 +49,26 @@ def interface(model):
     }
 
 
+def read(path):
+    try:
+        return onnx.load(path)
+    except Exception as error:
+        raise ValueError(f"{path}: cannot read the model: {one_line(error)}") from error
+
+
+def said(value):
+    """A part of the interface in words."""
+    if not isinstance(value, list):
+        return str(value)
+    types = [(name, onnx.TypeProto.FromString(t)) for name, t in value if isinstance(t, bytes)]
+    if not types:
+        return ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in value)
+    return ", ".join(
+        onnx.helper.printable_value_info(onnx.ValueInfoProto(name=name, type=t))
+        for name, t in types
+    )
+
+
 def fix_sizes(original, optimized):
     """Sizes of inputs and outputs that only the original leaves open become the other's numbers."""
     for a, b in zip(
@@ -278,9 +298,9 @@ def main():
     options = parser.parse_args()
     failed = 0
     try:
-        before, after = onnx.load(options.original), onnx.load(options.optimized)
-    except Exception as error:
-        print(f"compare-onnx: {one_line(error)}", file=sys.stderr)
+        before, after = read(options.original), read(options.optimized)
+    except ValueError as error:
+        print(f"compare-onnx: {error}", file=sys.stderr)
         return 3
     complaint = checker_says(options.optimized)
     if complaint and complaint.split(":")[0] != checker_says(options.original).split(":")[0]:
@@ -294,7 +314,8 @@ def main():
     for what, value in wanted.items():
         if have[what] != value:
             failed += 1
-            print(f"FAIL the {what} have changed: {value} to {have[what]}")
+            verb = "have" if isinstance(value, list) else "has"
+            print(f"FAIL the {what} {verb} changed: from {said(value)} to {said(have[what])}")
     tolerance = options.rtol or (1e-2 if uses_float16(before) else 1e-4)
     try:
         failed += compare_outputs(

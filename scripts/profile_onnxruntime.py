@@ -171,5 +171,5 @@ if __name__ == "__main__":
     try:
         main()
     except Exception as error:  # whatever the runtime refuses: there is no profile
-        print(one_line(error), file=sys.stderr)
+        print(f"profile-onnxruntime: {one_line(error)}", file=sys.stderr)
         sys.exit(1)

@@ -85,11 +85,18 @@ def drop_unused(graph, kept_outputs):
 
 
 def main():
-    if len(sys.argv) != 4:
-        print("usage: randomize-weights IN OUT SEED", file=sys.stderr)
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
+    if len(sys.argv) != 4 or not sys.argv[3].isdecimal():
+        print("usage: randomize-weights IN OUT SEED; the seed is a number", file=sys.stderr)
         return 2
     source, target, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    model = onnx.load(source)
+    try:
+        model = onnx.load(source)
+    except Exception as error:
+        print(f"randomize-weights: {source}: cannot read the model: {error}", file=sys.stderr)
+        return 3
     graph = model.graph
     inputs = {value.name for value in graph.input}
     replaced = list(equal_constants(graph))

@@ -148,6 +148,7 @@ def test_compare_refuses(tmp_path, change, said):
         scaled(tmp_path / "b.onnx", **{"factor": 2.0, **change}),
     )
     assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
+    assert "b'" not in done.stdout  # types in words, not as bytes
 
 
 def test_compare_asks_the_checker(tmp_path):

@@ -2,8 +2,8 @@
    add up to 0 at each point go; what is left is a question about real numbers, as it stands or in
    cases. Which part of a maximum is the greatest is decided for one maximum after the other
    (Prover.decided, which maximum.c asks); that it is at least the other parts is then given. Z3
-   splits maxima, too, but does not put one into the argument of exp
-   and simplify there. */
+   splits maxima, too, but does not put one into the argument of exp and
+   simplify there. */
 #include "verifier/cases.h"
 #include "verifier/explain.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* digits.c -- floors, minima, digits and places of bound variables in a term: each becomes what it
-   is on the term's domain; a variable that runs over a multiple of a radix
-   becomes two, its digits. */
+   is on the term's domain; a variable that runs over a multiple of a radix becomes two, its
+   digits. */
 #include "verifier/digits.h"
 #include "verifier/explain.h"
 #include "verifier/ranges.h"

@@ -1,5 +1,5 @@
-/* reals_inner.h -- what the files of reals share: a question to Z3 about real
-   numbers as it grows. */
+/* reals_inner.h -- what the files of reals share: a question to Z3 about real numbers
+   as it grows. */
 #ifndef ISOMER_REALS_INNER_H
 #define ISOMER_REALS_INNER_H
 #include "verifier/reals.h"

@@ -10,7 +10,7 @@ typedef struct RefuteOptions {
     int64_t elements;  /* the most of a tensor; 0: 4096 */
     bool defined_only; /* elements that only one side defines do not count */
     bool values_only;  /* outputs of other sizes do not count */
-    bool quick;        /* no data with a zero, and none of another kind */
+    bool quick;        /* only data without a zero */
     bool small;        /* sizes and attributes of 1, 2 and 3 */
 } RefuteOptions;
 typedef struct Refutation {

@@ -16,8 +16,9 @@ bool solve_for(Prover *, Poly e, Symbol x, Poly *value);
 /* l bounds x from below (side 1: x >= *bound) or from above (side -1: x <= *bound) with coefficient
    1. */
 int bound_of(Prover *, Lit l, Symbol x, Poly *bound);
-/* Conditions without x under which some x satisfies dom, put in its place. False: not all of x's
-   bounds are plain. */
+/* Replaces *dom by the conditions, without x, under which some integer x satisfies it. False, and
+   nothing is changed: a condition on x is no bound with coefficient 1 (bound_of). In a lenient
+   prover such conditions are dropped instead, and so are those that mention none of `keep`. */
 bool project(Prover *, Dom *dom, Symbol x, int nkeep, const Symbol *keep);
 /* Substitutes away variables of a part that its domain determines. */
 Part part_simplify(Prover *, Dom ctx, Part);

@@ -1,41 +1,41 @@
-/* spectator.c -- the spectator argument. An instance with longer axis blocks ("wide") is compared
-   with a shorter one that was proved ("base"), definition by definition; no operator is known by
+/* spectator.c -- the spectator argument: axes that an instance has in addition to those of a proved
+   one, and that take no part in anything. An instance with longer axis blocks ("wide") is compared
+   with a shorter one that was proved ("base"), definition by definition. No operator is known by
    its name, and nothing is taken for granted of lengths that were not compared.
 
-   What is checked. For each pair of outputs the axes of the wide one are those of the base, in
-   their order, and more: the spectators, of sizes N_1, N_2, .. alike on both sides. Fix an index
-   e_j on each. From the outputs to the inputs every wide value v is paired with a base value v' and
-   each axis of v is
-     kept    an axis of v', of the same size (the same polynomial), in the same order,
-     e_j     of size N_j, or
-     one     of size 1, the number.
-   The slice of v has e_j on the axes of the second kind and 0 on those of the third. The trees of v
-   and v' must be the same under: an index of a kept axis <-> that axis's index in v', e_j for the
-   index of an axis e_j, 0 for that of an axis of size 1, bound variables of equal ranges <-> each
-   other. An element that the tree of v reads of its k-th input u must be in a slice of u (the index
-   on each axis is e_j, where its size is N_j, or 0, where it is 1, or else that of the kept axis),
-   and that slice is then compared with the k-th input of v' in the same way. Conditions that say of
-   e_j that it is in 0..N_j-1 are true and left out. So no size of a spectator and no e_j stands in
-   what is left, for it equals a tree that has none.
-     Of an input of the rule the axes must be of the same kinds wherever it is read, on both sides
-     of the rule: the base
-   knows one tensor there, not two slices.
-     What the base assumes of sizes wide assumes too, and what the right side of wide needs the base
-     has shown or wide
-   assumes, literally.
+   What is checked.
+   - Outputs. In each pair of outputs the wide one has the axes of the base, in their order, and
+     more: the spectators, of sizes N_1, N_2, .. alike on both sides. Fix an index e_j on each.
+   - Values. From the outputs to the inputs, every wide value v is paired with a base value v', and
+     each axis of v is
+       kept    an axis of v', of the same size (the same polynomial), in the same order,
+       e_j     of size N_j, or
+       one     of size 1, the number.
+     The slice of v has the index e_j on axes of the second kind and 0 on those of the third.
+   - Trees. Those of v and v' must be the same if we identify the index of a kept axis with that
+     axis's index in v', the index of an axis e_j with e_j, that of an axis of size 1 with 0, and
+     bound variables of equal ranges with each other. An element that the tree of v reads of its
+     k-th input u must be in a slice of u (the index on each axis is e_j where its size is N_j, 0
+     where it is 1, or else that of the kept axis), and that slice is compared with the k-th input
+     of v' in the same way. Conditions that say that e_j is in 0..N_j-1 are true and left out. So
+     neither e_j nor the size of a spectator occurs in what is left: it equals a tree without them.
+   - Inputs. The axes of an input of the rule must be of the same kinds wherever it is read, on both
+     sides of the rule: the base has one tensor there, not two slices.
+   - Sizes. What the base assumes of sizes, wide assumes too. What the right side of wide needs was
+     shown for the base, or is assumed by wide, literally.
 
    Why this suffices. Let sizes satisfy what wide assumes; let x_1, x_2, .. be its inputs and o an
-   output. Its kept axes have the sizes of the base's output, so they agree on both sides by what
-   was proved of the base, whose assumptions hold; on spectators they agree by inspection. If some
-   N_j is 0 there is no element and nothing to show. Else fix e. All axes e_j have a place e_j and
-   those of size 1 a place 0, so each input has a slice, one only, which is a tensor of the sizes of
-   the base's input. By induction from the inputs on, the slice of every paired v is the value of v'
-   on the slices of the inputs: their trees are the same, and read the same elements. Both outputs
-   are therefore at e what the base's outputs are on these slices, and those are equal since the
-   base holds for all tensors. As e was any, the outputs are equal.
-     The class: element by element wide does the operations of the base, on numbers that are the
-     same, written or not,
-   and reads of each input the same elements on both sides where the base does. */
+   output. The kept axes of o have the sizes of the base's output: they agree on both sides by what
+   was proved of the base, whose assumptions hold. On spectators they agree by inspection. If some
+   N_j is 0 there is no element and nothing to show. Otherwise fix e. All axes e_j have a place e_j
+   and those of size 1 a place 0, so each input has exactly one slice, a tensor of the sizes of the
+   base's input. By induction from the inputs on, the slice of every paired v is the value of v' on
+   the slices of the inputs: their trees are the same and read the same elements. At e both outputs
+   are therefore the base's outputs on these slices, and those are equal, since the base holds for
+   all tensors. As e was arbitrary, the outputs are equal.
+   The class: for each element, wide does the operations of the base on the same numbers (whether
+   the rule states them or not), and reads the same elements of each input on both sides wherever
+   the base does. */
 #include "verifier/spectator.h"
 #include <string.h>
 

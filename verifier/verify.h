@@ -6,13 +6,13 @@
 
 typedef struct VerifyOptions {
     uint64_t budget; /* Z3 resource units for each combination of block lengths; 0: the default */
-    bool no_preconditions; /* the rule as it stands: nothing is added to its conditions */
+    bool no_preconditions; /* as it stands: no condition is looked for under which it holds */
     bool prove_first;      /* no counterexample is looked for before a proof has failed */
     bool explain;          /* implies prove_first */
-    bool obligations;      /* are kept */
-    Switches check;        /* all on, but in tests */
-    int shapes;            /* for counterexamples; 0: 60 */
-    size_t memory;         /* bytes, 0: no limit */
+    bool obligations;      /* the questions on which the proofs rest are kept in the result */
+    Switches check;        /* all on, except in tests */
+    int shapes;            /* sets of sizes tried for a counterexample; 0: 60 */
+    size_t memory;         /* bytes; beyond them the rule is UNKNOWN. 0: no limit */
 } VerifyOptions;
 typedef struct VerifyResult { /* strings live in the arena that was given */
     Verdict verdict;
@@ -38,5 +38,7 @@ typedef struct VerifyResult { /* strings live in the arena that was given */
 } VerifyResult;
 
 VerifyOptions verify_defaults(void);
+/* What cannot be typed or decided within the limits is UNKNOWN. The verdict that the rule carries
+   has no influence. */
 VerifyResult verify_rule(Arena *, const Rule *, const VerifyOptions *);
 #endif

@@ -36,7 +36,7 @@ struct Witness {
     /* one search */
     int nlit, nvar, steps, nmember;
     Lit lit[LITS];
-    /* Nmember > 0: what is looked for is a point at which their counts do not add up to 0. */
+    /* nmember > 0: a point is looked for at which their counts do not add up to 0. */
     const WitnessMember *member;
     Symbol var[VARIABLES];
 };

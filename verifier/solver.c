@@ -143,11 +143,13 @@ static Z3_lbool check_solver(Solver *s, int mode, unsigned limit) {
 
 static const char *question_text(Solver *s, const Question *q) {
     Text t = text_new(s->arena);
-    text_add(&t, q->asked == ASK_EMPTY ? "nothing has " : "where ");
-    lits_print(s->w, q->holds, &t);
-    text_add(&t, q->asked == ASK_ENTAILED   ? " there is "
+    text_add(&t, q->asked == ASK_EMPTY ? "no point satisfies "
+                 : q->holds.n          ? "where "
+                                       : "everywhere");
+    if (q->asked == ASK_EMPTY || q->holds.n) lits_print(s->w, q->holds, &t);
+    text_add(&t, q->asked == ASK_ENTAILED   ? q->holds.n ? " it follows that " : " "
                  : q->asked == ASK_BALANCED ? " these add up to 0:"
-                 : q->asked == ASK_COVERED  ? " the + and the - cover the same points:"
+                 : q->asked == ASK_COVERED  ? " + and - cover the same points:"
                                             : "");
     if (q->asked == ASK_ENTAILED) lits_print(s->w, q->maybe, &t);
     for (int k = 0; k < q->n; k++) {

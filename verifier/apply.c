@@ -86,9 +86,7 @@ Nf cell_restrict(Prover *p, Nf nf, Dom known) {
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
-/* The form is positive on ctx: no term is negative, and at least one is positive: a sum over
-   a range with a point, or a term without variables. */
-static bool positive_on(Prover *p, Dom ctx, Nf nf) {
+bool positive_on(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     if (nf_positive(p, nf)) return true;
     for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {

@@ -8,6 +8,8 @@
 
 bool prover_empty(Prover *, Dom ctx, Dom d); /* no point of ctx satisfies d */
 bool prover_entails(Prover *, Dom ctx, Dom goal);
+/* No term of the form is negative, and one that is positive has a point, wherever ctx holds. */
+bool positive_on(Prover *, Dom ctx, Nf);
 Nf apply_function(Prover *, Dom ctx, Function, Nf);
 Nf apply_power(Prover *, Dom ctx, Nf, Ratio power);
 Nf apply_pair(Prover *, Dom ctx, uint32_t word, Nf a, Nf b); /* uninterpreted */

@@ -96,7 +96,7 @@ Atom atom_real(Prover *p, double x) { return atom_put(p, (AtomInfo){.kind = AT_R
 Atom atom_nested(Prover *p, AtomKind kind, uint32_t word, Nf a, Nf b) {
     return atom_put(p, (AtomInfo){.kind = kind, .word = word, .a = a, .b = b});
 }
-Atom atom_holding(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, UINT32_MAX, nf, 0); }
+Atom atom_holding(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, PAIR_HOLDS, nf, 0); }
 
 /* The variables of a part in the order in which its form shows them; those that only the domain has
    come last. */

@@ -14,11 +14,19 @@ typedef enum AtomKind {
     AT_VALUE, /* index[0], which mentions bound variables, as a number */
     AT_REAL,  /* a number that is not a rational: real */
     AT_FN,    /* function `word` of a; exp only of monic terms */
-    AT_PAIR,  /* a function of a and b that is known by its name only: word */
+    AT_PAIR,  /* a function of a and b of which only its name is known, a PairWord: word */
     AT_BASE,  /* a, to be raised to a power */
     AT_MAX,   /* the greatest of the parts */
     AT_SUM    /* one part: a sum that is not to be taken apart (see import.h, exact) */
 } AtomKind;
+/* What a pair is, if not EX_ADD, EX_MUL or EX_POW (ExKind), taken as written. */
+typedef enum PairWord {
+    PAIR_DIVIDE = 1000,
+    PAIR_ROUNDED,       /* an integer as a float that may not hold it; b is 1 */
+    PAIR_HOLDS,         /* no function: its a is a form that has to be the factor of a term */
+    PAIR_WANT,          /* this and the next are what a form must satisfy: Want (defined.h) */
+    PAIR_SELECTS = 2000 /* added in operators with OP_SELECTS, which runtimes compute otherwise */
+} PairWord;
 typedef struct Factor {
     Atom atom;
     Ratio power;
@@ -48,12 +56,12 @@ Atom atom_simple(Prover *, AtomKind, uint32_t word);
 Atom atom_value(Prover *, Poly);
 Atom atom_real(Prover *, double);
 Atom atom_nested(Prover *, AtomKind, uint32_t word, Nf a, Nf b);
-/* A pair of no function whose `a` is the form: so that a form can be the factor of a term. */
+/* The form as the factor of a term: its AtomInfo.a. */
 Atom atom_holding(Prover *, Nf);
 /* Open parts: their variables are fresh. */
 Atom atom_parts(Prover *, AtomKind, int n, const Part *);
 Part part_open(Prover *, const Part *);
-bool part_equal(const Part *, const Part *); /* the same numbers: canonical ones are equal */
+bool part_equal(const Part *, const Part *); /* of closed parts: the same one */
 Atom atom_subst(Prover *, Atom, Map);
 bool atom_mentions_any(Prover *, Atom, int n, const Symbol *);
 #endif

@@ -22,39 +22,13 @@ typedef struct Wants {
 
 static Nf nf_negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
 
-/* A sum of what is never negative, with a term that is positive and has a point. */
-static bool positive(Prover *p, Dom ctx, Nf nf) {
-    int n = nf_size(p, nf);
-    if (nf_positive(p, nf)) return true;
-    for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
-        NfTerm t = nf_term(p, nf, k);
-        bool good = t.c.p > 0;
-        for (int j = 0; j < t.nfactor; j++) good &= atom_positive(p, t.factor[j].atom);
-        for (int j = 0; j < t.nvar; j++) good = good && project(p, &t.dom, t.var[j], 0, NULL);
-        if (good && prover_entails(p, ctx, t.dom)) return true;
-    }
-    return false;
+/* Sizes and indices are polynomials, elements are not. */
+static bool size_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
+    *out = a->kind == AT_VALUE ? a->index[0] : a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
+    return a->kind == AT_VALUE || a->kind == AT_SIZE;
 }
-/* The form as a polynomial in sizes and indices; false: it is not one. */
 static bool as_polynomial(Prover *p, Nf nf, Poly *out) {
-    int n = nf_size(p, nf);
-    *out = 0;
-    for (int k = 0; k < n; k++) {
-        Ratio c;
-        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
-        Poly product = poly_int(p->w, c.p);
-        if (t->nvar || t->dom || c.q != 1) return false;
-        for (int j = 0; j < t->nfactor; j++) {
-            const AtomInfo *a = atom_info(p, t->factor[j].atom);
-            Ratio power = t->factor[j].power;
-            if ((a->kind != AT_SIZE && a->kind != AT_VALUE) || power.q != 1 || power.p < 1)
-                return false;
-            Poly x = a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : a->index[0];
-            for (int64_t i = 0; i < power.p; i++) product = poly_mul(p->w, product, x);
-        }
-        *out = poly_add(p->w, *out, product);
-    }
-    return true;
+    return nf_as_polynomial(p, nf, size_polynomial, out);
 }
 static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
     Lit l = lit_ge(p, x, poly_int(p->w, least));
@@ -64,12 +38,12 @@ static bool want_entailed(Prover *p, Dom ctx, Want want, Nf a) {
     Poly x;
     if (want == WANT_NONNEGATIVE)
         return nf_nonnegative(p, a) || (as_polynomial(p, a, &x) && at_least(p, ctx, x, 0));
-    return positive(p, ctx, a) || positive(p, ctx, nf_negated(p, a)) ||
+    return positive_on(p, ctx, a) || positive_on(p, ctx, nf_negated(p, a)) ||
            (as_polynomial(p, a, &x) &&
             (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
 }
 static void push_want(Wants *s, Want want, Nf a, Nf b) {
-    if (s->n == WANTS_MAX / 2) prover_fail(s->p, "too many factors in a division");
+    if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
 static void nonzero(Wants *s, Nf a);
@@ -111,35 +85,43 @@ static void nonnegative(Wants *s, Nf a) {
             positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
     push_want(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
 }
-static int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
-    Wants s = {p, ctx, 0, out};
-    if (want == WANT_NONZERO) nonzero(&s, a);
-    else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
+static void add_want(Wants *s, Want want, Nf a, Nf b) {
+    Prover *p = s->p;
+    if (want == WANT_NONZERO) nonzero(s, a);
+    else if (want == WANT_NONNEGATIVE) nonnegative(s, a);
     else if (want == WANT_BOUNDED) {
-        if (!want_entailed(p, ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(&s, want, a, 0);
-    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push_want(&s, want, a, b);
-    return s.n;
+        if (!want_entailed(p, s->ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(s, want, a, 0);
+    } else if (want == WANT_PLACE || !positive_on(p, s->ctx, a)) push_want(s, want, a, b);
 }
 /* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. */
-static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
-    int n = 0;
+static void exponents_below(Wants *s, Nf a) {
+    Prover *p = s->p;
     Ratio c;
-    if (nf_size(p, a) != 1) return 0;
+    if (nf_size(p, a) != 1) return;
     const NfTerm *t = &nf_body(p, a, 0, &c)->term;
     for (int k = 0; k < t->nfactor && !t->nvar; k++) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
-        if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
-        if ((f->word == FN_EXP || f->word == FN_SIGMOID) && n < WANTS_MAX / 2)
-            n += wants_of(p, ctx, WANT_BOUNDED, nf_negated(p, f->a), 0, out + n);
+        if (f->kind == AT_FN && t->factor[k].power.p > 0 &&
+            (f->word == FN_EXP || f->word == FN_SIGMOID))
+            add_want(s, WANT_BOUNDED, nf_negated(p, f->a), 0);
     }
-    return n;
 }
 int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
-    int n = f == FN_RECIP ? exponents_below(p, ctx, a, out) : 0;
-    if (f == FN_RECIP || f == FN_LOG) n += wants_of(p, ctx, WANT_NONZERO, a, 0, out + n);
-    if (f == FN_EXP) n = wants_of(p, ctx, WANT_BOUNDED, a, 0, out);
-    if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
-    return n;
+    Wants s = {p, ctx, 0, out};
+    if (f == FN_RECIP) exponents_below(&s, a);
+    if (f == FN_RECIP || f == FN_LOG) add_want(&s, WANT_NONZERO, a, 0);
+    if (f == FN_EXP) add_want(&s, WANT_BOUNDED, a, 0);
+    if (f == FN_LOG || f == FN_SQRT) add_want(&s, WANT_NONNEGATIVE, a, 0);
+    return s.n;
+}
+int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
+    Wants s = {p, ctx, 0, out};
+    Ratio c;
+    const bool constant = nf_constant(p, b, &c);
+    if (!constant) add_want(&s, WANT_POWER, a, b);
+    if (constant && c.p < 0) add_want(&s, WANT_NONZERO, a, 0);
+    if (constant && c.q != 1) add_want(&s, WANT_NONNEGATIVE, a, 0);
+    return s.n;
 }
 bool wants_something(const ExNode *x) {
     return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
@@ -150,12 +132,6 @@ bool hides_infinity(const ExNode *x) {
     return x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_MAXIMUM ||
            (x->kind == EX_FN && (x->word == FN_SIGMOID || x->word == FN_TANH || x->word == FN_ERF ||
                                  x->word == FN_SIGN));
-}
-int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
-    Ratio c;
-    if (!nf_constant(p, b, &c)) return wants_of(p, ctx, WANT_POWER, a, b, out);
-    int n = c.p < 0 ? wants_of(p, ctx, WANT_NONZERO, a, 0, out) : 0;
-    return c.q == 1 ? n : n + wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
 }
 
 /* ---- what follows */

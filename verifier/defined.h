@@ -4,14 +4,14 @@
 #define ISOMER_DEFINED_H
 #include "verifier/import.h"
 
-/* Words of AT_PAIR, in addition to the kinds of expressions. */
+/* Pairs that say what must hold of a and b. */
 typedef enum Want {
-    WANT_PLACE = 1001, /* a is a place on an axis of b places */
-    WANT_NONZERO,      /* a != 0: it is divided by */
-    WANT_NONNEGATIVE,  /* a >= 0: of it is taken a root */
-    WANT_POWER,        /* a to the power of b is defined */
-    WANT_BOUNDED,      /* exp(a) does not overflow: no question of definedness */
-    WANT_HIDDEN        /* the same below what makes a number of an infinity: relu, sigmoid, .. */
+    WANT_PLACE = PAIR_WANT, /* a is a place on an axis of b places */
+    WANT_NONZERO,           /* a != 0: it is divided by */
+    WANT_NONNEGATIVE,       /* a >= 0: of it is taken a root */
+    WANT_POWER,             /* a to the power of b is defined */
+    WANT_BOUNDED,           /* exp(a) does not overflow: no question of definedness */
+    WANT_HIDDEN /* the same below what makes a number of an infinity: relu, sigmoid, .. */
 } Want;
 enum { WANTS_MAX = 16 };
 /* What a function, or a power, wants of its arguments, in lowest terms, as atoms; none where it

@@ -8,13 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a pair (AT_PAIR) is, beyond the kinds of expressions: ADD, MUL, POW. */
-enum {
-    PAIR_DIVIDE = 1000,
-    PAIR_ROUNDED = 1001, /* an integer as a float that may not hold it */
-    PAIR_SELECTS = 2000  /* added in operators with OP_SELECTS, which runtimes compute otherwise */
-};
-enum { FACTORS_MAX = 8, CONSTANT_WORD = 1 << 20 };
+enum { CONSTANT_WORD = 1 << 20 /* inputs have lower numbers than constants */ };
 
 void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
@@ -100,36 +94,24 @@ static Nf choice_nf(Scope *s, Dom ctx, const ExNode *x) {
             sum = nf_add(p, sum, nf_guard(p, import_tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
-/* A form that is a polynomial in elements of inputs, as an integer. truth: they are truth values, 0
-   or 1. */
-static Poly read_factor(Prover *p, const AtomInfo *a, bool truth) {
-    if (a->kind == AT_SIZE) return poly_symbol(p->w, a->word);
-    if (a->kind == AT_VALUE) return a->index[0];
-    if (a->kind != AT_INPUT)
-        prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
-    Poly x = poly_read(p->w, a->word, a->index, a->nindex);
-    return truth ? poly_place(p->w, x, poly_int(p->w, 2)) : x;
+/* Sizes, indices and elements of inputs, which must be integers. */
+static bool data_atom(Prover *p, const AtomInfo *a, Poly *out) {
+    if (a->kind == AT_SIZE) *out = poly_symbol(p->w, a->word);
+    if (a->kind == AT_VALUE) *out = a->index[0];
+    if (a->kind == AT_INPUT) *out = poly_read(p->w, a->word, a->index, a->nindex);
+    return a->kind == AT_SIZE || a->kind == AT_VALUE || a->kind == AT_INPUT;
 }
-static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
-    Poly sum = 0;
-    int n = nf_size(p, nf);
-    for (int k = 0; k < n; k++) {
-        Ratio c;
-        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
-        bool whole = !t->nvar && !t->dom && c.q == 1;
-        Poly product = poly_int(p->w, c.p);
-        for (int j = 0; j < t->nfactor && whole; j++) {
-            Ratio power = t->factor[j].power;
-            whole = power.q == 1 && power.p > 0 && power.p <= FACTORS_MAX;
-            for (int64_t i = 0; i < power.p && whole; i++)
-                product =
-                    poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
-        }
-        if (!whole)
-            prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
-        sum = poly_add(p->w, sum, product);
-    }
-    return sum;
+/* The same; elements of inputs must be truth values: 0 or 1. */
+static bool truth_atom(Prover *p, const AtomInfo *a, Poly *out) {
+    const bool good = data_atom(p, a, out);
+    if (good && a->kind == AT_INPUT) *out = poly_place(p->w, *out, poly_int(p->w, 2));
+    return good;
+}
+static Poly data_polynomial(Prover *p, Nf nf, AtomPolynomial of) {
+    Poly x;
+    if (!nf_as_polynomial(p, nf, of, &x))
+        prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
+    return x;
 }
 int import_sides(Scope *s, Dom ctx, const ExNode *x, ChoiceSide out[SIDES_MAX]) {
     Prover *p = s->m->p;
@@ -137,7 +119,7 @@ int import_sides(Scope *s, Dom ctx, const ExNode *x, ChoiceSide out[SIDES_MAX]) 
     Nf c = import_tree(s, ctx, x->c);
     int n = cells_make(p, ctx, 1, &c, 0, NULL, cell), count = 0;
     for (int k = 0; k < n; k++) {
-        Lit side[3] = {{data_polynomial(p, cell_restrict(p, c, cell[k].known), true), true}};
+        Lit side[3] = {{data_polynomial(p, cell_restrict(p, c, cell[k].known), truth_atom), true}};
         int m = 1 + lit_negate(p, side[0], side + 1);
         for (int j = 0; j < m; j++) {
             Dom d = dom_make(p, 1, &side[j]);
@@ -163,7 +145,7 @@ static Nf choice_by_data_nf(Scope *s, Dom ctx, const ExNode *x) {
 Poly import_place(Scope *s, const ExNode *x, Nf index, const Cell *cell) {
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
-    Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), false);
+    Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), data_atom);
     scope_bind(s, old, poly_place(p->w, e, scope_count(s, old)));
     return e;
 }
@@ -231,6 +213,18 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
 static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
+/* Forms are numbered as they are met, and their order follows the numbers: b is met first, whatever
+   the order in which a compiler evaluates arguments. */
+static Nf of_two(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    const Nf b = import_tree(s, ctx, x->b), a = import_tree(s, ctx, x->a);
+    switch (x->kind) {
+    case EX_ADD: return nf_add(p, a, b);
+    case EX_MUL: return nf_mul(p, a, b);
+    case EX_MAX2: return apply_max2(p, ctx, a, b);
+    default: return least_nf(p, ctx, a, b);
+    }
+}
 Nf import_tree(Scope *s, Dom ctx, Ex e) {
     Prover *p = s->m->p;
     ExNode x;
@@ -243,10 +237,10 @@ Nf import_tree(Scope *s, Dom ctx, Ex e) {
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
     case EX_SIZE: return nf_polynomial(p, scope_poly(s, x.size));
     case EX_AT: return element_nf(s, &x);
-    case EX_ADD: return nf_add(p, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
-    case EX_MUL: return nf_mul(p, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
-    case EX_MAX2: return apply_max2(p, ctx, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
-    case EX_MIN2: return least_nf(p, ctx, import_tree(s, ctx, x.a), import_tree(s, ctx, x.b));
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2: return of_two(s, ctx, &x);
     case EX_POW: return power_nf(s, ctx, &x);
     case EX_FN: return apply_function(p, ctx, (Function)x.word, import_tree(s, ctx, x.a));
     case EX_IF: return choice_nf(s, ctx, &x);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_MAX = 1500, FACTORS_MAX = 60 };
+enum { TERMS_MAX = 1500, FACTORS_MAX = 60, POWER_MAX = 60 /* that is multiplied out */ };
 
 /* ---- terms */
 
@@ -267,6 +267,30 @@ Nf nf_polynomial(Prover *p, Poly x) {
         sum = nf_add(p, sum, nf_of(p, t));
     }
     return sum;
+}
+static bool term_as_polynomial(Prover *p, const NfTerm *t, AtomPolynomial of, Poly *product) {
+    if (t->nvar || t->dom) return false;
+    for (int k = 0; k < t->nfactor; k++) {
+        const Ratio power = t->factor[k].power;
+        Poly x;
+        if (power.q != 1 || power.p < 1 || power.p > POWER_MAX ||
+            !of(p, atom_info(p, t->factor[k].atom), &x))
+            return false;
+        for (int64_t j = 0; j < power.p; j++) *product = poly_mul(p->w, *product, x);
+    }
+    return true;
+}
+bool nf_as_polynomial(Prover *p, Nf a, AtomPolynomial of, Poly *sum) {
+    const int n = nf_size(p, a);
+    *sum = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, a, k, &c)->term;
+        Poly product = poly_int(p->w, c.p);
+        if (c.q != 1 || !term_as_polynomial(p, t, of, &product)) return false;
+        *sum = poly_add(p->w, *sum, product);
+    }
+    return true;
 }
 Nf nf_add(Prover *p, Nf a, Nf b) {
     int n, m;

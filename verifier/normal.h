@@ -28,8 +28,8 @@ typedef struct BodyInfo {
     const Symbol *free;
     uint64_t mask, heads;
 } BodyInfo;
-/* What keeps the prover honest. Every one is on; tests switch them off one by one to see that each
-   is needed. */
+/* Checks on which soundness rests. All are on; tests switch off one at a time, to see that a false
+   rule is proved without it. */
 typedef struct Switches {
     bool determinant;  /* a change of variables must be one to one */
     bool rename_apart; /* variables of two factors are different */
@@ -54,7 +54,7 @@ struct Prover {
     Switches check;
     bool exact;       /* arithmetic is taken as written: see import.h */
     bool any_numbers; /* numbers that their type rounds are unknown constants */
-    bool lenient;     /* what is read: sums and maxima are taken to have an element */
+    bool lenient;     /* for what is read: sums and maxima are taken to have an element */
     bool unroll;      /* the second attempt: sums over few values are written out, logarithms of
                          sigmoids, too; unrollable: there was one */
     bool unrollable;
@@ -112,6 +112,10 @@ Nf nf_of(Prover *, NfTerm);
 Nf nf_number(Prover *, Ratio);
 Nf nf_atom(Prover *, Atom);
 Nf nf_polynomial(Prover *, Poly); /* as a number */
+/* The other way: the polynomial with integer coefficients that the form is, where each of its atoms
+   is one (AtomPolynomial). False: it is none. */
+typedef bool (*AtomPolynomial)(Prover *, const AtomInfo *, Poly *);
+bool nf_as_polynomial(Prover *, Nf, AtomPolynomial, Poly *);
 Nf nf_add(Prover *, Nf, Nf);
 Nf nf_scale(Prover *, Nf, Ratio);
 Nf nf_mul(Prover *, Nf, Nf);

@@ -1,8 +1,26 @@
 /* normal_text.c -- normal forms as text, for explanations and obligations. */
-#include "verifier/normal.h"
+#include "verifier/defined.h"
 
 static void ratio_print(Text *t, Ratio r) {
     text_add(t, r.q == 1 ? "%lld" : "%lld/%lld", (long long)r.p, (long long)r.q);
+}
+static void pair_print(uint32_t word, Text *t) {
+    const bool selects = word >= PAIR_SELECTS;
+    if (selects) word -= PAIR_SELECTS;
+    text_add(t, "%s", selects ? "selecting " : "");
+    switch (word) {
+    case EX_ADD: text_add(t, "add"); break;
+    case EX_MUL: text_add(t, "mul"); break;
+    case EX_POW: text_add(t, "pow"); break;
+    case PAIR_DIVIDE: text_add(t, "div"); break;
+    case PAIR_ROUNDED: text_add(t, "rounded"); break;
+    case PAIR_HOLDS: break;
+    case WANT_PLACE: text_add(t, "is place"); break;
+    case WANT_NONZERO: text_add(t, "is not 0"); break;
+    case WANT_NONNEGATIVE: text_add(t, "is not negative"); break;
+    case WANT_POWER: text_add(t, "has power"); break;
+    default: text_add(t, "exp does not overflow"); break;
+    }
 }
 static void parts_print(Prover *p, const AtomInfo *a, Text *t) {
     text_add(t, a->kind == AT_MAX ? "max{" : "sum{");
@@ -25,7 +43,7 @@ static void atom_print(Prover *p, Atom atom, Text *t) {
     if (a->kind == AT_SIZE) poly_print(p->w, poly_symbol(p->w, a->word), t);
     if (a->kind == AT_REAL) text_add(t, "%.17g", a->real);
     if (a->kind == AT_FN) text_add(t, "%s", function_facts((Function)a->word)->name);
-    if (a->kind == AT_PAIR) text_add(t, "pair%u", a->word);
+    if (a->kind == AT_PAIR) pair_print(a->word, t);
     if (a->nindex) text_add(t, "[");
     for (int k = 0; k < a->nindex; k++) {
         text_add(t, k ? ", " : "");
@@ -35,7 +53,7 @@ static void atom_print(Prover *p, Atom atom, Text *t) {
     if (a->kind != AT_FN && a->kind != AT_PAIR && a->kind != AT_BASE) return;
     text_add(t, "(");
     nf_print(p, a->a, t);
-    if (a->kind == AT_PAIR) text_add(t, "; "), nf_print(p, a->b, t);
+    if (a->kind == AT_PAIR && a->b) text_add(t, "; "), nf_print(p, a->b, t);
     text_add(t, ")");
 }
 void nf_print(Prover *p, Nf a, Text *t) {

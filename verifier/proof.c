@@ -133,7 +133,6 @@ static bool output_equal(Attempt *a, int k) {
 static bool outputs_equal(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout; k++)
         if (!output_equal(a, k)) return false;
-    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
     return true;
 }
 
@@ -204,7 +203,7 @@ static Reading compare_reads(Attempt *a, ReadsAsked asked) {
         const Reading here = reads_compare(p, ctx, a->import.index, &a->splits[k], x, y);
         if (here > reading) reading = here;
     }
-    return reading;
+    return overflow_noted(p->w) ? READS_OTHER : reading;
 }
 static void read_elements(Attempt *a) {
     Reading reading = compare_reads(a, READS_ALL);
@@ -295,7 +294,8 @@ static void for_any_numbers(Attempt *a) {
     a->any_numbers = outputs_equal(a);
 }
 static void classify_proof(Attempt *a) { a->proof.classes = float_classes(a, a->exact); }
-/* Runs one stage; false: the prover gave up in it. */
+/* Runs one stage. False: the prover gave up in it, or a size wrapped, so that what it found does
+   not count. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (setjmp(a->escape.here)) {
         a->proof.why = a->escape.error.reason;
@@ -307,6 +307,7 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
         return false;
     }
     run(a);
+    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
     return true;
 }
 /* Where the forms become too large when they are multiplied out, both sides may still do the same

@@ -10,7 +10,7 @@ typedef struct Missing { /* a condition that nothing entails, in the rule's own 
 typedef struct Proof {
     bool proved;
     bool vacuous;     /* no sizes satisfy the conditions */
-    unsigned classes; /* of RuleClass, when proved */
+    unsigned classes; /* bits of NumericClass, when proved */
     const char *why;  /* when not */
     bool spent;       /* the solver's budget is used up */
     int nmissing;

@@ -3,8 +3,6 @@
 #include "verifier/signs.h"
 #include <string.h>
 
-enum { POWER_MAX = 60 }; /* greater powers of sizes are not multiplied out */
-
 static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
 
 /* ---- atoms */
@@ -42,35 +40,24 @@ static bool factor_nonnegative(Prover *p, const Factor *f) {
     return (f->power.q == 1 && f->power.p % 2 == 0) || f->power.q != 1 ||
            atom_nonnegative(p, f->atom);
 }
+static bool size_itself(Prover *p, const AtomInfo *a, Poly *out) {
+    *out = a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
+    return a->kind == AT_SIZE;
+}
 /* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least
    `low`. */
 static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     int n = nf_size(p, a);
     int64_t denominator = 1;
-    Poly sum = 0;
+    Poly sum;
     for (int k = 0; k < n; k++) {
         Ratio c;
         nf_body(p, a, k, &c);
         if (denominator % c.q && __builtin_mul_overflow(denominator, c.q, &denominator))
             return false;
     }
-    for (int k = 0; k < n; k++) {
-        Ratio c;
-        const NfTerm *t = &nf_body(p, a, k, &c)->term;
-        int64_t count;
-        if (t->nvar || t->dom || __builtin_mul_overflow(c.p, denominator / c.q, &count))
-            return false;
-        Poly product = poly_int(p->w, count);
-        for (int j = 0; j < t->nfactor; j++) {
-            const AtomInfo *i = atom_info(p, t->factor[j].atom);
-            Ratio power = t->factor[j].power;
-            if (i->kind != AT_SIZE || power.q != 1 || power.p < 1 || power.p > POWER_MAX)
-                return false;
-            for (int64_t m = 0; m < power.p; m++)
-                product = poly_mul(p->w, product, poly_symbol(p->w, i->word));
-        }
-        sum = poly_add(p->w, sum, product);
-    }
+    if (denominator > 1) a = nf_scale(p, a, ratio(denominator, 1));
+    if (!nf_as_polynomial(p, a, size_itself, &sum)) return false;
     Lit l = {poly_sub(p->w, sum, poly_int(p->w, low)), false};
     int truth = lit_truth(p, &l);
     if (truth >= 0) return truth;

@@ -1,5 +1,5 @@
-/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text (taso_text.c).
- */
+/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text
+   (taso_text.c). */
 #ifndef ISOMER_RULES_TASO_INNER_H
 #define ISOMER_RULES_TASO_INNER_H
 #include "ops/operator/signature.h"

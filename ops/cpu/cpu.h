@@ -355,6 +355,10 @@ void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, con
 typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
 Join *scatter_join(int dtype, int64_t how);
 
+/* ---- radix.c: order lists places in key, n of them, and is sorted by the keys there, the least
+   first; it and spare, which has as many, may change places. Stable; the keys lie below n. */
+void radix_sort(const uint64_t *key, int64_t n, int64_t **order, int64_t **spare);
+
 /* ---- chosen.c: the elements that a tensor of indices selects: `count` tuples of q indices, each
    along an axis of x; negative ones count from the end. */
 typedef struct Chosen {

@@ -143,6 +143,14 @@ typedef struct Simd {
        and `at` where[i]. */
     void (*better[CLASS_COUNT])(void *best, int32_t *where, const void *x, int32_t at, int64_t n,
                                 bool last, bool least);
+    /* Keys: integers of the elements' size, greater where an element comes earlier among the
+       greatest ones, or else the least; the key may be the very x. int32 keys, int64 ones: how many
+       of them are at least so great; their places, ascending, at[n-1] the last that is written; how
+       many come before each, the first of equal ones first. */
+    void (*order[CLASS_INT32])(void *key, const void *x, bool largest, int64_t n);
+    int64_t (*count_from[2])(const void *key, int64_t least, int64_t n);
+    int64_t (*places_from[2])(int32_t *at, const void *key, int64_t least, int64_t n);
+    void (*rank[2])(int32_t *rank, const void *key, int64_t n);
     /* y[i] += w[0] * x[i*stride]. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);

@@ -386,6 +386,8 @@ DEFINE_BETTER(better_double, double)
 DEFINE_BETTER(better_int, int64_t)
 DEFINE_BETTER(better_uint, uint64_t)
 
+#include "ops/cpu/simd_order.h"
+
 /* ---- indices */
 static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad) {
     uint64_t wrong = 0;

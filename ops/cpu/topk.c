@@ -1,54 +1,113 @@
-/* topk.c -- the k first elements of each line in the order of topk (ops/topk.c): a heap of the k
-   best so far, the last of them on top, so that most elements cost one comparison; then the heap is
-   sorted. Lines go to threads. */
+/* topk.c -- the k first elements of each line in the order of topk (ops/topk.c). Elements become
+   integer keys, which are greater the earlier an element comes, and places among the first ones are
+   found by a bound: the k-th greatest of the maxima of disjoint groups of keys, found by bisection,
+   is at most the k-th greatest key, and for groups that are small parts of a line few keys are
+   beyond it. Only these are sorted: a few by how many come before each, many by their digits. Lines
+   go to threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
+enum { RANKED = 128, GROUP = 16, SMALL_LINE = 24 };
 typedef struct TopK {
     View x, y, where;
-    Nest line; /* y, where, x without the axis */
-    int axis, size, parts;
-    Class class;
-    int64_t n, k;
-    size_t values, heap, each; /* in the scratch: of part 0, and bytes of a part */
-    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    void (*sort)(const void *x, int64_t n, int64_t k, int64_t *heap, bool largest);
+    Nest line;                           /* y, where, x without the axis */
+    int axis, parts, size, x_size, wide; /* bytes of a key, of an element; keys are int64 */
+    Class class, key_class;
+    const Simd *simd;
+    int64_t n, k, groups;
+    size_t keys, maxima, places, sorted, order, spare, each; /* in the scratch: of part 0; the bytes
+                                                                of a part */
     bool largest;
 } TopK;
+typedef struct Line { /* what one part works with */
+    char *keys, *maxima;
+    int32_t *places;
+    uint64_t *sorted;
+    int64_t *order, *spare;
+} Line;
 
-/* heap: places in x, none of them before those below it. */
-#define DEFINE_SORT(T)                                                                            \
-    static inline bool before_##T(const T *x, int64_t a, int64_t b, bool largest) {               \
-        return x[a] == x[b] ? a < b : (x[a] > x[b]) == largest;                                   \
-    }                                                                                             \
-    static void sink_##T(const T *x, int64_t *heap, int64_t n, int64_t at, bool largest) {        \
-        const int64_t own = heap[at];                                                             \
-        for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {                         \
-            child += child + 1 < n && before_##T(x, heap[child], heap[child + 1], largest);       \
-            if (!before_##T(x, own, heap[child], largest)) break;                                 \
-            heap[at] = heap[child], at = child;                                                   \
-        }                                                                                         \
-        heap[at] = own;                                                                           \
-    }                                                                                             \
-    static void sort_##T(const void *values, int64_t n, int64_t k, int64_t *heap, bool largest) { \
-        const T *x = values;                                                                      \
-        for (int64_t j = 0; j < k; j++) heap[j] = j;                                              \
-        for (int64_t j = k / 2 - 1; j >= 0; j--) sink_##T(x, heap, k, j, largest);                \
-        for (int64_t j = k; j < n; j++)                                                           \
-            if (largest ? x[j] > x[heap[0]] : x[j] < x[heap[0]])                                  \
-                heap[0] = j, sink_##T(x, heap, k, 0, largest);                                    \
-        for (int64_t j = k - 1; j > 0; j--) {                                                     \
-            const int64_t last = heap[0];                                                         \
-            heap[0] = heap[j], heap[j] = last;                                                    \
-            sink_##T(x, heap, j, 0, largest);                                                     \
-        }                                                                                         \
+static int64_t key_at(const TopK *t, const char *keys, int64_t at) {
+    return t->wide ? ((const int64_t *)(const void *)keys)[at]
+                   : ((const int32_t *)(const void *)keys)[at];
+}
+static int64_t extreme(const TopK *t, const char *keys, int64_t n, ReduceKind kind) {
+    int64_t best = key_at(t, keys, 0);
+    int32_t narrow = (int32_t)best;
+    t->simd->total[t->key_class][kind](t->wide ? (void *)&best : &narrow, keys, n);
+    return t->wide ? best : narrow;
+}
+/* A number that at least k of n keys reach, and, unless they are equal, no more than k + slack. */
+static int64_t bound(const TopK *t, const char *keys, int64_t n, int64_t slack) {
+    int64_t low = extreme(t, keys, n, REDUCE_MIN), high = extreme(t, keys, n, REDUCE_MAX);
+    while (low < high) {
+        const int64_t half = (int64_t)(((uint64_t)high - (uint64_t)low + 1) / 2),
+                      middle = (int64_t)((uint64_t)low + (uint64_t)half),
+                      count = t->simd->count_from[t->wide](keys, middle, n);
+        if (count < t->k) high = middle - 1;
+        else if (low = middle, count <= t->k + slack) break;
     }
-DEFINE_SORT(float)
-DEFINE_SORT(double)
-DEFINE_SORT(int64_t)
-DEFINE_SORT(uint64_t)
+    return low;
+}
+/* Puts places of keys, ascending, the first k in order among them; returns how many. */
+static int64_t find_places(const TopK *t, const Line *l) {
+    const int64_t slack = t->k / 4 + 4;
+    if (t->k == t->n || t->n <= SMALL_LINE) {
+        for (int64_t j = 0; j < t->n; j++) l->places[j] = (int32_t)j;
+        return t->n;
+    }
+    if (t->groups == t->n)
+        return t->simd->places_from[t->wide](l->places, l->keys, bound(t, l->keys, t->n, slack),
+                                             t->n);
+    memcpy(l->maxima, l->keys, (size_t)(t->groups * t->size));
+    for (int64_t at = t->groups; at < t->n; at += t->groups)
+        t->simd->merge[t->key_class][REDUCE_MAX](l->maxima, l->keys + at * t->size, 1,
+                                                 t->n - at < t->groups ? t->n - at : t->groups);
+    return t->simd->places_from[t->wide](l->places, l->keys, bound(t, l->maxima, t->groups, slack),
+                                         t->n);
+}
+/* Brings the keys of so many places to the front. */
+static void gather_keys(const TopK *t, const Line *l, int64_t m) {
+    int64_t *wide = (int64_t *)(void *)l->keys;
+    int32_t *narrow = (int32_t *)(void *)l->keys;
+    for (int64_t j = 0; j < m; j++)
+        if (t->wide) wide[j] = wide[l->places[j]];
+        else narrow[j] = narrow[l->places[j]];
+}
+/* Keeps the first k of m places. */
+static void cut_places(const TopK *t, const Line *l, int64_t m) {
+    const int64_t low = bound(t, l->keys, m, 0);
+    int64_t equal = t->k, kept = 0;
+    for (int64_t j = 0; j < m; j++) equal -= key_at(t, l->keys, j) > low;
+    for (int64_t j = 0; j < m && kept < t->k; j++) {
+        const int64_t key = key_at(t, l->keys, j);
+        if (key < low || (key == low && equal-- <= 0)) continue;
+        l->places[kept] = l->places[j];
+        memmove(l->keys + kept++ * t->size, l->keys + j * t->size, (size_t)t->size);
+    }
+}
+/* Puts the first k of the line into order. */
+static void sort_line(const TopK *t, const Line *l) {
+    const int64_t m = find_places(t, l);
+    if (m < t->n) gather_keys(t, l, m);
+    if (m <= RANKED) {
+        int32_t rank[RANKED];
+        t->simd->rank[t->wide](rank, l->keys, m);
+        for (int64_t j = 0; j < m; j++)
+            if (rank[j] < t->k) l->spare[rank[j]] = l->places[j];
+        memcpy(l->order, l->spare, (size_t)t->k * sizeof *l->order);
+        return;
+    }
+    if (m > t->k) cut_places(t, l, m);
+    int64_t *order = l->order, *spare = l->spare;
+    for (int64_t j = 0; j < t->k; j++)
+        l->sorted[j] =
+            (uint64_t)(t->wide ? INT64_MAX : INT32_MAX) - (uint64_t)key_at(t, l->keys, j),
+        order[j] = j;
+    radix_sort(l->sorted, t->k, &order, &spare);
+    for (int64_t j = 0; j < t->k; j++) spare[j] = l->places[order[j]];
+    if (spare != l->order) memcpy(l->order, spare, (size_t)t->k * sizeof *spare);
+}
 
 typedef struct TopRun {
     const TopK *t;
@@ -57,18 +116,21 @@ typedef struct TopRun {
 } TopRun;
 static void run_line(const TopRun *run, char *work, const int64_t offset[3]) {
     const TopK *t = run->t;
-    char *values = work + t->values;
-    int64_t *heap = (int64_t *)(void *)(work + t->heap);
-    const int x_size = dtype_size(t->x.dtype), y_size = dtype_size(t->y.dtype);
-    const char *x = view_at(&t->x, run->slot, run->work);
-    char *y = (char *)view_at(&t->y, run->slot, run->work) + offset[0] * y_size;
+    const Line l = {.keys = work + t->keys,
+                    .maxima = work + t->maxima,
+                    .places = (int32_t *)(void *)(work + t->places),
+                    .sorted = (uint64_t *)(void *)(work + t->sorted),
+                    .order = (int64_t *)(void *)(work + t->order),
+                    .spare = (int64_t *)(void *)(work + t->spare)};
+    const int64_t along = t->x.stride[t->axis], to = t->where.stride[t->axis];
+    const char *x = (char *)view_at(&t->x, run->slot, run->work) + offset[2] * t->x_size;
+    char *y = (char *)view_at(&t->y, run->slot, run->work) + offset[0] * t->x_size;
     int64_t *where = (int64_t *)view_at(&t->where, run->slot, run->work) + offset[1];
-    t->load(values, x + offset[2] * x_size, t->x.stride[t->axis], t->n);
-    t->sort(values, t->n, t->k, heap, t->largest);
-    for (int64_t j = 0; j < t->k; j++) {
-        t->store(y + j * t->y.stride[t->axis] * y_size, 1, values + heap[j] * t->size, 1);
-        where[j * t->where.stride[t->axis]] = heap[j];
-    }
+    t->simd->load[t->class][t->x.dtype](l.keys, x, along, t->n);
+    t->simd->order[t->class](l.keys, l.keys, t->largest, t->n);
+    sort_line(t, &l);
+    for (int64_t j = 0; j < t->k; j++) where[j * to] = l.order[j], l.order[j] *= along;
+    move_elements(t->x_size, y, t->y.stride[t->axis], x, 0, l.order, 1, t->k);
 }
 static void run_topk_part(void *job, int k) {
     const TopRun *run = job;
@@ -86,32 +148,42 @@ static int topk_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
+/* At least k groups, no more than a third of the line; or each key is one. */
+static int64_t count_groups(int64_t n, int64_t k) {
+    int64_t groups = n / 3 < 4 * k ? n / 3 : 4 * k;
+    if (groups < 2 * GROUP && n > 8 * GROUP) groups = 2 * GROUP;
+    groups = (groups + GROUP - 1) / GROUP * GROUP;
+    return groups < k || groups > n / 2 ? n : groups;
+}
 bool topk_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    static void (*const sorts[CLASS_COUNT])(const void *, int64_t, int64_t, int64_t *, bool) = {
-        sort_float, sort_double, sort_int64_t, sort_uint64_t};
     const View *v = b->step->view;
     TopK *t = ARENA_NEW(b->arena, TopK, 1);
     *t = (TopK){.y = v[0],
                 .where = v[1],
                 .x = v[2],
                 .axis = (int)b->step->param[OP_AXIS],
+                .simd = b->device->simd,
                 .largest = b->step->param[TOPK_LARGEST] != 0};
-    if (!dtype_numeric(t->x.dtype) || t->x.format || view_count(&t->y) == 0)
-        return build_fail(b, "topk: the type is not numeric");
-    View line[] = {t->y, t->where, t->x};
     t->n = t->x.dim[t->axis], t->k = t->y.dim[t->axis];
+    if (!dtype_numeric(t->x.dtype) || t->x.format || t->y.dtype != t->x.dtype || t->y.format ||
+        view_count(&t->y) == 0 || t->n > INT32_MAX)
+        return build_fail(b, "topk: the type is not numeric, or a line is too long");
+    View line[] = {t->y, t->where, t->x};
     for (int j = 0; j < 3; j++) line[j].dim[t->axis] = 1;
     t->line = nest_new(b->arena, (const View *const[]){&line[0], &line[1], &line[2]}, 3);
     t->class = view_class(&t->x, 1);
-    t->size = dtype_size(class_dtype(t->class));
-    t->load = b->device->simd->load[t->class][t->x.dtype];
-    t->store = b->device->simd->store[t->class][t->y.dtype];
-    t->sort = sorts[t->class];
-    t->values = build_bytes(b, (size_t)(t->n * t->size));
-    t->heap = build_bytes(b, (size_t)t->k * sizeof(int64_t));
-    t->each = b->workspace - t->values;
-    t->parts = count_parts(b, t->line.count, 2 * t->n * t->line.count);
+    t->x_size = dtype_size(t->x.dtype), t->size = dtype_size(class_dtype(t->class));
+    t->wide = t->size == 8, t->key_class = t->wide ? CLASS_INT : CLASS_INT32;
+    t->groups = count_groups(t->n, t->k);
+    t->keys = build_bytes(b, (size_t)(t->n * t->size));
+    t->maxima = build_bytes(b, (size_t)(t->groups * t->size));
+    t->places = build_bytes(b, (size_t)t->n * sizeof(int32_t));
+    t->sorted = build_bytes(b, (size_t)t->k * sizeof(uint64_t));
+    t->order = build_bytes(b, (size_t)t->k * sizeof(int64_t));
+    t->spare = build_bytes(b, (size_t)t->k * sizeof(int64_t));
+    t->each = b->workspace - t->keys;
+    t->parts = count_parts(b, t->line.count, t->n * t->line.count);
     build_bytes(b, (size_t)(t->parts - 1) * t->each);
     k->run = topk_run, k->self = t;
     return true;

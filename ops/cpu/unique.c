@@ -1,13 +1,11 @@
 /* unique.c -- unique (ops/unique.c says what it is): the elements of each slice become unsigned
-   numbers in the same order, and slices are sorted by them, digit by digit, the last element first
-   (radix sort: Knuth, The Art of Computer Programming 3, 5.2.5). Digits that all slices share cost
-   nothing but their count. The sort is stable: the first of equal slices is the one that comes
-   first. */
+   numbers in the same order, and slices are sorted by them, the last element first (radix.c). The
+   sort is stable: the first of equal slices is the one that comes first. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <string.h>
 
-enum { Y, FIRST, WHICH, COUNT, X, VIEWS_OF_UNIQUE, DIGITS = 256, SLICE_MOST = 64 };
+enum { Y, FIRST, WHICH, COUNT, X, VIEWS_OF_UNIQUE, SLICE_MOST = 64 };
 typedef struct Unique {
     View view[VIEWS_OF_UNIQUE];
     int axis;
@@ -47,29 +45,11 @@ static void make_keys(const UniqueRun *run, void *const slot[]) {
                               : key_of_integer(x, kernel_integer(x, slot, at[0] + k * step));
     }
 }
-/* By one digit; false: all have the same. */
-static bool sort_digit(const UniqueRun *run, const uint64_t *key, int shift) {
-    const int64_t n = run->u->n;
-    int64_t from[DIGITS] = {0};
-    for (int64_t k = 0; k < n; k++) from[key[k] >> shift & (DIGITS - 1)]++;
-    for (int64_t digit = 0, sum = 0; digit < DIGITS; digit++) {
-        const int64_t here = from[digit];
-        if (here == n) return false;
-        from[digit] = sum, sum += here;
-    }
-    for (int64_t k = 0; k < n; k++)
-        run->spare[from[key[run->order[k]] >> shift & (DIGITS - 1)]++] = run->order[k];
-    return true;
-}
 static void sort_slices(UniqueRun *run) {
     const Unique *u = run->u;
     for (int64_t k = 0; k < u->n; k++) run->order[k] = k;
     for (int64_t j = u->width - 1; j >= 0; j--)
-        for (int shift = 0; shift < 64; shift += 8)
-            if (sort_digit(run, run->keys + j * u->n, shift)) {
-                int64_t *const sorted = run->spare;
-                run->spare = run->order, run->order = sorted;
-            }
+        radix_sort(run->keys + j * u->n, u->n, &run->order, &run->spare);
 }
 static bool slices_equal(const UniqueRun *run, int64_t a, int64_t b) {
     for (int64_t j = 0; j < run->u->width; j++)

@@ -82,8 +82,9 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_TEXT,
          .into = &o->isomer.cost_db,
          .value = "FILE",
-         .help = "The file of measured times. Default: isomer/costs.sqlite in $XDG_CACHE_HOME or "
-                 "~/.cache."},
+         .help =
+             "The file of measured times; it is made if it is missing, but its folder must exist. "
+             "Default: isomer/costs.sqlite in $XDG_CACHE_HOME or ~/.cache."},
         {.name = "frozen",
          .kind = OPT_FLAG,
          .into = &o->isomer.frozen,

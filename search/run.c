@@ -20,7 +20,7 @@ bool run_time_over(const Run *r, double limit) {
 
 bool run_cancelled(Run *r) {
     if (r->o->keep_best || !run_signalled(r)) return false;
-    error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
+    error_set(r->error, E_INTERRUPTED, r->in, "stopped; no model was written");
     return true;
 }
 

@@ -90,7 +90,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         if (ready == 0) return target_fails(e, "the measuring command gave no answer in time");
         if (ready < 0) {
             if (errno == EINTR && t->ignores_signals) continue;
-            if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
+            if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "stopped");
             return error_set(e, E_ENVIRONMENT, "--measure-with",
                              "cannot read from the measuring command: %s", strerror(errno));
         }

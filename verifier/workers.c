@@ -225,7 +225,8 @@ static bool finish_worker(Pool *p, ProverWorker *w) {
 static bool signal_taken(Pool *p) {
     struct signalfd_siginfo info;
     read_all(p->signals, &info, sizeof info);
-    return error_set(p->error, E_INTERRUPTED, "", "interrupted");
+    return error_set(p->error, E_INTERRUPTED, "",
+                     "stopped; after a run with -o or --json, --resume continues from here");
 }
 static bool loop(Pool *p) {
     for (;;) {

@@ -1,7 +1,8 @@
 /* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers
    values and symbols in the order in which a walk from the outputs meets them, at the greatest
-   lengths of its blocks, so that renaming and the order of lines do not count. The digest of a
-   verdict covers identifier, conditions, class and the operators' definitions. */
+   lengths of its blocks, so that renaming and the order of lines do not count. A condition on each
+   axis of a block says less at shorter lengths: these are walked, too. The digest of a verdict
+   covers identifier, conditions, class and the operators' definitions. */
 #include "rules/rule.h"
 #include "graphs/world.h"
 #include <string.h>
@@ -17,18 +18,26 @@ typedef struct Walk {
     int from_room, to_room;
 } Walk;
 
-static Poly renamed(Walk *k, Poly p) {
+static void number_symbols(Walk *k, Poly p);
+/* Quotients, minima, .. are made of others, which come first. */
+static void number_symbol(Walk *k, Symbol s) {
+    const SymbolDef d = symbol_def(k->w, s);
+    int n = 0;
+    for (uint32_t j = 0; j < d.narg; j++) number_symbols(k, d.arg[j]);
+    while (n < k->nsymbol && k->from[n] != s) n++;
+    if (n < k->nsymbol || d.kind != SYM_NAMED) return;
+    ARENA_GROW(k->arena, k->from, k->from_room, n + 1);
+    ARENA_GROW(k->arena, k->to, k->to_room, n + 1);
+    k->from[k->nsymbol++] = s;
+    k->to[n] = poly_named(k->w, arena_format(k->arena, "s%d", n + 1));
+}
+static void number_symbols(Walk *k, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);)
-        for (uint32_t j = 0; j < m.degree; j++) {
-            int n = 0;
-            while (n < k->nsymbol && k->from[n] != m.symbol[j]) n++;
-            if (n < k->nsymbol || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED) continue;
-            ARENA_GROW(k->arena, k->from, k->from_room, n + 1);
-            ARENA_GROW(k->arena, k->to, k->to_room, n + 1);
-            k->from[k->nsymbol++] = m.symbol[j];
-            k->to[n] = poly_named(k->w, arena_format(k->arena, "s%d", n + 1));
-        }
+        for (uint32_t j = 0; j < m.degree; j++) number_symbol(k, m.symbol[j]);
+}
+static Poly renamed(Walk *k, Poly p) {
+    number_symbols(k, p);
     return poly_subst(k->w, p, k->nsymbol, k->from, k->to);
 }
 
@@ -79,24 +88,36 @@ static void walk_graph(Walk *k, const Graph *g) {
     text_add(&k->out, "out%s\n", out.data ? out.data : "");
 }
 
+static void walk_instance(World *w, Arena *a, const Instance *i, Text *out) {
+    Walk k = {.w = w, .arena = a, .out = *out};
+    k.number = ARENA_NEW(a, int, node_count(w) + 1);
+    walk_graph(&k, &i->from);
+    walk_graph(&k, &i->to);
+    for (int j = 0; j < i->nwhere; j++) {
+        text_add(&k.out, i->where[j].eq ? "0 == " : "0 <= ");
+        poly_print(w, renamed(&k, i->where[j].p), &k.out);
+        text_add(&k.out, "\n");
+    }
+    *out = k.out;
+}
+
 static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
     Instance i;
     int length[RULE_BLOCKS];
     for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].most;
     Error e = {0};
     if (!rule_instance(w, a, rule, length, &i, &e)) return false;
-    Walk k = {.w = w, .arena = a, .out = text_new(a)};
-    k.number = ARENA_NEW(a, int, node_count(w) + 1);
     for (int g = 0; g < rule->ngroup; g++)
-        text_add(&k.out, "%d..%d ", rule->group[g].least, rule->group[g].most);
-    walk_graph(&k, &i.from);
-    walk_graph(&k, &i.to);
-    for (int j = 0; j < i.nwhere; j++) {
-        text_add(&k.out, i.where[j].eq ? "0 == " : "0 <= ");
-        poly_print(w, renamed(&k, i.where[j].p), &k.out);
-        text_add(&k.out, "\n");
-    }
-    *out = k.out;
+        text_add(out, "%d..%d ", rule->group[g].least, rule->group[g].most);
+    walk_instance(w, a, &i, out);
+    const int most = i.nwhere;
+    const bool by_axis = rule->where.text && strstr(rule->where.text, "..");
+    if (!by_axis) return true;
+    rule_lengths_first(rule, length);
+    do {
+        if (!rule_instance(w, a, rule, length, &i, &e)) return false;
+        if (i.nwhere < most) walk_instance(w, a, &i, out);
+    } while (rule_lengths_next(rule, length));
     return true;
 }
 
@@ -106,7 +127,10 @@ void rule_identify(Arena *a, Rule *rule) {
     bare.verdict = VERDICT_NONE;
     Text t = text_new(a);
     World *w = graph_world_new(arena_escape(a), 0);
-    if (!canonical_text(w, a, &bare, &t)) rule_print(&bare, &t);
+    if (!canonical_text(w, a, &bare, &t)) {
+        t.size = 0;
+        rule_print(&bare, &t);
+    }
     world_free(w);
     char hex[33];
     hash_hex(t.data, t.size, hex);

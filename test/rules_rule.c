@@ -126,6 +126,46 @@ static void test_identifier_ignores_names(void **state) {
     close_fixture(&f);
 }
 
+/* Rules that say something else have another identifier: a verdict moved from one to the other
+   would hold. */
+static bool same_identifier(const char *a, const char *b) {
+    Fixture f;
+    open_fixture(&f);
+    const Rule *x = read_rule(&f, a);
+    assert_non_null(x);
+    const char *id = arena_string(f.arena, x->id, strlen(x->id));
+    const Rule *y = read_rule(&f, b);
+    assert_non_null(y);
+    const bool same = !strcmp(id, y->id);
+    close_fixture(&f);
+    return same;
+}
+/* Half of the rows, of a number that the rule calls `size`; `other` is one of its sizes, too. */
+static const char *halved(char text[400], const char *name, const char *other, const char *half) {
+    snprintf(text, 400,
+             "rule %s\n  %%x : F [n, m]   %%z : F [%s]\nfrom\n  %%y = slice %%x starts=[0, 0] "
+             "sizes=[floor(%s/2), m]\n  %%v = relu %%y\n  out %%v %%z\nto\n  %%r = relu %%x\n"
+             "  %%v = slice %%r starts=[0, 0] sizes=[floor(%s/2), m]\n  out %%v %%z\n",
+             name, other, half, half);
+    return text;
+}
+static void test_identifier_of_names_in_quotients(void **state) {
+    (void)state;
+    char a[400], b[400];
+    assert_true(same_identifier(halved(a, "a", "k", "k"), halved(b, "b", "s1", "s1")));
+    assert_false(same_identifier(halved(a, "a", "k", "n"), halved(b, "b", "s1", "s1")));
+}
+/* With one axis in h both say that the first axis is not empty; without, only one does. */
+static void test_identifier_of_conditions_on_blocks(void **state) {
+    (void)state;
+    static const char rest[] = "from\n  %y = reduce_sum %x axes=[0]\n  out %y\nto\n  %s = "
+                               "reduce_sum %x axes=[0]\n  %y = relu %s\n  out %y\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, "rule a\n  axes h = 0..1\n  %%x : F [a, h.., n]\n%swhere a >= 1\n", rest);
+    snprintf(b, sizeof b, "rule b\n  axes h = 0..1\n  %%x : F [h.., a, n]\n%swhere h.. >= 1\n",
+             rest);
+    assert_false(same_identifier(a, b));
+}
 static void test_errors(void **state) {
     (void)state;
     static const struct {
@@ -370,6 +410,8 @@ int main(void) {
         cmocka_unit_test(test_reads_and_prints),
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_identifier_ignores_names),
+        cmocka_unit_test(test_identifier_of_names_in_quotients),
+        cmocka_unit_test(test_identifier_of_conditions_on_blocks),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_unproved_and_tampered_are_refused),

@@ -8,6 +8,7 @@ void difference_add(Difference *d, const Difference *x) {
     d->max_abs = fmax(d->max_abs, x->max_abs);
     d->max_rel = fmax(d->max_rel, x->max_rel);
     d->count += x->count;
+    d->unstable |= x->unstable;
     if (d->first >= 0 || x->first < 0) return;
     d->output = x->output;
     d->first = x->first;
@@ -52,6 +53,7 @@ void tensors_compare(TensorPair p, Tolerance tolerance, const double moved[], in
         d->max_abs = fmax(d->max_abs, by);
         d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
         const double limit = moved ? fmax(base, NOISE_MARGIN * moved[i]) : base;
+        d->unstable |= by > base && by <= limit;
         if (d->first >= 0 || by <= limit) continue;
         d->output = output;
         d->first = i;

@@ -83,6 +83,7 @@ typedef struct RunStats {
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */
     double check_absolute, check_relative; /* the greatest, over all outputs */
+    bool check_unstable;                   /* Difference.unstable */
     const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
     RunDiscovered discovered;

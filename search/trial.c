@@ -206,6 +206,7 @@ static bool trial_verdict(Trial *t, const CheckResult *result) {
     r->stats.checked = true;
     r->stats.check_absolute = result->run.max_abs;
     r->stats.check_relative = result->run.max_rel;
+    r->stats.check_unstable = result->run.unstable;
     keep_outputs(t);
     if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &result->run);
     return differs_at(t, &result->run, "the result differs from the original", 9) &&

@@ -82,8 +82,9 @@ static void add_check(const Changes *c, Text *t) {
         text_add(
             t,
             "Original and result were compared numerically: greatest difference %.3g, relative "
-            "to the largest element %.3g.",
-            s->check_absolute, s->check_relative);
+            "to the largest element %.3g.%s",
+            s->check_absolute, s->check_relative,
+            s->check_unstable ? " Roundings alone move the original's outputs as far." : "");
     else text_add(t, "The result was not compared numerically.");
     text_add(t, " ");
     add_escaped(t, s->check_note);

@@ -139,8 +139,10 @@ static void table_numbers(const RunStats *s, Text *t) {
 static void table_check(const Run *r, Text *t) {
     const RunStats *s = &r->stats;
     if (s->checked)
-        text_add(t, "  compared numerically: greatest difference %.3g, relative %.3g%s%s\n",
-                 s->check_absolute, s->check_relative, *s->check_note ? "; " : "", s->check_note);
+        text_add(t, "  compared numerically: greatest difference %.3g, relative %.3g%s%s%s\n",
+                 s->check_absolute, s->check_relative,
+                 s->check_unstable ? "; roundings alone move the original's outputs as far" : "",
+                 *s->check_note ? "; " : "", s->check_note);
     else if (*s->check_note) text_add(t, "  %s\n", s->check_note);
     if (s->opinion) text_add(t, "  %s: %s\n", r->o->check_with, s->opinion);
 }

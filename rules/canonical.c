@@ -93,6 +93,8 @@ static void walk_instance(World *w, Arena *a, const Instance *i, Text *out) {
     k.number = ARENA_NEW(a, int, node_count(w) + 1);
     walk_graph(&k, &i->from);
     walk_graph(&k, &i->to);
+    /* What neither side reads has sizes, which are not negative. */
+    for (int j = 0; j < i->ninput; j++) number_value(&k, i->input[j]);
     for (int j = 0; j < i->nwhere; j++) {
         text_add(&k.out, i->where[j].eq ? "0 == " : "0 <= ");
         poly_print(w, renamed(&k, i->where[j].p), &k.out);

@@ -155,6 +155,16 @@ static void test_identifier_of_names_in_quotients(void **state) {
     assert_true(same_identifier(halved(a, "a", "k", "k"), halved(b, "b", "s1", "s1")));
     assert_false(same_identifier(halved(a, "a", "k", "n"), halved(b, "b", "s1", "s1")));
 }
+/* An input that neither side reads says that its sizes are not negative. */
+static void test_identifier_of_unread_inputs(void **state) {
+    (void)state;
+    static const char padded[] = "from\n  %p = pad %x pads=[k, 0]\n  %y = reduce_sum %p axes=[0]\n"
+                                 "  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, "rule a\n  %%x : F [n]   %%z : F [k]\n%s", padded);
+    snprintf(b, sizeof b, "rule b\n  %%x : F [n]\n%s", padded);
+    assert_false(same_identifier(a, b));
+}
 /* With one axis in h both say that the first axis is not empty; without, only one does. */
 static void test_identifier_of_conditions_on_blocks(void **state) {
     (void)state;
@@ -411,6 +421,7 @@ int main(void) {
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_identifier_ignores_names),
         cmocka_unit_test(test_identifier_of_names_in_quotients),
+        cmocka_unit_test(test_identifier_of_unread_inputs),
         cmocka_unit_test(test_identifier_of_conditions_on_blocks),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_places_of_errors),

@@ -5,13 +5,13 @@
    holds as floats.
 
    What is compared, by class:
-     exact            in steps, all data: the same bits (NaN is NaN)
-     all              ordinary data: where the left side is finite, and so is all on the way to it,
-   the right one is, and equal wide, up to the rounding of literals where the class says so without
-   defines, drops    where the left side is not defined, or reads a NaN, the right side is not a
-   number either; but what meets only a sum without an element is not read without overflows on data
-   up to 200, in float32: where nothing on the way to the left side's element overflows, the right
-   side's is finite */
+   - exact: in steps, all data: the same bits (NaN is NaN).
+   - all: ordinary data: where the left side is finite, and so is all on the way to it, the right
+     one is, and both are equal wide, up to the rounding of literals where the class says so.
+   - without defines, drops: where the left side is not defined, or reads a NaN, the right side is
+     not a number either; but what meets only a sum without an element is not read.
+   - without overflows: data up to 200, in float32: where nothing on the way to the left side's
+     element overflows, the right side's is finite. */
 #include "test/shared/class_check.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"

@@ -79,7 +79,11 @@ def test_what_is_found_is_used_and_kept(tmp_path, model, rules):
 def test_what_the_file_holds_stays(tmp_path, model):
     """New rules are added after what --rules-out holds; the same ones are not added twice; the
     default folder is not touched."""
-    out = tmp_path / "new folder/mine.rules"
+    out = tmp_path / "own folder/mine.rules"
+    done, report = optimize(tmp_path, model, "--discover", "60", "--rules-out", out)
+    assert done.returncode == 5 and "mine.rules: cannot write" in done.stderr and report is None
+    assert not out.parent.exists()  # a slip in the path makes no folder
+    out.parent.mkdir()
     for _ in range(2):
         _, report = optimize(tmp_path, model, "--discover", "60", "--rules-out", out)
         assert report["discovered"]["file"] == str(out)

@@ -41,7 +41,7 @@ typedef struct Switches {
 } Switches;
 extern const Switches switches_all;
 
-enum { DECIDED_MAX = 3 };
+enum { DECIDED_MAX = 3, NATURAL_BITS = 64 /* inputs of which `natural` can say something */ };
 typedef struct Normal Normal; /* the tables of one proof */
 typedef struct Split {        /* an index that is to be written as high * radix + low */
     Symbol variable;
@@ -73,7 +73,8 @@ struct Prover {
     int ndecided;     /* in the case at hand these maxima equal one part of theirs: decision[k] */
     Atom decided[DECIDED_MAX];
     Nf decision[DECIDED_MAX];
-    /* Bit k: the elements of input k are not negative (unsigned integers, truth values). */
+    /* Bit k: the elements of input k, one of the first NATURAL_BITS, are not negative (unsigned
+       integers, truth values). */
     uint64_t natural;
     Dom inhabited; /* conditions on sizes under which the domains of maxima have a point */
     Trace *trace;  /* NULL: not asked for */

@@ -10,8 +10,7 @@
 #include "verifier/cases.h"
 #include <string.h>
 
-enum { NATURAL_BITS = 64 }; /* inputs of which Prover.natural can say something */
-typedef struct Attempt {    /* in an arena: after prover_fail local variables would be lost */
+typedef struct Attempt { /* in an arena: after prover_fail local variables would be lost */
     Prover prover;
     Escape escape;
     NfImport import;

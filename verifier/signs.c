@@ -27,7 +27,7 @@ bool atom_nonnegative(Prover *p, Atom a) {
     if (atom_positive(p, a)) return true;
     if (i->kind == AT_FN) return function_facts((Function)i->word)->low >= 0;
     if (i->kind == AT_BASE) return nf_nonnegative(p, i->a);
-    if (i->kind == AT_INPUT) return i->word < 64 && p->natural >> i->word & 1;
+    if (i->kind == AT_INPUT) return i->word < NATURAL_BITS && p->natural >> i->word & 1;
     if (i->kind == AT_SIZE) return size_at_least(p, i->word, 0);
     for (int k = 0; i->kind == AT_MAX && k < i->npart; k++)
         if (is_bare(&i->part[k]) && nf_nonnegative(p, i->part[k].nf)) return true;

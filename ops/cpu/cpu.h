@@ -346,9 +346,13 @@ static inline bool elements_move(int dtype) {
     const int size = dtype_size(dtype);
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
-/* y[k * ys] = x[k * xs + o[k * os]] for k below n, elements being 1, 2, 4 or 8 bytes (gather.c). */
+/* ---- moves.c: elements of 1, 2, 4 or 8 bytes, for k below n, one after another */
+/* y[k * ys] = x[k * xs + o[k * os]]. */
 void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
                    int64_t os, int64_t n);
+/* y[k * ys + o[k * os]] = x[k * xs]. */
+void put_elements(int size, char *y, int64_t ys, const int64_t *o, int64_t os, const char *x,
+                  int64_t xs, int64_t n);
 
 /* y[k * ys] = y[k * ys] combined with u[k * us] by a reduction of scatter operators (scatter.c);
    NULL: not for this type. */
@@ -365,7 +369,9 @@ typedef struct Chosen {
     int q;
     int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
     Operand index;                                    /* int64 [count, q], dense */
-    size_t at; /* offset in the scratch, of the offsets into x */
+    void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
+                 bool *bad); /* of Simd */
+    size_t at;               /* offset in the scratch, of the offsets into x */
 } Chosen;
 /* Selects along q axes of x, from `axis` on, by the indices in view `index` of the step. */
 bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t count, Chosen *);

@@ -13,7 +13,8 @@ typedef struct Elements {
     int size, index_size, parts;
     int64_t places, stride; /* of the axis: in x, or in y where it is scattered */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-    void (*fold)(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad);
+    void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
+                 bool *bad);
     Copy *copy; /* scatterelements */
     Join *join; /* NULL: updates are written */
 } Elements;
@@ -25,26 +26,6 @@ typedef struct ElementsRun {
     atomic_bool bad;
 } ElementsRun;
 
-#define DEFINE_PUT(T)                                                                        \
-    static void put_##T(char *py, int64_t ys, const int64_t *at, const char *px, int64_t xs, \
-                        int64_t n) {                                                         \
-        T *y = (T *)(void *)py;                                                              \
-        const T *x = (const T *)(const void *)px;                                            \
-        for (int64_t k = 0; k < n; k++) y[k * ys + at[k]] = x[k * xs];                       \
-    }
-DEFINE_PUT(uint8_t)
-DEFINE_PUT(uint16_t)
-DEFINE_PUT(uint32_t)
-DEFINE_PUT(uint64_t)
-static void put_elements(int size, char *y, int64_t ys, const int64_t *at, const char *x,
-                         int64_t xs, int64_t n) {
-    switch (size) {
-    case 1: put_uint8_t(y, ys, at, x, xs, n); break;
-    case 2: put_uint16_t(y, ys, at, x, xs, n); break;
-    case 4: put_uint32_t(y, ys, at, x, xs, n); break;
-    default: put_uint64_t(y, ys, at, x, xs, n);
-    }
-}
 /* n indices one after another, from these offsets on; false: some place does not exist. */
 static bool run_indices(const ElementsRun *run, const int64_t offset[4], int64_t n) {
     const Elements *e = run->e;
@@ -53,13 +34,15 @@ static bool run_indices(const ElementsRun *run, const int64_t offset[4], int64_t
                   fs = stride[2 * STEP_RANK], is = stride[3 * STEP_RANK];
     int64_t at[RUN];
     bool bad = false;
-    e->load(at, run->index + offset[3] * e->index_size, is, n);
-    e->fold(at, e->places, e->stride, n, &bad);
+    const char *index = run->index + offset[3] * e->index_size;
+    const bool as_is = e->index.dtype == DT_INT64 && is == 1;
+    if (!as_is) e->load(at, index, is, n);
+    e->fold(at, as_is ? (const int64_t *)(const void *)index : at, e->places, e->stride, n, &bad);
     if (bad || run->check) return !bad;
     char *to = run->to + offset[1] * e->size;
     const char *from = run->from + offset[2] * e->size;
     if (!e->copy) move_elements(e->size, to, ts, from, fs, at, 1, n);
-    else if (!e->join) put_elements(e->size, to, ts, at, from, fs, n);
+    else if (!e->join) put_elements(e->size, to, ts, at, 1, from, fs, n);
     else
         for (int64_t k = 0; k < n; k++)
             e->join(to + (k * ts + at[k]) * e->size, 1, from + k * fs * e->size, 1, 1);

@@ -53,27 +53,6 @@ static const int64_t *offsets(const Gather *g, void *const slot[], void *work) {
                                : chosen_offsets(&g->chosen, slot, work);
 }
 
-#define DEFINE_ELEMENTS(T)                                                                       \
-    static void elements_##T(char *py, int64_t ys, const char *px, int64_t xs, const int64_t *o, \
-                             int64_t os, int64_t n) {                                            \
-        T *y = (T *)(void *)py;                                                                  \
-        const T *x = (const T *)(const void *)px;                                                \
-        for (int64_t k = 0; k < n; k++) y[k * ys] = x[k * xs + o[k * os]];                       \
-    }
-DEFINE_ELEMENTS(uint8_t)
-DEFINE_ELEMENTS(uint16_t)
-DEFINE_ELEMENTS(uint32_t)
-DEFINE_ELEMENTS(uint64_t)
-void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
-                   int64_t os, int64_t n) {
-    switch (size) {
-    case 1: elements_uint8_t(y, ys, x, xs, o, os, n); break;
-    case 2: elements_uint16_t(y, ys, x, xs, o, os, n); break;
-    case 4: elements_uint32_t(y, ys, x, xs, o, os, n); break;
-    default: elements_uint64_t(y, ys, x, xs, o, os, n);
-    }
-}
-
 static void copy_inner(const Gather *g, char *y, const char *x) {
     static const int64_t none = 0;
     const Nest *n = &g->inner;

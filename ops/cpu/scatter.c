@@ -12,9 +12,10 @@ typedef struct Scatter {
     View y, updates;
     Copy *copy;
     int size;
+    int64_t how;
     Join *join;
     Chosen chosen;   /* in y */
-    Nest row, inner; /* offsets, updates, y; updates, y */
+    Nest row, inner; /* offsets, updates; updates, y */
 } Scatter;
 
 #define DEFINE_JOIN(name, T, value)                                                 \
@@ -72,30 +73,42 @@ static void join_inner(const Scatter *s, char *y, const char *u) {
                 u + offset[UPDATES] * s->size, n->stride[STEP_RANK * UPDATES + last], n->dim[last]);
     while (nest_next(n, 1, index, offset));
 }
+/* Each row of updates at its offset in y; single elements side by side at once. */
+static void scatter_rows(const Scatter *s, char *y, const char *u, const int64_t *at) {
+    const Nest *n = &s->row;
+    const int last = n->rank - 1;
+    const int64_t os = n->stride[last], us = n->stride[STEP_RANK + last];
+    const bool single = s->inner.count == 1 && s->how == SCATTER_NONE;
+    int64_t index[STEP_RANK] = {0}, offset[3] = {0};
+    if (single) do
+            put_elements(s->size, y, 0, at + offset[0], os, u + offset[1] * s->size, us,
+                         n->dim[last]);
+        while (nest_next(n, 1, index, offset));
+    else do
+            join_inner(s, y + at[offset[0]] * s->size, u + offset[1] * s->size);
+        while (nest_next(n, 0, index, offset));
+}
 static int scatter_run(const Kernel *k, void *const slot[], void *work) {
     const Scatter *s = k->self;
     const int64_t *at = chosen_offsets(&s->chosen, slot, work);
-    int64_t index[STEP_RANK] = {0}, offset[3] = {0};
     if (!at) return -1;
     copy_run(s->copy, slot, work);
     char *y = view_at(&s->y, slot, work);
     const char *u = view_at(&s->updates, slot, work);
-    if (s->row.count > 0 && s->inner.count > 0) do
-            join_inner(s, y + (offset[2] + at[offset[0]]) * s->size, u + offset[1] * s->size);
-        while (nest_next(&s->row, 0, index, offset));
+    if (s->row.count > 0 && s->inner.count > 0) scatter_rows(s, y, u, at);
     return 0;
 }
 
 /* ---- making */
-/* rows: offsets, which decide the order, then updates and y. */
-static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[3],
+/* rows: offsets, which decide the order, then updates. */
+static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[2],
                            const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
-    s->join = scatter_join(y->dtype, how);
+    s->how = how, s->join = scatter_join(y->dtype, how);
     if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
         return build_fail(b, "scatter: this reduction is not supported for this element type");
-    s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1], &rows[2]}, 3);
+    s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1]}, 2);
     s->inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
     nest_with_axis(&s->row);
     nest_with_axis(&s->inner);
@@ -109,12 +122,11 @@ bool scatternd_build(Build *b, int choice, Kernel *k) {
     const View *y = &b->step->view[0], *index = &b->step->view[2], *u = &b->step->view[3];
     Scatter *s = ARENA_NEW(b->arena, Scatter, 1);
     const int places = index->rank - 1, q = (int)index->dim[places], n = y->rank - q;
-    View of_updates = view_axes(u, places, axis), of_y = of_updates,
-         of_offsets = view_dense(0, DT_INT64, places, index->dim);
-    memset(of_y.stride, 0, sizeof of_y.stride);
+    const View of_updates = view_axes(u, places, axis),
+               of_offsets = view_dense(0, DT_INT64, places, index->dim);
     return chosen_new(b, y, 0, q, 2, view_count(&of_offsets), &s->chosen) &&
            finish_scatter(
-               b, s, b->step->param[SCATTERND_HOW], (const View[]){of_offsets, of_updates, of_y},
+               b, s, b->step->param[SCATTERND_HOW], (const View[]){of_offsets, of_updates},
                (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)}, k);
 }
 /* ---- cachewrite: `inner` is what each batch has at each place */

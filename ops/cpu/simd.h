@@ -200,9 +200,10 @@ typedef struct Simd {
     void (*gru_reset)(float *y, const float *h, const float *x, const float *g, int64_t n);
     void (*gru)(float *h, const float *x, const float *g, bool linear_first, int64_t n);
     void (*rnn)(float *h, const float *x, const float *g, bool relu, int64_t n);
-    /* Indices that count from the end if they are negative become offsets; *bad: one of them is no
-       place of so many. */
-    void (*fold)(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad);
+    /* Indices that count from the end if they are negative become offsets, perhaps where they are;
+     *bad: one of them is no place of so many. */
+    void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
+                 bool *bad);
     FftRun *fft_pass, *fft_split, *fft_join, *fft_scale;
     /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
        k; NULL for most. */

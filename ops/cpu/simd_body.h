@@ -389,10 +389,11 @@ DEFINE_BETTER(better_uint, uint64_t)
 #include "ops/cpu/simd_order.h"
 
 /* ---- indices */
-static void fold(int64_t *at, int64_t places, int64_t stride, int64_t n, bool *bad) {
+static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
+                 bool *bad) {
     uint64_t wrong = 0;
     _Pragma("omp simd reduction(| : wrong)") for (int64_t i = 0; i < n; i++) {
-        const int64_t place = at[i] + (at[i] < 0 ? places : 0);
+        const int64_t place = from[i] + (from[i] < 0 ? places : 0);
         wrong |= (uint64_t)place >= (uint64_t)places;
         at[i] = place * stride;
     }

@@ -1,11 +1,14 @@
-/* kernel_check.h -- steps of operators drawn at random, run on four devices of the CPU and compared
-   with the reference kernel or the definition: for tests that list families of operators. */
+/* kernel_check.h -- steps of operators drawn at random, run on four devices of the CPU, the
+   instruction sets of the machine in turn, and compared with the reference kernel or the
+   definition: for tests that list families of operators. */
 #ifndef ISOMER_KERNEL_CHECK_H
 #define ISOMER_KERNEL_CHECK_H
 #include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
+#include "ops/cpu/cpu.h"
+#include "ops/cpu/processor.h"
 #include "ops/operator/op_kernel.h"
 #include "ops/operator/signature.h"
 #include "ops/backend/view.h"
@@ -41,7 +44,9 @@ typedef struct Family {
 } Family;
 
 static const Backend *cpu;
-static Device *device[4]; /* the machine's best, generic; the same with threads */
+static Device *device[4]; /* an instruction set, generic; the same with threads */
+static const Simd *table[SIMD_TABLES];
+static int tables;
 
 static int64_t draw(Drawn *t, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
@@ -299,6 +304,8 @@ static void check_family(const Family *f) {
         t->w = world_new(NULL, 0);
         world_init_ops(t->w);
         t->op = op_find(f->op);
+        device[0]->simd = device[2]->simd =
+            table[tables > 1 ? 1 + n / sample_step() % (tables - 1) : 0];
         assert_non_null(t->op);
         t->random.seed = (uint64_t)(n * 7919 + op_index(t->op));
         t->nout = 1;
@@ -320,6 +327,7 @@ static int open_devices(void **state) {
     static const char *const options[] = {"", "generic", "threads=3,grain=1",
                                           "generic,threads=3,grain=1"};
     cpu = backend_open("cpu", NULL);
+    tables = processor_loops(table);
     for (int d = 0; d < 4; d++) device[d] = cpu->open(options[d], NULL, 0);
     return !device[0] || !device[1] || !device[2] || !device[3];
 }

@@ -344,6 +344,11 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
     int64_t at = 0;
     for (; at + SUMS * WIDTH <= n; at += SUMS * WIDTH) taps_block(y + at, x + at, offset, w, ntap);
     for (; at + WIDTH <= n; at += WIDTH) taps_vector(y + at, x + at, offset, w, ntap);
+    if (at == n) return;
+    if (n >= WIDTH) { /* some once more */
+        taps_vector(y + n - WIDTH, x + n - WIDTH, offset, w, ntap);
+        return;
+    }
     for (int64_t i = at; i < n; i++) y[i] = 0;
     for (int64_t t = 0; t < ntap; t++)
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);

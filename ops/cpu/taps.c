@@ -12,6 +12,12 @@ enum { MAX_TAPS_INPUTS = 16 };
 typedef struct Deep { /* the first of three axes */
     int64_t in, out, stride, pad, dilation, cells, planes;
 } Deep;
+/* Columns of a row that lie side by side: from `first` on, which goes to place `to` of the plane of
+   the first remainder, columns of all remainders take turns, n times. */
+typedef struct Turns {
+    int64_t first, to, n;
+    Weave *unweave; /* NULL: they are moved whole, or there are none */
+} Turns;
 typedef struct Taps {
     Operand x, w;
     Tail tail;
@@ -24,33 +30,35 @@ typedef struct Taps {
                                                of its planes */
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);
+    Turns turns;
+    int64_t rows, *row; /* rows that count, and where each begins in the planes */
 } Taps;
 
+/* Columns first..end-1 of a row, one at a time; row: of the plane of the first remainder. */
+static void scatter_columns(const Taps *t, float *restrict row, const float *restrict x,
+                            int64_t column_stride, int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; i++) {
+        const int64_t p = i + t->pad[1], c = p / t->stride[1];
+        if (c < t->phase[1])
+            row[p % t->stride[1] * t->phase[0] * t->phase[1] + c] = x[i * column_stride];
+    }
+}
 /* A channel into its planes; every channel goes to the same places, the others stay the zeros of
    the padding. */
 static void scatter_channel(const Taps *t, float *restrict plane, const float *restrict x,
                             int64_t row_stride, int64_t column_stride) {
-    for (int64_t i = 0; i < t->in[0]; i++) {
-        const int64_t p = i + t->pad[0], r = p / t->stride[0];
-        if (r >= t->phase[0]) break;
-        float *row = plane + ((p % t->stride[0]) * t->stride[1] * t->phase[0] + r) * t->phase[1];
-        const float *restrict from = x + i * row_stride;
-        for (int64_t s = 0; s < t->stride[1]; s++) {
-            /* The first column of this remainder. */
-            const int64_t first = (s - t->pad[1] % t->stride[1] + t->stride[1]) % t->stride[1];
-            float *restrict to =
-                row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
-            int64_t n = (t->in[1] - first + t->stride[1] - 1) / t->stride[1],
-                    room = t->phase[1] - (first + t->pad[1]) / t->stride[1];
-            n = n < room ? n : room;
-            if (t->stride[1] * column_stride == 1)
-                memcpy(to, from, n > 0 ? (size_t)n * sizeof *to : 0);
-            else if (t->stride[1] * column_stride == 2)
-                for (int64_t j = 0; j < n; j++) to[j] = from[first * column_stride + 2 * j];
-            else
-                for (int64_t j = 0; j < n; j++)
-                    to[j] = from[(first + j * t->stride[1]) * column_stride];
-        }
+    const Turns *turns = &t->turns;
+    const int64_t n = column_stride == 1 ? turns->n : 0,
+                  end = n ? turns->first + n * t->stride[1] : 0;
+    for (int64_t i = 0; i < t->rows; i++, x += row_stride) {
+        float *row = plane + t->row[i];
+        if (n) scatter_columns(t, row, x, column_stride, 0, turns->first);
+        if (n && t->stride[1] == 1) memcpy(row + turns->to, x, (size_t)n * sizeof *row);
+        else if (n)
+            turns->unweave((uint32_t *)(void *)(row + turns->to),
+                           (const uint32_t *)(const void *)(x + turns->first),
+                           t->phase[0] * t->phase[1], n);
+        scatter_columns(t, row, x, column_stride, end, t->in[1]);
     }
 }
 
@@ -146,6 +154,20 @@ static void place_taps(Taps *t, const Step *s) {
     }
 }
 
+static void place_rows(Build *b, Taps *t) {
+    const int64_t k = t->stride[1], first = (k - t->pad[1] % k) % k, to = (first + t->pad[1]) / k,
+                  turns = (t->in[1] - first) / k, room = t->phase[1] - to,
+                  n = turns < room ? turns : room;
+    Weave *unweave = k < SIMD_WEAVES ? b->device->simd->unweave[k] : NULL;
+    t->turns = (Turns){first, to, n > 0 && (k == 1 || unweave) ? n : 0, unweave};
+    t->row = ARENA_NEW(b->arena, int64_t, t->in[0]);
+    for (; t->rows < t->in[0]; t->rows++) {
+        const int64_t p = t->rows + t->pad[0], r = p / t->stride[0];
+        if (r >= t->phase[0]) break;
+        t->row[t->rows] = ((p % t->stride[0]) * t->stride[1] * t->phase[0] + r) * t->phase[1];
+    }
+}
+
 bool taps_build(Build *b, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
@@ -165,6 +187,7 @@ bool taps_build(Build *b, Kernel *k) {
     t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
     t->result = build_bytes(b, (size_t)t->run * sizeof(float));
     t->taps = b->device->simd->taps;
+    place_rows(b, t);
     if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2]))
         t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;

@@ -54,7 +54,7 @@ static size_t view_reach(const View *v) {
     for (int a = 0; a < v->rank; a++) last += (v->dim[a] > 0 ? v->dim[a] - 1 : 0) * v->stride[a];
     return (size_t)((last + 1) * (dtype_bits((DType)v->dtype) / 8));
 }
-static void make_buffer(Case *c, int i) {
+void case_buffer(Case *c, int i) {
     const View *v = &c->view[i];
     const size_t size = (size_t)dtype_bits((DType)v->dtype) / 8;
     c->bytes[i] = view_reach(v);
@@ -593,7 +593,7 @@ void case_start(Case *c, uint64_t seed, StepKind kind) {
     c->step = (Step){.kind = kind, .view = c->view, .param = c->param, .code = c->code};
     c->tolerance = kind == S_GEMM ? 5e-5 : 2e-5; /* activations of small sums of large terms */
     drawn[kind](c);
-    for (int i = 0; i < c->step.nview; i++) make_buffer(c, i);
+    for (int i = 0; i < c->step.nview; i++) case_buffer(c, i);
 }
 void case_end(Case *c) {
     for (int i = 0; i < c->step.nview; i++) test_free(c->buffer[i]);

@@ -24,6 +24,8 @@ typedef struct Case {
 /* Draws case `seed` of a kind (of any but loop and op) and its contents; case_end frees these. */
 void case_start(Case *, uint64_t seed, StepKind);
 void case_end(Case *);
+/* Memory and contents for view i, with guards around; case_end frees it. */
+void case_buffer(Case *, int i);
 void case_describe(const Case *, char *text, size_t n);
 /* A number from low to high, both included. */
 int64_t case_draw(Case *, int64_t low, int64_t high);

@@ -1,0 +1,120 @@
+/* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
+   machine has: depthwise and grouped convolutions of plain images, with strides. Drawn sizes
+   against the reference of steps_reference.h; with three threads the same bytes; nothing is written
+   beside the result; wrong kernels are caught. */
+#include "test/shared/sample.h"
+#include "test/shared/simd_tables.h"
+#include "test/shared/step_cases.h"
+#include <stdio.h>
+
+enum { CASES = 240 };
+extern const Backend cpu_backend;
+typedef struct Special {
+    Case c;
+} Special;
+
+static int64_t draw(Special *s, int64_t low, int64_t high) { return case_draw(&s->c, low, high); }
+/* View k: dense, sometimes with room after the last axis but one, or between elements. */
+static void lay(Special *s, int k, DType dtype, int rank, const int64_t dim[]) {
+    View *v = &s->c.view[k];
+    *v = view_dense(k, (int)dtype, rank, dim);
+    const int64_t by = draw(s, 0, 9) ? 1 : 2, room = draw(s, 0, 4) ? 0 : 3;
+    for (int a = 0; a < rank; a++) v->stride[a] *= by;
+    for (int a = 0; a < rank - 1; a++) v->stride[a] += room * v->stride[a] / (dim[rank - 1] * by);
+    s->c.step.nview = k + 1;
+    case_buffer(&s->c, k);
+}
+
+static void draw_conv(Special *s) {
+    static const int64_t strides[] = {1, 2, 2, 3, 4, 5, 8};
+    const int64_t group = draw(s, 1, 4), ins = draw(s, 0, 3) ? 1 : 2, outs = draw(s, 0, 3) ? 1 : 2;
+    int64_t x[4] = {draw(s, 1, 2), group * ins}, y[4] = {x[0], group * outs},
+            w[4] = {group * outs, ins}, *p = s->c.param;
+    p[0] = group;
+    for (int a = 0; a < 2; a++) {
+        const int64_t k = draw(s, 1, 7), stride = strides[draw(s, 0, 6)], d = draw(s, 1, 2),
+                      reach = (k - 1) * d + 1, begin = draw(s, 0, reach / 2),
+                      end = draw(s, 0, reach / 2);
+        x[2 + a] = reach + draw(s, 0, draw(s, 0, 2) ? 50 : 8), w[2 + a] = k;
+        y[2 + a] = (x[2 + a] + begin + end - reach) / stride + 1;
+        p[1 + a] = stride, p[3 + a] = begin, p[5 + a] = end, p[7 + a] = d;
+    }
+    s->c.step.nparam = 9;
+    lay(s, 0, DT_FLOAT, 4, y), lay(s, 1, DT_FLOAT, 4, x), lay(s, 2, DT_FLOAT, 4, w);
+}
+typedef struct Kind {
+    StepKind kind;
+    void (*draw)(Special *);
+} Kind;
+static const Kind convs = {S_CONV, draw_conv};
+
+static void special_start(Special *s, const Kind *kind, uint64_t seed) {
+    *s = (Special){.c = {.random = {.seed = seed * 1000003 + kind->kind}, .tolerance = 2e-5}};
+    s->c.step = (Step){.kind = kind->kind, .view = s->c.view, .param = s->c.param};
+    kind->draw(s);
+}
+/* What is wrong with this case, on one thread and on three; false: nothing. */
+static bool special_wrong(const Kind *kind, uint64_t seed, char *text, size_t n) {
+    Special *s = test_malloc(sizeof *s);
+    char why[200];
+    int64_t count;
+    special_start(s, kind, seed);
+    const int known = (int)draw(s, 0, 1) << 2;
+    Num *want = ref_run(&s->c.step, s->c.slot, &count);
+    bool wrong = !case_run(&s->c, &cpu_backend, one, 0, known);
+    snprintf(text, n, "it is refused");
+    if (!wrong && case_compare(&s->c, want, count, why, sizeof why))
+        wrong = true, snprintf(text, n, "%s", why);
+    char *bytes = memcpy(test_malloc(s->c.bytes[0] + 1), s->c.slot[0], s->c.bytes[0]);
+    if (!wrong && (!case_run(&s->c, &cpu_backend, three, 0, known) ||
+                   memcmp(bytes, s->c.slot[0], s->c.bytes[0])))
+        wrong = true, snprintf(text, n, "other bytes on three threads");
+    test_free(bytes);
+    free(want);
+    case_end(&s->c);
+    test_free(s);
+    return wrong;
+}
+static void agree(void **state) {
+    const Kind *kind = *state;
+    char text[300];
+    for (int i = 0; i < tables; i++)
+        for (uint64_t seed = 0; seed < CASES; seed += (uint64_t)sample_step()) {
+            one->simd = three->simd = table[i];
+            if (special_wrong(kind, seed, text, sizeof text))
+                fail_msg("%s, case %d: %s", table[i]->name, (int)seed, text);
+        }
+    one->simd = three->simd = table[0];
+}
+
+/* ---- kernels that leave the last of something out */
+static bool notices_conv(uint64_t seed) {
+    char text[300];
+    return special_wrong(&convs, seed, text, sizeof text);
+}
+static void short_unweave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
+    table[0]->unweave[2](y, x, stride, n - 1);
+}
+static void short_taps(float *y, const float *x, const int64_t offset[], const float w[],
+                       int64_t taps, int64_t n) {
+    table[0]->taps(y, x, offset, w, taps - (taps > 1), n);
+}
+static void wrong_kernels_are_caught(void **state) {
+    (void)state;
+    Simd wrong = *table[0];
+    assert_int_equal(cases_noticed(&wrong, CASES, notices_conv), 0);
+    wrong.unweave[2] = short_unweave;
+    assert_true(cases_noticed(&wrong, CASES, notices_conv) > 20);
+    wrong = *table[0], wrong.taps = short_taps;
+    assert_true(cases_noticed(&wrong, CASES, notices_conv) > 50);
+}
+
+#define TEST(kinds) \
+    { .name = #kinds, .test_func = agree, .initial_state = (void *)&(kinds) }
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(convs),
+        cmocka_unit_test(wrong_kernels_are_caught),
+    };
+    return cmocka_run_group_tests(tests, open_tables, close_tables);
+}

@@ -1,16 +1,19 @@
 /* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
-   machine has: depthwise and grouped convolutions of plain images, with strides. Drawn sizes
-   against the reference of steps_reference.h; with three threads the same bytes; nothing is written
-   beside the result; wrong kernels are caught. */
+   machine has: depthwise and grouped convolutions of plain images, with strides; images that grow
+   by whole factors. Drawn sizes against the reference of steps_reference.h; with three threads the
+   same bytes; nothing is written beside the result; wrong kernels are caught. */
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include "test/shared/step_cases.h"
 #include <stdio.h>
 
-enum { CASES = 240 };
+enum { CASES = 240, PAIRS = 4096 };
 extern const Backend cpu_backend;
 typedef struct Special {
     Case c;
+    Step by; /* what the reference runs: the step, or one of the same meaning */
+    View view[2];
+    int64_t pair[PAIRS];
 } Special;
 
 static int64_t draw(Special *s, int64_t low, int64_t high) { return case_draw(&s->c, low, high); }
@@ -42,16 +45,45 @@ static void draw_conv(Special *s) {
     s->c.step.nparam = 9;
     lay(s, 0, DT_FLOAT, 4, y), lay(s, 1, DT_FLOAT, 4, x), lay(s, 2, DT_FLOAT, 4, w);
 }
+/* Each place of x repeated, rows and columns; by a copy of a view that repeats them. */
+static void draw_grown(Special *s) {
+    static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_UINT8, DT_FLOAT16, DT_INT64, DT_INT8};
+    static const int64_t factors[] = {1, 2, 2, 3, 4, 5, 8};
+    const DType dtype = types[draw(s, 0, 5)];
+    const int64_t by[] = {1, factors[draw(s, 0, 6)], factors[draw(s, 0, 6)]};
+    const int64_t x[] = {draw(s, 1, 4), draw(s, 1, 6), draw(s, 1, draw(s, 0, 1) ? 9 : 70)};
+    const int64_t y[] = {x[0], x[1] * by[1], x[2] * by[2]};
+    lay(s, 0, dtype, 3, y), lay(s, 1, dtype, 3, x);
+    const double one_whole = 1;
+    int64_t n = 0;
+    for (int a = 0; a < 3; a++) {
+        s->pair[n++] = by[a] > 1;
+        for (int64_t i = 0; i < y[a] && by[a] > 1; i++, n += 2)
+            s->pair[n] = i / by[a], memcpy(&s->pair[n + 1], &one_whole, sizeof one_whole);
+    }
+    s->c.step.param = s->pair, s->c.step.nparam = (int)n;
+    for (int k = 0; k < 2; k++) {
+        const View *v = &s->c.view[k];
+        s->view[k] = (View){.slot = k, .dtype = v->dtype, .rank = 5, .offset = v->offset};
+        for (int a = 0, at = 0; a < 3; a++) {
+            s->view[k].dim[at] = x[a], s->view[k].stride[at++] = v->stride[a] * (k ? 1 : by[a]);
+            if (a) s->view[k].dim[at] = by[a], s->view[k].stride[at++] = k ? 0 : v->stride[a];
+        }
+    }
+    s->by.kind = S_COPY, s->by.view = s->view, s->by.nview = 2;
+}
+
 typedef struct Kind {
     StepKind kind;
     void (*draw)(Special *);
 } Kind;
-static const Kind convs = {S_CONV, draw_conv};
+static const Kind convs = {S_CONV, draw_conv}, grown = {S_SAMPLE, draw_grown};
 
 static void special_start(Special *s, const Kind *kind, uint64_t seed) {
     *s = (Special){.c = {.random = {.seed = seed * 1000003 + kind->kind}, .tolerance = 2e-5}};
     s->c.step = (Step){.kind = kind->kind, .view = s->c.view, .param = s->c.param};
     kind->draw(s);
+    if (!s->by.view) s->by = s->c.step;
 }
 /* What is wrong with this case, on one thread and on three; false: nothing. */
 static bool special_wrong(const Kind *kind, uint64_t seed, char *text, size_t n) {
@@ -60,7 +92,7 @@ static bool special_wrong(const Kind *kind, uint64_t seed, char *text, size_t n)
     int64_t count;
     special_start(s, kind, seed);
     const int known = (int)draw(s, 0, 1) << 2;
-    Num *want = ref_run(&s->c.step, s->c.slot, &count);
+    Num *want = ref_run(&s->by, s->c.slot, &count);
     bool wrong = !case_run(&s->c, &cpu_backend, one, 0, known);
     snprintf(text, n, "it is refused");
     if (!wrong && case_compare(&s->c, want, count, why, sizeof why))
@@ -92,6 +124,10 @@ static bool notices_conv(uint64_t seed) {
     char text[300];
     return special_wrong(&convs, seed, text, sizeof text);
 }
+static bool notices_grown(uint64_t seed) {
+    char text[300];
+    return special_wrong(&grown, seed, text, sizeof text);
+}
 static void short_unweave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
     table[0]->unweave[2](y, x, stride, n - 1);
 }
@@ -99,14 +135,20 @@ static void short_taps(float *y, const float *x, const int64_t offset[], const f
                        int64_t taps, int64_t n) {
     table[0]->taps(y, x, offset, w, taps - (taps > 1), n);
 }
+static void short_repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n) {
+    table[0]->repeat[2][2](y, ys, rows - (rows > 1), x, n);
+}
 static void wrong_kernels_are_caught(void **state) {
     (void)state;
     Simd wrong = *table[0];
     assert_int_equal(cases_noticed(&wrong, CASES, notices_conv), 0);
+    assert_int_equal(cases_noticed(&wrong, CASES, notices_grown), 0);
     wrong.unweave[2] = short_unweave;
     assert_true(cases_noticed(&wrong, CASES, notices_conv) > 20);
     wrong = *table[0], wrong.taps = short_taps;
     assert_true(cases_noticed(&wrong, CASES, notices_conv) > 50);
+    wrong = *table[0], wrong.repeat[2][2] = short_repeat;
+    assert_true(cases_noticed(&wrong, CASES, notices_grown) > 5);
 }
 
 #define TEST(kinds) \
@@ -114,6 +156,7 @@ static void wrong_kernels_are_caught(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(convs),
+        TEST(grown),
         cmocka_unit_test(wrong_kernels_are_caught),
     };
     return cmocka_run_group_tests(tests, open_tables, close_tables);

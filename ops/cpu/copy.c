@@ -16,7 +16,9 @@ struct Copy {
     int size;
     bool tiled;
     Plane plane;
-    Weave *weave;           /* of the plane; NULL: none fits */
+    Weave *weave;   /* of the plane; NULL: none fits */
+    Repeat *repeat; /* likewise, of each element of rows that are so far apart in y */
+    int64_t rows, apart;
     const Simd *transposes; /* NULL: not the plane */
     bool squares;           /* it is one of one or two bytes an element */
     Nest outer;
@@ -25,6 +27,12 @@ struct Copy {
 enum { SHORT = 16 };
 static void exchange_planes(Plane *p) {
     *p = (Plane){.n = {p->n[1], p->n[0]}, .y = {p->y[1], p->y[0]}, .x = {p->x[1], p->x[0]}};
+}
+static void drop_axis(Nest *n, int axis) {
+    int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
+    n->rank--;
+    for (int a = axis; a < n->rank; a++)
+        n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
 }
 /* In the nest the two axes of the plane go last. A short axis that the input does not run along, as
    of few repetitions of each element or of few interleaved runs, is made the outer loop. */
@@ -45,9 +53,19 @@ static void take_plane(Copy *c) {
     const bool strided = c->plane.x[0] == 0 || c->tiled;
     if (c->plane.n[0] < SHORT && strided && c->plane.n[1] > c->plane.n[0])
         exchange_planes(&c->plane), c->tiled = false;
-    for (int a = other; a + 1 < n->rank; a++)
-        n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
-    n->rank--;
+    drop_axis(n, other);
+}
+/* Each element of a row is repeated, and then perhaps the row. */
+static void take_repeat(const Simd *simd, Copy *c) {
+    const Plane *p = &c->plane;
+    const int64_t k = p->n[1], *const xs = c->outer.stride + STEP_RANK;
+    if (p->x[0] != 1 || p->x[1] != 0 || p->y[0] != k || p->y[1] != 1) return;
+    c->repeat = repeat_of(simd, c->size, k), c->rows = 1;
+    int axis = c->outer.rank - 1;
+    while (axis >= 0 && xs[axis]) axis--;
+    if (!c->repeat || axis < 0) return;
+    c->rows = c->outer.dim[axis], c->apart = c->outer.stride[axis];
+    drop_axis(&c->outer, axis);
 }
 
 /* The plane as a few runs that take turns, in y or in x. */
@@ -71,6 +89,7 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     if (!c->size) return build_fail(b, "cannot copy elements without a size in bytes"), NULL;
     c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
     take_plane(c);
+    take_repeat(b->device->simd, c);
     c->weave = weave_of(b->device->simd, c);
     const Plane *p = &c->plane;
     const bool crossed = p->y[0] == 1 && p->x[1] == 1;
@@ -147,6 +166,10 @@ DEFINE_SQUARE(uint16_t, 4)
 
 static void run_plane(const Copy *c, char *y, const char *x) {
     const Plane *p = &c->plane;
+    if (c->repeat) {
+        c->repeat(y, c->apart, c->rows, x, p->n[0]);
+        return;
+    }
     if (c->weave) {
         c->weave((uint32_t *)(void *)y, (const uint32_t *)(const void *)x,
                  p->x[0] == 1 ? p->x[1] : p->y[1], p->n[0]);

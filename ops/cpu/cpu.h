@@ -130,6 +130,13 @@ Class narrow_class(const Simd *, const View *view, const View *acc, const Scalar
    it, is one; at most so many parts at a time. false: it is another. */
 bool quantize_build(Build *, const Scalar *code, int ncode, int parts, Kernel *);
 
+/* Repeats elements of so many bytes k times each; NULL: there is no such loop. */
+static inline Repeat *repeat_of(const Simd *simd, int size, int64_t k) {
+    int log = 0;
+    while (1 << log < size) log++;
+    return k < SIMD_WEAVES && log < SIMD_SIZES ? simd->repeat[log][k] : NULL;
+}
+
 /* ---- copy.c */
 typedef struct Copy Copy;
 /* Converts where the types differ. NULL: it cannot be built. */

@@ -2,8 +2,9 @@
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
    it. Short rows (channels last) are joined with the axis around them. Where every place is one
    place of x, elements are moved as bytes, neighbours that stay neighbours together, an element
-   that is repeated equally often as the others by one loop; a row of x that is chosen again is
-   copied from the row of y before. Rows go to threads. */
+   that is repeated equally often as the others by one loop, which writes all rows that are the
+   same; else a row of x that is chosen again is copied from the row of y before. Rows go to
+   threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -25,7 +26,8 @@ typedef struct Sample {
     int32_t *place; /* of the row's axis: [taps, dim] */
     void *weight;
     int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
-    int64_t again;              /* how often each place of a row is repeated; 0: not so */
+    Repeat *repeat;             /* NULL: not equally often */
+    int64_t repeated;           /* places of a row that are */
     int stretches;              /* 0: they are short */
     Stretch *stretch;
     size_t row, result, each;
@@ -86,11 +88,6 @@ static void move_row(const SampleRun *run, const char *x, char *y) {
     static const int64_t none = 0;
     const Sample *s = run->s;
     const int64_t ys = s->y.stride[s->along], n = s->y.dim[s->along];
-    if (s->again) {
-        run->simd->weave[s->again]((uint32_t *)(void *)y, (const uint32_t *)(const void *)x, 0,
-                                   n / s->again);
-        return;
-    }
     if (!s->stretches) {
         move_elements(s->size, y, ys, x, 0, s->offset[s->along], 1, n);
         return;
@@ -136,6 +133,22 @@ static void step_row(const Sample *s, RowPlace *p) {
         if (now) return;
     }
 }
+/* Rows r..end-1, of which each place is repeated: those that follow and are the same at once. */
+static void repeat_rows(const SampleRun *run, int64_t r, int64_t end) {
+    const Sample *s = run->s;
+    RowPlace p;
+    find_row(s, r, &p);
+    while (r < end) {
+        const int64_t y = p.y, x = p.x;
+        int64_t rows = 1, stride = 0;
+        for (step_row(s, &p); r + rows < end && p.x == x; rows++, step_row(s, &p)) {
+            if (rows == 1) stride = p.y - y;
+            else if (p.y != y + rows * stride) break;
+        }
+        s->repeat(run->y + y * s->size, stride, rows, run->x + x * s->size, s->repeated);
+        r += rows;
+    }
+}
 static void run_sample_part(void *job, int k) {
     const SampleRun *run = job;
     const Sample *s = run->s;
@@ -146,6 +159,10 @@ static void run_sample_part(void *job, int k) {
     const char *from = NULL;
     int64_t r = s->rows * k / s->parts;
     RowPlace p;
+    if (s->repeat) {
+        repeat_rows(run, r, end);
+        return;
+    }
     find_row(s, r, &p);
     for (; r < end; r++, step_row(s, &p)) {
         char *y = run->y + p.y * size;
@@ -211,9 +228,9 @@ static void lay_out_taps(Build *b, Sample *s) {
 }
 enum { SHORT = 4 }; /* places of a stretch on average, below which single ones are as fast */
 /* Each place of x in turn, k times each. */
-static bool repeated(const Sample *s, const Simd *simd, int64_t k) {
+static bool repeated(const Sample *s, int64_t k) {
     const int64_t n = s->y.dim[s->along], *at = s->offset[s->along];
-    if (s->size != 4 || s->y.stride[s->along] != 1 || !simd->weave[k] || n % k) return false;
+    if (s->y.stride[s->along] != 1 || n % k) return false;
     for (int64_t i = 0; i < n; i++)
         if (at[i] != i / k) return false;
     return true;
@@ -233,8 +250,8 @@ static void lay_out_moves(Build *b, Sample *s) {
         else s->stretch[s->stretches++] = (Stretch){1, at[i], 0};
     }
     if (s->stretches * SHORT > n) s->stretches = 0;
-    for (int64_t k = 2; k < SIMD_WEAVES && !s->again; k++)
-        if (repeated(s, b->device->simd, k)) s->again = k;
+    for (int64_t k = 2; k < SIMD_WEAVES && !s->repeat; k++)
+        if (repeated(s, k)) s->repeat = repeat_of(b->device->simd, s->size, k), s->repeated = n / k;
 }
 /* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
    are short (channels last): the two are made one axis, which has the other's taps. */

@@ -58,10 +58,12 @@ enum {
     REDUCE_KINDS = REDUCE_PROD + 1,
     PANEL = 64,
     SIMD_WEAVES = 9,
+    SIMD_SIZES = 4, /* of elements: 1, 2, 4, 8 bytes */
     SIMD_SHORT = 64,
     SIMD_SHORT_ROWS = 16
 };
 typedef void Weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n);
+typedef void Repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
    clipped. A NaN stays a NaN. */
@@ -208,6 +210,9 @@ typedef struct Simd {
     /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
        k; NULL for most. */
     Weave *weave[SIMD_WEAVES], *unweave[SIMD_WEAVES];
+    /* y[r*ys + i*k + j] = x[i], r < rows, i < n, j < k, by the logarithm of an element's bytes and
+       k; NULL for most k. */
+    Repeat *repeat[SIMD_SIZES][SIMD_WEAVES];
     /* y[c*ys + r] = x[r*xs + c] of 4 bytes, r < rows, c < columns. */
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);

@@ -124,6 +124,7 @@ const Simd SIMD_TABLE = {
     .fft_split = fft_split,
     .fft_join = fft_join,
     .fft_scale = fft_scale,
+    .repeat = {REPEATS(uint8_t), REPEATS(uint16_t), REPEATS(uint32_t), REPEATS(uint64_t)},
     .weave = {[2] = weave_2, [3] = weave_3, [4] = weave_4, [8] = weave_8},
     .unweave = {[2] = unweave_2, [3] = unweave_3, [4] = unweave_4, [8] = unweave_8},
 };

@@ -51,9 +51,11 @@ static void lay(Drawn *t, int k, int rank, const int64_t dim[], const int given[
 static void draw_shuffle(Drawn *t) {
     static const int64_t runs[] = {2, 3, 4, 8, 5};
     static const int order[2][3] = {{0, 1, 2}, {1, 0, 2}};
+    static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_UINT8, DT_FLOAT16};
     const int64_t dim[] = {draw(t, 1, 80), runs[draw(t, 0, 4)], draw(t, 1, 5)};
     const int from = (int)draw(t, 0, 1);
-    for (int k = 0; k < VIEWS; k++) lay(t, k, 3, dim, order[k == Y ? 1 - from : from], DT_FLOAT);
+    const DType dtype = types[draw(t, 0, 3)];
+    for (int k = 0; k < VIEWS; k++) lay(t, k, 3, dim, order[k == Y ? 1 - from : from], dtype);
     t->step = (Step){.kind = S_COPY, .nview = 2, .view = t->view};
 }
 /* A copy of any type, or y = a * b in floats. */
@@ -141,15 +143,19 @@ static void steps_agree_with_plain_loops(void **state) {
         }
 }
 
-static void short_weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
-    table[0]->weave[4](y, x, stride, n - 1);
+static void short_weave(void *y, const void *x, int64_t stride, int64_t n) {
+    table[0]->weave[2][4](y, x, stride, n - 1);
 }
-static void short_unweave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
-    table[0]->unweave[4](y, x, stride, n - 1);
+static void short_unweave(void *y, const void *x, int64_t stride, int64_t n) {
+    table[0]->unweave[2][4](y, x, stride, n - 1);
 }
 static void short_transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                             int64_t columns) {
     table[0]->transpose(y, ys, x, xs, rows - 1, columns);
+}
+static void short_transpose_small(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
+                                  int64_t columns) {
+    table[0]->transpose_small[0](y, ys, x, xs, rows - (rows > 8), columns);
 }
 static void shifted_load(void *y, const void *x, int64_t stride, int64_t n) {
     table[0]->load[CLASS_FLOAT][DT_FLOAT](y, (const float *)x + (n > 1), stride, n);
@@ -167,12 +173,14 @@ static void wrong_kernels_are_caught(void **state) {
     (void)state;
     Simd wrong = *table[0];
     assert_int_equal(caught(&wrong), 0);
-    wrong.weave[4] = short_weave;
+    wrong.weave[2][4] = short_weave;
     assert_true(caught(&wrong) > 2);
-    wrong = *table[0], wrong.unweave[4] = short_unweave;
+    wrong = *table[0], wrong.unweave[2][4] = short_unweave;
     assert_true(caught(&wrong) > 2);
     wrong = *table[0], wrong.transpose = short_transpose;
     assert_true(caught(&wrong) > 20);
+    wrong = *table[0], wrong.transpose_small[0] = short_transpose_small;
+    assert_true(caught(&wrong) > 5);
     wrong = *table[0], wrong.load[CLASS_FLOAT][DT_FLOAT] = shifted_load;
     assert_true(caught(&wrong) > 20);
 }

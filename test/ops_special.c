@@ -128,8 +128,8 @@ static bool notices_grown(uint64_t seed) {
     char text[300];
     return special_wrong(&grown, seed, text, sizeof text);
 }
-static void short_unweave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n) {
-    table[0]->unweave[2](y, x, stride, n - 1);
+static void short_unweave(void *y, const void *x, int64_t stride, int64_t n) {
+    table[0]->unweave[2][2](y, x, stride, n - 1);
 }
 static void short_taps(float *y, const float *x, const int64_t offset[], const float w[],
                        int64_t taps, int64_t n) {
@@ -143,7 +143,7 @@ static void wrong_kernels_are_caught(void **state) {
     Simd wrong = *table[0];
     assert_int_equal(cases_noticed(&wrong, CASES, notices_conv), 0);
     assert_int_equal(cases_noticed(&wrong, CASES, notices_grown), 0);
-    wrong.unweave[2] = short_unweave;
+    wrong.unweave[2][2] = short_unweave;
     assert_true(cases_noticed(&wrong, CASES, notices_conv) > 20);
     wrong = *table[0], wrong.taps = short_taps;
     assert_true(cases_noticed(&wrong, CASES, notices_conv) > 50);

@@ -19,8 +19,9 @@ struct Copy {
     Weave *weave;   /* of the plane; NULL: none fits */
     Repeat *repeat; /* likewise, of each element of rows that are so far apart in y */
     int64_t rows, apart;
-    const Simd *transposes; /* NULL: not the plane */
-    bool squares;           /* it is one of one or two bytes an element */
+    const Simd *transposes;           /* NULL: not the plane */
+    TransposeSmall *transposes_small; /* likewise, of one or two bytes an element */
+    bool squares;                     /* of bytes, where it is too small for that */
     Nest outer;
 };
 
@@ -72,9 +73,10 @@ static void take_repeat(const Simd *simd, Copy *c) {
 static Weave *weave_of(const Simd *simd, const Copy *c) {
     const Plane *p = &c->plane;
     const int64_t k = p->n[1];
-    if (c->size != sizeof(uint32_t) || k < 2 || k >= SIMD_WEAVES) return NULL;
-    if (p->x[0] == 1 && p->y[1] == 1 && p->y[0] == k) return simd->weave[k];
-    return p->y[0] == 1 && p->x[1] == 1 && p->x[0] == k ? simd->unweave[k] : NULL;
+    if (c->size > (int)sizeof(uint32_t) || k < 2 || k >= SIMD_WEAVES) return NULL;
+    const int size = c->size / 2; /* its logarithm */
+    if (p->x[0] == 1 && p->y[1] == 1 && p->y[0] == k) return simd->weave[size][k];
+    return p->y[0] == 1 && p->x[1] == 1 && p->x[0] == k ? simd->unweave[size][k] : NULL;
 }
 
 Copy *copy_new(Build *b, const View *y, const View *x) {
@@ -95,8 +97,10 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     const bool crossed = p->y[0] == 1 && p->x[1] == 1;
     if (c->size == sizeof(uint32_t) && crossed && p->n[0] >= 4 && p->n[1] >= 4)
         c->transposes = b->device->simd;
-    c->squares =
-        crossed && p->x[0] != 1 && c->size <= (int)sizeof(uint16_t) && p->n[0] >= 8 && p->n[1] >= 8;
+    if (!crossed || p->x[0] == 1 || c->size > (int)sizeof(uint16_t) || p->n[0] < 8) return c;
+    if (p->n[1] * c->size >= SIMD_SMALL_ROW)
+        c->transposes_small = b->device->simd->transpose_small[c->size - 1];
+    c->squares = p->n[1] >= 8;
     return c;
 }
 
@@ -131,38 +135,34 @@ DEFINE_PLANE(uint32_t)
 DEFINE_PLANE(uint64_t)
 DEFINE_PLANE(Complex128)
 
-/* 8 x 8 bytes, 4 x 4 pairs of bytes: rows in words, halves of squares exchanged, from the largest
-   to the smallest. */
+/* 8 x 8 bytes: rows in words, halves of squares exchanged, from the largest to the smallest. */
 static inline void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t low) {
     const uint64_t t = (*a >> shift ^ *b) & low;
     *a ^= t << shift, *b ^= t;
 }
-#define DEFINE_SQUARE(T, N)                                                                      \
-    static inline void square_##T(T *y, int64_t ys, const T *x, int64_t xs) {                    \
-        uint64_t row[N];                                                                         \
-        for (int k = 0; k < N; k++) memcpy(&row[k], x + k * xs, sizeof *row);                    \
-        _Pragma("GCC unroll 3") for (int half = N / 2; half; half /= 2) {                        \
-            const int shift = half * 64 / N;                                                     \
-            const uint64_t low = half * 64 / N == 32   ? 0x00000000ffffffffu                     \
-                                 : half * 64 / N == 16 ? 0x0000ffff0000ffffu                     \
-                                                       : 0x00ff00ff00ff00ffu;                    \
-            _Pragma("GCC unroll 8") for (int k = 0; k < N; k++) if (!(k & half))                 \
-                exchange(&row[k], &row[k + half], shift, low);                                   \
-        }                                                                                        \
-        for (int k = 0; k < N; k++) memcpy(y + k * ys, &row[k], sizeof *row);                    \
-    }                                                                                            \
-    static void squares_##T(const Plane *p, T *restrict y, const T *restrict x) {                \
-        const int64_t w = p->n[0] - p->n[0] % N, h = p->n[1] - p->n[1] % N;                      \
-        for (int64_t j = 0; j < h; j += N)                                                       \
-            for (int64_t i = 0; i < w; i += N)                                                   \
-                square_##T(y + j * p->y[1] + i, p->y[1], x + j + i * p->x[0], p->x[0]);          \
-        const Plane right = {.n = {p->n[0] - w, p->n[1]}, .y = {1, p->y[1]}, .x = {p->x[0], 1}}, \
-                    below = {.n = {w, p->n[1] - h}, .y = {1, p->y[1]}, .x = {p->x[0], 1}};       \
-        rows_##T(&right, y + w, x + w * p->x[0]);                                                \
-        rows_##T(&below, y + h * p->y[1], x + h);                                                \
+static inline void square(uint8_t *y, int64_t ys, const uint8_t *x, int64_t xs) {
+    enum { N = 8 };
+    uint64_t row[N];
+    for (int k = 0; k < N; k++) memcpy(&row[k], x + k * xs, sizeof *row);
+    _Pragma("GCC unroll 3") for (int half = N / 2; half; half /= 2) {
+        const uint64_t low = half == 4   ? 0x00000000ffffffffu
+                             : half == 2 ? 0x0000ffff0000ffffu
+                                         : 0x00ff00ff00ff00ffu;
+        _Pragma("GCC unroll 8") for (int k = 0; k < N; k++) if (!(k & half))
+            exchange(&row[k], &row[k + half], 8 * half, low);
     }
-DEFINE_SQUARE(uint8_t, 8)
-DEFINE_SQUARE(uint16_t, 4)
+    for (int k = 0; k < N; k++) memcpy(y + k * ys, &row[k], sizeof *row);
+}
+static void squares(const Plane *p, uint8_t *restrict y, const uint8_t *restrict x) {
+    const int64_t w = p->n[0] - p->n[0] % 8, h = p->n[1] - p->n[1] % 8;
+    for (int64_t j = 0; j < h; j += 8)
+        for (int64_t i = 0; i < w; i += 8)
+            square(y + j * p->y[1] + i, p->y[1], x + j + i * p->x[0], p->x[0]);
+    const Plane right = {.n = {p->n[0] - w, p->n[1]}, .y = {1, p->y[1]}, .x = {p->x[0], 1}},
+                below = {.n = {w, p->n[1] - h}, .y = {1, p->y[1]}, .x = {p->x[0], 1}};
+    rows_uint8_t(&right, y + w, x + w * p->x[0]);
+    rows_uint8_t(&below, y + h * p->y[1], x + h);
+}
 
 static void run_plane(const Copy *c, char *y, const char *x) {
     const Plane *p = &c->plane;
@@ -171,8 +171,7 @@ static void run_plane(const Copy *c, char *y, const char *x) {
         return;
     }
     if (c->weave) {
-        c->weave((uint32_t *)(void *)y, (const uint32_t *)(const void *)x,
-                 p->x[0] == 1 ? p->x[1] : p->y[1], p->n[0]);
+        c->weave(y, x, p->x[0] == 1 ? p->x[1] : p->y[1], p->n[0]);
         return;
     }
     if (c->transposes) {
@@ -180,9 +179,12 @@ static void run_plane(const Copy *c, char *y, const char *x) {
                                  p->x[0], p->n[0], p->n[1]);
         return;
     }
+    if (c->transposes_small) {
+        c->transposes_small(y, p->y[1], x, p->x[0], p->n[0], p->n[1]);
+        return;
+    }
     if (c->squares) {
-        if (c->size == sizeof(uint8_t)) squares_uint8_t(p, (uint8_t *)y, (const uint8_t *)x);
-        else squares_uint16_t(p, (uint16_t *)(void *)y, (const uint16_t *)(const void *)x);
+        squares(p, (uint8_t *)y, (const uint8_t *)x);
         return;
     }
 #define CASE(T)                                                                           \

@@ -59,10 +59,13 @@ enum {
     PANEL = 64,
     SIMD_WEAVES = 9,
     SIMD_SIZES = 4, /* of elements: 1, 2, 4, 8 bytes */
+    SIMD_SMALL_ROW = 16,
     SIMD_SHORT = 64,
     SIMD_SHORT_ROWS = 16
 };
-typedef void Weave(uint32_t *y, const uint32_t *x, int64_t stride, int64_t n);
+typedef void Weave(void *y, const void *x, int64_t stride, int64_t n);
+typedef void TransposeSmall(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
+                            int64_t columns);
 typedef void Repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
@@ -207,15 +210,17 @@ typedef struct Simd {
     void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
                  bool *bad);
     FftRun *fft_pass, *fft_split, *fft_join, *fft_scale;
-    /* y[i*k + j] = x[j*stride + i] of 4 bytes, i < n, j < k, and y[j*stride + i] = x[i*k + j], by
-       k; NULL for most. */
-    Weave *weave[SIMD_WEAVES], *unweave[SIMD_WEAVES];
+    /* y[i*k + j] = x[j*stride + i], i < n, j < k, and y[j*stride + i] = x[i*k + j], by the
+       logarithm of an element's bytes (1, 2 or 4) and k; NULL for most k. */
+    Weave *weave[SIMD_SIZES][SIMD_WEAVES], *unweave[SIMD_SIZES][SIMD_WEAVES];
     /* y[r*ys + i*k + j] = x[i], r < rows, i < n, j < k, by the logarithm of an element's bytes and
        k; NULL for most k. */
     Repeat *repeat[SIMD_SIZES][SIMD_WEAVES];
     /* y[c*ys + r] = x[r*xs + c] of 4 bytes, r < rows, c < columns. */
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);
+    /* The same of 1 and of 2 bytes: at least 8 rows of SIMD_SMALL_ROW bytes. */
+    TransposeSmall *transpose_small[2];
 } Simd;
 extern const Simd simd_base;                         /* for any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* where the processor has them */

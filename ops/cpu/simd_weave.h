@@ -1,21 +1,25 @@
-/* simd_weave.h -- K runs of n elements of 4 bytes each, `stride` apart, into one in which they take
-   turns, and back: channels or pixels that are shuffled; and planes of them transposed. Included by
-   simd_body.h. */
-#define DEFINE_WEAVE(K)                                                                       \
-    static void weave_##K(uint32_t *restrict y, const uint32_t *restrict x, int64_t stride,   \
-                          int64_t n) {                                                        \
-        for (int64_t i = 0; i < n; i++)                                                       \
-            for (int j = 0; j < K; j++) y[i * K + j] = x[j * stride + i];                     \
-    }                                                                                         \
-    static void unweave_##K(uint32_t *restrict y, const uint32_t *restrict x, int64_t stride, \
-                            int64_t n) {                                                      \
-        for (int64_t i = 0; i < n; i++)                                                       \
-            for (int j = 0; j < K; j++) y[j * stride + i] = x[i * K + j];                     \
+/* simd_weave.h -- K runs of n elements of 1, 2 or 4 bytes each, `stride` apart, into one in which
+   they take turns, and back: channels or pixels that are shuffled; and planes of them transposed.
+   Included by simd_body.h. */
+#define DEFINE_WEAVE(T, K)                                                               \
+    static void weave_##T##_##K(void *py, const void *px, int64_t stride, int64_t n) {   \
+        T *restrict y = py;                                                              \
+        const T *restrict x = px;                                                        \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            for (int j = 0; j < K; j++) y[i * K + j] = x[j * stride + i];                \
+    }                                                                                    \
+    static void unweave_##T##_##K(void *py, const void *px, int64_t stride, int64_t n) { \
+        T *restrict y = py;                                                              \
+        const T *restrict x = px;                                                        \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            for (int j = 0; j < K; j++) y[j * stride + i] = x[i * K + j];                \
     }
-DEFINE_WEAVE(2)
-DEFINE_WEAVE(3)
-DEFINE_WEAVE(4)
-DEFINE_WEAVE(8)
+#define DEFINE_WEAVES(T) DEFINE_WEAVE(T, 2) DEFINE_WEAVE(T, 3) DEFINE_WEAVE(T, 4) DEFINE_WEAVE(T, 8)
+DEFINE_WEAVES(uint8_t)
+DEFINE_WEAVES(uint16_t)
+DEFINE_WEAVES(uint32_t)
+#define WEAVES(way, T) \
+    { [2] = way##_##T##_2, [3] = way##_##T##_3, [4] = way##_##T##_4, [8] = way##_##T##_8 }
 
 /* Four by four by two rounds of exchanges, as in Eklundh, A fast computer method for matrix
    transposing, 1972. */
@@ -46,3 +50,59 @@ static void transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, in
         for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; r++)
             y[c * ys + r] = x[r * xs + c];
 }
+
+/* Eight rows of 16 bytes: in each of three rounds the elements of rows four apart take turns, as in
+   a perfect shuffle. Then bytes have two columns a vector, pairs of bytes one. */
+typedef uint8_t Bytes __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint16_t Pairs __attribute__((vector_size(16), aligned(1), may_alias));
+#define BYTES_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define BYTES_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define PAIRS_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define PAIRS_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#define DEFINE_SHUFFLE(V, LOW, HIGH)                                                        \
+    static inline void shuffle_##V(V to[8], const V from[8]) {                              \
+        UNROLLED(int k = 0; k < 4; k++) {                                                   \
+            to[2 * k] = __builtin_shufflevector(from[k], from[k + 4], LOW);                 \
+            to[2 * k + 1] = __builtin_shufflevector(from[k], from[k + 4], HIGH);            \
+        }                                                                                   \
+    }                                                                                       \
+    static inline void eight_##V(V row[8], const void *x, int64_t bytes) {                  \
+        V other[8];                                                                         \
+        UNROLLED(int k = 0; k < 8; k++) row[k] = *(const V *)((const char *)x + k * bytes); \
+        shuffle_##V(other, row), shuffle_##V(row, other), shuffle_##V(other, row);          \
+        UNROLLED(int k = 0; k < 8; k++) row[k] = other[k];                                  \
+    }
+DEFINE_SHUFFLE(Bytes, BYTES_LOW, BYTES_HIGH)
+DEFINE_SHUFFLE(Pairs, PAIRS_LOW, PAIRS_HIGH)
+static inline void few_uint8_t(uint8_t *y, int64_t ys, const uint8_t *x, int64_t xs) {
+    Bytes row[8];
+    eight_Bytes(row, x, xs);
+    UNROLLED(int k = 0; k < 8; k++) {
+        memcpy(y + 2 * k * ys, &row[k], 8);
+        memcpy(y + (2 * k + 1) * ys, (const char *)&row[k] + 8, 8);
+    }
+}
+static inline void few_uint16_t(uint16_t *y, int64_t ys, const uint16_t *x, int64_t xs) {
+    Pairs row[8];
+    eight_Pairs(row, x, xs * (int64_t)sizeof *x);
+    UNROLLED(int k = 0; k < 8; k++) * (Pairs *)(y + k * ys) = row[k];
+}
+/* In tiles of a cache line each way; what is left of rows and columns is done with some of those
+   before once more. */
+#define DEFINE_TRANSPOSE_SMALL(name, T)                                              \
+    static void name(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows, \
+                     int64_t columns) {                                              \
+        enum { TILE = 64 / sizeof(T), HIGH = 8, WIDE = SIMD_SMALL_ROW / sizeof(T) }; \
+        T *y = py;                                                                   \
+        const T *x = px;                                                             \
+        for (int64_t c0 = 0; c0 < columns; c0 += TILE)                               \
+            for (int64_t r0 = 0; r0 < rows; r0 += TILE)                              \
+                for (int64_t i = c0; i < c0 + TILE && i < columns; i += WIDE)        \
+                    for (int64_t j = r0; j < r0 + TILE && j < rows; j += HIGH) {     \
+                        const int64_t c = i + WIDE <= columns ? i : columns - WIDE,  \
+                                      r = j + HIGH <= rows ? j : rows - HIGH;        \
+                        few_##T(y + c * ys + r, ys, x + r * xs + c, xs);             \
+                    }                                                                \
+    }
+DEFINE_TRANSPOSE_SMALL(transpose_bytes, uint8_t)
+DEFINE_TRANSPOSE_SMALL(transpose_pairs, uint16_t)

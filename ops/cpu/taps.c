@@ -54,10 +54,7 @@ static void scatter_channel(const Taps *t, float *restrict plane, const float *r
         float *row = plane + t->row[i];
         if (n) scatter_columns(t, row, x, column_stride, 0, turns->first);
         if (n && t->stride[1] == 1) memcpy(row + turns->to, x, (size_t)n * sizeof *row);
-        else if (n)
-            turns->unweave((uint32_t *)(void *)(row + turns->to),
-                           (const uint32_t *)(const void *)(x + turns->first),
-                           t->phase[0] * t->phase[1], n);
+        else if (n) turns->unweave(row + turns->to, x + turns->first, t->phase[0] * t->phase[1], n);
         scatter_columns(t, row, x, column_stride, end, t->in[1]);
     }
 }
@@ -158,7 +155,7 @@ static void place_rows(Build *b, Taps *t) {
     const int64_t k = t->stride[1], first = (k - t->pad[1] % k) % k, to = (first + t->pad[1]) / k,
                   turns = (t->in[1] - first) / k, room = t->phase[1] - to,
                   n = turns < room ? turns : room;
-    Weave *unweave = k < SIMD_WEAVES ? b->device->simd->unweave[k] : NULL;
+    Weave *unweave = k < SIMD_WEAVES ? b->device->simd->unweave[2][k] : NULL;
     t->turns = (Turns){first, to, n > 0 && (k == 1 || unweave) ? n : 0, unweave};
     t->row = ARENA_NEW(b->arena, int64_t, t->in[0]);
     for (; t->rows < t->in[0]; t->rows++) {

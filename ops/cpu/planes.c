@@ -1,7 +1,8 @@
 /* planes.c -- pooling of planes, one axis after the other: a window's maximum or sum is that over
    its columns of those over its rows. Some rows at a time are copied with what pads them, which
-   changes no result; then each row of the window, and each column, is one long vector operation
-   over all of them. The columns between two rows of the copy are computed too, and not used. */
+   changes no result, or read where they are; then each row of the window, and each column, is one
+   long vector operation over all of them. The columns between two rows are computed too, and not
+   used. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -17,9 +18,11 @@ typedef struct Planes {
     int64_t pitch, height;        /* a row of the copy, a multiple of the stride; output rows */
     int64_t rows;                 /* of the copy */
     bool flat, pads;              /* windows are one row each; which reach beyond the row */
+    bool in_place;                /* rows need no copy */
     int64_t *cells[STEP_SPATIAL]; /* means: by how many cells each output of the axis divides */
     size_t copy, line, sum;       /* in the scratch */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
+    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: of sums */
     void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -47,19 +50,37 @@ static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t row
             p->load(copy + (r * p->pitch + p->pad[W]) * p->size,
                     x + (first + r) * p->xs[H] * p->size, p->xs[W], p->in[W]);
 }
+/* So many runs of n elements, the first at x and the others so many bytes apart. */
+typedef struct Cells {
+    const char *x;
+    int64_t apart, stride, n, cells;
+} Cells;
+/* Into y, what is there before included or, fresh, not: then maxima need nothing to start with. */
+static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
+                        void (*merge)(void *, const void *, int64_t, int64_t)) {
+    int64_t k = 0;
+    if (fresh && p->both && c->stride == 1 && c->cells > 1)
+        p->both(y, c->x + c->apart, c->x, c->n), k = 2;
+    else if (fresh && p->both) p->load(y, c->x, c->stride, c->n), k = 1;
+    else if (fresh) start(p, y, p->wide, c->n);
+    for (; k < c->cells; k++) merge(y, c->x + k * c->apart, c->stride, c->n);
+}
 /* Of `height` output rows from row `oh` on, x being a plane: what its rows contribute. */
 static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t height, char *copy,
-                       char *line) {
-    const int64_t s = p->stride[H], reach = (p->kernel[H] - 1) * p->dilation[H];
-    copy_rows(p, x, oh * s - p->pad[H], (height - 1) * s + reach + 1, copy);
-    for (int64_t k = 0; k < p->kernel[H]; k++) {
-        const char *from = copy + k * p->dilation[H] * p->pitch * p->size;
-        if (s == 1) p->down(line, from, 1, height * p->pitch);
-        else
-            for (int64_t r = 0; r < height; r++)
-                p->down(line + r * p->pitch * p->wide_size, from + r * s * p->pitch * p->size, 1,
-                        p->pitch);
+                       char *line, bool fresh) {
+    const int64_t s = p->stride[H], reach = (p->kernel[H] - 1) * p->dilation[H],
+                  row = p->pitch * p->size;
+    Cells c = {.x = x + oh * s * row,
+               .apart = p->dilation[H] * row,
+               .stride = 1,
+               .n = s == 1 ? height * p->pitch : p->pitch,
+               .cells = p->kernel[H]};
+    if (!p->in_place) {
+        copy_rows(p, x, oh * s - p->pad[H], (height - 1) * s + reach + 1, copy);
+        c.x = copy;
     }
+    for (int64_t r = 0; r < (s == 1 ? 1 : height); r++, c.x += s * row)
+        merge_cells(p, line + r * p->pitch * p->wide_size, &c, fresh, p->down);
 }
 static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
                        char *sum) {
@@ -91,15 +112,21 @@ static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_
         write_rows(p, y, od, oh, 1, sum);
         return;
     }
-    start(p, line, p->wide, n + slack);
+    bool fresh = true;
     for (int64_t k = 0; k < p->kernel[D]; k++) {
         const int64_t d = od * p->stride[D] - p->pad[D] + k * p->dilation[D];
-        if (d >= 0 && d < p->in[D])
-            merge_rows(p, x + d * p->xs[D] * p->size, oh, height, work + p->copy, line);
+        if (d < 0 || d >= p->in[D]) continue;
+        merge_rows(p, x + d * p->xs[D] * p->size, oh, height, work + p->copy, line, fresh);
+        fresh = false;
     }
-    start(p, sum, p->wide, n / p->stride[W]);
-    for (int64_t k = 0; k < p->kernel[W]; k++)
-        p->across(sum, line + k * p->dilation[W] * p->wide_size, p->stride[W], n / p->stride[W]);
+    if (fresh) start(p, line, p->wide, n);
+    start(p, line + n * p->wide_size, p->wide, slack);
+    const Cells c = {.x = line,
+                     .apart = p->dilation[W] * p->wide_size,
+                     .stride = p->stride[W],
+                     .n = n / p->stride[W],
+                     .cells = p->kernel[W]};
+    merge_cells(p, sum, &c, true, p->across);
     write_rows(p, y, od, oh, height, sum);
 }
 static int planes_run(const Kernel *k, void *const slot[], void *work) {
@@ -153,6 +180,9 @@ static void take_room(Build *b, Planes *p) {
     p->pitch = (row + s - 1) / s * s;
     p->flat = p->kernel[D] == 1 && p->kernel[H] == 1 && !p->pad[D] && !p->pad[H];
     p->pads = p->pad[W] > 0 || reached > p->in[W];
+    const int64_t down = (p->out[H] - 1) * p->stride[H] + (p->kernel[H] - 1) * p->dilation[H] + 1;
+    p->in_place = !p->pads && !p->pad[H] && down <= p->in[H] && p->in[W] % s == 0 &&
+                  p->xs[W] == 1 && p->xs[H] == p->in[W];
     p->height = ROOM / p->pitch < 1 || p->flat ? 1 : ROOM / p->pitch;
     if (p->height > p->out[H]) p->height = p->out[H];
     p->rows = (p->height - 1) * p->stride[H] + (p->kernel[H] - 1) * p->dilation[H] + 1;
@@ -177,6 +207,10 @@ bool planes_build(Build *b, Kernel *k) {
     take_axes(b, p);
     take_room(b, p);
     p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];
+    if (p->kind == REDUCE_MAX)
+        p->both = simd->op[!p->bytes         ? p->class
+                           : type == DT_INT8 ? CLASS_INT8
+                                             : CLASS_UINT8][C_MAX];
     p->down = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
     p->across = p->bytes ? p->down : simd->merge[p->wide][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];

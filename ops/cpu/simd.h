@@ -61,7 +61,8 @@ enum {
     SIMD_SIZES = 4, /* of elements: 1, 2, 4, 8 bytes */
     SIMD_SMALL_ROW = 16,
     SIMD_SHORT = 64,
-    SIMD_SHORT_ROWS = 16
+    SIMD_SHORT_ROWS = 16,
+    SIMD_BESIDE = 32
 };
 typedef void Weave(void *y, const void *x, int64_t stride, int64_t n);
 typedef void TransposeSmall(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
@@ -179,6 +180,8 @@ typedef struct Simd {
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
     /* Of so many rows of at most SIMD_SHORT elements, one after the other. */
     void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);
+    /* Of SIMD_BESIDE columns: y[r*ys + c] of x[r*xs + c], r < rows. */
+    void (*softmax_columns[2])(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
     /* One row of floats (simd_rows.h): the sum of (x[i] - less)^2 is added to acc[0]; so is that of
        y[i] = e^(x[i] - less); y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], where
        either may be NULL, but not both. */

@@ -1,4 +1,5 @@
-/* simd_softmax.h -- softmax of one row, and of many short ones; included by simd_body.h. */
+/* simd_softmax.h -- softmax of one row, of many short ones, and of columns; included by
+   simd_body.h. */
 
 /* The greatest element, exponentials and their sum, division; sums run in LANES partial sums. */
 #define DEFINE_SOFTMAX(name, T, EXP, max)                                                      \
@@ -55,3 +56,25 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
     }
 DEFINE_SHORT(softmax_short_float, float, exp_small)
 DEFINE_SHORT(softmax_short_double, double, exp)
+
+/* Of SIMD_BESIDE columns, in place too. */
+#define DEFINE_COLUMNS(name, T, EXP)                                                   \
+    static void name(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows) { \
+        enum { n = SIMD_BESIDE };                                                      \
+        T *y = py, peak[n], sum[n] = {0};                                              \
+        const T *x = px;                                                               \
+        EACH peak[i] = (T)-INFINITY;                                                   \
+        for (int64_t r = 0; r < rows; r++) EACH {                                      \
+                const T here = x[r * xs + i];                                          \
+                peak[i] = here > peak[i] ? here : peak[i];                             \
+            }                                                                          \
+        for (int64_t r = 0; r < rows; r++) EACH {                                      \
+                const T e = EXP(x[r * xs + i] - peak[i]);                              \
+                y[r * ys + i] = e;                                                     \
+                sum[i] += e;                                                           \
+            }                                                                          \
+        EACH sum[i] = 1 / sum[i];                                                      \
+        for (int64_t r = 0; r < rows; r++) EACH y[r * ys + i] *= sum[i];               \
+    }
+DEFINE_COLUMNS(softmax_columns_float, float, exp_small)
+DEFINE_COLUMNS(softmax_columns_double, double, exp)

@@ -101,6 +101,7 @@ const Simd SIMD_TABLE = {
     .row_exps = row_exps,
     .row_scaled = row_scaled,
     .softmax_short = {softmax_short_float, softmax_short_double},
+    .softmax_columns = {softmax_columns_float, softmax_columns_double},
     .blend = {blend_float, blend_double},
     .better = {better_float, better_double, better_int, better_uint},
     .order = {order_float, order_double, order_int64_t, order_uint64_t},

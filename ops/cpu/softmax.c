@@ -1,6 +1,9 @@
 /* softmax.c -- softmax along the last axis in float or double: a row at a time, or short rows side
-   by side. Rows that are not consecutive in memory are packed first and unpacked after. */
+   by side; where another axis runs along memory instead, some of its columns side by side, the last
+   few of them in a copy of full width. Other rows that are not consecutive in memory are packed
+   first and unpacked after. */
 #include "ops/cpu/cpu.h"
+#include <string.h>
 
 typedef struct Softmax {
     Operand x;
@@ -27,11 +30,71 @@ static int softmax_run(const Kernel *k, void *const slot[], void *work) {
     tail_run(&s->tail, slot, work);
     return 0;
 }
+
+/* ---- columns */
+typedef struct Columns {
+    View y, x;
+    int64_t rows, ys, xs; /* places of a column, and how far apart they are */
+    int size;
+    Nest outer; /* over all axes but the rows', columns last */
+    size_t room;
+    void (*beside)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
+} Columns;
+/* n columns, fewer than are computed at once. */
+static void few_columns(const Columns *s, char *y, const char *x, int64_t n, char *room) {
+    const int64_t full = SIMD_BESIDE * s->size;
+    const size_t part = (size_t)(n * s->size);
+    for (int64_t r = 0; r < s->rows; r++) {
+        memset(room + r * full, 0, (size_t)full);
+        memcpy(room + r * full, x + r * s->xs * s->size, part);
+    }
+    s->beside(room, SIMD_BESIDE, room, SIMD_BESIDE, s->rows);
+    for (int64_t r = 0; r < s->rows; r++) memcpy(y + r * s->ys * s->size, room + r * full, part);
+}
+static int columns_run(const Kernel *k, void *const slot[], void *work) {
+    const Columns *s = k->self;
+    char *y = view_at(&s->y, slot, work);
+    const char *x = view_at(&s->x, slot, work);
+    const int64_t columns = s->outer.dim[s->outer.rank - 1],
+                  whole = columns - columns % SIMD_BESIDE;
+    int64_t index[STEP_RANK] = {0}, offset[2] = {0};
+    do {
+        char *to = y + offset[0] * s->size;
+        const char *from = x + offset[1] * s->size;
+        for (int64_t c = 0; c < whole; c += SIMD_BESIDE)
+            s->beside(to + c * s->size, s->ys, from + c * s->size, s->xs, s->rows);
+        if (whole < columns)
+            few_columns(s, to + whole * s->size, from + whole * s->size, columns - whole,
+                        (char *)work + s->room);
+    } while (nest_next(&s->outer, 1, index, offset));
+    return 0;
+}
+/* False: columns do not lie side by side in both views, or are too few to be faster. */
+static bool columns_build(Build *b, Class class, Kernel *k) {
+    const View *y = &b->step->view[0], *x = &b->step->view[1];
+    const int last = x->rank - 1, type = class_dtype(class);
+    Columns *s = ARENA_NEW(b->arena, Columns, 1);
+    if (y->dtype != type || x->dtype != type || b->step->ncode || x->dim[last] < 2) return false;
+    s->y = *y, s->x = *x, s->rows = x->dim[last], s->size = dtype_size(type);
+    s->ys = y->stride[last], s->xs = x->stride[last];
+    View to = *y, from = *x;
+    to.rank = from.rank = last;
+    s->outer = nest_new(b->arena, (const View *const[]){&to, &from}, 2);
+    const int axis = s->outer.rank - 1;
+    if (axis < 0 || s->outer.count == 0 || s->outer.dim[axis] < SIMD_BESIDE / 2 ||
+        s->outer.stride[axis] != 1 || s->outer.stride[STEP_RANK + axis] != 1)
+        return false;
+    s->beside = b->device->simd->softmax_columns[class];
+    s->room = build_bytes(b, (size_t)(s->rows * SIMD_BESIDE * s->size));
+    k->run = columns_run, k->self = s;
+    return true;
+}
 static bool softmax_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Softmax *s = ARENA_NEW(b->arena, Softmax, 1);
     const View *x = &b->step->view[1];
     const Class class = view_class(b->step->view, 2);
+    if (columns_build(b, class, k)) return true;
     s->row = b->device->simd->softmax[class];
     s->size = dtype_size(class_dtype(class));
     s->columns = x->dim[x->rank - 1];

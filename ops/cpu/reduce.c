@@ -1,12 +1,13 @@
 /* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run
-   faster through memory, whole blocks of outputs are accumulated side by side ("across"); else one
-   output at a time ("along"). Sums and products of floats are kept in doubles, so the order hardly
-   shows. */
+   faster through memory, or only a few elements are reduced, whole blocks of outputs are
+   accumulated side by side ("across"); else one output at a time ("along"). Sums and products of
+   floats are kept in doubles, so the order hardly shows. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum { COLUMNS = 256, ACROSS = 1024 }; /* outputs side by side: by reduce_runs, by reduce_across */
+enum { FEW = 8 };                      /* elements that are reduced faster across */
 
 typedef struct Reduce {
     Operand x;
@@ -59,12 +60,22 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
 }
 
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n) {
-    for (int64_t j = 0; j < n; j++) switch (wide) {
-        case CLASS_FLOAT: ((float *)acc)[j] /= (float)count; break;
-        case CLASS_DOUBLE: ((double *)acc)[j] /= (double)count; break;
-        case CLASS_INT: ((int64_t *)acc)[j] = count ? ((int64_t *)acc)[j] / count : 0; break;
-        default: ((uint64_t *)acc)[j] = count ? ((uint64_t *)acc)[j] / (uint64_t)count : 0; break;
-        }
+    switch (wide) {
+    case CLASS_FLOAT:
+        for (int64_t j = 0; j < n; j++) ((float *)acc)[j] /= (float)count;
+        break;
+    case CLASS_DOUBLE:
+        for (int64_t j = 0; j < n; j++) ((double *)acc)[j] /= (double)count;
+        break;
+    case CLASS_INT:
+        for (int64_t j = 0; j < n; j++)
+            ((int64_t *)acc)[j] = count ? ((int64_t *)acc)[j] / count : 0;
+        break;
+    default:
+        for (int64_t j = 0; j < n; j++)
+            ((uint64_t *)acc)[j] = count ? ((uint64_t *)acc)[j] / (uint64_t)count : 0;
+        break;
+    }
 }
 
 static void finish_reduction(const Reduce *r, void *acc, char *y, int64_t stride, int64_t n) {
@@ -168,9 +179,10 @@ static void make_nests(Build *b, Reduce *r) {
     nest_with_axis(&r->kept);
     nest_with_axis(&r->reduced);
     const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1],
-                  j = r->reduced.stride[r->reduced.rank - 1];
+                  j = r->reduced.stride[r->reduced.rank - 1],
+                  n = r->reduced.dim[r->reduced.rank - 1];
     r->across = r->kept.dim[r->kept.rank - 1] > 1 &&
-                (r->reduced.dim[r->reduced.rank - 1] == 1 || llabs(k) < llabs(j));
+                (n == 1 || llabs(k) < llabs(j) || (n <= FEW && r->reduced.rank == 1 && k == n * j));
 }
 
 /* Sums and products of the narrow classes are int64, maxima what they are of. */

@@ -3,28 +3,51 @@
 
 /* Elements that do not lie side by side are gathered first. */
 enum { GATHERED = 64 };
-#define DEFINE_MERGE(name, W, T, value)                                            \
-    static void name(void *pacc, const void *px, int64_t stride, int64_t n) {      \
-        W *acc = pacc;                                                             \
-        const T *p = px;                                                           \
-        if (stride == 1) {                                                         \
-            EACH {                                                                 \
-                const W z = acc[i], x = (W)p[i];                                   \
-                acc[i] = (W)(value);                                               \
-            }                                                                      \
-        } else                                                                     \
-            for (int64_t at = 0; at < n; at += GATHERED) {                         \
-                const int64_t m = n - at < GATHERED ? n - at : GATHERED;           \
-                T run[GATHERED];                                                   \
-                if (stride == 2)                                                   \
-                    for (int64_t i = 0; i < m; i++) run[i] = p[2 * (at + i)];      \
-                else                                                               \
-                    for (int64_t i = 0; i < m; i++) run[i] = p[(at + i) * stride]; \
-                _Pragma("omp simd") for (int64_t i = 0; i < m; i++) {              \
-                    const W z = acc[at + i], x = (W)run[i];                        \
-                    acc[at + i] = (W)(value);                                      \
-                }                                                                  \
-            }                                                                      \
+typedef uint8_t Any8 __attribute__((may_alias));
+typedef uint16_t Any16 __attribute__((may_alias));
+typedef uint32_t Any32 __attribute__((may_alias));
+typedef uint64_t Any64 __attribute__((may_alias));
+#define DEFINE_GATHERED(T)                                                          \
+    static void gathered_##T(void *py, const void *px, int64_t stride, int64_t n) { \
+        T *restrict y = py;                                                         \
+        const T *restrict x = px;                                                   \
+        switch (stride) {                                                           \
+        case 2: EACH y[i] = x[2 * i]; break;                                        \
+        case 3: EACH y[i] = x[3 * i]; break;                                        \
+        case 4: EACH y[i] = x[4 * i]; break;                                        \
+        case 8: EACH y[i] = x[8 * i]; break;                                        \
+        default:                                                                    \
+            for (int64_t i = 0; i < n; i++) y[i] = x[i * stride];                   \
+        }                                                                           \
+    }
+DEFINE_GATHERED(Any8)
+DEFINE_GATHERED(Any16)
+DEFINE_GATHERED(Any32)
+DEFINE_GATHERED(Any64)
+#define GATHERED_OF(T)                 \
+    (sizeof(T) == 8   ? gathered_Any64 \
+     : sizeof(T) == 4 ? gathered_Any32 \
+     : sizeof(T) == 2 ? gathered_Any16 \
+                      : gathered_Any8)
+#define DEFINE_MERGE(name, W, T, value)                                       \
+    static void name(void *pacc, const void *px, int64_t stride, int64_t n) { \
+        W *acc = pacc;                                                        \
+        const T *p = px;                                                      \
+        if (stride == 1) {                                                    \
+            EACH {                                                            \
+                const W z = acc[i], x = (W)p[i];                              \
+                acc[i] = (W)(value);                                          \
+            }                                                                 \
+        } else                                                                \
+            for (int64_t at = 0; at < n; at += GATHERED) {                    \
+                const int64_t m = n - at < GATHERED ? n - at : GATHERED;      \
+                T run[GATHERED];                                              \
+                GATHERED_OF(T)(run, p + at * stride, stride, m);              \
+                _Pragma("omp simd") for (int64_t i = 0; i < m; i++) {         \
+                    const W z = acc[at + i], x = (W)run[i];                   \
+                    acc[at + i] = (W)(value);                                 \
+                }                                                             \
+            }                                                                 \
     }
 DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
 DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)

@@ -1,7 +1,8 @@
 /* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
    machine has: depthwise and grouped convolutions of plain images, with strides; images that grow
-   by whole factors. Drawn sizes against the reference of steps_reference.h; with three threads the
-   same bytes; nothing is written beside the result; wrong kernels are caught. */
+   by whole factors; pools, with dilations; softmax of columns; reductions of a few elements each.
+   Drawn sizes against the reference of steps_reference.h; with three threads the same bytes;
+   nothing is written beside the result; wrong kernels are caught. */
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include "test/shared/step_cases.h"
@@ -71,13 +72,54 @@ static void draw_grown(Special *s) {
         }
     }
     s->by.kind = S_COPY, s->by.view = s->view, s->by.nview = 2;
+    if (draw(s, 0, 1)) s->c.step = s->by;
+}
+static void draw_pool(Special *s) {
+    static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_UINT8, DT_INT8};
+    const int n = (int)draw(s, 1, 3);
+    const DType dtype = types[draw(s, 0, 5)];
+    int64_t x[5] = {1, draw(s, 1, 3)}, y[5] = {1, x[1]}, *p = s->c.param;
+    p[0] = draw(s, 0, 3) ? POOL_MAX : POOL_MEAN;
+    const bool pads = draw(s, 0, 1);
+    for (int a = 0; a < n; a++) {
+        const int64_t k = draw(s, 1, 4), stride = draw(s, 1, 2), d = draw(s, 1, 3),
+                      reach = (k - 1) * d + 1, begin = pads ? draw(s, 0, k / 2) : 0,
+                      end = pads ? draw(s, 0, k / 2) : 0;
+        x[2 + a] = reach + draw(s, 0, n == 3 ? 6 : 40);
+        y[2 + a] = (x[2 + a] + begin + end - reach) / stride + 1;
+        p[1 + a] = k, p[1 + n + a] = stride, p[1 + 2 * n + a] = begin, p[1 + 3 * n + a] = end;
+        p[1 + 4 * n + a] = d;
+    }
+    p[1 + 5 * n] = 0, s->c.step.nparam = 2 + 5 * n;
+    lay(s, 0, dtype, 2 + n, y), lay(s, 1, dtype, 2 + n, x);
+}
+/* The axis that softmax is along is not the one that runs along memory. */
+static void draw_softmax(Special *s) {
+    static const int order[] = {0, 2, 1};
+    const DType dtype = draw(s, 0, 3) ? DT_FLOAT : DT_DOUBLE;
+    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, 40), draw(s, 1, 100)};
+    for (int k = 0; k < 2; k++) {
+        lay(s, k, dtype, 3, dim);
+        s->c.view[k] = view_axes(&s->c.view[k], 3, order);
+    }
+}
+static void draw_sum(Special *s) {
+    static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_UINT8};
+    const DType dtype = types[draw(s, 0, 5)];
+    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, draw(s, 0, 3) ? 90 : 1500), draw(s, 2, 10)};
+    s->c.param[0] = draw(s, REDUCE_SUM, dtype == DT_UINT8 ? REDUCE_MIN : REDUCE_PROD);
+    s->c.step.nparam = 1;
+    if (s->c.param[0] == REDUCE_PROD) s->c.tolerance = 1e-4;
+    lay(s, 0, dtype, 2, dim), lay(s, 1, dtype, 3, dim);
 }
 
 typedef struct Kind {
     StepKind kind;
     void (*draw)(Special *);
 } Kind;
-static const Kind convs = {S_CONV, draw_conv}, grown = {S_SAMPLE, draw_grown};
+static const Kind convs = {S_CONV, draw_conv}, grown = {S_SAMPLE, draw_grown},
+                  pools = {S_POOL, draw_pool}, softmaxes = {S_SOFTMAX, draw_softmax},
+                  sums = {S_REDUCE, draw_sum};
 
 static void special_start(Special *s, const Kind *kind, uint64_t seed) {
     *s = (Special){.c = {.random = {.seed = seed * 1000003 + kind->kind}, .tolerance = 2e-5}};
@@ -120,13 +162,14 @@ static void agree(void **state) {
 }
 
 /* ---- kernels that leave the last of something out */
-static bool notices_conv(uint64_t seed) {
+static const Kind *noticed;
+static bool notices(uint64_t seed) {
     char text[300];
-    return special_wrong(&convs, seed, text, sizeof text);
+    return special_wrong(noticed, seed, text, sizeof text);
 }
-static bool notices_grown(uint64_t seed) {
-    char text[300];
-    return special_wrong(&grown, seed, text, sizeof text);
+static int caught(const Simd *wrong, const Kind *kind) {
+    noticed = kind;
+    return cases_noticed(wrong, CASES, notices);
 }
 static void short_unweave(void *y, const void *x, int64_t stride, int64_t n) {
     table[0]->unweave[2][2](y, x, stride, n - 1);
@@ -138,26 +181,42 @@ static void short_taps(float *y, const float *x, const int64_t offset[], const f
 static void short_repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n) {
     table[0]->repeat[2][2](y, ys, rows - (rows > 1), x, n);
 }
+static void first_of_both(void *y, const void *a, const void *b, int64_t n) {
+    (void)b;
+    memcpy(y, a, (size_t)n * sizeof(float));
+}
+static void short_columns(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows) {
+    table[0]->softmax_columns[CLASS_FLOAT](y, ys, x, xs, rows - 1);
+}
+static void short_merge(void *acc, const void *x, int64_t stride, int64_t n) {
+    table[0]->merge[CLASS_FLOAT][REDUCE_SUM](acc, x, stride, n - (stride > 1));
+}
 static void wrong_kernels_are_caught(void **state) {
     (void)state;
     Simd wrong = *table[0];
-    assert_int_equal(cases_noticed(&wrong, CASES, notices_conv), 0);
-    assert_int_equal(cases_noticed(&wrong, CASES, notices_grown), 0);
+    assert_int_equal(caught(&wrong, &convs) + caught(&wrong, &grown) + caught(&wrong, &pools) +
+                         caught(&wrong, &softmaxes) + caught(&wrong, &sums),
+                     0);
     wrong.unweave[2][2] = short_unweave;
-    assert_true(cases_noticed(&wrong, CASES, notices_conv) > 20);
+    assert_true(caught(&wrong, &convs) > 20);
     wrong = *table[0], wrong.taps = short_taps;
-    assert_true(cases_noticed(&wrong, CASES, notices_conv) > 50);
+    assert_true(caught(&wrong, &convs) > 50);
     wrong = *table[0], wrong.repeat[2][2] = short_repeat;
-    assert_true(cases_noticed(&wrong, CASES, notices_grown) > 5);
+    assert_true(caught(&wrong, &grown) > 5);
+    wrong = *table[0], wrong.op[CLASS_FLOAT][C_MAX] = first_of_both;
+    assert_true(caught(&wrong, &pools) > 20);
+    wrong = *table[0], wrong.softmax_columns[CLASS_FLOAT] = short_columns;
+    assert_true(caught(&wrong, &softmaxes) > 20);
+    wrong = *table[0], wrong.merge[CLASS_FLOAT][REDUCE_SUM] = short_merge;
+    assert_true(caught(&wrong, &sums) > 5);
 }
 
 #define TEST(kinds) \
     { .name = #kinds, .test_func = agree, .initial_state = (void *)&(kinds) }
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(convs),
-        TEST(grown),
-        cmocka_unit_test(wrong_kernels_are_caught),
+        TEST(convs),     TEST(grown), TEST(pools),
+        TEST(softmaxes), TEST(sums),  cmocka_unit_test(wrong_kernels_are_caught),
     };
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

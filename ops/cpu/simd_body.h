@@ -326,7 +326,7 @@ enum { SUMS = WIDTH == 16 ? 16 : 8 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
 #define UNROLLED _Pragma("GCC unroll 16") for
 
-/* ---- sums of shifted runs: blocks of accumulators, then of one, then single elements */
+/* ---- sums of shifted runs: blocks of accumulators, of few, of one, then single elements */
 #define DEFINE_TAPS(name, VECTORS)                                                                 \
     static void name(float *y, const float *x, const int64_t offset[], const float w[],            \
                      int64_t ntap) {                                                               \
@@ -338,14 +338,21 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
         UNROLLED(int v = 0; v < VECTORS; v++)((Floats *)y)[v] = sum[v];                            \
     }
 DEFINE_TAPS(taps_block, SUMS)
+DEFINE_TAPS(taps_few, SUMS / 4)
 DEFINE_TAPS(taps_vector, 1)
 static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap,
                  int64_t n) {
+    enum { FEW = SUMS / 4 * WIDTH };
     int64_t at = 0;
     for (; at + SUMS * WIDTH <= n; at += SUMS * WIDTH) taps_block(y + at, x + at, offset, w, ntap);
+    for (; at + FEW <= n; at += FEW) taps_few(y + at, x + at, offset, w, ntap);
+    if (n >= FEW && n > at + WIDTH) { /* some once more */
+        taps_few(y + n - FEW, x + n - FEW, offset, w, ntap);
+        return;
+    }
     for (; at + WIDTH <= n; at += WIDTH) taps_vector(y + at, x + at, offset, w, ntap);
     if (at == n) return;
-    if (n >= WIDTH) { /* some once more */
+    if (n >= WIDTH) { /* likewise */
         taps_vector(y + n - WIDTH, x + n - WIDTH, offset, w, ntap);
         return;
     }

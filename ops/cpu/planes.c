@@ -42,9 +42,10 @@ static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
     else
         for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
 }
-/* The rows of plane x from `first` on, which may lie in the padding. */
+/* The rows of plane x from `first` on, which may lie in the padding. What follows a row is read for
+   outputs that are not used, unless windows reach beyond the row. */
 static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t rows, char *copy) {
-    start(p, copy, p->class, rows * p->pitch);
+    if (p->pads || first < 0 || first + rows > p->in[H]) start(p, copy, p->class, rows * p->pitch);
     for (int64_t r = 0; r < rows; r++)
         if (first + r >= 0 && first + r < p->in[H])
             p->load(copy + (r * p->pitch + p->pad[W]) * p->size,

@@ -32,11 +32,11 @@ typedef union Wide {
 } Wide;
 
 void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
-    const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
-    const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
-    const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
-    const int32_t narrow[] = {0, 0, INT32_MIN, INT32_MAX, 1};
-    const int16_t narrower[] = {0, 0, INT16_MIN, INT16_MAX, 1};
+    static const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
+    static const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
+    static const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
+    static const int32_t narrow[] = {0, 0, INT32_MIN, INT32_MAX, 1};
+    static const int16_t narrower[] = {0, 0, INT16_MIN, INT16_MAX, 1};
     switch (wide) {
     case CLASS_FLOAT:
         for (int64_t j = 0; j < n; j++) ((float *)acc)[j] = (float)real[kind];

@@ -106,6 +106,16 @@ def moves(path, feed, wanted):
     return most
 
 
+def reordered(a, b, limit):
+    """What to say of b if it has the rows of a in another order, as a sort of nearly equal scores
+    gives them; else nothing."""
+    a, b = (x.reshape(-1, x.shape[-1]) if x.ndim > 1 else x.reshape(-1, 1) for x in (a, b))
+    if len(a) > 10000 or any(numpy.abs(b - row).max(axis=1).min() > limit for row in a):
+        return ""
+    moved = int((numpy.abs(a - b).max(axis=1) > limit).sum())
+    return f", {moved} of {len(a)} rows, which come in another order"
+
+
 def differs(wanted, moved, path, feed):
     """Why a result is wrong; "" if it is not."""
     try:
@@ -130,7 +140,8 @@ def differs(wanted, moved, path, feed):
                 return "other elements are finite"
             worst = numpy.nan_to_num(numpy.abs(a - b)).max(initial=0)
             if worst > limit:
-                return f"differs by {worst:.2g}, allowed are {limit:.2g}"
+                order = reordered(a, b, limit)
+                return f"differs by {worst:.2g}, allowed are {limit:.2g}{order}"
     return ""
 
 

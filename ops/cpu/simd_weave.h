@@ -1,19 +1,29 @@
 /* simd_weave.h -- K runs of n elements of 1, 2 or 4 bytes each, `stride` apart, into one in which
    they take turns, and back: channels or pixels that are shuffled; and planes of them transposed.
    Included by simd_body.h. */
-#define DEFINE_WEAVE(T, K)                                                               \
-    static void weave_##T##_##K(void *py, const void *px, int64_t stride, int64_t n) {   \
-        T *restrict y = py;                                                              \
-        const T *restrict x = px;                                                        \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            for (int j = 0; j < K; j++) y[i * K + j] = x[j * stride + i];                \
-    }                                                                                    \
-    static void unweave_##T##_##K(void *py, const void *px, int64_t stride, int64_t n) { \
-        T *restrict y = py;                                                              \
-        const T *restrict x = px;                                                        \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            for (int j = 0; j < K; j++) y[j * stride + i] = x[i * K + j];                \
+/* Runs too short for a loop over registers to pay are moved 16 or 8 elements at a time, the last of
+   them with some once more. In y an element is `to` places from the one before, in x `from`. */
+enum { TURNS_LONG = 128 };
+#define DEFINE_TURNS(name, T, to, from, move)                                                      \
+    static inline void name##_few(T *restrict y, const T *restrict x, int64_t stride, int64_t n) { \
+        EACH for (int j = 0; j < (to) * (from); j++) move;                                         \
+    }                                                                                              \
+    static void name(void *py, const void *px, int64_t stride, int64_t n) {                        \
+        T *y = py;                                                                                 \
+        const T *x = px;                                                                           \
+        if (n < 8 || n >= TURNS_LONG) name##_few(y, x, stride, n);                                 \
+        else if (n < 16) {                                                                         \
+            name##_few(y, x, stride, 8);                                                           \
+            name##_few(y + (n - 8) * (to), x + (n - 8) * (from), stride, 8);                       \
+        } else                                                                                     \
+            for (int64_t at = 0; at < n; at += 16) {                                               \
+                const int64_t here = at + 16 <= n ? at : n - 16;                                   \
+                name##_few(y + here * (to), x + here * (from), stride, 16);                        \
+            }                                                                                      \
     }
+#define DEFINE_WEAVE(T, K)                                                   \
+    DEFINE_TURNS(weave_##T##_##K, T, K, 1, y[i * K + j] = x[j * stride + i]) \
+    DEFINE_TURNS(unweave_##T##_##K, T, 1, K, y[j * stride + i] = x[i * K + j])
 #define DEFINE_WEAVES(T) DEFINE_WEAVE(T, 2) DEFINE_WEAVE(T, 3) DEFINE_WEAVE(T, 4) DEFINE_WEAVE(T, 8)
 DEFINE_WEAVES(uint8_t)
 DEFINE_WEAVES(uint16_t)

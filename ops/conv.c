@@ -65,7 +65,7 @@ static Ex define_windows(Call *c, Dims i, ConvInputs which) {
 }
 static Ex define(Call *c, Dims i) { return define_windows(c, i, plain); }
 
-/* The window's parameters. */
+/* The group and the lists of the windows (WindowList). */
 static void add_window(Call *c, StepBuf *b, Step *s) {
     step_sizes(b, s, 1, ints(c, GROUP).v);
     step_sizes(b, s, ints(c, STRIDES).n, ints(c, STRIDES).v);
@@ -111,15 +111,15 @@ static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer)
 static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y) {
     Step s = {.kind = S_CONV};
     const View v[] = {*y, in[0], in[k.w]};
-    const int spatial = y->rank - 2;
     bool padded = false;
-    if (!b->target || spatial > STEP_SPATIAL) return false;
+    if (!b->target || y->rank > 2 + STEP_SPATIAL) return false;
     StepBuf params_only = *b;
     params_only.n = params_only.room = 0, params_only.v = NULL;
     add_window(c, &params_only, &s);
     if (params_only.why) return false;
-    for (int i = 0; i < 2 * spatial; i++) padded |= s.param[1 + spatial + i] > 0;
     s.nview = 3, s.view = v;
+    const StepWindow window = step_window(&s);
+    for (int i = 0; i < window.n; i++) padded |= window.begin[i] > 0 || window.end[i] > 0;
     return exact_int8(b, &s, padded, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL, 0);
 }

@@ -157,24 +157,25 @@ static int params_place(Call *c, int64_t param[]) {
 
 typedef struct Window {
     const View *x;
-    int ns;
-    const int64_t *kernel, *stride, *begin, *dilation;
+    StepWindow lies;
     bool columns;
 } Window;
 /* The index in x of place k of the window of output i; false: outside. */
 static bool window_place(const Window *w, const int64_t i[], const int64_t k[], int64_t at[]) {
     at[0] = i[0], at[1] = i[1];
-    for (int a = 0; a < w->ns; a++) {
-        at[a + 2] = w->stride[a] * i[a + 2] + w->dilation[a] * k[a] - w->begin[a];
+    const StepWindow *l = &w->lies;
+    for (int a = 0; a < l->n; a++) {
+        at[a + 2] = l->stride[a] * i[a + 2] + l->dilation[a] * k[a] - l->begin[a];
         if (at[a + 2] < 0 || at[a + 2] >= w->x->dim[a + 2]) return false;
     }
     return true;
 }
 static int64_t flat_place(const Window *w, const int64_t at[]) {
     int64_t place = at[0] * w->x->dim[1] + at[1], inner = 0;
-    for (int a = 0; a < w->ns; a++) place *= w->x->dim[a + 2];
-    for (int a = 0; a < w->ns; a++) {
-        int axis = 2 + (w->columns ? w->ns - 1 - a : a);
+    const int ns = w->lies.n;
+    for (int a = 0; a < ns; a++) place *= w->x->dim[a + 2];
+    for (int a = 0; a < ns; a++) {
+        int axis = 2 + (w->columns ? ns - 1 - a : a);
         inner = inner * w->x->dim[axis] + at[axis];
     }
     return place + inner;
@@ -186,12 +187,10 @@ static bool exceeds(const View *x, void *const slot[], int64_t a, int64_t b) {
 }
 static int kernel_place(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *where = &s->view[1], *x = &s->view[2];
-    const int ns = x->rank - 2;
-    const int64_t *list = s->param + 1;
-    const Window w = {x, ns, list, list + ns, list + 2 * ns, list + 4 * ns, list[5 * ns] != 0};
-    View window = {.rank = ns};
+    const Window w = {x, maxplace_window(s), maxplace_columns(s) != 0};
+    View window = {.rank = w.lies.n};
     int64_t i[STEP_RANK], k[STEP_RANK], at[STEP_RANK];
-    for (int a = 0; a < ns; a++) window.dim[a] = w.kernel[a];
+    for (int a = 0; a < window.rank; a++) window.dim[a] = w.lies.kernel[a];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t best = -1, found = -1;
         for (bool some = kernel_first(&window, k); some; some = kernel_next(&window, k)) {

@@ -214,14 +214,12 @@ static bool make_int8(Int8 *f, int k) {
 /* ---- the maximum of dequantized numbers */
 /* Each window of the pool reads an element of the image: else its maximum is not an integer. */
 static bool windows_inside(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    const int64_t *kernel = s->param + 1, *stride = kernel + n, *pad = stride + n,
-                  *dilation = pad + 2 * n;
-    for (int i = 0; i < n; i++)
+    const StepWindow w = step_window(s);
+    for (int i = 0; i < w.n; i++)
         for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++) {
             bool inside = false;
-            for (int64_t k = 0; k < kernel[i] && !inside; k++) {
-                const int64_t at = o * stride[i] - pad[i] + k * dilation[i];
+            for (int64_t k = 0; k < w.kernel[i] && !inside; k++) {
+                const int64_t at = o * w.stride[i] - w.begin[i] + k * w.dilation[i];
                 inside = at >= 0 && at < s->view[1].dim[2 + i];
             }
             if (!inside) return false;
@@ -248,10 +246,11 @@ static void pool_bytes(Int8 *f, int k) {
     Dequantized d;
     View q;
     double scale, zero;
-    if (pool->param[0] != POOL_MAX || pool->ncode || pool->nview != 2 || y->dtype != DT_FLOAT ||
-        !dequantized_from(f, &pool->view[1], &d, &q) || !read_once(f, pool->view[1].slot) ||
-        !plan_number(p, &d.scale, &scale) || scale <= 0 || !isfinite(scale) ||
-        (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) || !windows_inside(pool))
+    if (pool->param[POOL_KIND] != POOL_MAX || pool->ncode || pool->nview != 2 ||
+        y->dtype != DT_FLOAT || !dequantized_from(f, &pool->view[1], &d, &q) ||
+        !read_once(f, pool->view[1].slot) || !plan_number(p, &d.scale, &scale) || scale <= 0 ||
+        !isfinite(scale) || (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) ||
+        !windows_inside(pool))
         return;
     const int m = f->uses.writer[pool->view[1].slot];
     const Step *dequantize = &p->step[m].step;

@@ -157,7 +157,7 @@ static bool lies_last(const Image *images, const View *v) {
            (v->dim[1] > 1 && v->stride[1] == 1 && v->stride[v->rank - 1] >= v->dim[1]);
 }
 static bool is_depthwise(const Step *s) {
-    return s->kind == S_CONV && s->param[0] > 1 && s->view[2].dim[1] <= 2;
+    return s->kind == S_CONV && s->param[CONV_GROUP] > 1 && s->view[2].dim[1] <= 2;
 }
 /* A convolution that sums over channels names the slot. */
 static bool summed_over(const Plan *p, int slot) {

@@ -81,7 +81,7 @@ static double element_flops(const Step *s) {
         for (int k = 1; k < v[2].rank; k++) n *= (double)v[2].dim[k];
         return 2 * n;
     case S_POOL:
-        for (int k = 0; k < v[0].rank - 2; k++) n *= (double)s->param[1 + k];
+        for (int k = 0; k < step_spatial_axes(s); k++) n *= (double)s->param[POOL_KERNEL + k];
         return n;
     case S_REDUCE:
         return view_elements(&v[0]) > 0 ? view_elements(&v[1]) / view_elements(&v[0]) : 0;

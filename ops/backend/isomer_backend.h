@@ -12,11 +12,11 @@
                                                   stride 0. Of 8-bit integers: the zero point of a
    S_CONV     y[n,o,i..] x[n,c,h..] w[o,c/g,k..]  group, then per spatial axis strides, pads
                                                   (begin.. end..), dilations. Of 8-bit integers:
-                                                  then the zero point of x
+                                                  then the zero point of x. step_window reads them
    S_POOL     y[n,c,i..] x[n,c,h..]               PoolKind, then per spatial axis kernel, strides,
                                                   pads (begin.. end..), dilations; then 1 if the
                                                   average divides by the cells of the padded input
-                                                  (pads counted), else 0
+                                                  (pads counted), else 0. step_window reads them
    S_EWISE    y x1 x2 ..                          -; all of y's rank and sizes; `code` computes one
                                                   element
    S_REDUCE   y[i..] x[i.., j..]                  ReduceKind; reduces x's last axes, as many as x
@@ -203,11 +203,53 @@ typedef struct Step {
     const char *op; /* S_OP only: the operator's name */
 } Step;
 
+/* Parameters of S_CONV and S_POOL: the first one, then, of S_POOL, the kernel's sizes, then lists
+   of one number per spatial axis in the order of WindowList. */
+enum { CONV_GROUP = 0, POOL_KIND = 0, POOL_KERNEL = 1 };
+typedef enum WindowList {
+    WINDOW_STRIDES,
+    WINDOW_BEGINS, /* pads before the first place and after the last one */
+    WINDOW_ENDS,
+    WINDOW_DILATIONS,
+    WINDOW_LISTS
+} WindowList;
+static inline int step_spatial_axes(const Step *s) { return s->view[1].rank - 2; }
+/* The index in s->param of a list's number for a spatial axis, which is counted from 0. */
+static inline int window_param(const Step *s, int list, int axis) {
+    const int n = step_spatial_axes(s);
+    return (s->kind == S_POOL ? POOL_KERNEL + n : CONV_GROUP + 1) + list * n + axis;
+}
+/* The number of parameters of an S_CONV without a zero point, or of an S_POOL. */
+static inline int window_params(const Step *s) {
+    return window_param(s, WINDOW_LISTS, 0) + (s->kind == S_POOL);
+}
+/* S_POOL: not 0 if the average divides by the cells of the padded input. */
+static inline int pool_counts_pads(const Step *s) {
+    return s->param[window_param(s, WINDOW_LISTS, 0)] != 0;
+}
+/* The windows of an S_CONV or S_POOL along n spatial axes, as lists of n numbers that belong to the
+   step: tap k of output o along axis i is place o * stride[i] - begin[i] + k * dilation[i] of x. */
+typedef struct StepWindow {
+    int n;
+    const int64_t *kernel, *stride, *begin, *end, *dilation;
+} StepWindow;
+static inline StepWindow step_window(const Step *s) {
+    const int n = step_spatial_axes(s);
+    const int64_t *stride = s->param + window_param(s, WINDOW_STRIDES, 0);
+    const StepWindow w = {n,
+                          s->kind == S_POOL ? s->param + POOL_KERNEL : s->view[2].dim + 2,
+                          stride,
+                          stride + WINDOW_BEGINS * n,
+                          stride + WINDOW_ENDS * n,
+                          stride + WINDOW_DILATIONS * n};
+    return w;
+}
+
 /* Not 0: it multiplies 8-bit integers, and its last parameter is the zero point of view 1. A back
    end that has no algorithm for that must not take it for a step of other numbers. */
 static inline int step_has_zero(const Step *s) {
     return s->kind == S_GEMM ? s->nparam == 1
-                             : s->kind == S_CONV && s->nparam == 2 + 4 * (s->view[1].rank - 2);
+                             : s->kind == S_CONV && s->nparam == window_params(s) + 1;
 }
 
 /* Loop programs. A program has loop variables 0..nvar-1 (the output's axes first, then the

@@ -6,6 +6,7 @@
    is that axis, counted from 0. A real parameter is stored as the bits of a double. */
 #ifndef ISOMER_OP_STEPS_H
 #define ISOMER_OP_STEPS_H
+#include "isomer_backend.h"
 
 enum { OP_PARAMS = 64 }; /* parameters of a step, at most */
 enum { OP_OUTPUTS, OP_AXIS };
@@ -53,6 +54,14 @@ enum { GATHERND_BATCH = 1 };       /* gathernd: the number of batch axes */
 enum { GRID_MODE = 1, GRID_OUTSIDE, GRID_ALIGN };
 enum { GRID_LINEAR, GRID_NEAREST, GRID_CUBIC };
 enum { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
+/* maxplace: kernel, strides, pads and dilations as an S_POOL has them, then 1 if places count
+   columns first; its windows are over view 2. */
+static inline StepWindow maxplace_window(const Step *s) {
+    Step pool = *s;
+    pool.kind = S_POOL, pool.view = s->view + 1;
+    return step_window(&pool);
+}
+static inline int maxplace_columns(const Step *s) { return s->param[s->nparam - 1] != 0; }
 enum { MOD_TRUNCATED = 1 }; /* mod: 1 if the result has the sign of the dividend, not the divisor */
 /* nms: the most boxes of a class to keep; the real thresholds of overlap and of scores; 1 if a box
    is given by its centre and size. */

@@ -8,10 +8,10 @@
 bool conv_fits(const Step *s) {
     const int n = s->view[1].rank - 2;
     return step_spatial(s) && s->view[2].rank == 2 + n &&
-           s->nparam == 1 + 4 * n + step_has_zero(s) && s->param[0] > 0 &&
+           s->nparam == window_params(s) + step_has_zero(s) && s->param[CONV_GROUP] > 0 &&
            s->view[0].dim[0] == s->view[1].dim[0] && s->view[0].dim[1] == s->view[2].dim[0] &&
-           s->view[0].dim[1] % s->param[0] == 0 &&
-           s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] &&
+           s->view[0].dim[1] % s->param[CONV_GROUP] == 0 &&
+           s->view[2].dim[1] * s->param[CONV_GROUP] == s->view[1].dim[1] &&
            dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            dtype_numeric(s->view[2].dtype);
 }
@@ -39,7 +39,8 @@ static int conv_algorithms(const Device *d, const Step *s,
     const int64_t ins = s->view[2].dim[1],
                   taps = view_count(&s->view[2]) /
                          (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
-    const bool small = s->param[0] > 1 && ins <= 2, pointwise = taps == 1 && s->param[0] == 1;
+    const int64_t group = s->param[CONV_GROUP];
+    const bool small = group > 1 && ins <= 2, pointwise = taps == 1 && group == 1;
     const bool channels_last =
                    view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                plain_first = pointwise || channels_last;
@@ -64,23 +65,24 @@ static int conv_algorithms(const Device *d, const Step *s,
 }
 /* Spatial axes of one place are dropped, but one: oneDNN blocks along the last axis only. */
 static Step squeezed(Arena *arena, const Step *s) {
-    const int n = s->view[1].rank - 2;
+    const StepWindow w = step_window(s);
+    const int n = w.n;
     int axis[STEP_RANK] = {0, 1}, kept = 2;
     for (int i = 0; i < n; i++) {
         const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 &&
-                         s->view[2].dim[2 + i] == 1 && s->param[1 + n + i] == 0;
+                         s->view[2].dim[2 + i] == 1 && w.begin[i] == 0;
         if (!one || kept + n - i == 3) axis[kept++] = 2 + i;
     }
     if (kept == 2 + n) return *s;
     Step small = *s;
     View *view = ARENA_NEW(arena, View, s->nview);
-    int64_t *param = ARENA_NEW(arena, int64_t, 1 + 4 * n);
-    small.nparam = 1 + 4 * (kept - 2), small.view = view, small.param = param;
+    int64_t *param = ARENA_NEW(arena, int64_t, s->nparam);
     for (int i = 0; i < s->nview; i++) view[i] = view_axes(&s->view[i], kept, axis);
-    param[0] = s->param[0];
-    for (int list = 0; list < 4; list++)
+    small.view = view, small.param = param, small.nparam = window_params(&small);
+    param[CONV_GROUP] = s->param[CONV_GROUP];
+    for (int list = 0; list < WINDOW_LISTS; list++)
         for (int i = 2; i < kept; i++)
-            param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
+            param[window_param(&small, list, i - 2)] = s->param[window_param(s, list, axis[i] - 2)];
     return small;
 }
 /* Outermost taps along an axis that lie in the padding wherever the window stands: how many at the
@@ -101,19 +103,19 @@ static Idle idle_taps(int64_t out, int64_t in, int64_t taps, int64_t stride, int
 }
 /* The same convolution without such taps: a kernel dilated beyond its image is a smaller one. */
 static Step trimmed(Arena *arena, const Step *s) {
-    const int n = s->view[1].rank - 2;
+    const StepWindow old = step_window(s);
     Step small = *s;
     View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *view), *w = &view[2];
     int64_t *param = arena_copy(arena, s->param, (size_t)s->nparam * sizeof *param);
-    int64_t *pad = param + 1 + n, *pad_end = param + 1 + 2 * n;
     small.view = view, small.param = param;
-    for (int i = 0; i < n; i++) {
-        const int64_t dilation = s->param[1 + 3 * n + i];
+    for (int i = 0; i < old.n; i++) {
+        const int64_t dilation = old.dilation[i];
         const Idle idle = idle_taps(view[0].dim[2 + i], view[1].dim[2 + i], w->dim[2 + i],
-                                    s->param[1 + i], pad[i], dilation);
+                                    old.stride[i], old.begin[i], dilation);
         w->dim[2 + i] -= idle.begin + idle.end;
         w->offset += idle.begin * w->stride[2 + i];
-        pad[i] -= idle.begin * dilation, pad_end[i] -= idle.end * dilation;
+        param[window_param(s, WINDOW_BEGINS, i)] -= idle.begin * dilation;
+        param[window_param(s, WINDOW_ENDS, i)] -= idle.end * dilation;
     }
     return small;
 }
@@ -142,10 +144,10 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
                         (algorithm == CONV_DNN_PLAIN && !view_is_channels_last(y) &&
                          !view_is_channels_last(&s->view[1])),
                heavy = view_count(&s->view[2]) > view_count(&s->view[1]);
-    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group
-                                              : panels  ? COLUMNS
-                                              : compare ? LINE
-                                                        : 1;
+    const int64_t group = s->param[CONV_GROUP], unit = group > 1 ? y->dim[1] / group
+                                                       : panels  ? COLUMNS
+                                                       : compare ? LINE
+                                                                 : 1;
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
               rows = {view_spatial_axis(y), tiles ? 4 : 1, compare},
               any[] = {batch, planes ? channels : rows}, both[] = {batch, rows, channels},

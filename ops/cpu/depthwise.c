@@ -120,24 +120,23 @@ static int depthwise_run(const Kernel *k, void *const slot[], void *work) {
 /* ---- making */
 bool depthwise_possible(const Step *s) {
     const View *v = s->view;
-    return v[2].dim[1] == 1 && v[2].dim[0] == s->param[0] && v[2].dim[0] > 1 && !step_has_zero(s) &&
-           view_class(v, 3) == CLASS_FLOAT && v[0].dtype == DT_FLOAT && v[1].dtype == DT_FLOAT &&
-           v[0].stride[1] == 1 && v[1].stride[1] == 1 && view_count(&v[0]) > 0 &&
-           view_count(&v[1]) > 0 && view_count(&v[2]) > 0;
+    return v[2].dim[1] == 1 && v[2].dim[0] == s->param[CONV_GROUP] && v[2].dim[0] > 1 &&
+           !step_has_zero(s) && view_class(v, 3) == CLASS_FLOAT && v[0].dtype == DT_FLOAT &&
+           v[1].dtype == DT_FLOAT && v[0].stride[1] == 1 && v[1].stride[1] == 1 &&
+           view_count(&v[0]) > 0 && view_count(&v[1]) > 0 && view_count(&v[2]) > 0;
 }
 static void take_axes(Depthwise *d, const Step *s) {
-    const View *y = &d->e.tail.into, *x = &d->x.view, *w = &s->view[2];
-    const int n = s->view[1].rank - 2, more = STEP_SPATIAL - n;
-    const int64_t *p = s->param + 1;
+    const View *y = &d->e.tail.into, *x = &d->x.view;
+    const StepWindow w = step_window(s);
     for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - more;
+        const int i = a - (STEP_SPATIAL - w.n);
         d->axis[a] = i < 0 ? (Axis){.in = 1, .out = 1, .cells = 1, .stride = 1, .dilation = 1}
                            : (Axis){.in = x->dim[2 + i],
                                     .out = y->dim[2 + i],
-                                    .cells = w->dim[2 + i],
-                                    .stride = p[i],
-                                    .begin = p[n + i],
-                                    .dilation = p[3 * n + i],
+                                    .cells = w.kernel[i],
+                                    .stride = w.stride[i],
+                                    .begin = w.begin[i],
+                                    .dilation = w.dilation[i],
                                     .xs = x->stride[2 + i],
                                     .ys = y->stride[2 + i],
                                     .adds = d->e.add ? d->add.stride[2 + i] : 0};

@@ -10,11 +10,10 @@ typedef struct Window {
     int64_t x[STEP_SPATIAL], y[STEP_SPATIAL], w[STEP_SPATIAL]; /* strides in memory */
 } Window;
 
-/* param: strides, pads at the beginnings, pads at the ends, dilations; the kernel's sizes apart. */
-static Window window_new(const View *y, const View *x, const int64_t *kernel,
-                         const int64_t *param) {
+/* y and x: those of the step, or where they lie otherwise. */
+static Window window_new(const View *y, const View *x, const StepWindow *w) {
     Window g;
-    const int n = x->rank - 2, skip = STEP_SPATIAL - n;
+    const int skip = STEP_SPATIAL - w->n;
     for (int a = 0; a < STEP_SPATIAL; a++) {
         const int i = a - skip;
         const bool real = i >= 0;
@@ -22,10 +21,10 @@ static Window window_new(const View *y, const View *x, const int64_t *kernel,
         g.out[a] = real ? y->dim[2 + i] : 1;
         g.x[a] = real ? x->stride[2 + i] : 0;
         g.y[a] = real ? y->stride[2 + i] : 0;
-        g.kernel[a] = real ? kernel[i] : 1;
-        g.stride[a] = real ? param[i] : 1;
-        g.pad[a] = real ? param[n + i] : 0;
-        g.dilation[a] = real ? param[3 * n + i] : 1;
+        g.kernel[a] = real ? w->kernel[i] : 1;
+        g.stride[a] = real ? w->stride[i] : 1;
+        g.pad[a] = real ? w->begin[i] : 0;
+        g.dilation[a] = real ? w->dilation[i] : 1;
         g.w[a] = 0;
     }
     return g;
@@ -116,11 +115,12 @@ bool direct_conv_build(Build *b, Kernel *k) {
     if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) ||
         !tail_new(b, dtype, TAIL_ANY, &c->tail))
         return false;
-    c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
-    for (int a = 0, n = v[1].rank - 2; a < n; a++)
-        c->g.w[STEP_SPATIAL - n + a] = c->w.view.stride[2 + a];
+    const StepWindow window = step_window(b->step);
+    c->g = window_new(&c->tail.into, &c->x.view, &window);
+    for (int a = 0; a < window.n; a++)
+        c->g.w[STEP_SPATIAL - window.n + a] = c->w.view.stride[2 + a];
     c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1],
-    c->group = b->step->param[0];
+    c->group = b->step->param[CONV_GROUP];
     c->acc = build_bytes(b, (size_t)(c->g.out[2] * c->size));
     c->scale_add = b->device->simd->scale_add[c->class];
     c->store = b->device->simd->store[c->class][dtype];
@@ -203,7 +203,7 @@ static int64_t *count_cells(Build *b, const Window *g, int a, bool padded, int64
 
 static bool pools_bytes(const Step *s) {
     const int type = s->view[1].dtype;
-    return s->param[0] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
+    return s->param[POOL_KIND] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
            (type == DT_UINT8 || type == DT_INT8);
 }
 /* Channels are adjacent in what is read: a copy of another type would be dense. */
@@ -214,20 +214,20 @@ static bool reads_channels(const Step *s) {
 static bool direct_pool_build(Build *b, Kernel *k) {
     Pool *p = ARENA_NEW(b->arena, Pool, 1);
     const Step *s = b->step;
-    const int n = s->view[1].rank - 2;
+    const StepWindow window = step_window(s);
     p->class = view_class(s->view, 2);
-    p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
+    p->kind = s->param[POOL_KIND] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
     p->wide = class_wide(p->class, p->kind);
     p->bytes = pools_bytes(s);
     const int type = s->view[1].dtype, dtype = p->bytes ? type : class_dtype(p->class);
     p->lowest = type == DT_INT8 ? INT8_MIN : 0;
     p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
-    p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
+    p->g = window_new(&p->tail.into, &p->x.view, &window);
     for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - n);
-        p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0,
-                                  i >= 0 ? s->param[1 + 3 * n + i] : 0);
+        const int i = a - (STEP_SPATIAL - window.n);
+        p->cells[a] =
+            count_cells(b, &p->g, a, pool_counts_pads(s) != 0, i >= 0 ? window.end[i] : 0);
     }
     p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
     const Simd *simd = b->device->simd;
@@ -239,8 +239,7 @@ static bool direct_pool_build(Build *b, Kernel *k) {
 }
 
 static bool pool_possible(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    return step_spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) &&
+    return step_spatial(s) && s->nparam == window_params(s) && dtype_numeric(s->view[0].dtype) &&
            dtype_numeric(s->view[1].dtype);
 }
 static int pool_choices(const Device *d, const Step *s) {

@@ -139,10 +139,9 @@ bool output_at(Build *, Chain *, const View *, Input *);
 dnnl_primitive_attr_t make_attributes(const Fused *);
 /* A layout that oneDNN chooses, of the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);
-/* The pads at the ends that make oneDNN's formula give exactly the output's size. param: of the
-   step, after the groups. */
-Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
-                      const int64_t *param);
+/* Those of an S_CONV or S_POOL, with the pads at the ends that make oneDNN's formula give exactly
+   the output's size. */
+Windows exact_windows(const Step *);
 /* Every window of the step reads a place of the image. */
 bool windows_read(const Step *);
 /* o, c/g, k.. as oneDNN has it where there are several groups: g, o/g, c/g, k.. */

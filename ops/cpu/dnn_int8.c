@@ -90,7 +90,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
             return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
         }
     }
-    const bool grouped = whole->kind == S_CONV && whole->param[0] > 1;
+    const bool grouped = whole->kind == S_CONV && whole->param[CONV_GROUP] > 1;
     f.q.scale = scale, f.q.nscale = n, f.q.mask = 1 << axis, f.q.weight_mask = grouped ? 3 : 1;
     if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)end.k[1];
     return f;
@@ -111,7 +111,7 @@ static void keep_numbers(Build *b, Chain *c, const Finish *f) {
 /* ---- convolution */
 static bool conv_operands(Build *b, Chain *c, bool any, Input *x, Input *w) {
     const Step *s = b->step;
-    const View weights = grouped_weights(&s->view[2], s->param[0]);
+    const View weights = grouped_weights(&s->view[2], s->param[CONV_GROUP]);
     const bool read = any ? typed_input_of(b, c, 1, &s->view[1], s->view[1].dtype, x)
                           : packed_input_of(b, c, 1, s->view[1].dtype, x);
     return read && typed_input_of(b, c, 2, &weights, DT_INT8, w);
@@ -133,7 +133,7 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
     if (!c || !conv_operands(b, c, any, &x, &w) ||
         (f->bias && !known_input(b, c, &line, f->bias, &bias)))
         return chain_end(b, k, false);
-    const Windows at = exact_windows(v[1].rank - 2, &v[0], &v[1], v[2].dim + 2, s->param + 1);
+    const Windows at = exact_windows(s);
     Layout x_md = any ? any_layout(b, c, x.md) : x.md, y_md = any ? any_layout(b, c, y.md) : y.md,
            w_md = any_layout(b, c, w.md);
     keep_numbers(b, c, f);
@@ -217,7 +217,7 @@ static Layout describe_any(Arena *a, const View *v, dnnl_data_type_t type) {
 static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step *s) {
     View v[3] = {s->view[0], s->view[1], s->view[2]};
     if (s->kind == S_GEMM ? !gemm_flatten(s, v) : !windows_read(s)) return NULL;
-    if (s->kind == S_CONV) v[2] = grouped_weights(&s->view[2], s->param[0]);
+    if (s->kind == S_CONV) v[2] = grouped_weights(&s->view[2], s->param[CONV_GROUP]);
     const Layout y = describe_any(a, &v[0], dnnl_s32),
                  x = describe_any(a, &v[1], v[1].dtype == DT_UINT8 ? dnnl_u8 : dnnl_s8),
                  w = describe_any(a, &v[2], dnnl_s8);
@@ -227,8 +227,7 @@ static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step
     if (attr && x && w && y && s->kind == S_GEMM)
         pd = describe_gemm(d->dnn->engine, x, w, NULL, y, attr);
     if (attr && x && w && y && s->kind == S_CONV) {
-        const Windows at =
-            exact_windows(v[1].rank - 2, &v[0], &v[1], s->view[2].dim + 2, s->param + 1);
+        const Windows at = exact_windows(s);
         pd = describe_right_conv(d->dnn->engine, (ConvLayouts){x, w, NULL, y}, &at, attr);
     }
     dnnl_primitive_attr_destroy(attr);

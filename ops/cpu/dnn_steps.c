@@ -22,15 +22,16 @@ static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, I
 /* ---- convolution */
 /* A single window moves nowhere: version 3.7 computes others than 1 wrongly there (one
    input channel). */
-Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
-                      const int64_t *param) {
+Windows exact_windows(const Step *s) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const StepWindow w = step_window(s);
     Windows at;
-    for (int i = 0; i < n; i++) {
-        at.kernel[i] = kernel[i];
-        at.begin[i] = param[n + i], at.dilation[i] = param[3 * n + i] - 1;
-        at.stride[i] = y->dim[2 + i] == 1 ? 1 : param[i];
-        at.end[i] = (y->dim[2 + i] - 1) * at.stride[i] + (kernel[i] - 1) * (at.dilation[i] + 1) +
-                    1 - x->dim[2 + i] - at.begin[i];
+    for (int i = 0; i < w.n; i++) {
+        at.kernel[i] = w.kernel[i];
+        at.begin[i] = w.begin[i], at.dilation[i] = w.dilation[i] - 1;
+        at.stride[i] = y->dim[2 + i] == 1 ? 1 : w.stride[i];
+        at.end[i] = (y->dim[2 + i] - 1) * at.stride[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 -
+                    x->dim[2 + i] - at.begin[i];
     }
     return at;
 }
@@ -51,11 +52,10 @@ static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t
     return false;
 }
 bool windows_read(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    const int64_t *p = s->param + 1;
-    for (int i = 0; i < n; i++)
+    const StepWindow w = step_window(s);
+    for (int i = 0; i < w.n; i++)
         for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++)
-            if (!reads_image(o * p[i] - p[n + i], s->view[2].dim[2 + i], p[3 * n + i],
+            if (!reads_image(o * w.stride[i] - w.begin[i], w.kernel[i], w.dilation[i],
                              s->view[1].dim[2 + i]))
                 return false;
     return true;
@@ -87,7 +87,7 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *
         for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
         weights = o.view;
     }
-    weights = grouped_weights(&weights, s->param[0]);
+    weights = grouped_weights(&weights, s->param[CONV_GROUP]);
     if (!(o.constant ? known_input(b, c, &weights, o.constant, w) : input_of(b, c, 2, &weights, w)))
         return false;
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &s->view[0].dim[1]);
@@ -98,7 +98,6 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
                        const AffinePart *affine, bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
-    const int n = v[1].rank - 2;
     const bool has_bias = affine || (f->whole && f->bias);
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f->whole, algorithm == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
@@ -106,7 +105,7 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
         !(algorithm ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, DT_FLOAT, &x)) ||
         !conv_operands(b, c, f, affine, &w, &bias))
         return chain_end(b, k, false);
-    const Windows at = exact_windows(n, &v[0], &v[1], v[2].dim + 2, s->param + 1);
+    const Windows at = exact_windows(s);
     /* Weights in no layout of oneDNN's own are misread by version 3.7 (gaps, one channel). */
     const Layout x_md = algorithm ? any_layout(b, c, x.md) : x.md,
                  y_md = algorithm ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
@@ -147,12 +146,11 @@ bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
 /* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's
    rule. */
 static bool pads_countable(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    const int64_t *p = s->param + 1;
-    if (s->param[0] == POOL_MAX || !s->param[1 + 5 * n]) return true;
-    for (int i = 0; i < n; i++)
-        if ((s->view[0].dim[2 + i] - 1) * p[n + i] + (p[i] - 1) * p[4 * n + i] + 1 >
-            s->view[1].dim[2 + i] + p[2 * n + i] + p[3 * n + i])
+    const StepWindow w = step_window(s);
+    if (s->param[POOL_KIND] == POOL_MAX || !pool_counts_pads(s)) return true;
+    for (int i = 0; i < w.n; i++)
+        if ((s->view[0].dim[2 + i] - 1) * w.stride[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 >
+            s->view[1].dim[2 + i] + w.begin[i] + w.end[i])
             return false;
     return true;
 }
@@ -160,10 +158,9 @@ int dnn_pool_choices(const Device *d, const Step *s) {
     return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0;
 }
 static dnnl_alg_kind_t pool_kind(const Step *s) {
-    const int n = s->view[1].rank - 2;
-    return s->param[0] == POOL_MAX ? dnnl_pooling_max
-           : s->param[1 + 5 * n]   ? dnnl_pooling_avg_include_padding
-                                   : dnnl_pooling_avg_exclude_padding;
+    return s->param[POOL_KIND] == POOL_MAX ? dnnl_pooling_max
+           : pool_counts_pads(s)           ? dnnl_pooling_avg_include_padding
+                                           : dnnl_pooling_avg_exclude_padding;
 }
 /* Its plain loops over windows, several times as slow as ours (direct.c). */
 static bool is_plain_loop(const_dnnl_primitive_desc_t pd) {
@@ -179,7 +176,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     Chain *c = chain_new(b, k, false, choice ? TAIL_ANY : TAIL_PACKED, &y);
     if (!c || !(choice ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, DT_FLOAT, &x)))
         return chain_end(b, k, false);
-    const Windows at = exact_windows(n, &v[0], &v[1], s->param + 1, s->param + 1 + n);
+    const Windows at = exact_windows(s);
     const dnnl_format_tag_t tag = n == 1 ? dnnl_nCw16c : n == 2 ? dnnl_nChw16c : dnnl_nCdhw16c;
     const Layout x_md = choice ? chain_layout(b, c, x.md, tag) : x.md,
                  y_md = choice ? any_layout(b, c, y.md) : y.md;

@@ -1,10 +1,11 @@
 /* maxplace.c -- maxplace (ops/pool.c says what it is): a row of outputs at a time, each tap of the
    window by one vector comparison that keeps the greater number and the number of its tap; taps
    become places in x at the end. Rows go to threads. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { Y, WHERE, X, LISTS = 5 };
+enum { Y, WHERE, X };
 typedef struct MaxPlace {
     View view[3];
     int ns, parts;
@@ -137,15 +138,14 @@ static bool windows_meet(const MaxPlace *m, int a) {
     }
     return true;
 }
-/* Parameters: kernel, strides, pads (both sides), dilations, 1 where places count columns first. */
 static void read_lists(Build *b, MaxPlace *m) {
     const int ns = m->ns;
-    const int64_t *list = b->step->param + 1;
-    const bool columns = list[LISTS * ns] != 0;
+    const StepWindow w = maxplace_window(b->step);
+    const bool columns = maxplace_columns(b->step) != 0;
     m->taps = m->plane = 1;
     for (int a = 0; a < ns; a++) {
-        m->kernel[a] = list[a], m->stride[a] = list[ns + a];
-        m->pad[a] = list[2 * ns + a], m->dilation[a] = list[4 * ns + a];
+        m->kernel[a] = w.kernel[a], m->stride[a] = w.stride[a];
+        m->pad[a] = w.begin[a], m->dilation[a] = w.dilation[a];
         m->taps *= m->kernel[a];
     }
     for (int k = 0; k < ns; k++) {

@@ -278,12 +278,12 @@ static View with_axes(const View *v) {
 static Image image_of(const Step *s) {
     Image m = {.x = with_axes(&s->view[1]), .w = with_axes(&s->view[2])};
     const View y = with_axes(&s->view[0]);
-    const int n = s->view[1].rank - 2, more = STEP_SPATIAL - n;
+    const StepWindow window = step_window(s);
     for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int64_t *param = s->param + 1 + a - more;
-        const bool real = a >= more;
-        m.stride[a] = real ? param[0] : 1, m.begin[a] = real ? param[n] : 0;
-        m.dilation[a] = real ? param[3 * n] : 1;
+        const int i = a - (STEP_SPATIAL - window.n);
+        const bool real = i >= 0;
+        m.stride[a] = real ? window.stride[i] : 1, m.begin[a] = real ? window.begin[i] : 0;
+        m.dilation[a] = real ? window.dilation[i] : 1;
         m.need[a] = (y.dim[2 + a] - 1) * m.stride[a] + (m.w.dim[2 + a] - 1) * m.dilation[a] + 1;
     }
     return m;
@@ -336,13 +336,13 @@ static void take_runs(Build *b, const Image *m, Panels *p, Source *s) {
 
 bool panels_conv_possible(const Device *d, const Step *s) {
     const View *v = s->view;
-    const int n = v[1].rank - 2;
-    for (int a = 0; a < n; a++)
-        if (s->param[1 + n + a] < 0) return false;
+    const StepWindow window = step_window(s);
+    for (int a = 0; a < window.n; a++)
+        if (window.begin[a] < 0) return false;
     const int64_t taps =
         v[2].dim[0] && v[2].dim[1] ? view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]) : 0;
-    return floats(s) && !step_has_zero(s) && taps <= RUNS && s->param[0] > 0 &&
-           v[0].dim[1] / s->param[0] >= d->simd->width && v[0].stride[1] == 1;
+    return floats(s) && !step_has_zero(s) && taps <= RUNS && s->param[CONV_GROUP] > 0 &&
+           v[0].dim[1] / s->param[CONV_GROUP] >= d->simd->width && v[0].stride[1] == 1;
 }
 bool panels_conv_build(Build *b, Kernel *k) {
     const View *v = b->step->view;
@@ -354,7 +354,7 @@ bool panels_conv_build(Build *b, Kernel *k) {
     Source s = {.view = &v[2],
                 .known = (const float *)b->weights[2] + v[2].offset,
                 .stride = v[2].stride[0]};
-    p->groups = b->step->param[0], p->inputs = v[2].dim[1];
+    p->groups = b->step->param[CONV_GROUP], p->inputs = v[2].dim[1];
     p->columns = v[0].dim[1] / p->groups, p->terms = view_count(&v[2]) / v[2].dim[0];
     take_runs(b, &m, p, &s);
     const int n = v[0].rank - 2;

@@ -157,20 +157,18 @@ static int64_t *count_cells(Build *b, const Planes *p, int a, bool padded, int64
         }
     return cells;
 }
-/* Parameters: the kind, kernel, strides, pads (beginnings, ends), dilations, 1 to count pads. */
 static void take_axes(Build *b, Planes *p) {
     const Step *s = b->step;
     const View *y = &p->tail.into, *x = &p->x.view;
-    const int n = x->rank - 2;
-    const int64_t *list = s->param + 1;
+    const StepWindow w = step_window(s);
     for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - n);
+        const int i = a - (STEP_SPATIAL - w.n);
         const bool real = i >= 0;
         p->in[a] = real ? x->dim[2 + i] : 1, p->out[a] = real ? y->dim[2 + i] : 1;
         p->xs[a] = real ? x->stride[2 + i] : 0, p->ys[a] = real ? y->stride[2 + i] : 0;
-        p->kernel[a] = real ? list[i] : 1, p->stride[a] = real ? list[n + i] : 1;
-        p->pad[a] = real ? list[2 * n + i] : 0, p->dilation[a] = real ? list[4 * n + i] : 1;
-        p->cells[a] = count_cells(b, p, a, list[5 * n] != 0, real ? list[3 * n + i] : 0);
+        p->kernel[a] = real ? w.kernel[i] : 1, p->stride[a] = real ? w.stride[i] : 1;
+        p->pad[a] = real ? w.begin[i] : 0, p->dilation[a] = real ? w.dilation[i] : 1;
+        p->cells[a] = count_cells(b, p, a, pool_counts_pads(s) != 0, real ? w.end[i] : 0);
     }
 }
 /* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
@@ -198,7 +196,7 @@ bool planes_build(Build *b, Kernel *k) {
     Planes *p = ARENA_NEW(b->arena, Planes, 1);
     if (view_count(&s->view[0]) == 0) return build_fail(b, "pool: the output has no elements");
     p->class = view_class(s->view, 2);
-    p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
+    p->kind = s->param[POOL_KIND] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
     p->wide = class_wide(p->class, p->kind);
     if (p->kind == REDUCE_MAX && s->view[0].dtype == type && s->ncode == 0)
         p->bytes = type == DT_UINT8 ? 1 : type == DT_INT8 ? 1 + (uint8_t)INT8_MIN : 0;

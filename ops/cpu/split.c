@@ -128,41 +128,40 @@ static const Cut *best_cut(const View *y, const Cut cut[], int ncut, int *n) {
 }
 
 /* ---- parts of views and parameters */
-/* x[from..] that the windows of outputs first..first+size-1 reach along a spatial axis; parameters
-   of that axis: strides, pads at beginning and end, dilations, each n apart.
-   False: padding only. */
-static bool cut_window(View *x, int axis, int64_t kernel, int64_t *param, int n, int64_t first,
+/* x[from..] that the windows of outputs first..first+size-1 reach along a spatial axis, and the
+   pads there, in a copy of the step's parameters. False: padding only. */
+static bool cut_window(const Step *s, View *x, int64_t *param, int axis, int64_t first,
                        int64_t size) {
     const int i = axis - 2;
-    const int64_t stride = param[i], dilation = param[3 * n + i], in = x->dim[axis],
-                  low = first * stride - param[n + i],
-                  high = low + (size - 1) * stride + (kernel - 1) * dilation + 1,
+    const StepWindow w = step_window(s);
+    const int64_t stride = w.stride[i], in = x->dim[axis], low = first * stride - w.begin[i],
+                  high = low + (size - 1) * stride + (w.kernel[i] - 1) * w.dilation[i] + 1,
                   from = low > 0 ? low : 0, to = high < in ? high : in;
     if (from >= to) return false;
     *x = view_part(x, axis, from, to - from);
-    param[n + i] = from - low;
-    if (to < in) param[2 * n + i] = 0;
+    param[window_param(s, WINDOW_BEGINS, i)] = from - low;
+    if (to < in) param[window_param(s, WINDOW_ENDS, i)] = 0;
     return true;
 }
 
 static bool cut_conv(const Step *s, View *v, int64_t *param, int axis, int64_t first,
                      int64_t size) {
-    const int64_t group = param[0], outs = s->view[0].dim[1] / group, ins = s->view[2].dim[1];
+    const int64_t group = s->param[CONV_GROUP], outs = s->view[0].dim[1] / group,
+                  ins = s->view[2].dim[1];
     if (axis == 0) v[1] = view_part(&v[1], 0, first, size);
-    if (axis >= 2)
-        return cut_window(&v[1], axis, v[2].dim[axis], param + 1, v[1].rank - 2, first, size);
+    if (axis >= 2) return cut_window(s, &v[1], param, axis, first, size);
     if (axis != 1) return true;
     v[2] = view_part(&v[2], 0, first, size);
     if (group == 1) return true;
     v[1] = view_part(&v[1], 1, first / outs * ins, size / outs * ins);
-    param[0] = size / outs;
+    param[CONV_GROUP] = size / outs;
     return true;
 }
 
 /* Of the inputs whose axes differ from the output's. */
 static bool cut_inputs(const Step *s, View *v, int64_t *param, int axis, int64_t first,
                        int64_t size) {
-    const int last = s->view[0].rank - 1, n = s->view[1].rank - 2;
+    const int last = s->view[0].rank - 1;
     switch (s->kind) {
     case S_GEMM:
         if (axis != last) v[1] = view_part(&v[1], axis, first, size);
@@ -170,8 +169,7 @@ static bool cut_inputs(const Step *s, View *v, int64_t *param, int axis, int64_t
         return true;
     case S_CONV: return cut_conv(s, v, param, axis, first, size);
     case S_POOL:
-        if (axis >= 2)
-            return cut_window(&v[1], axis, param[axis - 1], param + 1 + n, n, first, size);
+        if (axis >= 2) return cut_window(s, &v[1], param, axis, first, size);
         v[1] = view_part(&v[1], axis, first, size);
         return true;
     default: v[1] = view_part(&v[1], axis, first, size); return true;

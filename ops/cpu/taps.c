@@ -118,29 +118,34 @@ bool taps_possible(const Step *s) {
 /* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach
    in planes. */
 static void take_axis(Taps *t, const Step *s, int a, int i) {
-    const int n = s->view[1].rank - 2;
-    const int64_t *p = s->param + 1;
+    const StepWindow w = step_window(s);
     const bool real = i >= 0;
     t->in[a] = real ? s->view[1].dim[2 + i] : 1, t->out[a] = real ? s->view[0].dim[2 + i] : 1;
-    t->stride[a] = real ? p[i] : 1, t->pad[a] = real ? p[n + i] : 0;
-    const int64_t reach = real ? (s->view[2].dim[2 + i] - 1) * p[3 * n + i] : 0;
+    t->stride[a] = real ? w.stride[i] : 1, t->pad[a] = real ? w.begin[i] : 0;
+    const int64_t reach = real ? (w.kernel[i] - 1) * w.dilation[i] : 0;
     t->phase[a] = t->out[a] + reach / t->stride[a];
 }
 
 /* The same of the first of three axes. */
 static void take_deep(Taps *t, const Step *s) {
     const View *v = s->view;
-    const int64_t *p = s->param + 1;
-    t->deep = v[1].rank < 5 ? (Deep){1, 1, 1, 0, 1, 1, 0}
-                            : (Deep){v[1].dim[2], v[0].dim[2], p[0], p[3], p[9], v[2].dim[2], 0};
+    const StepWindow w = step_window(s);
+    t->deep = w.n < STEP_SPATIAL ? (Deep){.in = 1, .out = 1, .stride = 1, .dilation = 1, .cells = 1}
+                                 : (Deep){.in = v[1].dim[2],
+                                          .out = v[0].dim[2],
+                                          .stride = w.stride[0],
+                                          .pad = w.begin[0],
+                                          .dilation = w.dilation[0],
+                                          .cells = w.kernel[0]};
     t->deep.planes =
         (t->deep.out - 1) * t->deep.stride + (t->deep.cells - 1) * t->deep.dilation + 1;
 }
 /* The offset of every tap, in the order of the packed weights. */
 static void place_taps(Taps *t, const Step *s) {
-    const int n = s->view[1].rank - 2;
-    const int64_t kh = n > 1 ? s->view[2].dim[n] : 1, kw = s->view[2].dim[n + 1];
-    const int64_t dh = n > 1 ? s->param[4 * n - 1] : 1, dw = s->param[4 * n],
+    const StepWindow w = step_window(s);
+    const int n = w.n;
+    const int64_t kh = n > 1 ? w.kernel[n - 2] : 1, kw = w.kernel[n - 1];
+    const int64_t dh = n > 1 ? w.dilation[n - 2] : 1, dw = w.dilation[n - 1],
                   plane = t->phase[0] * t->phase[1], cells = t->deep.cells * kh * kw;
     for (int64_t k = 0; k < t->ins * cells; k++) {
         const int64_t c = k / cells, z = k / (kh * kw) % t->deep.cells, rows = k / kw % kh * dh,
@@ -171,7 +176,8 @@ bool taps_build(Build *b, Kernel *k) {
     const int n = v[1].rank - 2;
     Taps *t = ARENA_NEW(b->arena, Taps, 1);
     k->self = t, k->run = taps_run;
-    t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1], t->group = s->param[0];
+    t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1],
+    t->group = s->param[CONV_GROUP];
     t->ntap = t->ins * view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]);
     take_axis(t, s, 0, n - 2);
     take_axis(t, s, 1, n - 1);

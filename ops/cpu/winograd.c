@@ -211,11 +211,12 @@ static bool pack_weights(Build *b, Winograd *w) {
 
 /* ---- making */
 bool winograd_like(const Step *s) {
-    const int64_t *p = s->param;
     const bool exact = s->ncode > 1 && s->code[1].op == C_ROUND;
-    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == KERNEL &&
-           s->view[2].dim[3] == KERNEL && p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1 &&
-           !exact;
+    const StepWindow w = step_window(s);
+    if (w.n != 2 || s->param[CONV_GROUP] != 1 || exact) return false;
+    for (int i = 0; i < w.n; i++)
+        if (w.kernel[i] != KERNEL || w.stride[i] != 1 || w.dilation[i] != 1) return false;
+    return true;
 }
 bool winograd_possible(const Device *d, const Step *s) {
     const View *v = s->view;
@@ -252,10 +253,11 @@ bool winograd_build(Build *b, Kernel *k) {
     }
     if (w->e.add) w->add = v[w->e.add];
     const int width = b->device->simd->width;
+    const StepWindow window = step_window(s);
     w->batch = v[0].dim[0], w->outputs = v[0].dim[1], w->inputs = v[1].dim[1];
     w->padded = (w->outputs + width - 1) / width * width;
     for (int a = 0; a < 2; a++) {
-        w->in[a] = v[1].dim[2 + a], w->out[a] = v[0].dim[2 + a], w->begin[a] = s->param[3 + a];
+        w->in[a] = v[1].dim[2 + a], w->out[a] = v[0].dim[2 + a], w->begin[a] = window.begin[a];
         w->tiles[a] = (w->out[a] + WINOGRAD_TILE - 1) / WINOGRAD_TILE;
     }
     w->block = tiles_of_block(w);

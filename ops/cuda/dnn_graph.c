@@ -53,21 +53,23 @@ static Desc bias_tensor(Algorithm *w, const View *v, const View *y) {
 
 /* ---- the graph */
 static Desc convolution(Algorithm *w, const Step *s) {
-    const int n = s->view[1].rank - 2, more = n == 1;
-    const int64_t *p = s->param + 1, axes = n + more;
+    const int n = step_spatial_axes(s), more = n == 1;
+    const int64_t axes = n + more;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
     const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    static const cudnnBackendAttributeName_t names[] = {
-        CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
-        CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS};
+    static const cudnnBackendAttributeName_t names[WINDOW_LISTS] = {
+        [WINDOW_STRIDES] = CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
+        [WINDOW_BEGINS] = CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+        [WINDOW_ENDS] = CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
+        [WINDOW_DILATIONS] = CUDNN_ATTR_CONVOLUTION_DILATIONS};
     Desc d = dnn_keep(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     bool good =
         dnn_set(w, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
         dnn_set(w, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode) &&
         dnn_set(w, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes);
-    for (int k = 0; k < 4; k++) {
-        int64_t v[AXES] = {k == 0 || k == 3};
-        for (int a = 0; a < n; a++) v[a + more] = p[k * n + a];
+    for (int k = 0; k < WINDOW_LISTS; k++) {
+        int64_t v[AXES] = {k == WINDOW_STRIDES || k == WINDOW_DILATIONS};
+        for (int a = 0; a < n; a++) v[a + more] = s->param[window_param(s, k, a)];
         good = good && dnn_set(w, d, names[k], CUDNN_TYPE_INT64, axes, v);
     }
     return dnn_finalized(w, d, good);

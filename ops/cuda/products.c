@@ -101,7 +101,7 @@ static void term_lines(Gen *g) {
 }
 static const char *conv_a(Gen *g, char class) {
     const View *w = &g->step->view[2];
-    const int64_t outs = g->step->view[0].dim[1] / g->step->param[0];
+    const int64_t outs = g->step->view[0].dim[1] / g->step->param[CONV_GROUP];
     const char *at = say(g, "(place_t)%lld*(group * (place_t)%lld + m) + (place_t)%lld*c",
                          (long long)w->stride[0], (long long)outs, (long long)w->stride[1]);
     term_lines(g);
@@ -111,15 +111,16 @@ static const char *conv_a(Gen *g, char class) {
 }
 static void conv_b(Gen *g, char class) {
     const View *x = &g->step->view[1], *w = &g->step->view[2];
-    const int n = x->rank - 2;
-    const int64_t *p = g->step->param + 1;
+    const StepWindow window = step_window(g->step);
+    const int n = window.n;
     const char *inside = "",
                *at = say(g, "(place_t)%lld*b0 + (place_t)%lld*(group * %lld + c)",
                          (long long)x->stride[0], (long long)x->stride[1], (long long)w->dim[1]);
     term_lines(g);
     for (int a = 0; a < n; a++) {
         line(g, "const place_t h%d = b%d * (place_t)%lld - %lld + k%d * (place_t)%lld;", a, 2 + a,
-             (long long)p[a], (long long)p[n + a], a, (long long)p[3 * n + a]);
+             (long long)window.stride[a], (long long)window.begin[a], a,
+             (long long)window.dilation[a]);
         inside = say(g, "%s%sh%d >= 0 && h%d < %lld", inside, a ? " && " : "", a, a,
                      (long long)x->dim[2 + a]);
         at = say(g, "%s + (place_t)%lld*h%d", at, (long long)x->stride[2 + a], a);
@@ -129,11 +130,11 @@ static void conv_b(Gen *g, char class) {
 static void conv_index(Gen *g) {
     column_lines(g, 'i');
     line(g, "const place_t i1 = group * (place_t)%lld + m;",
-         (long long)(g->step->view[0].dim[1] / g->step->param[0]));
+         (long long)(g->step->view[0].dim[1] / g->step->param[CONV_GROUP]));
 }
 static Product conv_product(const Step *s) {
     const View *y = &s->view[0], *w = &s->view[2];
-    const int64_t group = s->param[0] ? s->param[0] : 1;
+    const int64_t group = s->param[CONV_GROUP] ? s->param[CONV_GROUP] : 1;
     return (Product){.m = y->dim[1] / group,
                      .n = y->dim[0] * dims_product(y, 2, y->rank),
                      .k = dims_product(w, 1, w->rank),

@@ -3,27 +3,19 @@
    dense convolutions there is products.c. */
 #include "ops/cuda/generate.h"
 
-/* Strides, pads and dilations of axis a, of n. */
-typedef struct Window {
-    const int64_t *stride, *begin, *end, *dilation;
-} Window;
-static Window window_of(const int64_t *p, int n) {
-    return (Window){p, p + n, p + 2 * n, p + 3 * n};
-}
-
 /* Opens a loop over the taps of axis a of the window; h: the place in x. */
-static void open_tap(Gen *g, const Window *w, int a, int64_t taps) {
-    line(g, "for (place_t k%d = 0; k%d < %lld; k%d++) {", a, a, (long long)taps, a);
+static void open_tap(Gen *g, const StepWindow *w, int a) {
+    line(g, "for (place_t k%d = 0; k%d < %lld; k%d++) {", a, a, (long long)w->kernel[a], a);
     line(g, "const place_t h%d = i%d * (place_t)%lld - %lld + k%d * (place_t)%lld;", a, 2 + a,
          (long long)w->stride[a], (long long)w->begin[a], a, (long long)w->dilation[a]);
 }
 
 void window_conv(Gen *g) {
     const View *y = &g->step->view[0], *x = &g->step->view[1], *w = &g->step->view[2];
-    const int n = x->rank - 2;
-    const Window window = window_of(g->step->param + 1, n);
+    const StepWindow window = step_window(g->step);
+    const int n = window.n;
     const char class = sum_class(g->step, 2);
-    const int64_t outs = y->dim[1] / g->step->param[0];
+    const int64_t outs = y->dim[1] / g->step->param[CONV_GROUP];
     const char *at = say(g, "(place_t)%lld*i0 + (place_t)%lld*(c0 + c)", (long long)x->stride[0],
                          (long long)x->stride[1]);
     const char *from = say(g, "(place_t)%lld*i1 + (place_t)%lld*c", (long long)w->stride[0],
@@ -34,7 +26,7 @@ void window_conv(Gen *g) {
     line(g, "const place_t c0 = i1 / %lld * (place_t)%lld;", (long long)(outs ? outs : 1),
          (long long)w->dim[1]);
     for (int a = 0; a < n; a++) {
-        open_tap(g, &window, a, w->dim[2 + a]);
+        open_tap(g, &window, a);
         line(g, "if (h%d < 0 || h%d >= %lld) continue;", a, a, (long long)x->dim[2 + a]);
         at = say(g, "%s + (place_t)%lld*h%d", at, (long long)x->stride[2 + a], a);
         from = say(g, "%s + (place_t)%lld*k%d", from, (long long)w->stride[2 + a], a);
@@ -48,10 +40,9 @@ void window_conv(Gen *g) {
 
 void window_pool(Gen *g) {
     const View *y = &g->step->view[0], *x = &g->step->view[1];
-    const int n = x->rank - 2;
-    const int64_t *kernel = g->step->param + 1, counts_pads = g->step->param[1 + 5 * n];
-    const Window window = window_of(kernel + n, n);
-    const bool most = g->step->param[0] == POOL_MAX;
+    const StepWindow window = step_window(g->step);
+    const int n = window.n;
+    const bool most = g->step->param[POOL_KIND] == POOL_MAX;
     const char class = sum_class(g->step, 1), *T = class_name(class);
     const char *at = say(g, "(place_t)%lld*i0 + (place_t)%lld*i1", (long long)x->stride[0],
                          (long long)x->stride[1]);
@@ -65,14 +56,15 @@ void window_pool(Gen *g) {
     line(g, "%s acc = %s;", T, first);
     if (!most) line(g, "i64 cells = 0;");
     for (int a = 0; a < n; a++) {
-        open_tap(g, &window, a, kernel[a]);
+        open_tap(g, &window, a);
         const long long size = (long long)x->dim[2 + a];
         at = say(g, "%s + (place_t)%lld*h%d", at, (long long)x->stride[2 + a], a);
         inside = say(g, "%s && h%d >= 0 && h%d < %lld", inside, a, a, size);
         padded = say(g, "%s && h%d < %lld", padded, a, size + (long long)window.end[a]);
     }
     line(g, "const int in = %s;", inside);
-    if (!most) line(g, "cells += in%s;", counts_pads ? say(g, " || (%s)", padded) : "");
+    if (!most)
+        line(g, "cells += in%s;", pool_counts_pads(g->step) ? say(g, " || (%s)", padded) : "");
     line(g, "if (!in) continue;");
     line(g, "const %s e = %s;", T, element(g, 1, at, class));
     line(g, most ? "acc = e > acc || e != e ? e : acc;" : "acc += e;");

@@ -11,7 +11,8 @@
 #include <math.h>
 enum { HEADS, GROUPS, SCALE, CAP, CAUSAL, LEFT, RIGHT, SHOWN };
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
-enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };
+_Static_assert(ATTENTION_OUTPUTS + LENGTHS == ATTENTION_LENGTHS,
+               "the inputs are views in their order");
 static const AttrDef attrs[] = {
     [HEADS] = {"heads", A_INT, "0", .draw = "0"},
     [GROUPS] = {"groups", A_INT, "0", .draw = "0"},
@@ -63,14 +64,14 @@ static const char *shape(Call *c) {
         return "the mask has the wrong rank";
     if (given(c, LENGTHS) && c->in[LENGTHS]->dim.n != 1)
         return "the lengths must be a tensor of one axis";
-    for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[j == PRESENT_VALUE ? V : Q];
+    for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[j == ATTENTION_PRESENT_VALUE ? V : Q];
     Poly all = poly(c, "t + p", k.v[2], before);
-    c->out[Y].dim = c->in[Q]->dim.n == 4
-                        ? dims_with(q, 3, v.v[3])
-                        : (Dims){3, {q.v[0], q.v[2], poly(c, "h*e", q.v[1], v.v[3])}};
-    c->out[PRESENT_KEY].dim = dims_with(k, 2, all);
-    c->out[PRESENT_VALUE].dim = dims_with(v, 2, all);
-    c->out[SCORES].dim = (Dims){4, {q.v[0], q.v[1], q.v[2], all}};
+    c->out[ATTENTION_Y].dim = c->in[Q]->dim.n == 4
+                                  ? dims_with(q, 3, v.v[3])
+                                  : (Dims){3, {q.v[0], q.v[2], poly(c, "h*e", q.v[1], v.v[3])}};
+    c->out[ATTENTION_PRESENT_KEY].dim = dims_with(k, 2, all);
+    c->out[ATTENTION_PRESENT_VALUE].dim = dims_with(v, 2, all);
+    c->out[ATTENTION_SCORES].dim = (Dims){4, {q.v[0], q.v[1], q.v[2], all}};
     return NULL;
 }
 
@@ -97,8 +98,7 @@ typedef struct Row { /* one query of one head */
     double scale, cap;
 } Row;
 
-static const View *view(const Row *r, int input) {
-    int k = SCORES + 1 + input;
+static const View *view(const Row *r, int k) {
     return k < r->s->nview && r->s->view[k].rank >= 0 ? &r->s->view[k] : NULL;
 }
 static double row_element(const Row *r, const View *v, const int64_t i[]) {
@@ -116,16 +116,17 @@ static double present(const Row *r, int now, int past, int64_t j, int64_t d, int
     return of_head(r, view(r, now), r->g, j - r->before, d, n);
 }
 static double score(const Row *r, int64_t j) {
-    int64_t d = r->s->view[PRESENT_KEY].dim[3];
+    int64_t d = r->s->view[ATTENTION_PRESENT_KEY].dim[3];
     double sum = 0;
     for (int64_t n = 0; n < d; n++)
-        sum += of_head(r, view(r, Q), r->h, r->i, d, n) * present(r, K, PAST_KEY, j, d, n);
+        sum += of_head(r, view(r, ATTENTION_Q), r->h, r->i, d, n) *
+               present(r, ATTENTION_K, ATTENTION_PAST_KEY, j, d, n);
     return sum * r->scale;
 }
 static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tanh(x / r->cap) : x; }
 /* What is added to a score; minus infinity: it is not seen. */
 static double bias(const Row *r, int64_t j) {
-    const View *m = view(r, MASK);
+    const View *m = view(r, ATTENTION_MASK);
     const int64_t *p = r->s->param, place = r->i + r->offset, at[4] = {r->b, r->h, r->i, j};
     if (j >= r->length || (p[ATTENTION_CAUSAL] && j > place)) return -INFINITY;
     if ((p[ATTENTION_LEFT] >= 0 && j < place - p[ATTENTION_LEFT]) ||
@@ -139,11 +140,11 @@ static double bias(const Row *r, int64_t j) {
     return kernel_real(m, r->slot, k);
 }
 static void show(const Row *r, int64_t j, double x) {
-    const View *v = &r->s->view[SCORES];
+    const View *v = &r->s->view[ATTENTION_SCORES];
     kernel_set_real(v, r->slot, kernel_at(v, (int64_t[]){r->b, r->h, r->i, j}), x);
 }
 static double shown(const Row *r, int64_t j) {
-    return row_element(r, &r->s->view[SCORES], (int64_t[]){r->b, r->h, r->i, j});
+    return row_element(r, &r->s->view[ATTENTION_SCORES], (int64_t[]){r->b, r->h, r->i, j});
 }
 
 /* Scores become weights of sum 1, or 0 where nothing is seen. */
@@ -162,13 +163,13 @@ static void weigh(const Row *r) {
              seen == -INFINITY || bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most) / sum);
 }
 static void mix(const Row *r) {
-    const View *y = &r->s->view[Y];
-    int64_t e = r->s->view[PRESENT_VALUE].dim[3];
+    const View *y = &r->s->view[ATTENTION_Y];
+    int64_t e = r->s->view[ATTENTION_PRESENT_VALUE].dim[3];
     for (int64_t n = 0; n < e; n++) {
         double sum = 0;
         for (int64_t j = 0; j < r->total; j++) {
             double w = shown(r, j);
-            if (w != 0) sum += w * present(r, V, PAST_VALUE, j, e, n);
+            if (w != 0) sum += w * present(r, ATTENTION_V, ATTENTION_PAST_VALUE, j, e, n);
         }
         int64_t at = kernel_at(y, y->rank == 4 ? (int64_t[]){r->b, r->h, r->i, n}
                                                : (int64_t[]){r->b, r->i, r->h * e + n});
@@ -196,15 +197,16 @@ static double real_or(int64_t bits, double otherwise) {
     return kernel_bits_real(bits) != 0 ? kernel_bits_real(bits) : otherwise;
 }
 static int kernel(const Step *s, void *const slot[]) {
-    const View *scores = &s->view[SCORES];
+    const View *scores = &s->view[ATTENTION_SCORES];
     Row r = {.s = s,
              .slot = slot,
              .total = scores->dim[3],
              .cap = kernel_bits_real(s->param[ATTENTION_CAP])};
-    const View *past = view(&r, PAST_KEY), *lengths = view(&r, LENGTHS);
-    r.scale = real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[PRESENT_KEY].dim[3]));
+    const View *past = view(&r, ATTENTION_PAST_KEY), *lengths = view(&r, ATTENTION_LENGTHS);
+    r.scale =
+        real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[ATTENTION_PRESENT_KEY].dim[3]));
     r.before = past ? past->dim[2] : 0;
-    int64_t i[STEP_RANK], groups = s->view[PRESENT_KEY].dim[1];
+    int64_t i[STEP_RANK], groups = s->view[ATTENTION_PRESENT_KEY].dim[1];
     View rows = *scores;
     rows.dim[3] = 1;
     for (bool more = kernel_first(&rows, i); more; more = kernel_next(&rows, i)) {
@@ -215,8 +217,8 @@ static int kernel(const Step *s, void *const slot[]) {
         mix(&r);
         show_scores(&r);
     }
-    keep_present(&r, PRESENT_KEY, K, PAST_KEY);
-    keep_present(&r, PRESENT_VALUE, V, PAST_VALUE);
+    keep_present(&r, ATTENTION_PRESENT_KEY, ATTENTION_K, ATTENTION_PAST_KEY);
+    keep_present(&r, ATTENTION_PRESENT_VALUE, ATTENTION_V, ATTENTION_PAST_VALUE);
     return 0;
 }
 

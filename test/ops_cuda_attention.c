@@ -19,17 +19,14 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
-enum { P_OUTPUTS, P_SCALE, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_UNSEEN, PARAMS };
-enum { OUTPUTS = 4, OPERATOR_PARAMS = P_UNSEEN };
 typedef struct Drawn {
     Random random;
     Step step;
-    View view[VIEWS];
-    int64_t param[PARAMS];
-    char *data[VIEWS], *want[OUTPUTS];
-    void *slot[VIEWS]; /* of the reference's run */
-    size_t bytes[VIEWS];
+    View view[ATTENTION_VIEWS];
+    int64_t param[SDPA_PARAMS];
+    char *data[ATTENTION_VIEWS], *want[ATTENTION_OUTPUTS];
+    void *slot[ATTENTION_VIEWS]; /* of the reference's run */
+    size_t bytes[ATTENTION_VIEWS];
 } Drawn;
 static const Backend *host, *nvrtc;
 static char options[330];
@@ -61,51 +58,53 @@ static void add_mask(Drawn *t, const int64_t size[4]) {
     }
     if (draw(t, 0, 3) == 0 && dim[rank - 1] > 1) dim[rank - 1]--;
     const bool seen = draw(t, 0, 1);
-    add(t, MASK, seen ? DT_BOOL : DT_FLOAT, rank, dim);
-    for (size_t k = 0; seen && k < t->bytes[MASK]; k++) t->data[MASK][k] = draw(t, 0, 2) > 0;
+    add(t, ATTENTION_MASK, seen ? DT_BOOL : DT_FLOAT, rank, dim);
+    for (size_t k = 0; seen && k < t->bytes[ATTENTION_MASK]; k++)
+        t->data[ATTENTION_MASK][k] = draw(t, 0, 2) > 0;
 }
 static void put_real(int64_t *word, double x) { memcpy(word, &x, sizeof x); }
 static void draw_attributes(Drawn *t) {
-    t->param[P_OUTPUTS] = OUTPUTS;
-    put_real(&t->param[P_SCALE], draw(t, 0, 1) ? 0 : 1.0 / 3);
-    put_real(&t->param[P_CAP], draw(t, 0, 2) ? 0 : 2);
-    t->param[P_CAUSAL] = draw(t, 0, 1);
-    t->param[P_LEFT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
-    t->param[P_RIGHT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
-    t->param[P_SHOWN] = draw(t, 0, 3);
+    t->param[OP_OUTPUTS] = ATTENTION_OUTPUTS;
+    put_real(&t->param[ATTENTION_SCALE], draw(t, 0, 1) ? 0 : 1.0 / 3);
+    put_real(&t->param[ATTENTION_CAP], draw(t, 0, 2) ? 0 : 2);
+    t->param[ATTENTION_CAUSAL] = draw(t, 0, 1);
+    t->param[ATTENTION_LEFT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
+    t->param[ATTENTION_RIGHT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
+    t->param[ATTENTION_SHOWN] = draw(t, 0, 3);
 }
 static void draw_inputs(Drawn *t, int64_t b, int64_t g, int64_t h, int64_t s, int64_t n) {
     const int64_t d = draw(t, 1, 40), e = draw(t, 0, 5) ? draw(t, 1, 40) : 200,
                   before = draw(t, 0, 2) ? 0 : draw(t, 1, 70), all = n + before;
     const bool beside = draw(t, 0, 1);
-    for (int k = 0; k < VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
-    add_heads(t, Y, beside, b, h, s, e);
-    add(t, PRESENT_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, all, d});
-    add(t, PRESENT_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, all, e});
-    add(t, SCORES, DT_FLOAT, 4, (const int64_t[]){b, h, s, all});
-    add_heads(t, Q, beside, b, h, s, d);
-    add_heads(t, K, beside, b, g, n, d);
-    add_heads(t, V, beside, b, g, n, e);
+    for (int k = 0; k < ATTENTION_VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
+    add_heads(t, ATTENTION_Y, beside, b, h, s, e);
+    add(t, ATTENTION_PRESENT_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, all, d});
+    add(t, ATTENTION_PRESENT_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, all, e});
+    add(t, ATTENTION_SCORES, DT_FLOAT, 4, (const int64_t[]){b, h, s, all});
+    add_heads(t, ATTENTION_Q, beside, b, h, s, d);
+    add_heads(t, ATTENTION_K, beside, b, g, n, d);
+    add_heads(t, ATTENTION_V, beside, b, g, n, e);
     if (draw(t, 0, 1)) add_mask(t, (const int64_t[]){b, h, s, all});
     if (before) {
-        add(t, PAST_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, before, d});
-        add(t, PAST_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, before, e});
+        add(t, ATTENTION_PAST_KEY, DT_FLOAT, 4, (const int64_t[]){b, g, before, d});
+        add(t, ATTENTION_PAST_VALUE, DT_FLOAT, 4, (const int64_t[]){b, g, before, e});
     } else if (draw(t, 0, 2) == 0) {
-        add(t, LENGTHS, DT_INT64, 1, &b);
+        add(t, ATTENTION_LENGTHS, DT_INT64, 1, &b);
         for (int64_t k = 0; k < b; k++)
-            memcpy(t->data[LENGTHS] + 8 * k, (const int64_t[]){draw(t, 0, n)}, 8);
+            memcpy(t->data[ATTENTION_LENGTHS] + 8 * k, (const int64_t[]){draw(t, 0, n)}, 8);
     }
 }
 /* What the operator's reference kernel gives of the first nview views. */
 static void run_operator(Drawn *t, int nview) {
     t->step = (Step){.kind = S_OP,
                      .nview = nview,
-                     .nparam = OPERATOR_PARAMS,
+                     .nparam = ATTENTION_PARAMS,
                      .view = t->view,
                      .param = t->param,
                      .op = "attention"};
-    for (int k = 0; k < VIEWS; k++) t->slot[k] = t->data[k];
-    for (int k = 0; k < OUTPUTS; k++) t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
+    for (int k = 0; k < ATTENTION_VIEWS; k++) t->slot[k] = t->data[k];
+    for (int k = 0; k < ATTENTION_OUTPUTS; k++)
+        t->slot[k] = t->want[k] = calloc(1, t->bytes[k] + 1);
     op_kernel("attention")(&t->step, t->slot);
 }
 static void drawn_start(Drawn *t, uint64_t seed) {
@@ -114,7 +113,7 @@ static void drawn_start(Drawn *t, uint64_t seed) {
                   s = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 1, 70) : 150;
     draw_attributes(t);
     draw_inputs(t, b, g, h, s, n);
-    run_operator(t, VIEWS);
+    run_operator(t, ATTENTION_VIEWS);
 }
 /* A step of two products and a softmax, as the planner makes it; what it gives is what the operator
    gives where each query sees something. */
@@ -122,23 +121,26 @@ static void products_start(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {seed, 0}};
     const int64_t b = draw(t, 1, 2), h = draw(t, 1, 3), d = draw(t, 1, 40), e = draw(t, 1, 40),
                   q = draw(t, 0, 3) ? draw(t, 1, 20) : 90, n = draw(t, 0, 3) ? draw(t, 2, 70) : 150;
-    const int64_t size[VIEWS][4] = {{b, h, q, e}, {b, h, n, d}, {b, h, n, e}, {b, h, q, n},
-                                    {b, h, q, d}, {b, h, n, d}, {b, h, n, e}, {b, h, q, n}};
-    for (int k = 0; k < VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
-    for (int k = 0; k < (draw(t, 0, 1) ? PAST_KEY : MASK); k++) add(t, k, DT_FLOAT, 4, size[k]);
-    t->param[P_OUTPUTS] = OUTPUTS, t->param[P_LEFT] = t->param[P_RIGHT] = -1;
-    put_real(&t->param[P_SCALE], draw(t, 0, 1) ? 1 : 1.0 / 3);
-    run_operator(t, t->data[MASK] ? PAST_KEY : MASK);
-    t->step.op = "sdpa", t->step.nparam = PARAMS;
-    t->param[P_UNSEEN] = draw(t, 1, 2);
-    for (int k = PRESENT_KEY; k < OUTPUTS; k++) {
+    const int64_t size[ATTENTION_VIEWS][4] = {{b, h, q, e}, {b, h, n, d}, {b, h, n, e},
+                                              {b, h, q, n}, {b, h, q, d}, {b, h, n, d},
+                                              {b, h, n, e}, {b, h, q, n}};
+    for (int k = 0; k < ATTENTION_VIEWS; k++) t->view[k] = (View){.slot = -1, .rank = -1};
+    for (int k = 0; k < (draw(t, 0, 1) ? ATTENTION_PAST_KEY : ATTENTION_MASK); k++)
+        add(t, k, DT_FLOAT, 4, size[k]);
+    t->param[OP_OUTPUTS] = ATTENTION_OUTPUTS,
+    t->param[ATTENTION_LEFT] = t->param[ATTENTION_RIGHT] = -1;
+    put_real(&t->param[ATTENTION_SCALE], draw(t, 0, 1) ? 1 : 1.0 / 3);
+    run_operator(t, t->data[ATTENTION_MASK] ? ATTENTION_PAST_KEY : ATTENTION_MASK);
+    t->step.op = SDPA, t->step.nparam = SDPA_PARAMS;
+    t->param[SDPA_UNSEEN] = draw(t, 1, 2);
+    for (int k = ATTENTION_PRESENT_KEY; k < ATTENTION_OUTPUTS; k++) {
         memset(t->view[k].dim, 0, sizeof t->view[k].dim);
         t->bytes[k] = 0;
     }
 }
 static void drawn_end(Drawn *t) {
-    for (int k = 0; k < VIEWS; k++) free(t->data[k]);
-    for (int k = 0; k < OUTPUTS; k++) free(t->want[k]);
+    for (int k = 0; k < ATTENTION_VIEWS; k++) free(t->data[k]);
+    for (int k = 0; k < ATTENTION_OUTPUTS; k++) free(t->want[k]);
 }
 
 /* ---- comparison */
@@ -148,9 +150,10 @@ static bool near(float want, float got) {
 }
 /* The name of a result that is wrong; NULL: all are right. */
 static const char *wrong_result(Drawn *t, Device *d, void *const slot[]) {
-    static const char *const name[OUTPUTS] = {"y", "present key", "present value", "scores"};
+    static const char *const name[ATTENTION_OUTPUTS] = {"y", "present key", "present value",
+                                                        "scores"};
     const char *wrong = NULL;
-    for (int k = 0; k < OUTPUTS && !wrong; k++) {
+    for (int k = 0; k < ATTENTION_OUTPUTS && !wrong; k++) {
         float *got = malloc(t->bytes[k] + 1);
         const float *want = (const float *)(const void *)t->want[k];
         if (host->copy(d, got, slot[k], t->bytes[k], COPY_TO_HOST)) wrong = "a copy";
@@ -163,10 +166,10 @@ static const char *wrong_result(Drawn *t, Device *d, void *const slot[]) {
 static const char *run_algorithm(Drawn *t, Device *d, int algorithm) {
     char why[300];
     size_t room;
-    void *slot[VIEWS] = {NULL};
+    void *slot[ATTENTION_VIEWS] = {NULL};
     const char *wrong = "it is refused";
     Kernel *k = host->compile(d, &t->step, algorithm, NULL, &room, why, sizeof why);
-    for (int j = 0; j < VIEWS; j++) {
+    for (int j = 0; j < ATTENTION_VIEWS; j++) {
         if (t->view[j].rank < 0) continue;
         slot[j] = host->alloc(d, t->bytes[j] + 1);
         host->copy(d, slot[j], t->data[j], t->bytes[j], COPY_TO_DEVICE);
@@ -174,7 +177,7 @@ static const char *run_algorithm(Drawn *t, Device *d, int algorithm) {
     void *workspace = k && room ? host->alloc(d, room) : NULL;
     if (k) wrong = host->run(k, slot, workspace) || host->wait(d, NULL) ? "it fails" : NULL;
     if (!wrong) wrong = wrong_result(t, d, slot);
-    for (int j = 0; j < VIEWS; j++) host->release(d, slot[j]);
+    for (int j = 0; j < ATTENTION_VIEWS; j++) host->release(d, slot[j]);
     if (k) host->forget(k);
     host->release(d, workspace);
     return wrong;
@@ -223,7 +226,7 @@ static void arithmetic_is_that_of_the_parts(void **state) {
     Drawn t;
     (void)state;
     products_start(&t, 1);
-    const int64_t *q = t.view[Q].dim, *v = t.view[V].dim;
+    const int64_t *q = t.view[ATTENTION_Q].dim, *v = t.view[ATTENTION_V].dim;
     const double scores = (double)(q[0] * q[1] * q[2] * v[2]),
                  want = scores * (double)(2 * q[3] + 5 + 2 * v[3]);
     assert_true(fabs(step_flops(&t.step) - want) < 1e-6 * want);
@@ -295,10 +298,10 @@ static void others_are_refused(void **state) {
     t.step.op = "gather";
     assert_int_equal(host->choices(d, &t.step), 0);
     t.step.op = "attention";
-    t.view[Q].dtype = DT_DOUBLE;
+    t.view[ATTENTION_Q].dtype = DT_DOUBLE;
     assert_int_equal(host->choices(d, &t.step), 0);
-    t.view[Q].dtype = DT_FLOAT;
-    t.view[PRESENT_VALUE].dim[3] = 257;
+    t.view[ATTENTION_Q].dtype = DT_FLOAT;
+    t.view[ATTENTION_PRESENT_VALUE].dim[3] = 257;
     assert_int_equal(host->choices(d, &t.step), 0);
     drawn_end(&t);
     host->close(d);
@@ -320,7 +323,7 @@ static void nvrtc_takes_it_without_spills(void **state) {
             Drawn t;
             size_t room;
             drawn_start(&t, seed);
-            if (seed % 2) t.view[PRESENT_VALUE].dim[3] = 256; /* nothing is run */
+            if (seed % 2) t.view[ATTENTION_PRESENT_VALUE].dim[3] = 256; /* nothing is run */
             const int n = nvrtc->choices(d, &t.step);
             assert_true(n > 0);
             for (int j = 0; j < n; j++) {

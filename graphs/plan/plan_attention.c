@@ -11,7 +11,6 @@
 #include "ops/base/arena.h"
 #include <string.h>
 
-enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, VIEWS };
 typedef struct Affine { /* scale * scores + mask */
     double scale;
     const View *mask; /* NULL: none */
@@ -22,7 +21,7 @@ typedef struct Match {
     int scores, softmax, values, scale[2], copy; /* steps; -1: none */
     Affine affine;
     Unseen unseen;
-    View view[VIEWS];
+    View view[SDPA_VIEWS];
 } Match;
 
 static const Step *step_at(const Match *m, int k) { return &m->b->plan->step[k].step; }
@@ -218,24 +217,28 @@ static bool match(Match *m, int values) {
     take_factor(m, 1, &q);
     take_factor(m, 2, &k);
     take_copy(m, &y);
-    m->view[Y] = four_axes(&y), m->view[Q] = four_axes(&q), m->view[K] = turned(four_axes(&k));
-    m->view[V] = four_axes(&last->view[2]);
-    m->view[MASK] = m->affine.mask ? four_axes(&mask) : (View){.rank = -1, .slot = -1};
-    for (int j = PRESENT_KEY; j <= SCORES; j++) {
-        m->view[j] = m->view[Y];
+    m->view[ATTENTION_Y] = four_axes(&y), m->view[ATTENTION_Q] = four_axes(&q),
+    m->view[ATTENTION_K] = turned(four_axes(&k));
+    m->view[ATTENTION_V] = four_axes(&last->view[2]);
+    m->view[ATTENTION_MASK] = m->affine.mask ? four_axes(&mask) : (View){.rank = -1, .slot = -1};
+    for (int j = ATTENTION_PRESENT_KEY; j < ATTENTION_OUTPUTS; j++) {
+        m->view[j] = m->view[ATTENTION_Y];
         for (int a = 0; a < 4; a++) m->view[j].dim[a] = 0;
     }
     return m->affine.scale != 0; /* which would stand for 1 / sqrt(d) */
 }
 static void join(Match *m) {
     PlanBuild *b = m->b;
-    int64_t param[SDPA_PARAMS] = {
-        [OP_OUTPUTS] = Q, [ATTENTION_LEFT] = -1, [ATTENTION_RIGHT] = -1, [SDPA_UNSEEN] = m->unseen};
+    int64_t param[SDPA_PARAMS] = {[OP_OUTPUTS] = ATTENTION_OUTPUTS,
+                                  [ATTENTION_LEFT] = -1,
+                                  [ATTENTION_RIGHT] = -1,
+                                  [SDPA_UNSEEN] = m->unseen};
     const double none = 0;
     memcpy(&param[ATTENTION_SCALE], &m->affine.scale, sizeof m->affine.scale);
     memcpy(&param[ATTENTION_CAP], &none, sizeof none);
-    Step s = {.kind = S_OP, .nview = m->affine.mask ? VIEWS : MASK, .nparam = SDPA_PARAMS};
-    s.view = m->view, s.param = param, s.op = "sdpa";
+    Step s = {
+        .kind = S_OP, .nview = m->affine.mask ? SDPA_VIEWS : ATTENTION_MASK, .nparam = SDPA_PARAMS};
+    s.view = m->view, s.param = param, s.op = SDPA;
     if (b->device->backend->choices(b->device->device, &s) < 1) return;
     s.view = arena_copy(b->arena, m->view, (size_t)s.nview * sizeof *m->view);
     s.param = arena_copy(b->arena, param, sizeof param);

@@ -66,9 +66,9 @@ static int operations(const Step *s) {
 
 /* Of attention as a step (plan_attention.c): two products and a softmax, for one element of y. */
 static double attention_flops(const Step *s) {
-    enum { Q = 4, K };
-    if (strcmp(s->op, "sdpa") != 0) return -1;
-    const double keys = (double)s->view[K].dim[2], d = (double)s->view[Q].dim[3];
+    if (!step_is_sdpa(s)) return -1;
+    const double keys = (double)s->view[ATTENTION_K].dim[2],
+                 d = (double)s->view[ATTENTION_Q].dim[3];
     return 2 * keys + (2 * d + 5) * keys / (double)s->view[0].dim[3];
 }
 /* Operations for one element of the result before the epilogue; < 0: not told by the kind. */

@@ -7,6 +7,7 @@
 #ifndef ISOMER_OP_STEPS_H
 #define ISOMER_OP_STEPS_H
 #include "isomer_backend.h"
+#include <string.h>
 
 enum { OP_PARAMS = 64 }; /* parameters of a step, at most */
 enum { OP_OUTPUTS, OP_AXIS };
@@ -14,10 +15,33 @@ enum { OP_OUTPUTS, OP_AXIS };
 /* argmax, argmin: 1 for the last of several equal elements, not the first; 1 for argmin. */
 enum { ARGMAX_LAST = OP_AXIS + 1, ARGMAX_MINIMUM };
 
+/* The views of attention: results, then inputs. Of sdpa, which plan_attention.c makes of two
+   products and a softmax, y, q, k, v have the axes batch, head, place, number; the further results
+   have no elements, and nothing comes after the mask. */
+enum {
+    ATTENTION_Y,
+    ATTENTION_PRESENT_KEY,
+    ATTENTION_PRESENT_VALUE,
+    ATTENTION_SCORES,
+    ATTENTION_OUTPUTS,
+    ATTENTION_Q = ATTENTION_OUTPUTS,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_MASK,
+    ATTENTION_PAST_KEY,
+    SDPA_VIEWS = ATTENTION_PAST_KEY,
+    ATTENTION_PAST_VALUE,
+    ATTENTION_LENGTHS,
+    ATTENTION_VIEWS
+};
+#define SDPA "sdpa"
+static inline int step_is_sdpa(const Step *s) {
+    return s->kind == S_OP && s->op && strcmp(s->op, SDPA) == 0;
+}
 /* attention: the real factor of the scores, 0 for 1 / sqrt(size of a key); the real soft cap, 0 for
    none; 1 if causal; how many keys before and after its own position a query sees, -1 for all;
    which AttentionScores the fourth output shows.
-   sdpa, which plan_attention.c makes of two products and a softmax: the same, and an Unseen. */
+   sdpa: the same, and an Unseen. */
 enum {
     ATTENTION_SCALE = 1,
     ATTENTION_CAP,

@@ -9,11 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, VIEWS };
 enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
 typedef struct Attention {
-    View view[VIEWS]; /* rank -1: left out; y, q, k and v as [b, heads, places, n] */
-    Copy *copy[4];    /* into the present keys and values */
+    View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v as [b, heads, places, n] */
+    Copy *copy[4];              /* into the present keys and values */
     int ncopy, parts, shown;
     int64_t batch, heads, groups, queries, total, before, rows, left, right;
     bool causal;
@@ -43,8 +42,8 @@ static char *place(const AttentionRun *run, int k, int64_t i0, int64_t i1, int64
 
 /* ---- one row of scores */
 static void show(const AttentionRun *run, const Rows *r, int64_t i, const float *row) {
-    const View *v = &run->a->view[SCORES];
-    run->simd->store[CLASS_FLOAT][DT_FLOAT](place(run, SCORES, r->b, r->h, r->first + i),
+    const View *v = &run->a->view[ATTENTION_SCORES];
+    run->simd->store[CLASS_FLOAT][DT_FLOAT](place(run, ATTENTION_SCORES, r->b, r->h, r->first + i),
                                             v->stride[3], row, run->a->total);
 }
 static void cap(const AttentionRun *run, float *row) {
@@ -61,7 +60,7 @@ static bool says_seen(const View *mask) {
    end nothing is seen. */
 static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *row) {
     const Attention *a = run->a;
-    const View *m = given(a, MASK);
+    const View *m = given(a, ATTENTION_MASK);
     if (!m) return;
     const int64_t at[3] = {r->b, r->h, r->first + i}, width = m->dim[m->rank - 1];
     int64_t from = m->offset;
@@ -80,9 +79,9 @@ static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *r
 }
 /* The places from low to high-1 are not hidden by the query's own place. */
 static void visible(const Attention *a, const Rows *r, int64_t i, int64_t *low, int64_t *high) {
-    const int64_t offset = given(a, PAST_KEY)  ? a->before
-                           : given(a, LENGTHS) ? r->length - a->queries
-                                               : 0,
+    const int64_t offset = given(a, ATTENTION_PAST_KEY)  ? a->before
+                           : given(a, ATTENTION_LENGTHS) ? r->length - a->queries
+                                                         : 0,
                   here = r->first + i + offset;
     *low = 0, *high = r->length;
     if (a->causal && *high > here + 1) *high = here + 1;
@@ -117,10 +116,10 @@ static void weigh_row(const AttentionRun *run, const Rows *r, int64_t i) {
 static int run_block(const AttentionRun *run, const Rows *r, int part) {
     const Attention *a = run->a;
     const int64_t group = r->h / (a->heads / a->groups);
-    void *const score[] = {r->scores, place(run, Q, r->b, r->h, r->first),
-                           place(run, PRESENT_KEY, r->b, group, 0)};
-    void *const mix[] = {place(run, Y, r->b, r->h, r->first), r->scores,
-                         place(run, PRESENT_VALUE, r->b, group, 0)};
+    void *const score[] = {r->scores, place(run, ATTENTION_Q, r->b, r->h, r->first),
+                           place(run, ATTENTION_PRESENT_KEY, r->b, group, 0)};
+    void *const mix[] = {place(run, ATTENTION_Y, r->b, r->h, r->first), r->scores,
+                         place(run, ATTENTION_PRESENT_VALUE, r->b, group, 0)};
     const Kernel *product = a->product[part];
     if (product[0].run(&product[0], score, run->work + a->work[part][0])) return -1;
     for (int64_t i = 0; i < a->rows; i++) weigh_row(run, r, i);
@@ -130,7 +129,7 @@ static int run_block(const AttentionRun *run, const Rows *r, int part) {
 static void run_heads(void *job, int part) {
     const AttentionRun *run = job;
     const Attention *a = run->a;
-    const View *lengths = given(a, LENGTHS);
+    const View *lengths = given(a, ATTENTION_LENGTHS);
     const int64_t all = a->batch * a->heads, end = all * (part + 1) / a->parts;
     for (int64_t k = all * part / a->parts; k < end; k++) {
         Rows r = {.b = k / a->heads,
@@ -149,7 +148,7 @@ static void run_heads(void *job, int part) {
 }
 static bool lengths_fit(const AttentionRun *run) {
     const Attention *a = run->a;
-    const View *v = given(a, LENGTHS);
+    const View *v = given(a, ATTENTION_LENGTHS);
     for (int64_t b = 0; v && b < a->batch; b++) {
         const int64_t n =
             element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
@@ -177,26 +176,28 @@ static View by_heads(const View *v, int64_t heads) {
     return w;
 }
 static bool take_views(const Step *s, Attention *a) {
-    for (int k = 0; k < VIEWS; k++) {
+    for (int k = 0; k < ATTENTION_VIEWS; k++) {
         const bool there = k < s->nview && s->view[k].rank >= 0;
         a->view[k] = there ? s->view[k] : (View){.slot = -1, .rank = -1};
         if (!there) {
-            if (k <= V) return false;
+            if (k <= ATTENTION_V) return false;
             continue;
         }
         const View *v = &a->view[k];
-        if (view_count(v) == 0 && k != PAST_KEY && k != PAST_VALUE) return false;
-        if (k == MASK ? !dtype_numeric(v->dtype) || says_seen(v) != (v->dtype != DT_FLOAT)
-                      : k != LENGTHS && v->dtype != DT_FLOAT)
+        if (view_count(v) == 0 && k != ATTENTION_PAST_KEY && k != ATTENTION_PAST_VALUE)
+            return false;
+        if (k == ATTENTION_MASK ? !dtype_numeric(v->dtype) || says_seen(v) != (v->dtype != DT_FLOAT)
+                                : k != ATTENTION_LENGTHS && v->dtype != DT_FLOAT)
             return false;
     }
-    a->groups = a->view[PRESENT_KEY].dim[1], a->heads = a->view[SCORES].dim[1];
-    a->batch = a->view[SCORES].dim[0], a->queries = a->view[SCORES].dim[2];
-    a->total = a->view[SCORES].dim[3];
-    const View *past = given(a, PAST_KEY), *mask = given(a, MASK);
+    a->groups = a->view[ATTENTION_PRESENT_KEY].dim[1], a->heads = a->view[ATTENTION_SCORES].dim[1];
+    a->batch = a->view[ATTENTION_SCORES].dim[0], a->queries = a->view[ATTENTION_SCORES].dim[2];
+    a->total = a->view[ATTENTION_SCORES].dim[3];
+    const View *past = given(a, ATTENTION_PAST_KEY), *mask = given(a, ATTENTION_MASK);
     a->before = past ? past->dim[2] : 0;
-    for (int k = Y; k <= V; k++)
-        if (k == Y || k >= Q) a->view[k] = by_heads(&a->view[k], k <= Q ? a->heads : a->groups);
+    for (int k = ATTENTION_Y; k <= ATTENTION_V; k++)
+        if (k == ATTENTION_Y || k >= ATTENTION_Q)
+            a->view[k] = by_heads(&a->view[k], k <= ATTENTION_Q ? a->heads : a->groups);
     return a->groups > 0 && a->heads % a->groups == 0 &&
            (!mask || mask->dim[mask->rank - 1] <= a->total);
 }
@@ -228,13 +229,13 @@ static bool add_product(Build *b, Device *one, Attention *a, int part, int which
     return true;
 }
 static bool add_part(Build *b, Device *one, Attention *a, int part, float scale) {
-    const View *key = &a->view[PRESENT_KEY], *value = &a->view[PRESENT_VALUE];
+    const View *key = &a->view[ATTENTION_PRESENT_KEY], *value = &a->view[ATTENTION_PRESENT_VALUE];
     const View scores = view_dense(0, DT_FLOAT, 2, (const int64_t[]){a->rows, a->total});
     View in = scores;
     in.slot = 1;
-    const View score[] = {scores, matrix(&a->view[Q], 1, 2, 3, a->rows),
+    const View score[] = {scores, matrix(&a->view[ATTENTION_Q], 1, 2, 3, a->rows),
                           matrix(key, 2, 3, 2, key->dim[3])},
-               mix[] = {matrix(&a->view[Y], 0, 2, 3, a->rows), in,
+               mix[] = {matrix(&a->view[ATTENTION_Y], 0, 2, 3, a->rows), in,
                         matrix(value, 2, 2, 3, a->total)};
     const Scalar code[] = {
         {.op = C_ACC}, {.op = C_CONST, .k = scale}, {.op = C_MUL, .a = 0, .b = 1}};
@@ -256,7 +257,7 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     Attention *a = ARENA_NEW(b->arena, Attention, 1);
     Device *one = ARENA_NEW(b->arena, Device, 1);
     if (!take_views(s, a)) return build_fail(b, "attention: only float32 is supported");
-    const int64_t d = a->view[PRESENT_KEY].dim[3], fit = BLOCK_ELEMENTS / a->total,
+    const int64_t d = a->view[ATTENTION_PRESENT_KEY].dim[3], fit = BLOCK_ELEMENTS / a->total,
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS
                                            : fit;
@@ -267,13 +268,15 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     a->causal = s->param[ATTENTION_CAUSAL] != 0;
     a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
     a->shown = (int)s->param[ATTENTION_SHOWN];
-    a->parts = count_parts(b, a->batch * a->heads, view_count(&a->view[SCORES]) * (d / 8 + 2));
+    a->parts =
+        count_parts(b, a->batch * a->heads, view_count(&a->view[ATTENTION_SCORES]) * (d / 8 + 2));
     *one = *b->device;
     one->team = NULL, one->threads = 1; /* a product is run by the thread of its head */
     k->self = a, k->run = attention_run;
-    bool ok =
-        add_copy(b, a, PRESENT_KEY, PAST_KEY, 0) && add_copy(b, a, PRESENT_KEY, K, a->before) &&
-        add_copy(b, a, PRESENT_VALUE, PAST_VALUE, 0) && add_copy(b, a, PRESENT_VALUE, V, a->before);
+    bool ok = add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_PAST_KEY, 0) &&
+              add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_K, a->before) &&
+              add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_PAST_VALUE, 0) &&
+              add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_V, a->before);
     for (int part = 0; part < a->parts && ok; part++) ok = add_part(b, one, a, part, scale);
     if (ok) k->forget = attention_forget;
     else attention_forget(k);

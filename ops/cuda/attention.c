@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
 enum { SIDE = 16, BLOCK = 64, TILE = BLOCK / SIDE };
 /* What threads have registers for: values of a query; of TILE queries in one thread. */
 enum { VALUES_MOST = 256, TILE_VALUES = 128 };
@@ -29,9 +28,7 @@ static double real_param(const Step *s, int k) {
     return memcpy(&x, &s->param[k], sizeof x), x;
 }
 
-static bool of_products(const Step *s) {
-    return s->op && !strcmp(s->op, "sdpa") && s->nparam == SDPA_PARAMS;
-}
+static bool of_products(const Step *s) { return step_is_sdpa(s) && s->nparam == SDPA_PARAMS; }
 /* ---- what fits */
 static bool is_empty(const View *v) {
     for (int a = 0; a < v->rank; a++)
@@ -41,16 +38,17 @@ static bool is_empty(const View *v) {
 /* A result that the step has: of products there is one. */
 static bool wanted(const Step *s, int view) { return !is_empty(&s->view[view]); }
 static bool may_be_empty(const Step *s, int view) {
-    if (view == PAST_KEY || view == PAST_VALUE) return true;
-    return of_products(s) && view > Y && view < Q;
+    if (view == ATTENTION_PAST_KEY || view == ATTENTION_PAST_VALUE) return true;
+    return of_products(s) && view > ATTENTION_Y && view < ATTENTION_OUTPUTS;
 }
 static bool types_fit(const Step *s) {
     for (int k = 0; k < s->nview; k++) {
         if (!given(s, k)) continue;
         const View *v = &s->view[k];
         if (is_empty(v) && !may_be_empty(s, k)) return false;
-        if (k == LENGTHS ? v->dtype != I32 && v->dtype != I64
-                         : v->dtype != F32 && (k != MASK || !source_element_bytes(v->dtype)))
+        if (k == ATTENTION_LENGTHS
+                ? v->dtype != I32 && v->dtype != I64
+                : v->dtype != F32 && (k != ATTENTION_MASK || !source_element_bytes(v->dtype)))
             return false;
     }
     return true;
@@ -59,31 +57,32 @@ static Attention sizes_of(const Step *s) {
     const View *v = s->view;
     if (of_products(s))
         return (Attention){.step = s,
-                           .batch = v[Q].dim[0],
-                           .heads = v[Q].dim[1],
-                           .groups = v[K].dim[1],
-                           .queries = v[Q].dim[2],
-                           .total = v[K].dim[2],
-                           .d = v[Q].dim[3],
-                           .e = v[V].dim[3],
+                           .batch = v[ATTENTION_Q].dim[0],
+                           .heads = v[ATTENTION_Q].dim[1],
+                           .groups = v[ATTENTION_K].dim[1],
+                           .queries = v[ATTENTION_Q].dim[2],
+                           .total = v[ATTENTION_K].dim[2],
+                           .d = v[ATTENTION_Q].dim[3],
+                           .e = v[ATTENTION_V].dim[3],
                            .unseen = (Unseen)s->param[SDPA_UNSEEN]};
     return (Attention){.step = s,
-                       .batch = v[SCORES].dim[0],
-                       .heads = v[SCORES].dim[1],
-                       .groups = v[PRESENT_KEY].dim[1],
-                       .queries = v[SCORES].dim[2],
-                       .total = v[SCORES].dim[3],
-                       .before = given(s, PAST_KEY) ? v[PAST_KEY].dim[2] : 0,
-                       .d = v[PRESENT_KEY].dim[3],
-                       .e = v[PRESENT_VALUE].dim[3]};
+                       .batch = v[ATTENTION_SCORES].dim[0],
+                       .heads = v[ATTENTION_SCORES].dim[1],
+                       .groups = v[ATTENTION_PRESENT_KEY].dim[1],
+                       .queries = v[ATTENTION_SCORES].dim[2],
+                       .total = v[ATTENTION_SCORES].dim[3],
+                       .before = given(s, ATTENTION_PAST_KEY) ? v[ATTENTION_PAST_KEY].dim[2] : 0,
+                       .d = v[ATTENTION_PRESENT_KEY].dim[3],
+                       .e = v[ATTENTION_PRESENT_VALUE].dim[3]};
 }
 static bool is_attention(const Step *s) {
-    return of_products(s) || (s->op && !strcmp(s->op, "attention") &&
-                              s->nparam == ATTENTION_PARAMS && s->param[0] == Q);
+    return of_products(s) ||
+           (s->op && !strcmp(s->op, "attention") && s->nparam == ATTENTION_PARAMS &&
+            s->param[OP_OUTPUTS] == ATTENTION_OUTPUTS);
 }
 int attention_variants(const Step *s) {
-    if (!is_attention(s) || s->nview <= V) return 0;
-    for (int k = Y; k <= V; k++)
+    if (!is_attention(s) || s->nview <= ATTENTION_V) return 0;
+    for (int k = ATTENTION_Y; k <= ATTENTION_V; k++)
         if (!given(s, k)) return 0;
     if (!types_fit(s)) return 0;
     const Attention a = sizes_of(s);
@@ -104,7 +103,7 @@ static const char *spot(Gen *g, int view, int64_t each, const char *const index[
 }
 /* Number n of key or value j of group `of`: one of the past, or a new one. */
 static const char *now_or_past(Gen *g, const Attention *a, int now, int past, const char *of) {
-    const int64_t each = now == K ? a->d : a->e;
+    const int64_t each = now == ATTENTION_K ? a->d : a->e;
     const char *const here[] = {"b", of, say(g, "j - %lld", (long long)a->before), "n"},
                       *const there[] = {"b", of, "j", "n"};
     const char *new = say(g, "v%d[%s]", now, spot(g, now, each, here));
@@ -115,7 +114,7 @@ static const char *now_or_past(Gen *g, const Attention *a, int now, int past, co
 
 /* ---- keys and values with what was before them, by all blocks together */
 static void present_lines(Gen *g, const Attention *a, int present, int now, int past) {
-    const int64_t each = now == K ? a->d : a->e;
+    const int64_t each = now == ATTENTION_K ? a->d : a->e;
     const char *const index[] = {"b", "of", "j", "n"};
     line(g, "for (count_t item = (count_t)blockIdx.x * %du + threadIdx.x; item < %lluu;", THREADS,
          (unsigned long long)(a->batch * a->groups * a->total * each));
@@ -143,9 +142,9 @@ static void score_lines(Gen *g, const Attention *a) {
     line(g, "const int t = k %% %d, r = k / %d;", SIDE, SIDE);
     line(g, "const place_t i = row0 + r, j = first + r, n = d0 + t;");
     line(g, "if (r < %d) qs[t][r] = i < %lld && n < %lld ? v%d[%s] : 0;", SIDE * a->rows,
-         (long long)a->queries, (long long)a->d, Q, spot(g, Q, a->d, query));
+         (long long)a->queries, (long long)a->d, ATTENTION_Q, spot(g, ATTENTION_Q, a->d, query));
     line(g, "ks[t][r] = j < %lld && n < %lld ? %s : 0;", (long long)a->total, (long long)a->d,
-         now_or_past(g, a, K, PAST_KEY, "of"));
+         now_or_past(g, a, ATTENTION_K, ATTENTION_PAST_KEY, "of"));
     line(g, "}");
     line(g, "SYNC();");
     line(g, "UNROLL");
@@ -162,12 +161,13 @@ static void score_lines(Gen *g, const Attention *a) {
 }
 static void show(Gen *g, const Attention *a, int what, const char *x) {
     const char *const index[] = {"b", "h", "i", "j"};
-    if (a->shown == what && wanted(a->step, SCORES))
-        line(g, "if (inside) v%d[%s] = %s;", SCORES, spot(g, SCORES, 0, index), x);
+    if (a->shown == what && wanted(a->step, ATTENTION_SCORES))
+        line(g, "if (inside) v%d[%s] = %s;", ATTENTION_SCORES, spot(g, ATTENTION_SCORES, 0, index),
+             x);
 }
 /* What the mask makes of the score x at (b, h, i, j); after its end nothing is seen. */
 static void mask_lines(Gen *g) {
-    const View *m = &g->step->view[MASK];
+    const View *m = &g->step->view[ATTENTION_MASK];
     static const char *const index[] = {"b", "h", "i", "j"};
     const char *at = "0";
     for (int k = 0; k < m->rank; k++)
@@ -176,8 +176,8 @@ static void mask_lines(Gen *g) {
                      index[4 - m->rank + k]);
     line(g, "if (inside && j < %lld) {", (long long)m->dim[m->rank - 1]);
     const char class = class_with('i', m->dtype);
-    if (class_real(class)) line(g, "x += %s;", element(g, MASK, at, 'f'));
-    else line(g, "if (!(%s)) x = -INFINITY;", element(g, MASK, at, class));
+    if (class_real(class)) line(g, "x += %s;", element(g, ATTENTION_MASK, at, 'f'));
+    else line(g, "if (!(%s)) x = -INFINITY;", element(g, ATTENTION_MASK, at, class));
     line(g, "}");
     line(g, "else x = -INFINITY;");
 }
@@ -185,7 +185,7 @@ static void mask_lines(Gen *g) {
 static void place_lines(Gen *g, const Attention *a) {
     const int64_t *p = a->step->param;
     const char *hidden = "!inside";
-    if (given(a->step, LENGTHS)) hidden = say(g, "%s || j >= length", hidden);
+    if (given(a->step, ATTENTION_LENGTHS)) hidden = say(g, "%s || j >= length", hidden);
     if (p[ATTENTION_CAUSAL]) hidden = say(g, "%s || j > here", hidden);
     if (p[ATTENTION_LEFT] >= 0)
         hidden = say(g, "%s || j < here - %lldLL", hidden, (long long)p[ATTENTION_LEFT]);
@@ -211,7 +211,7 @@ static void bias_lines(Gen *g, const Attention *a) {
         line(g, "x = %s * tanh_s(x / %s);", most, most);
     }
     show(g, a, SHOW_CAPPED, "x");
-    if (given(a->step, MASK)) mask_lines(g);
+    if (given(a->step, ATTENTION_MASK)) mask_lines(g);
     place_lines(g, a);
     show(g, a, SHOW_BIASED, "x");
     line(g, "s[u][v] = x;");
@@ -253,7 +253,7 @@ static void value_lines(Gen *g, const Attention *a, int columns) {
     line(g, "const int t = k / %lld;", (long long)a->e);
     line(g, "const place_t n = k %% %lld, j = first + k0 + t;", (long long)a->e);
     line(g, "vs[t][n] = j < %lld ? %s : 0;", (long long)a->total,
-         now_or_past(g, a, V, PAST_VALUE, "of"));
+         now_or_past(g, a, ATTENTION_V, ATTENTION_PAST_VALUE, "of"));
     line(g, "}");
     line(g, "SYNC();");
     line(g, "UNROLL");
@@ -278,26 +278,29 @@ static Attention attention_of(const Step *s, int variant) {
     return a;
 }
 static void start_lines(Gen *g, const Attention *a, int columns) {
-    const View *n = &g->step->view[LENGTHS];
+    const View *n = &g->step->view[ATTENTION_LENGTHS];
     const int size = SIDE * a->rows;
     const int64_t blocks = (a->queries + size - 1) / size;
-    const bool past = given(a->step, PAST_KEY), some = !past && given(a->step, LENGTHS);
+    const bool past = given(a->step, ATTENTION_PAST_KEY),
+               some = !past && given(a->step, ATTENTION_LENGTHS);
     g->out->block = THREADS;
     g->out->grid = (unsigned)(blocks * a->heads * a->batch);
     line(g, "SHARED float qs[%d][%d], ks[%d][%d];", SIDE, size + 1, SIDE, BLOCK + 1);
     line(g, "SHARED float ps[%d][%d], vs[%d][%d];", size, BLOCK + 1, SIDE, SIDE * columns + 1);
     line(g, "const place_t tx = threadIdx.x %% %d, ty = threadIdx.x / %d;", SIDE, SIDE);
-    if (wanted(a->step, PRESENT_KEY)) present_lines(g, a, PRESENT_KEY, K, PAST_KEY);
-    if (wanted(a->step, PRESENT_VALUE)) present_lines(g, a, PRESENT_VALUE, V, PAST_VALUE);
+    if (wanted(a->step, ATTENTION_PRESENT_KEY))
+        present_lines(g, a, ATTENTION_PRESENT_KEY, ATTENTION_K, ATTENTION_PAST_KEY);
+    if (wanted(a->step, ATTENTION_PRESENT_VALUE))
+        present_lines(g, a, ATTENTION_PRESENT_VALUE, ATTENTION_V, ATTENTION_PAST_VALUE);
     line(g, "count_t q = blockIdx.x;");
     line(g, "const place_t row0 = (place_t)(q %% %lluu) * %d; q /= %lluu;",
          (unsigned long long)blocks, size, (unsigned long long)blocks);
     line(g, "const place_t h = (place_t)(q %% %lluu), b = (place_t)(q / %lluu);",
          (unsigned long long)a->heads, (unsigned long long)a->heads);
     line(g, "const place_t of = h / %lld;", (long long)(a->heads / a->groups));
-    if (given(a->step, LENGTHS))
+    if (given(a->step, ATTENTION_LENGTHS))
         line(g, "const i64 length = min_i(max_i(%s, 0), %lldLL);",
-             element(g, LENGTHS, say(g, "(place_t)%lld*b", (long long)n->stride[0]), 'i'),
+             element(g, ATTENTION_LENGTHS, say(g, "(place_t)%lld*b", (long long)n->stride[0]), 'i'),
              (long long)a->total);
     line(g, "const i64 offset = %s;",
          past   ? say(g, "%lldLL", (long long)a->before)
@@ -335,8 +338,8 @@ static void result_lines(Gen *g, const Attention *a, int columns) {
     line(g, "UNROLL");
     line(g, "for (int w = 0; w < %d; w++) {", columns);
     line(g, "const place_t i = row0 + ty + %d * u, n = tx + %d * w;", SIDE, SIDE);
-    line(g, "if (i < %lld && n < %lld) v%d[%s] = %s;", (long long)a->queries, (long long)a->e, Y,
-         spot(g, Y, a->e, index), result[a->unseen]);
+    line(g, "if (i < %lld && n < %lld) v%d[%s] = %s;", (long long)a->queries, (long long)a->e,
+         ATTENTION_Y, spot(g, ATTENTION_Y, a->e, index), result[a->unseen]);
     line(g, "}");
     line(g, "}");
 }
@@ -348,6 +351,6 @@ void attention_write(Gen *g, int variant) {
     softmax_lines(g, &a, columns);
     value_lines(g, &a, columns);
     line(g, "}");
-    if (a.shown == SHOW_WEIGHTS && wanted(a.step, SCORES)) weight_lines(g, &a);
+    if (a.shown == SHOW_WEIGHTS && wanted(a.step, ATTENTION_SCORES)) weight_lines(g, &a);
     result_lines(g, &a, columns);
 }

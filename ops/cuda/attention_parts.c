@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { Y, Q = 4, K, V, MASK }; /* views */
 enum { ALIGNMENT = 256 };
 
 static View without_offset(const Step *s, int k) {
@@ -16,7 +15,7 @@ static View without_offset(const Step *s, int k) {
     return v;
 }
 static View scores_view(const Step *s) {
-    const View *q = &s->view[Q], *k = &s->view[K];
+    const View *q = &s->view[ATTENTION_Q], *k = &s->view[ATTENTION_K];
     View v = {.slot = s->nview, .dtype = q->dtype, .rank = 4};
     int64_t stride = 1;
     for (int a = 0; a < 3; a++) v.dim[a] = q->dim[a];
@@ -30,11 +29,13 @@ static View turned(View v) {
     return v.dim[3] = dim, v.stride[3] = stride, v;
 }
 static bool fits(const Step *s) {
-    if (!s->op || strcmp(s->op, "sdpa") != 0 || s->nparam != SDPA_PARAMS) return false;
+    if (!step_is_sdpa(s) || s->nparam != SDPA_PARAMS) return false;
     for (int a = 0; a < 2; a++) /* of batches and heads */
-        if (s->view[K].dim[a] != s->view[Q].dim[a] || s->view[V].dim[a] != s->view[Q].dim[a])
+        if (s->view[ATTENTION_K].dim[a] != s->view[ATTENTION_Q].dim[a] ||
+            s->view[ATTENTION_V].dim[a] != s->view[ATTENTION_Q].dim[a])
             return false;
-    return s->nview <= MASK || s->view[MASK].rank == 4 || s->view[MASK].rank < 0;
+    return s->nview <= ATTENTION_MASK || s->view[ATTENTION_MASK].rank == 4 ||
+           s->view[ATTENTION_MASK].rank < 0;
 }
 /* The instructions of the softmax; returns how many. */
 static int write_softmax(Scalar code[], double scale, bool mask, bool mended) {
@@ -66,17 +67,18 @@ static int write_softmax(Scalar code[], double scale, bool mask, bool mended) {
 }
 
 bool attention_parts(const Step *s, AttentionParts *p) {
-    if (s->kind != S_OP || s->nview <= V || !fits(s)) return false;
-    const bool mask = s->nview > MASK && s->view[MASK].rank >= 0;
+    if (s->nview <= ATTENTION_V || !fits(s)) return false;
+    const bool mask = s->nview > ATTENTION_MASK && s->view[ATTENTION_MASK].rank >= 0;
     double scale;
     memcpy(&scale, &s->param[ATTENTION_SCALE], sizeof scale);
-    if (scale == 0) scale = 1 / sqrt((double)s->view[Q].dim[3]);
+    if (scale == 0) scale = 1 / sqrt((double)s->view[ATTENTION_Q].dim[3]);
     const View scores = scores_view(s);
-    p->view[0] = scores, p->view[1] = without_offset(s, Q);
-    p->view[2] = turned(without_offset(s, K));
+    p->view[0] = scores, p->view[1] = without_offset(s, ATTENTION_Q);
+    p->view[2] = turned(without_offset(s, ATTENTION_K));
     p->view[3] = p->view[4] = scores;
-    if (mask) p->view[5] = without_offset(s, MASK);
-    p->view[6] = without_offset(s, Y), p->view[7] = scores, p->view[8] = without_offset(s, V);
+    if (mask) p->view[5] = without_offset(s, ATTENTION_MASK);
+    p->view[6] = without_offset(s, ATTENTION_Y), p->view[7] = scores,
+    p->view[8] = without_offset(s, ATTENTION_V);
     p->rows = 1; /* a row is the last axis */
     p->step[0] = (Step){.kind = S_GEMM, .nview = 3, .view = &p->view[0]};
     p->step[1] = (Step){.kind = S_ROWS,

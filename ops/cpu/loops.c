@@ -2,7 +2,7 @@
    (core/loop.h), and operators by their reference kernels, unless a kernel here is faster. */
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
-#include "ops/operator/op_kernel.h"
+#include "ops/operator/signature.h"
 #include <string.h>
 
 /* ---- loop programs (core/loop.h), computed in doubles */
@@ -79,66 +79,66 @@ static int op_run(const Kernel *k, void *const slot[], void *work) {
 }
 /* What is faster than the reference kernel, for the steps it takes. */
 static const struct {
-    const char *op;
+    const Op *op;
     Make *make;
 } own_kernels[] = {
-    {"rnn", recurrent_build},
-    {"gru", recurrent_build},
-    {"lstm", recurrent_build},
-    {"attention", attention_build},
-    {"gather", gather_build},
-    {"gathernd", gathernd_build},
-    {"gatherelements", gatherelements_build},
-    {"reversesequence", reverse_build},
-    {"scatternd", scatternd_build},
-    {"scatterelements", scatterelements_build},
-    {"scatterndadd", scatternd_build},
-    {"scatteradd", scatterelements_build},
-    {"cachewrite", cachewrite_build},
-    {"topk", topk_build},
-    {"argmax", argmax_build},
-    {"argmin", argmax_build},
-    {"cumsum", cumsum_build},
-    {"cumprod", cumprod_build},
-    {"gridsample", gridsample_build},
-    {"dft", fft_build},
-    {"stft", stft_build},
-    {"roialign", roialign_build},
-    {"onehot", onehot_build},
-    {"nms", nms_build},
-    {"compress", compress_build},
-    {"nonzero", nonzero_build},
-    {"hardmax", hardmax_build},
-    {"maxplace", maxplace_build},
-    {"unpool", unpool_build},
-    {"unique", unique_build},
-    {"trees", trees_build},
-    {"asin", pointwise_build},
-    {"acos", pointwise_build},
-    {"atan", pointwise_build},
-    {"sinh", pointwise_build},
-    {"asinh", pointwise_build},
-    {"acosh", pointwise_build},
-    {"atanh", pointwise_build},
-    {"div", pointwise_build},
-    {"mod", pointwise_build},
-    {"pow", pointwise_build},
-    {"bitshift", pointwise_build},
-    {"bitwise_not", pointwise_build},
-    {"bitwise_and", pointwise_build},
-    {"bitwise_or", pointwise_build},
-    {"bitwise_xor", pointwise_build},
-    {"thresholdedrelu", pointwise_build},
-    {"shrink", pointwise_build},
+    {&op_rnn, recurrent_build},
+    {&op_gru, recurrent_build},
+    {&op_lstm, recurrent_build},
+    {&op_attention, attention_build},
+    {&op_gather, gather_build},
+    {&op_gathernd, gathernd_build},
+    {&op_gatherelements, gatherelements_build},
+    {&op_reversesequence, reverse_build},
+    {&op_scatternd, scatternd_build},
+    {&op_scatterelements, scatterelements_build},
+    {&op_scatterndadd, scatternd_build},
+    {&op_scatteradd, scatterelements_build},
+    {&op_cachewrite, cachewrite_build},
+    {&op_topk, topk_build},
+    {&op_argmax, argmax_build},
+    {&op_argmin, argmax_build},
+    {&op_cumsum, cumsum_build},
+    {&op_cumprod, cumprod_build},
+    {&op_gridsample, gridsample_build},
+    {&op_dft, fft_build},
+    {&op_stft, stft_build},
+    {&op_roialign, roialign_build},
+    {&op_onehot, onehot_build},
+    {&op_nms, nms_build},
+    {&op_compress, compress_build},
+    {&op_nonzero, nonzero_build},
+    {&op_hardmax, hardmax_build},
+    {&op_maxplace, maxplace_build},
+    {&op_unpool, unpool_build},
+    {&op_unique, unique_build},
+    {&op_trees, trees_build},
+    {&op_asin, pointwise_build},
+    {&op_acos, pointwise_build},
+    {&op_atan, pointwise_build},
+    {&op_sinh, pointwise_build},
+    {&op_asinh, pointwise_build},
+    {&op_acosh, pointwise_build},
+    {&op_atanh, pointwise_build},
+    {&op_div, pointwise_build},
+    {&op_mod, pointwise_build},
+    {&op_pow, pointwise_build},
+    {&op_bitshift, pointwise_build},
+    {&op_bitwise_not, pointwise_build},
+    {&op_bitwise_and, pointwise_build},
+    {&op_bitwise_or, pointwise_build},
+    {&op_bitwise_xor, pointwise_build},
+    {&op_thresholdedrelu, pointwise_build},
+    {&op_shrink, pointwise_build},
 };
-static Make *own_kernel(const char *op) {
+static Make *own_kernel(const Op *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)
-        if (strcmp(own_kernels[j].op, op) == 0) return own_kernels[j].make;
+        if (own_kernels[j].op == op) return own_kernels[j].make;
     return NULL;
 }
 /* The kernel outlives the step: a copy of all it points at. */
 static bool op_build(Build *b, int choice, Kernel *k) {
-    Make *own = own_kernel(b->step->op);
+    Make *own = own_kernel(op_find(b->step->op));
     const size_t before = b->workspace;
     if (own && own(b, choice, k)) return true;
     b->workspace = before;

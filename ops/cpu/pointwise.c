@@ -1,8 +1,7 @@
 /* pointwise.c -- operators of single elements that have a reference kernel, as element-wise
    programs, which may have further instructions (simd.h). */
 #include "ops/cpu/cpu.h"
-#include "ops/operator/op_kernel.h"
-#include <string.h>
+#include "ops/operator/signature.h"
 
 /* Its input's axes are the output's last ones; one of a single place is stretched. */
 static bool stretched(const View *y, const View *x, View *to) {
@@ -21,37 +20,35 @@ static bool is_real(const View *v) {
 }
 static float number(const Step *s, int k) { return (float)kernel_bits_real(s->param[k]); }
 
-/* X(operator, instruction, of what) */
 enum { REALS = 1, WHOLES = 2 };
 typedef struct Plain {
-    const char *op;
-    int code, of;
+    const Op *op;
+    int code, of; /* the instruction, and of what */
 } Plain;
 static const Plain plain[] = {
-    {"asin", F_ASIN, REALS},
-    {"acos", F_ACOS, REALS},
-    {"atan", F_ATAN, REALS},
-    {"sinh", F_SINH, REALS},
-    {"asinh", F_ASINH, REALS},
-    {"acosh", F_ACOSH, REALS},
-    {"atanh", F_ATANH, REALS},
-    {"bitwise_not", F_BITS_NOT, WHOLES},
-    {"bitwise_and", F_BITS_AND, WHOLES},
-    {"bitwise_or", F_BITS_OR, WHOLES},
-    {"bitwise_xor", F_BITS_XOR, WHOLES},
-    {"div", C_DIV, WHOLES},
-    {"pow", C_POW, WHOLES},
+    {&op_asin, F_ASIN, REALS},
+    {&op_acos, F_ACOS, REALS},
+    {&op_atan, F_ATAN, REALS},
+    {&op_sinh, F_SINH, REALS},
+    {&op_asinh, F_ASINH, REALS},
+    {&op_acosh, F_ACOSH, REALS},
+    {&op_atanh, F_ATANH, REALS},
+    {&op_bitwise_not, F_BITS_NOT, WHOLES},
+    {&op_bitwise_and, F_BITS_AND, WHOLES},
+    {&op_bitwise_or, F_BITS_OR, WHOLES},
+    {&op_bitwise_xor, F_BITS_XOR, WHOLES},
+    {&op_div, C_DIV, WHOLES},
+    {&op_pow, C_POW, WHOLES},
 };
 /* The instruction; 0: it has none. */
-static int instruction_of(const Step *s) {
+static int instruction_of(const Step *s, const Op *op) {
     const bool real = is_real(&s->view[1]);
-    if (strcmp(s->op, "bitshift") == 0)
+    if (op == &op_bitshift)
         return s->nparam < 2 || real ? 0 : s->param[BITSHIFT_RIGHT] ? F_SHIFT_RIGHT : F_SHIFT_LEFT;
-    if (strcmp(s->op, "mod") == 0)
+    if (op == &op_mod)
         return s->nparam < 2 ? 0 : s->param[MOD_TRUNCATED] ? F_REST : real ? 0 : C_MOD;
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
-        if (strcmp(plain[k].op, s->op) == 0 && plain[k].of == (real ? REALS : WHOLES))
-            return plain[k].code;
+        if (plain[k].op == op && plain[k].of == (real ? REALS : WHOLES)) return plain[k].code;
     return 0;
 }
 static bool thresholded(Build *b, const View view[], Kernel *k) {
@@ -82,21 +79,22 @@ static bool shrunk(Build *b, const View view[], Kernel *k) {
 }
 bool pointwise_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
+    const Op *op = op_find(s->op);
     View view[3] = {s->view[0]};
     (void)choice;
     for (int i = 0; i < s->nview; i++)
         if (i > 2 || !dtype_numeric(s->view[i].dtype) ||
             (i > 0 && !stretched(&s->view[0], &s->view[i], &view[i])))
             return false;
-    if (s->nview == 2 && strcmp(s->op, "thresholdedrelu") == 0) return thresholded(b, view, k);
-    if (s->nview == 2 && strcmp(s->op, "shrink") == 0) return shrunk(b, view, k);
-    const int op = instruction_of(s);
-    if (!op || s->nview != 1 + op_values(op)) return false;
+    if (s->nview == 2 && op == &op_thresholdedrelu) return thresholded(b, view, k);
+    if (s->nview == 2 && op == &op_shrink) return shrunk(b, view, k);
+    const int code = instruction_of(s, op);
+    if (!code || s->nview != 1 + op_values(code)) return false;
     for (int i = 1; i < s->nview; i++)
         if (is_real(&s->view[i]) != is_real(&s->view[0])) return false;
-    const Scalar code[] = {
-        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)op, .a = 0, .b = 1}};
-    const Scalar one[] = {code[0], {.op = (uint8_t)op}};
+    const Scalar two[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)code, .a = 0, .b = 1}};
+    const Scalar one[] = {two[0], {.op = (uint8_t)code}};
     return s->nview == 2 ? program_build(b, view, 2, one, 2, k)
-                         : program_build(b, view, 3, code, 3, k);
+                         : program_build(b, view, 3, two, 3, k);
 }

@@ -194,14 +194,12 @@ static void keep_present(Row *r, int out, int now, int past) {
 }
 
 static double real_or(int64_t bits, double otherwise) {
-    return kernel_bits_real(bits) != 0 ? kernel_bits_real(bits) : otherwise;
+    return param_real(bits) != 0 ? param_real(bits) : otherwise;
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *scores = &s->view[ATTENTION_SCORES];
-    Row r = {.s = s,
-             .slot = slot,
-             .total = scores->dim[3],
-             .cap = kernel_bits_real(s->param[ATTENTION_CAP])};
+    Row r = {
+        .s = s, .slot = slot, .total = scores->dim[3], .cap = param_real(s->param[ATTENTION_CAP])};
     const View *past = view(&r, ATTENTION_PAST_KEY), *lengths = view(&r, ATTENTION_LENGTHS);
     r.scale =
         real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[ATTENTION_PRESENT_KEY].dim[3]));

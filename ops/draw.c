@@ -56,7 +56,7 @@ static int params_dropout(Call *c, int64_t param[]) {
 }
 static int kernel_dropout(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
-    const double ratio = kernel_bits_real(s->param[1]);
+    const double ratio = param_real(s->param[1]);
     int64_t i[STEP_RANK];
     Twister t;
     twister_start(&t, (uint32_t)s->param[2]);
@@ -117,10 +117,10 @@ static double bell(Twister *t) {
 }
 static int fill_drawn(const Step *s, void *const slot[], bool normal) {
     const View *y = &s->view[0];
-    const double a = kernel_bits_real(s->param[1]), b = kernel_bits_real(s->param[2]);
+    const double a = param_real(s->param[1]), b = param_real(s->param[2]);
     int64_t i[STEP_RANK];
     Twister t;
-    start_from(&t, kernel_bits_real(s->param[3]));
+    start_from(&t, param_real(s->param[3]));
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
         kernel_set_real(y, slot, kernel_at(y, i),
                         normal ? a + b * bell(&t) : a + (b - a) * twister_real(&t));
@@ -179,7 +179,7 @@ static int kernel_bernoulli(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK];
     Twister t;
-    start_from(&t, kernel_bits_real(s->param[1]));
+    start_from(&t, param_real(s->param[1]));
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         bool one = twister_real(&t) < kernel_real(x, slot, kernel_at(x, i));
         if (kernel_is_integer(y)) kernel_set_integer(y, slot, kernel_at(y, i), one);

@@ -47,7 +47,7 @@ static int params_real(Call *c, int64_t param[]) {
         if (!bits_of(c, k, &param[1 + k])) return -1;
     return n;
 }
-static float param_float(const Step *s, int k) { return (float)kernel_bits_real(s->param[k]); }
+static float param_float(const Step *s, int k) { return (float)param_real(s->param[k]); }
 
 /* thresholdedrelu: x where x > alpha, else 0. */
 static int kernel_thresholdedrelu(const Step *s, void *const slot[]) {

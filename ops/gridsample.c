@@ -35,7 +35,8 @@ static int params(Call *c, int64_t param[]) {
 enum { TAPS = 4 };
 typedef struct Sample { /* along each axis: first element, weights */
     int ns, taps;
-    int64_t outside, align;
+    int64_t outside;
+    bool align;
     int64_t first[STEP_RANK];
     double weight[STEP_RANK][TAPS];
 } Sample;
@@ -70,8 +71,7 @@ static int64_t element(const Sample *s, int64_t k, int64_t n) {
     return at < 0 ? 0 : at >= n ? n - 1 : at;
 }
 static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
-    float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
-    if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
+    float at = kernel_grid_place(g, n, s->align);
     if (mode == GRID_NEAREST) at = rintf(at);
     double x = into(s, (double)at, n), low = floor(x);
     s->first[a] = (int64_t)(mode == GRID_NEAREST ? x : low) - (mode == GRID_CUBIC);
@@ -125,8 +125,9 @@ static void put_channels(const Reads *r, const View *y, int64_t to, const View *
 }
 static int kernel(const Step *step, void *const slot[]) {
     const View *y = &step->view[0], *x = &step->view[1], *grid = &step->view[2];
-    Sample s = {
-        .ns = x->rank - 2, .outside = step->param[GRID_OUTSIDE], .align = step->param[GRID_ALIGN]};
+    Sample s = {.ns = x->rank - 2,
+                .outside = step->param[GRID_OUTSIDE],
+                .align = step->param[GRID_ALIGN] != 0};
     View places = *y;
     int64_t i[STEP_RANK], g[STEP_RANK];
     Reads reads;

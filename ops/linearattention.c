@@ -107,7 +107,7 @@ static void column(Head *h, double scale, int64_t group) {
 static int kernel(const Step *s, void *const slot[]) {
     const View *last = &s->view[1];
     Head h = {.s = s, .slot = slot, .dk = last->dim[2], .heads = s->param[1]};
-    double scale = kernel_bits_real(s->param[3]);
+    double scale = param_real(s->param[3]);
     if (scale == 0) scale = 1 / sqrt((double)h.dk);
     for (h.b = 0; h.b < last->dim[0]; h.b++)
         for (h.g = 0; h.g < h.heads; h.g++)

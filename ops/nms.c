@@ -64,7 +64,7 @@ static double overlap(const Box *a, const Box *b) {
 /* The best box after (score, box), or -1. */
 static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
     const View *v = &s->view[2];
-    double limit = kernel_bits_real(s->param[NMS_SCORE]), before = 0, best_score = 0;
+    double limit = param_real(s->param[NMS_SCORE]), before = 0, best_score = 0;
     int64_t best = -1;
     if (last >= 0) before = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, last}));
     for (int64_t k = 0; k < v->dim[2]; k++) {
@@ -82,7 +82,7 @@ static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t
     for (int64_t row = first; row < end; row++) {
         Box other =
             box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
-        if (overlap(&b, &other) > kernel_bits_real(s->param[NMS_OVERLAP])) return true;
+        if (overlap(&b, &other) > param_real(s->param[NMS_OVERLAP])) return true;
     }
     return false;
 }

@@ -183,7 +183,7 @@ static bool set_lines(const Step *s, void *const slot[], Line line[]) {
         line[a] = (Line){.scale = (double)y->dim[a] / (double)x->dim[a],
                          .roi = {0, 1},
                          .shrink = 1,
-                         .a = kernel_bits_real(s->param[P_A]),
+                         .a = param_real(s->param[P_A]),
                          .n = x->dim[a],
                          .m = y->dim[a],
                          .mode = s->param[P_MODE],
@@ -219,7 +219,7 @@ static int kernel(const Step *s, void *const slot[]) {
             j[a] = clamped(nearest(&line[a], c), x->dim[a]);
         }
         int64_t at = kernel_at(y, i);
-        if (outside) kernel_set_real(y, slot, at, kernel_bits_real(s->param[P_EXTRAPOLATION]));
+        if (outside) kernel_set_real(y, slot, at, param_real(s->param[P_EXTRAPOLATION]));
         else if (s->param[P_MODE] == NEAREST) kernel_move(y, slot, at, x, kernel_at(x, j));
         else kernel_set_real(y, slot, at, sample(&sampler, 0, j));
     }

@@ -220,7 +220,7 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         int64_t *pair = ARENA_NEW(b->arena, int64_t, 1 + 2 * taps * m);
         pair[0] = x->dim[a] == y->dim[a] ? 0 : taps;
         for (int64_t i = 0; i < m; i++)
-            take_taps(c, kernel_bits_real(a_bits), i, x->dim[a], m, pair + 1 + 2 * taps * i);
+            take_taps(c, param_real(a_bits), i, x->dim[a], m, pair + 1 + 2 * taps * i);
         step_param(b, s, (int)(1 + 2 * taps * m), pair);
     }
     if (taps == 1 || is_float(c->in[0]) || b->target->runs(b->target->user, s)) return 1;
@@ -234,8 +234,8 @@ static double sample(const Step *s, void *const slot[], const double at[], int a
     if (axis == x->rank) return kernel_real(x, slot, kernel_at(x, j));
     const int64_t low = whole(at[axis]);
     double weight[TAPS_MOST], value = 0;
-    const int taps = weights_of(s->param[P_MODE], kernel_bits_real(s->param[P_A]),
-                                at[axis] - (double)low, weight);
+    const int taps =
+        weights_of(s->param[P_MODE], param_real(s->param[P_A]), at[axis] - (double)low, weight);
     for (int k = 0; k < taps; k++) {
         if (weight[k] == 0) continue;
         j[axis] = clamped(low + k - (taps > 2), x->dim[axis]);

@@ -70,7 +70,7 @@ static void normalize(const Step *s, void *const slot[], int64_t channel, double
 }
 static int kernel_batch(const Step *s, void *const slot[]) {
     const View *x = &s->view[3 + X], *running[2] = {&s->view[1], &s->view[2]};
-    const double epsilon = kernel_bits_real(s->param[1]), momentum = kernel_bits_real(s->param[2]);
+    const double epsilon = param_real(s->param[1]), momentum = param_real(s->param[2]);
     for (int64_t c = 0; c < x->dim[1]; c++) {
         double at[INPUTS] = {0}, now[2];
         for (int k = SCALE; k < INPUTS; k++)

@@ -62,11 +62,10 @@ static void add_mask(Drawn *t, const int64_t size[4]) {
     for (size_t k = 0; seen && k < t->bytes[ATTENTION_MASK]; k++)
         t->data[ATTENTION_MASK][k] = draw(t, 0, 2) > 0;
 }
-static void put_real(int64_t *word, double x) { memcpy(word, &x, sizeof x); }
 static void draw_attributes(Drawn *t) {
     t->param[OP_OUTPUTS] = ATTENTION_OUTPUTS;
-    put_real(&t->param[ATTENTION_SCALE], draw(t, 0, 1) ? 0 : 1.0 / 3);
-    put_real(&t->param[ATTENTION_CAP], draw(t, 0, 2) ? 0 : 2);
+    t->param[ATTENTION_SCALE] = param_of_real(draw(t, 0, 1) ? 0 : 1.0 / 3);
+    t->param[ATTENTION_CAP] = param_of_real(draw(t, 0, 2) ? 0 : 2);
     t->param[ATTENTION_CAUSAL] = draw(t, 0, 1);
     t->param[ATTENTION_LEFT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
     t->param[ATTENTION_RIGHT] = draw(t, 0, 2) ? -1 : draw(t, 0, 40);
@@ -129,7 +128,7 @@ static void products_start(Drawn *t, uint64_t seed) {
         add(t, k, DT_FLOAT, 4, size[k]);
     t->param[OP_OUTPUTS] = ATTENTION_OUTPUTS,
     t->param[ATTENTION_LEFT] = t->param[ATTENTION_RIGHT] = -1;
-    put_real(&t->param[ATTENTION_SCALE], draw(t, 0, 1) ? 1 : 1.0 / 3);
+    t->param[ATTENTION_SCALE] = param_of_real(draw(t, 0, 1) ? 1 : 1.0 / 3);
     run_operator(t, t->data[ATTENTION_MASK] ? ATTENTION_PAST_KEY : ATTENTION_MASK);
     t->step.op = SDPA, t->step.nparam = SDPA_PARAMS;
     t->param[SDPA_UNSEEN] = draw(t, 1, 2);

@@ -230,12 +230,11 @@ static bool match(Match *m, int values) {
 static void join(Match *m) {
     PlanBuild *b = m->b;
     int64_t param[SDPA_PARAMS] = {[OP_OUTPUTS] = ATTENTION_OUTPUTS,
+                                  [ATTENTION_SCALE] = param_of_real(m->affine.scale),
+                                  [ATTENTION_CAP] = param_of_real(0),
                                   [ATTENTION_LEFT] = -1,
                                   [ATTENTION_RIGHT] = -1,
                                   [SDPA_UNSEEN] = m->unseen};
-    const double none = 0;
-    memcpy(&param[ATTENTION_SCALE], &m->affine.scale, sizeof m->affine.scale);
-    memcpy(&param[ATTENTION_CAP], &none, sizeof none);
     Step s = {
         .kind = S_OP, .nview = m->affine.mask ? SDPA_VIEWS : ATTENTION_MASK, .nparam = SDPA_PARAMS};
     s.view = m->view, s.param = param, s.op = SDPA;

@@ -11,6 +11,17 @@
 
 enum { OP_PARAMS = 64 }; /* parameters of a step, at most */
 enum { OP_OUTPUTS, OP_AXIS };
+/* A real parameter as a number, and a number as one. */
+static inline double param_real(int64_t param) {
+    double x;
+    memcpy(&x, &param, sizeof x);
+    return x;
+}
+static inline int64_t param_of_real(double x) {
+    int64_t param;
+    memcpy(&param, &x, sizeof param);
+    return param;
+}
 
 /* argmax, argmin: 1 for the last of several equal elements, not the first; 1 for argmin. */
 enum { ARGMAX_LAST = OP_AXIS + 1, ARGMAX_MINIMUM };

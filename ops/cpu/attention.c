@@ -261,10 +261,10 @@ bool attention_build(Build *b, int choice, Kernel *k) {
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS
                                            : fit;
-    float scale = (float)kernel_bits_real(s->param[ATTENTION_SCALE]);
+    float scale = (float)param_real(s->param[ATTENTION_SCALE]);
     if (scale == 0) scale = (float)(1 / sqrt((double)d));
     a->rows = rows < a->queries ? rows : a->queries;
-    a->cap = (float)kernel_bits_real(s->param[ATTENTION_CAP]),
+    a->cap = (float)param_real(s->param[ATTENTION_CAP]),
     a->causal = s->param[ATTENTION_CAUSAL] != 0;
     a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
     a->shown = (int)s->param[ATTENTION_SHOWN];

@@ -2,8 +2,8 @@
    the nearest place or bilinear, zeros or the border outside. A block of places of the result at a
    time: what each reads, as offsets and weights, the same for all channels, then channel by channel
    the sums. What lies outside has the weight 0 and an offset inside. Blocks go to threads. */
-#include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
+#include "ops/operator/op_kernel.h"
 #include <math.h>
 
 enum { Y, X, GRID, BLOCK = 256, TAPS = 4 };
@@ -28,8 +28,7 @@ typedef struct Reads { /* tap by tap */
 
 /* Where g in -1..1 lies on an axis of n places; far outside it stays outside. */
 static double place_on(const GridSample *s, float g, int64_t n) {
-    float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
-    if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
+    float at = kernel_grid_place(g, n, s->align);
     if (s->taps == 1) at = rintf(at);
     return !s->border ? at : at < 0 ? 0 : at > (float)(n - 1) ? (double)(n - 1) : at;
 }

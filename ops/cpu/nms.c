@@ -112,8 +112,8 @@ bool nms_build(Build *b, int choice, Kernel *k) {
                .classes = v[2].dim[1],
                .n = v[2].dim[2],
                .most = s->param[NMS_MOST],
-               .iou = kernel_bits_real(s->param[NMS_OVERLAP]),
-               .threshold = kernel_bits_real(s->param[NMS_SCORE]),
+               .iou = param_real(s->param[NMS_OVERLAP]),
+               .threshold = param_real(s->param[NMS_SCORE]),
                .center = s->param[NMS_CENTER] != 0};
     m->box = build_bytes(b, (size_t)m->n * sizeof(Box));
     m->kept = build_bytes(b, (size_t)m->n * sizeof(Box));

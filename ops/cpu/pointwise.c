@@ -18,7 +18,7 @@ static bool is_real(const View *v) {
     return v->dtype == DT_FLOAT || v->dtype == DT_DOUBLE || v->dtype == DT_FLOAT16 ||
            v->dtype == DT_BFLOAT16;
 }
-static float number(const Step *s, int k) { return (float)kernel_bits_real(s->param[k]); }
+static float number(const Step *s, int k) { return (float)param_real(s->param[k]); }
 
 enum { REALS = 1, WHOLES = 2 };
 typedef struct Plain {

@@ -23,10 +23,6 @@ typedef struct Attention {
 } Attention;
 
 static bool given(const Step *s, int view) { return view < s->nview && s->view[view].rank >= 0; }
-static double real_param(const Step *s, int k) {
-    double x;
-    return memcpy(&x, &s->param[k], sizeof x), x;
-}
 
 static bool of_products(const Step *s) { return step_is_sdpa(s) && s->nparam == SDPA_PARAMS; }
 /* ---- what fits */
@@ -195,8 +191,8 @@ static void place_lines(Gen *g, const Attention *a) {
     line(g, "if (%s) x = -INFINITY;", hidden);
 }
 static void bias_lines(Gen *g, const Attention *a) {
-    const double scale = real_param(a->step, ATTENTION_SCALE),
-                 cap = real_param(a->step, ATTENTION_CAP);
+    const double scale = param_real(a->step->param[ATTENTION_SCALE]),
+                 cap = param_real(a->step->param[ATTENTION_CAP]);
     line(g, "UNROLL");
     line(g, "for (int u = 0; u < %d; u++) {", a->rows);
     line(g, "UNROLL");

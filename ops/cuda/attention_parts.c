@@ -69,8 +69,7 @@ static int write_softmax(Scalar code[], double scale, bool mask, bool mended) {
 bool attention_parts(const Step *s, AttentionParts *p) {
     if (s->nview <= ATTENTION_V || !fits(s)) return false;
     const bool mask = s->nview > ATTENTION_MASK && s->view[ATTENTION_MASK].rank >= 0;
-    double scale;
-    memcpy(&scale, &s->param[ATTENTION_SCALE], sizeof scale);
+    double scale = param_real(s->param[ATTENTION_SCALE]);
     if (scale == 0) scale = 1 / sqrt((double)s->view[ATTENTION_Q].dim[3]);
     const View scores = scores_view(s);
     p->view[0] = scores, p->view[1] = without_offset(s, ATTENTION_Q);

@@ -44,12 +44,11 @@ void kernel_set_integer(const View *v, void *const slot[], int64_t place, int64_
     element_set_integer((DType)v->dtype, slot[v->slot], place, x);
 }
 double kernel_greatest(int32_t dtype) { return element_greatest((DType)dtype); }
-double kernel_bits_real(int64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
+float kernel_grid_place(float g, int64_t n, bool align) {
+    const float at = align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
+    return isfinite(at) && fabsf(at) <= 1e9f ? at : at > 0 ? 1e9f : -1e9f;
+}
 double kernel_keys(double a, double t) {
     t = fabs(t);
     if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
@@ -123,8 +122,7 @@ void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, d
 }
 
 RoiBoxes roi_boxes(const int64_t param[]) {
-    return (RoiBoxes){kernel_bits_real(param[ROI_SCALE]), param[ROI_ALIGN] != 0,
-                      param[ROI_SAMPLES]};
+    return (RoiBoxes){param_real(param[ROI_SCALE]), param[ROI_ALIGN] != 0, param[ROI_SAMPLES]};
 }
 RoiSpan roi_span(const RoiBoxes *b, const double ends[2], int64_t bins, int64_t size) {
     const double offset = b->align ? 0.5 : 0, start = ends[0] * b->scale - offset;

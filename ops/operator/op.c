@@ -146,7 +146,7 @@ Ex real(Call *c, int attr) { return c->attr[attr].real; }
 bool bits_of(Call *c, int attr, int64_t *out) {
     double x;
     if (!ex_number(c->w, real(c, attr), &x)) return false;
-    memcpy(out, &x, sizeof x);
+    *out = param_of_real(x);
     return true;
 }
 bool add_ints(Call *c, int attr, int64_t param[], int *n) {

@@ -35,10 +35,13 @@ KernelRow kernel_row(const View *, void *const slot[], const int64_t i[]); /* al
 double kernel_dot(KernelRow, KernelRow, int64_t n); /* in double, in four sums that are added up */
 /* The greatest finite number of a float of 16 bits or less; 0: others. */
 double kernel_greatest(int32_t dtype);
-double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made */
 /* The weight of cubic interpolation at a distance of t, with the parameter a: R. Keys, "Cubic
    convolution interpolation for digital image processing", 1981. */
 double kernel_keys(double a, double t);
+/* Where the coordinate g of gridsample, from -1 to 1, lies on an axis of n places, in float32 as
+   ONNX computes it; at most 1e9 from 0. `align`: -1 and 1 are the centres of the first and last
+   places, else their outer edges. */
+float kernel_grid_place(float g, int64_t n, bool align);
 bool kernel_is_integer(const View *); /* integers and booleans */
 /* Copies one element, converted if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_offset, const View *from,

@@ -125,7 +125,7 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     m->n = m->x.dim[m->axis];
     if (!dtype_numeric(m->x.dtype) || m->x.format || m->n < 1 || m->n > INT32_MAX ||
         view_count(&m->y) == 0)
-        return build_fail(b, "argmax: the type is not numeric");
+        return false;
     const View others = without_axis(m->x, m->axis);
     m->nest = nest_new(b->arena, (const View *const[]){y, &others}, 2);
     nest_with_axis(&m->nest);
@@ -161,8 +161,7 @@ bool hardmax_build(Build *b, int choice, Kernel *k) {
     const View *y = &b->step->view[0];
     ArgMax *m = ARENA_NEW(b->arena, ArgMax, 1);
     *m = (ArgMax){.y = *y, .x = b->step->view[1], .axis = (int)b->step->param[OP_AXIS]};
-    if (!elements_move(y->dtype) || y->format)
-        return build_fail(b, "hardmax: elements of this type cannot be moved as bytes");
+    if (!elements_move(y->dtype) || y->format) return false;
     m->one_size = dtype_size(y->dtype);
     element_set_real((DType)y->dtype, m->one, 0, 1);
     const View lines = without_axis(*y, m->axis);

@@ -256,7 +256,7 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     Attention *a = ARENA_NEW(b->arena, Attention, 1);
     Device *one = ARENA_NEW(b->arena, Device, 1);
-    if (!take_views(s, a)) return build_fail(b, "attention: only float32 is supported");
+    if (!take_views(s, a)) return false;
     const int64_t d = a->view[ATTENTION_PRESENT_KEY].dim[3], fit = BLOCK_ELEMENTS / a->total,
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS

@@ -388,7 +388,8 @@ const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
 /* ---- ranges.c: loop programs that only move elements; false: this one does more */
 Make ranges_build;
 
-/* ---- operators with a kernel of their own here; false: not for this step */
+/* ---- operators with a kernel of their own here; false, and no reason told: not for this step,
+   which the reference kernel runs (loops.c) */
 Make recurrent_build, attention_build, gather_build, gathernd_build, gatherelements_build,
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,
     cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, stft_build,

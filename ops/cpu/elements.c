@@ -114,8 +114,7 @@ bool gatherelements_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;
     const int axis = (int)b->step->param[OP_AXIS];
     Elements *e = ARENA_NEW(b->arena, Elements, 1);
-    if (!possible(&v[0], &v[1], &v[2]))
-        return build_fail(b, "gatherelements: elements of this type cannot be moved as bytes");
+    if (!possible(&v[0], &v[1], &v[2])) return false;
     *e = (Elements){.y = v[0], .from = v[1], .index = v[2]};
     e->places = e->from.dim[axis], e->stride = e->from.stride[axis];
     const View from = still(&e->from, &e->index, axis);
@@ -130,12 +129,10 @@ bool scatterelements_build(Build *b, int choice, Kernel *k) {
     const int axis = (int)b->step->param[OP_AXIS];
     const int64_t how = b->step->param[SCATTER_HOW];
     Elements *e = ARENA_NEW(b->arena, Elements, 1);
-    if (!possible(&v[0], &v[3], &v[2]) || v[0].dtype != v[1].dtype || v[1].format)
-        return build_fail(b, "scatterelements: elements of this type cannot be moved as bytes");
+    if (!possible(&v[0], &v[3], &v[2]) || v[0].dtype != v[1].dtype || v[1].format) return false;
     *e = (Elements){.y = v[0], .from = v[3], .index = v[2], .parts = 1};
     e->join = how ? scatter_join(v[0].dtype, how) : NULL;
-    if (how && !e->join)
-        return build_fail(b, "scatter: this reduction is not supported for this element type");
+    if (how && !e->join) return false;
     e->places = e->y.dim[axis], e->stride = e->y.stride[axis];
     e->copy = copy_new(b, &v[0], &v[1]);
     const View to = still(&e->y, &e->index, axis),

@@ -115,7 +115,7 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     const int64_t bytes = view_count(y) * dtype_size(y->dtype);
     g->y = *y, g->x = *x, g->size = dtype_size(y->dtype);
     if (bytes == 0 || !elements_move(y->dtype) || y->dtype != x->dtype || y->format || x->format)
-        return build_fail(b, "gather: elements of this type cannot be moved as bytes");
+        return false;
     g->row = nest_new(
         b->arena, (const View *const[]) { &rows[Y], &rows[X], &rows[OFFSETS] }, 3);
     g->inner = nest_new(
@@ -160,8 +160,7 @@ bool compress_build(Build *b, int choice, Kernel *k) {
     const int axis = (int)b->step->param[OP_AXIS];
     Gather *g = ARENA_NEW(b->arena, Gather, 1);
     g->condition = b->step->view[2];
-    if (g->condition.dtype != DT_BOOL || g->condition.format)
-        return build_fail(b, "compress: the condition is not of type bool");
+    if (g->condition.dtype != DT_BOOL || g->condition.format) return false;
     return build_rows(b, g, axis, false, 1, axis + 1, k);
 }
 bool gathernd_build(Build *b, int choice, Kernel *k) {

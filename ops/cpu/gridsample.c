@@ -122,13 +122,13 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     for (int j = 0; j < 3; j++) {
         s->view[j] = step->view[j];
         if (step->view[j].dtype != DT_FLOAT || step->view[j].format || step->view[j].rank != 4)
-            return build_fail(b, "gridsample: only float32 with two spatial axes is supported");
+            return false;
     }
     const View *y = &s->view[Y];
     view_extent(&s->view[X], &low, &high);
     if (step->param[GRID_MODE] > GRID_NEAREST || step->param[GRID_OUTSIDE] > GRID_BORDER ||
         low < 0 || high > INT32_MAX || (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
-        return build_fail(b, "gridsample: this mode is not supported");
+        return false;
     s->taps = step->param[GRID_MODE] == GRID_NEAREST ? 1 : TAPS;
     s->border = step->param[GRID_OUTSIDE] == GRID_BORDER, s->align = step->param[GRID_ALIGN] != 0;
     s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;

@@ -187,5 +187,5 @@ bool ranges_build(Build *b, int choice, Kernel *k) {
     const bool made = l && ranges_new(b, l, r);
     if (l) loop_free(l);
     k->run = ranges_run, k->self = r;
-    return made || build_fail(b, "its loop program is not a copy of ranges");
+    return made;
 }

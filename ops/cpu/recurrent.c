@@ -331,7 +331,7 @@ bool recurrent_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;
     Recurrent *r = ARENA_NEW(b->arena, Recurrent, 1);
-    if (!take_views(s, r)) return build_fail(b, "recurrent: only float32 is supported");
+    if (!take_views(s, r)) return false;
     const View *x = optional_input(r, X), *weights = optional_input(r, R);
     r->gates = (int)(weights->dim[1] / weights->dim[2]);
     r->directions = (int)weights->dim[0], r->hidden = weights->dim[2];

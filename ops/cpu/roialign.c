@@ -221,11 +221,9 @@ bool roialign_build(Build *b, int choice, Kernel *k) {
     const View *v = step->view;
     RoiAlign *r = ARENA_NEW(b->arena, RoiAlign, 1);
     for (int j = 0; j < 4; j++)
-        if (v[j].format || (j < BATCH && !dtype_numeric(v[j].dtype)))
-            return build_fail(b, "roialign: these types or this layout are not supported");
+        if (v[j].format || (j < BATCH && !dtype_numeric(v[j].dtype))) return false;
     r->class = view_class(&v[X], 1);
-    if (view_count(&v[Y]) == 0 || r->class > CLASS_DOUBLE)
-        return build_fail(b, "roialign: the output has no elements, or the type is not a float");
+    if (view_count(&v[Y]) == 0 || r->class > CLASS_DOUBLE) return false;
     const int dtype = class_dtype(r->class);
     if (v[X].dtype == dtype && view_is_dense(&v[X])) r->from = operand_as_is(b, X);
     else if (!operand_pack(b, X, dtype, &r->from)) return false;

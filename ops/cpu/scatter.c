@@ -107,7 +107,7 @@ static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[2]
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
     s->how = how, s->join = scatter_join(y->dtype, how);
     if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
-        return build_fail(b, "scatter: this reduction is not supported for this element type");
+        return false;
     s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1]}, 2);
     s->inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
     nest_with_axis(&s->row);
@@ -177,7 +177,7 @@ bool cachewrite_build(Build *b, int choice, Kernel *k) {
     c->s.join = scatter_join(y->dtype, SCATTER_NONE);
     if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
         c->start.format)
-        return build_fail(b, "cachewrite: these element types are not supported");
+        return false;
     for (int v = 0; v < 2; v++) inner[v].dim[0] = inner[v].dim[c->axis] = 1;
     memcpy(inner[1].dim, inner[0].dim, sizeof inner[0].dim);
     c->s.inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);

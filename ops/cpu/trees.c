@@ -118,19 +118,15 @@ bool trees_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view;
     for (int j = ROOTS; j <= WEIGHTS; j++)
-        if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / TREE_FIELDS)
-            return build_fail(
-                b, "trees: the nodes and leaves are not constant, or there are too many");
+        if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / TREE_FIELDS) return false;
     const bool based = b->step->nview > BASE && v[BASE].rank >= 0;
-    if (v[X].dtype != DT_FLOAT || (based && v[BASE].dtype != DT_FLOAT))
-        return build_fail(b, "trees: only float32 is supported");
+    if (v[X].dtype != DT_FLOAT || (based && v[BASE].dtype != DT_FLOAT)) return false;
     const int64_t n = v[NODES].dim[0], roots = v[ROOTS].dim[0], weights = v[WEIGHTS].dim[0];
     Branch *node = ARENA_NEW(b->arena, Branch, n + 1);
     int32_t *root = ARENA_NEW(b->arena, int32_t, roots + 1),
             *output = ARENA_NEW(b->arena, int32_t, weights + 1);
     float *weight = ARENA_NEW(b->arena, float, weights + 1);
-    if (!make_nodes(b, node, root) || !make_leaves(b, output, weight))
-        return build_fail(b, "trees: the lists of nodes and leaves do not form trees");
+    if (!make_nodes(b, node, root) || !make_leaves(b, output, weight)) return false;
     Trees *t = ARENA_NEW(b->arena, Trees, 1);
     *t = (Trees) {
         .y = v[Y], .x = v[X], .base = based ? v[BASE] : (View){.rank = -1}, .roots = roots,

@@ -135,11 +135,10 @@ bool unique_build(Build *b, int choice, Kernel *k) {
     memcpy(u->view, v, sizeof u->view);
     u->n = x->dim[u->axis], u->width = u->n ? view_count(x) / u->n : 0;
     for (int j = 0; j < VIEWS_OF_UNIQUE; j++)
-        if (v[j].rank < 0 || v[j].format)
-            return build_fail(b, "unique: an output is missing, or its layout is not supported");
+        if (v[j].rank < 0 || v[j].format) return false;
     if (u->width < 1 || u->width > SLICE_MOST || v[Y].dtype != x->dtype ||
         !elements_move(x->dtype) || u->n > INT32_MAX)
-        return build_fail(b, "unique: the slices are empty, too long, or not moved as bytes");
+        return false;
     const size_t row = (size_t)u->n * sizeof(int64_t);
     u->keys = build_bytes(b, row * (size_t)u->width);
     u->order = build_bytes(b, row), u->spare = build_bytes(b, row);

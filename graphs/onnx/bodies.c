@@ -100,10 +100,7 @@ static const char *state_name(Arena *a, const char *name) {
     return arena_format(a, "%s/state", name);
 }
 
-/* The initializer that the k-th input of a Loop's body is in every iteration: it starts as that,
-   and the body passes it on as it is. Absent: it may change, or is no initializer. */
-static Slice known_state(const Model *m, Arena *a, const ModelBody *b, const GraphIndex *g, int k) {
-    const OnnxNode *n = &m->node[b->node];
+Slice body_known_state(const Model *m, Arena *a, const OnnxNode *n, const GraphIndex *g, int k) {
     if (strcmp(n->type, "Loop") || n->x.domain.n || k < 2 || k >= n->x.nin || k >= g->input.n ||
         k > g->output.n)
         return (Slice){0};
@@ -117,20 +114,6 @@ static Slice known_state(const Model *m, Arena *a, const ModelBody *b, const Gra
         slice_is(name, start->text) || intern_find(m->names, other, strlen(other)))
         return (Slice){0};
     return m->x.g.initializer.v[start->index];
-}
-
-/* A message whose field `number` is another text, as a field of a graph. */
-static void put_renamed(const Model *m, Arena *a, Slice message, uint32_t number, const char *name,
-                        uint32_t field, Pieces *out) {
-    Error ignored = {0};
-    Text t = text_new(a);
-    Wire w = model_wire(m, message, &ignored);
-    Pieces copy = pieces_new(a);
-    for (Field f; wire_next(&w, &f);)
-        if (f.number != number) pieces_add(&copy, f.whole.at, f.whole.n);
-    wire_put_bytes(&t, number, name, strlen(name));
-    pieces_add(&copy, t.data, t.size);
-    wire_put_pieces(out, field, &copy);
 }
 
 /* Goes through the fields of a body's graph, with what is known of the state that each names. */
@@ -155,9 +138,11 @@ static bool body_fields(const Model *m, Arena *a, const ModelBody *b, Slice grap
 static bool next_field(BodyFields *x) {
     if (!wire_next(&x->rest, &x->field)) return false;
     const uint32_t number = x->field.number;
-    x->tensor = number == GRAPH_INPUT    ? known_state(x->m, x->a, x->b, &x->g, x->input++)
-                : number == GRAPH_OUTPUT ? known_state(x->m, x->a, x->b, &x->g, x->passed++)
-                                         : (Slice){0};
+    x->tensor = number == GRAPH_INPUT
+                    ? body_known_state(x->m, x->a, &x->m->node[x->b->node], &x->g, x->input++)
+                : number == GRAPH_OUTPUT
+                    ? body_known_state(x->m, x->a, &x->m->node[x->b->node], &x->g, x->passed++)
+                    : (Slice){0};
     x->name = x->tensor.at ? slice_text(x->a, info_name(x->m, x->field.bytes)) : NULL;
     return true;
 }
@@ -173,7 +158,7 @@ static bool put_model_fields(const Model *m, Arena *a, const ModelBody *b, int *
         if (!x.name) pieces_add(out, x.field.whole.at, x.field.whole.n);
         if (!x.name || x.field.number != GRAPH_INPUT) continue;
         ++*known;
-        put_renamed(m, a, x.tensor, TENSOR_NAME, x.name, GRAPH_INITIALIZER, out);
+        wire_put_renamed(out, GRAPH_INITIALIZER, model_wire(m, x.tensor, &e), TENSOR_NAME, x.name);
     }
     return e.kind == E_NONE;
 }
@@ -188,7 +173,8 @@ static bool put_own_fields(const Model *m, Arena *a, const ModelBody *b, Pieces 
         const bool computed = number == GRAPH_NODE || number == GRAPH_INITIALIZER ||
                               number == GRAPH_SPARSE_INITIALIZER || number == GRAPH_VALUE_INFO;
         if (x.name)
-            put_renamed(m, a, x.field.bytes, VALUE_INFO_NAME, state_name(a, x.name), number, out);
+            wire_put_renamed(out, number, model_wire(m, x.field.bytes, &e), VALUE_INFO_NAME,
+                             state_name(a, x.name));
         else if (!computed) pieces_add(out, x.field.whole.at, x.field.whole.n);
     }
     return e.kind == E_NONE;

@@ -160,3 +160,13 @@ void wire_put_pieces(Pieces *out, uint32_t number, const Pieces *inner) {
     put_head(out, number, inner->size);
     pieces_append(out, inner);
 }
+
+void wire_put_renamed(Pieces *out, uint32_t number, Wire w, uint32_t name, const char *text) {
+    Text t = text_new(out->arena);
+    Pieces copy = pieces_new(out->arena);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number != name) pieces_add(&copy, f.whole.at, f.whole.n);
+    wire_put_bytes(&t, name, text, strlen(text));
+    pieces_add(&copy, t.data, t.size);
+    wire_put_pieces(out, number, &copy);
+}

@@ -63,4 +63,6 @@ void wire_put_length(Text *, uint32_t number, size_t bytes);
 /* The same in pieces: contents are not copied. */
 void wire_put_slice(Pieces *, uint32_t number, const void *, size_t);
 void wire_put_pieces(Pieces *, uint32_t number, const Pieces *);
+/* A message as it is, but for a text: its field `name` becomes this one. */
+void wire_put_renamed(Pieces *, uint32_t number, Wire message, uint32_t name, const char *text);
 #endif

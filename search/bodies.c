@@ -8,6 +8,7 @@
 #include "search/bodies.h"
 #include "search/folder.h"
 #include "search/search_command.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,13 +23,6 @@ typedef struct BodySearch {
     ModelBody *body;
     Piece *result; /* by body; without bytes: it stays */
 } BodySearch;
-
-/* Its nodes are copied where a log of rules has to describe all that was done. */
-static bool bodies_wanted(const Run *r) {
-    const IsomerOptions *o = r->o;
-    const bool rules = !o->rules || strcmp(o->rules, "none") != 0 || o->discover > 0;
-    return o->measure_with && rules && !o->replay && !o->proof_log && !o->headroom;
-}
 
 /* The rules of a run that names them and discovers others: all that it has, as a file. NULL: the
    body's run finds the same ones by the options alone, or the run's error is set. */
@@ -99,44 +93,32 @@ static bool optimize_body(BodySearch *s, int k) {
     return good;
 }
 
-/* The whole decides. */
-static bool keep_if_faster(BodySearch *s, Pieces *file) {
+static bool put_back(BodySearch *s, Pieces *file) {
     Run *r = s->r;
     const char *why;
-    double before, ratio;
-    if (!model_with_bodies(r->source.model, s->n, s->body, s->result, r->arena, file, &why)) {
-        r->stats.bodies_note = arena_format(r->arena, "they cannot be put back: %s", why);
-        return *file = (Pieces){0}, true;
-    }
-    if (!search_command_compare(r, file, &before, &ratio)) return false;
-    if (ratio > 0 && ratio <= RUN_GAIN) {
-        r->stats.bodies_before = before, r->stats.bodies_ratio = ratio;
-        return true;
-    }
-    r->stats.bodies_note = arena_format(
-        r->arena, "in the whole model, on the data of this run, %s",
-        ratio > 0 ? arena_format(r->arena, "the gain is %.1f %%", (1 / ratio - 1) * 100)
-                  : "they fail");
+    if (model_with_bodies(r->source.model, s->n, s->body, s->result, r->arena, file, &why))
+        return search_command_keep(r, file, &r->stats.bodies_note);
+    r->stats.bodies_note = arena_format(r->arena, "they cannot be put back: %s", why);
     return *file = (Pieces){0}, true;
 }
 
 static bool optimize_all(BodySearch *s, Pieces *file) {
     for (int k = 0; k < s->n; k++)
         if (s->body[k].nodes >= NODES_LEAST && !optimize_body(s, k)) return false;
-    return !s->r->stats.nbody || keep_if_faster(s, file);
+    return !s->r->stats.nbody || put_back(s, file);
 }
 
 bool run_optimize_bodies(Run *r, Pieces *file) {
     BodySearch s = {.r = r};
     int n = 0;
     *file = (Pieces){0};
-    if (!bodies_wanted(r)) return true;
+    if (!run_bodies_wanted(r)) return true;
     s.n = model_bodies(r->source.model, r->arena, &s.body);
     for (int k = 0; k < s.n; k++) n += s.body[k].nodes >= NODES_LEAST;
     if (!n || n > BODIES_MOST) return true;
     s.result = ARENA_NEW(r->arena, Piece, s.n);
     const double spent = run_seconds(r) - r->stats.discovered.seconds;
-    s.seconds = (search_command_seconds(r->o) - spent) / (n + 1);
+    s.seconds = fmax(1, (search_command_seconds(r->o) - spent) / (n + 1));
     s.folder = run_folder(r->source.model, r->arena, r->error);
     s.rules = s.folder ? write_rules(&s) : NULL;
     const bool good = s.folder && r->error->kind == E_NONE && optimize_all(&s, file);

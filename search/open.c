@@ -8,6 +8,7 @@
 #include "search/bodies.h"
 #include "search/discover.h"
 #include "search/input_data.h"
+#include "search/invariants.h"
 #include "search/option_table.h"
 #include "search/second_opinion.h"
 #include "search/show/show.h"
@@ -216,19 +217,24 @@ static bool outputs_writable(const Run *r) {
     return true;
 }
 
-/* Optimizes the bodies of control flow. If that gains, the model with the new bodies is opened in
-   place of the first one; bytes_before and the limit on growth remain those of the user's file. */
-static bool open_bodies(Run *r) {
-    Pieces file;
-    if (!opset_known(r->source.model)) return true;
-    if (!run_optimize_bodies(r, &file)) return false;
-    if (!file.n) return true;
+/* Opens this model, if there is one, in place of the first one; bytes_before and the limit on
+   growth remain those of the user's file. */
+static bool open_again(Run *r, const Pieces *file) {
+    if (!file->n) return true;
     const int64_t bytes = r->stats.bytes_before, growth = r->growth_limit;
     r->library = (Library){0};
-    if (!switch_to_memory(r, &file) || !open_source(r) || !measure_original(r)) return false;
+    if (!switch_to_memory(r, file) || !open_source(r) || !measure_original(r)) return false;
     r->stats.bodies_bytes = r->stats.bytes_before;
     r->stats.bytes_before = bytes, r->growth_limit = growth;
     return open_inputs(r) && run_open_library(r);
+}
+
+/* Moves out of loops what does not change, then optimizes the bodies of control flow. */
+static bool open_bodies(Run *r) {
+    Pieces file;
+    if (!opset_known(r->source.model)) return true;
+    return run_move_invariants(r, &file) && open_again(r, &file) && run_optimize_bodies(r, &file) &&
+           open_again(r, &file);
 }
 
 bool run_open(Run *r) {

@@ -159,3 +159,9 @@ bool run_writable(Run *r, const Derivation *d) {
         why);
     return false;
 }
+
+bool run_bodies_wanted(const Run *r) {
+    const IsomerOptions *o = r->o;
+    const bool rules = !o->rules || strcmp(o->rules, "none") != 0 || o->discover > 0;
+    return o->measure_with && rules && !o->replay && !o->proof_log && !o->headroom;
+}

@@ -87,13 +87,16 @@ typedef struct RunStats {
     const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
     RunDiscovered discovered;
-    int nbody;
+    int nmoved, nbody;
+    MovedNodes *moved; /* out of bodies of loops */
     RunBody *body;
-    double bodies_ratio;     /* seconds with these bodies / the original's; 0: they are not used */
-    double bodies_before;    /* the original's seconds, measured against the model with them */
-    int64_t bodies_bytes;    /* of the file with them */
-    const char *bodies_note; /* why they are not used; NULL: they are, or there are none */
-    int noperator;           /* run_operators */
+    /* Seconds with what was moved and with these bodies / the original's; 0: neither is used. */
+    double bodies_ratio;
+    double bodies_before; /* the original's seconds, measured against the model with them */
+    int64_t bodies_bytes; /* of the file with them */
+    /* Why they are not used; NULL: they are, or there are none. */
+    const char *moved_note, *bodies_note;
+    int noperator; /* run_operators */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
@@ -168,6 +171,9 @@ bool run_measures(const IsomerOptions *);
 CostOptions run_cost_options(const Run *);
 /* Whether --measure-with names ONNX Runtime: the only target that gives a profile. */
 bool run_targets_onnxruntime(const IsomerOptions *);
+/* Whether bodies of control flow are rewritten: only for a target that times files, and not where a
+   log of rules has to describe all that is done. */
+bool run_bodies_wanted(const Run *);
 /* Sets source.sizes from --input-shape and --dim, with the numbers of this set where --dim gives
    lists; other sizes are guessed. False: the run's error is set. run_select_sizes (input_data.h)
    draws inputs of these sizes, too. */

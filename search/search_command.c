@@ -322,6 +322,22 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
     return good;
 }
 
+bool search_command_keep(Run *r, Pieces *file, const char **note) {
+    RunStats *s = &r->stats;
+    double before, ratio;
+    if (!search_command_compare(r, file, &before, &ratio)) return false;
+    if (ratio > 0 && ratio <= RUN_GAIN) {
+        if (s->bodies_ratio <= 0) s->bodies_before = before, s->bodies_ratio = 1;
+        s->bodies_ratio *= ratio;
+        return true;
+    }
+    *note = arena_format(r->arena, "in the whole model, on the data of this run, %s",
+                         ratio > 0
+                             ? arena_format(r->arena, "the gain is %.1f %%", (1 / ratio - 1) * 100)
+                             : "they fail");
+    return *file = (Pieces){0}, true;
+}
+
 /* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
    model that has them already. */
 static int other_threads(const Run *r) {

@@ -11,6 +11,9 @@ double search_command_seconds(const IsomerOptions *);
    original's seconds; *ratio: the file's seconds / the original's, the greatest over the sets of
    sizes; <= 0: the file does not run. False, here and below: the run's error is set. */
 bool search_command_compare(Run *, const Pieces *file, double *before, double *ratio);
+/* That decides: a file that gains 3 % is kept, and the run's stats know by how much; else *file
+   loses its bytes, and *note says why. False: the run's error is set. */
+bool search_command_keep(Run *, Pieces *file, const char **note);
 /* --also-threads: times original and result on more threads, into the run's stats. That it cannot
    be measured is no error: false only where the run was cancelled. */
 bool search_command_threads(Run *, const Derivation *);

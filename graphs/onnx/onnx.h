@@ -3,6 +3,7 @@
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
+#include "ops/core/facts.h"
 
 typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the
                                World's arena, the mapping until model_close */
@@ -145,5 +146,16 @@ const char *body_input_shape(World *, Arena *, const BodyInput *, Sizes);
    *why: a new name would hide one of the graph around it. */
 bool model_with_bodies(Model *, int n, const ModelBody body[], const Piece result[], Arena *,
                        Pieces *file, const char **why);
+/* What was moved out of a body. */
+typedef struct MovedNodes {
+    const char *body; /* "body of Loop 'x'" */
+    int n;
+    const char **node; /* "MatMul 'y'", in order */
+} MovedNodes;
+/* The file in which nodes of the bodies of Loop and Scan that compute the same in every iteration
+   stand before the Loop or Scan, where they cannot fail and are worth it at these sizes (motion.c,
+   invariants.c); facts: of the model's graph. Returns from how many bodies; 0: there are none.
+   Pieces are of this model's file and of the arena. */
+int model_move_invariants(Model *, Facts *, Sizes, Arena *, MovedNodes **, Pieces *file);
 void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 #endif

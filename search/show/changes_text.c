@@ -145,9 +145,26 @@ static void print_successors(const Changes *c, const FileNode *f, Text *t) {
     text_add(t, any ? "\n" : "");
 }
 
+/* The body of the original in which this node stood; NULL: in none. */
+static const char *moved_from(const Changes *c, const FileNode *f) {
+    const RunStats *s = &c->r->stats;
+    const char *name = *f->name  ? f->name
+                       : f->nout ? f->out[0]
+                                 : "",
+               *shown = arena_format(c->arena, "%s '%s'", f->type, name);
+    for (int k = 0; k < s->nmoved && !s->moved_note; k++)
+        for (int j = 0; j < s->moved[k].n; j++)
+            if (!strcmp(s->moved[k].node[j], shown)) return s->moved[k].body;
+    return NULL;
+}
+
 static void explain_result(const Changes *c, const FileNode *f, Text *t) {
+    const char *body = moved_from(c, f);
     text_add(t, "%s %s of the result", f->type, change_label(f));
-    if (f->change == KEPT) text_add(t, " is the original's node, byte for byte.\n");
+    if (f->change == KEPT && body)
+        text_add(t, " stood in the %s of the original, where it is the same in every iteration.\n",
+                 body);
+    else if (f->change == KEPT) text_add(t, " is the original's node, byte for byte.\n");
     else if (f->step >= 0) {
         text_add(t, " was made by rule %s:\n", change_rule(c, f)->name);
         print_history(c, f->step, t);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 10 }; /* that the table lists */
+enum { PLACES = 10, MOVED = 10 }; /* that the table lists */
 
 /* ---- by operator */
 
@@ -107,6 +107,22 @@ static void add_indented(const char *lines, Text *t) {
     }
 }
 
+/* "MatMul 'a', Tanh 'b' and 3 more" */
+static void list_moved(const MovedNodes *m, Text *t) {
+    for (int k = 0; k < m->n && k < MOVED; k++) text_add(t, "%s%s", k ? ", " : "", m->node[k]);
+    if (m->n > MOVED) text_add(t, " and %d more", m->n - MOVED);
+}
+
+static void table_moved(const RunStats *s, Text *t) {
+    for (int k = 0; k < s->nmoved; k++) {
+        text_add(t, "  %s the %s, as they are the same in every iteration:\n    ",
+                 s->moved_note ? "these may leave" : "moved out of", s->moved[k].body);
+        list_moved(&s->moved[k], t);
+        text_add(t, "\n");
+    }
+    if (s->moved_note) text_add(t, "  they stay where they were: %s\n", s->moved_note);
+}
+
 static void table_bodies(const RunStats *s, Text *t) {
     for (int k = 0; k < s->nbody; k++) {
         text_add(t, "  %s, as a model of its own:\n", s->body[k].name);
@@ -164,6 +180,7 @@ static void table_notes(const Run *r, bool changed, Text *t) {
 
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->source.model);
+    table_moved(&r->stats, t);
     table_bodies(&r->stats, t);
     if (changed) table_places(&r->stats, t);
     table_numbers(&r->stats, t);

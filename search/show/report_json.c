@@ -160,6 +160,19 @@ static void json_bodies(const RunStats *s, cJSON *o) {
     else cJSON_AddNullToObject(x, "note");
 }
 
+static void json_moved(const RunStats *s, cJSON *o) {
+    cJSON *x = cJSON_AddObjectToObject(o, "moved"), *list = cJSON_AddArrayToObject(x, "bodies");
+    for (int k = 0; k < s->nmoved; k++) {
+        cJSON *body = cJSON_CreateObject();
+        cJSON_AddStringToObject(body, "name", s->moved[k].body);
+        cJSON_AddItemToObject(body, "nodes",
+                              cJSON_CreateStringArray(s->moved[k].node, s->moved[k].n));
+        cJSON_AddItemToArray(list, body);
+    }
+    if (s->moved_note) cJSON_AddStringToObject(x, "note", s->moved_note);
+    else cJSON_AddNullToObject(x, "note");
+}
+
 static void drop(void *json) { cJSON_Delete(json); }
 
 void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
@@ -182,6 +195,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     json_places(s, changed, o);
     json_discovered(&s->discovered, o);
+    json_moved(s, o);
     json_bodies(s, o);
     json_numbers(s, run_seconds(r), o);
     json_check(r, o);

@@ -1,0 +1,318 @@
+/* invariants.c -- which nodes of the body of a Loop or Scan compute the same in every iteration,
+   and may be computed once before it (loop-invariant code motion: Aho, Lam, Sethi, Ullman,
+   Compilers, 2007, section 9.5). The same is: a constant, a value of the graph around it, a state
+   that the body returns as it is, and what follows from these. A loop may have no iteration, so
+   that a node that is moved may run where it did not before: only nodes that cannot fail are moved.
+   That is decided on the values outside: such a node has a definition, all it needs of sizes
+   follows from what the graph around it needs, no element is an index or a divisor, and where
+   runtimes refuse empty tensors, there are none. */
+#include "graphs/needs.h"
+#include "graphs/onnx/motion.h"
+#include "graphs/rewrite.h"
+#include "graphs/shapevalue.h"
+#include <string.h>
+
+enum { HEAVY = 256 }; /* elements that a node reads and writes: fewer take as long as none */
+
+typedef struct Search {
+    Model *m;
+    World *w;
+    Arena *a;
+    const MotionLimits *limits;
+    Motion *x;
+} Search;
+
+/* ---- states */
+
+/* The states of a body: how many, its first input and its first output that is one. */
+typedef struct States {
+    int n, in, out;
+} States;
+
+static bool find_states(Import *s, States *out) {
+    OnnxAttr t;
+    const OnnxNode *n = s->n;
+    if (n->x.domain.n) return false;
+    if (!strcmp(n->type, "Loop")) {
+        *out = (States){n->x.nin > 2 ? n->x.nin - 2 : 0, 2, 1};
+        return true;
+    }
+    if (strcmp(n->type, "Scan") || n->version < 9 || !onnx_attr(s, "num_scan_inputs", &t) ||
+        t.i < 1 || t.i > n->x.nin)
+        return false;
+    *out = (States){n->x.nin - (int)t.i, 0, 0};
+    return true;
+}
+
+static bool has_graph(const OnnxNode *n) {
+    bool any = false;
+    for (int k = 0; k < n->x.nattr; k++) any |= n->x.attr[k].graph.n > 0;
+    return any;
+}
+
+/* Whether the node gives back this value where it is given it. */
+static bool passes(const Search *s, const OnnxNode *read, Value v) {
+    OnnxNode n = *read;
+    Value out;
+    const char *opaque;
+    if (n.x.nin != 1 || n.x.nout != 1 || has_graph(&n)) return false;
+    normalize_node(s->m, &n, &v, &out, &opaque);
+    return !opaque && out == v;
+}
+
+/* The name that a value of the body, `v`, has before nodes that pass it on as it is. */
+static NameId passed_on(const Search *s, NameId id, Value v) {
+    const Body *b = &s->x->body;
+    for (int k = b->g.node.n; k-- > 0;)
+        if (b->node[k].x.nout == 1 && b->node[k].out[0] == id && passes(s, &b->node[k], v))
+            id = b->node[k].in[0];
+    return id;
+}
+
+static void bind_states(Search *s, const States *states) {
+    const OnnxNode *n = s->x->n;
+    const Body *b = &s->x->body;
+    for (int k = 0; k < states->n; k++) {
+        const NameId start = n->in[states->in + k], id = b->in[states->in + k];
+        const Value v = s->m->name[start].value;
+        if (!start || !v || passed_on(s, b->out[states->out + k], v) != id) continue;
+        MotionName *name = &s->x->name[id];
+        name->value = v, name->outside = s->m->name[start].text;
+        name->constant =
+            !s->m->external && body_known_state(s->m, s->a, n, &b->g, states->in + k).at;
+    }
+}
+
+/* ---- what cannot fail */
+
+static bool holds(const Search *s, Poly p, bool zero) {
+    return facts_entail(s->limits->facts, (Lit){p, zero});
+}
+static bool is_positive(const Search *s, Poly p) {
+    return holds(s, poly_sub(s->w, p, poly_int(s->w, 1)), false);
+}
+
+static bool needs_hold(const Search *s, const Graph *g) {
+    const LitList needs = graph_needs(s->w, s->a, g);
+    for (int k = 0; k < needs.n; k++)
+        if (!holds(s, needs.v[k].p, needs.v[k].eq)) return false;
+    return true;
+}
+
+/* A size that is left to the runtime (-1) is one of the numbers that the node takes. */
+static bool leaves_a_size(const Search *s, int n, const Value in[]) {
+    PolyList list;
+    int64_t number;
+    for (int k = 0; k < n; k++) {
+        if (!in[k] || dtype_class(value_type(s->w, in[k])->dtype) != 'I' ||
+            !value_elements(s->w, in[k], &list))
+            continue;
+        for (int j = 0; j < list.n; j++)
+            if (poly_constant(s->w, list.v[j], &number) && number < 0) return true;
+    }
+    return false;
+}
+
+/* A size of 0 divides nothing: where one is left to the runtime, the others must not be 0. */
+static bool reshape_fits(const Search *s, const Type *to, bool open) {
+    int unsure = 0;
+    for (int k = 0; k < to->dim.n; k++) unsure += !is_positive(s, to->dim.v[k]);
+    return !open || unsure < 2;
+}
+
+/* Sizes over which something is summed, or a window slides, are not 0: a runtime may refuse it. */
+static bool never_empty(const Search *s, const Node *n) {
+    const Type *to = value_type(s->w, n->out);
+    for (int k = 0; k < n->nin; k++) {
+        if (!n->in[k]) continue;
+        const Type *from = value_type(s->w, n->in[k]);
+        for (int i = 0; i < from->dim.n; i++) {
+            bool passed = false;
+            for (int j = 0; j < to->dim.n; j++) passed |= to->dim.v[j] == from->dim.v[i];
+            if (!passed && !is_positive(s, from->dim.v[i])) return false;
+        }
+    }
+    return true;
+}
+
+/* Its elements are those of input 0, as they lie in memory. */
+static bool reshapes(const Search *s, const Node *n) {
+    return n->op == &op_reshape || sig_kind(s->w, n->sig, 0) == SIG_RESHAPE;
+}
+
+static bool node_safe(const Search *s, const Node *n, bool open) {
+    Poly low, high;
+    if (n->op->flags & OP_RANDOM) return false;
+    if (!n->nin) return true;
+    const SigKind kind = sig_kind(s->w, n->sig, 0);
+    if (!sig_define(s->w, n->sig, 0)) return false;
+    if (n->op->flags & OP_BY_DATA && kind != SIG_ELEMENTWISE) return false;
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] && sig_domain(s->w, n->sig, k, &low, &high)) return false;
+    if (reshapes(s, n)) return reshape_fits(s, value_type(s->w, n->out), open);
+    return kind == SIG_VIEW || kind == SIG_ELEMENTWISE || never_empty(s, n);
+}
+
+/* ---- one node */
+
+/* What it made of values around it: what it computes, composites expanded. */
+typedef struct Made {
+    int nin;
+    const Value *in; /* some may be 0 */
+    Graph g;
+    NodeList live;
+} Made;
+
+static bool expand_made(const Search *s, const OnnxNode *n, const Value in[], const Value out[],
+                        Made *x) {
+    Value *from = ARENA_NEW(s->a, Value, n->x.nin), *to = ARENA_NEW(s->a, Value, n->x.nout);
+    Graph g = {.in = from, .out = to};
+    Error e = {0};
+    for (int k = 0; k < n->x.nin; k++)
+        if (in[k]) from[g.nin++] = in[k];
+    for (int k = 0; k < n->x.nout; k++)
+        if (out[k]) to[g.nout++] = out[k];
+    if (!g.nout || !needs_hold(s, &g) || !graph_expand(s->w, s->a, &g, &x->g, NULL, &e))
+        return false;
+    x->nin = n->x.nin, x->in = in;
+    x->live = graph_live(s->w, s->a, &x->g);
+    return needs_hold(s, &x->g);
+}
+
+static bool is_given(const Made *x, Value v) {
+    for (int k = 0; k < x->nin; k++)
+        if (x->in[k] == v) return true;
+    return false;
+}
+
+static bool made_safe(const Search *s, const Made *x) {
+    const bool open = leaves_a_size(s, x->nin, x->in);
+    for (int k = 0; k < x->live.n; k++) {
+        const Node n = node_get(s->w, x->live.v[k]);
+        if (!is_given(x, n.out) && !node_safe(s, &n, open)) return false;
+    }
+    return true;
+}
+
+/* Elements of what goes in and comes out; a size that only data decide counts as large. */
+static bool is_large(const Search *s, const Made *x) {
+    int64_t sum = 0, n;
+    for (int k = 0; k < x->nin + x->g.nout; k++) {
+        const Value v = k < x->nin ? x->in[k] : x->g.out[k - x->nin];
+        if (!v) continue;
+        if (!poly_eval(s->w, type_count(s->w, value_type(s->w, v)), s->limits->sizes, &n))
+            return true;
+        sum += n < HEAVY ? n : HEAVY;
+    }
+    return sum >= HEAVY;
+}
+
+/* Not only what passes its elements on as they lie in memory. */
+static bool made_heavy(const Search *s, const Made *x) {
+    bool computes = false;
+    for (int k = 0; k < x->live.n; k++) {
+        const Node n = node_get(s->w, x->live.v[k]);
+        computes |= n.nin && !is_given(x, n.out) && !reshapes(s, &n);
+    }
+    return computes && is_large(s, x);
+}
+
+/* The values of its inputs; false: one of them may change. */
+static bool node_inputs(const Search *s, const OnnxNode *n, Value in[], bool *constant) {
+    *constant = true;
+    for (int k = 0; k < n->x.nin; k++) {
+        const NameId id = n->in[k];
+        if (!id) continue;
+        const MotionName *local = id < s->x->nname && s->x->name[id].local ? &s->x->name[id] : NULL;
+        in[k] = local ? local->value : s->m->name[id].value;
+        if (!in[k] || !value_type(s->w, in[k])->known) return false;
+        *constant &=
+            local ? local->constant
+                  : constants_hold(&s->limits->constants, in[k]) || constant_blob(s->w, in[k]);
+    }
+    return true;
+}
+
+static void see_node(Search *s, int i) {
+    OnnxNode n = s->x->body.node[i];
+    MotionNode *node = &s->x->node[i];
+    Value *in = ARENA_NEW(s->a, Value, n.x.nin), *out = ARENA_NEW(s->a, Value, n.x.nout);
+    const char *opaque;
+    Made made;
+    if (has_graph(&n) || !node_inputs(s, &n, in, &node->constant)) return;
+    for (int k = 0; k < n.x.nout; k++)
+        if (n.out[k] && s->m->name[n.out[k]].pinned) return;
+    normalize_node(s->m, &n, in, out, &opaque);
+    for (int k = 0; k < n.x.nout; k++)
+        if (n.out[k] && !out[k]) return;
+    if (opaque || !expand_made(s, &n, in, out, &made) || !made_safe(s, &made)) return;
+    node->movable = true;
+    node->heavy = !node->constant && made_heavy(s, &made);
+    s->x->nheavy += node->heavy;
+    for (int k = 0; k < n.x.nout; k++)
+        if (n.out[k])
+            s->x->name[n.out[k]].value = out[k], s->x->name[n.out[k]].constant = node->constant;
+}
+
+/* ---- what is moved */
+
+/* What heavy nodes need is computed outside, too. */
+static void take_nodes(Motion *x) {
+    for (int i = x->body.g.node.n; i-- > 0;) {
+        const OnnxNode *n = &x->body.node[i];
+        MotionNode *node = &x->node[i];
+        node->taken = node->heavy;
+        for (int k = 0; k < n->x.nout; k++) node->taken |= n->out[k] && x->name[n->out[k]].taken;
+        for (int k = 0; node->taken && k < n->x.nin; k++) x->name[n->in[k]].taken |= n->in[k] != 0;
+    }
+}
+
+/* A light node that the body reads stays, since reading a value from outside is no faster; what
+   it reads is then read in the body, too. */
+static void leave_nodes(Motion *x) {
+    for (int k = 0; k < x->body.g.output.n; k++)
+        x->name[x->body.out[k]].output = x->name[x->body.out[k]].read = true;
+    for (int i = x->body.g.node.n; i-- > 0;) {
+        const OnnxNode *n = &x->body.node[i];
+        MotionNode *node = &x->node[i];
+        node->stays = !node->taken;
+        for (int k = 0; k < n->x.nout; k++)
+            node->stays |= !node->heavy && n->out[k] && x->name[n->out[k]].read;
+        for (int k = 0; node->stays && k < n->x.nin + n->ncapture; k++)
+            x->name[k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin]].read = true;
+    }
+}
+
+static void define(Motion *x, int n, const NameId id[]) {
+    for (int k = 0; k < n; k++) x->name[id[k]].local = id[k] != 0;
+}
+
+static bool read_body(Search *s, Import *import) {
+    Motion *x = s->x;
+    Body *b = &x->body;
+    States states;
+    if (!find_states(import, &states) || !body_read(import, "body", b) ||
+        b->g.input.n < states.in + states.n || b->g.output.n < states.out + states.n)
+        return false;
+    x->nname = intern_count(s->m->names) + 1;
+    x->name = ARENA_NEW(s->a, MotionName, x->nname);
+    x->node = ARENA_NEW(s->a, MotionNode, b->g.node.n);
+    define(x, b->g.input.n, b->in), define(x, b->g.initializer.n, b->weight);
+    for (int k = 0; k < b->g.node.n; k++) define(x, b->node[k].x.nout, b->node[k].out);
+    bind_states(s, &states);
+    for (int k = 0; k < b->g.initializer.n; k++)
+        x->name[b->weight[k]].value = b->content[k], x->name[b->weight[k]].constant = true;
+    return true;
+}
+
+bool motion_find(Model *m, const MotionLimits *limits, int node, Motion *x) {
+    Search s = {.m = m, .w = m->w, .a = m->w->arena, .limits = limits, .x = x};
+    *x = (Motion){.m = m, .n = &m->node[node]};
+    Import import = {.m = m, .w = m->w, .n = &m->node[node]};
+    if (!read_body(&s, &import)) return false;
+    for (int i = 0; i < x->body.g.node.n; i++) see_node(&s, i);
+    if (!x->nheavy) return false;
+    take_nodes(x);
+    leave_nodes(x);
+    return true;
+}

@@ -1,0 +1,238 @@
+/* motion.c -- writes a model with nodes of its loops' bodies in front of the loops. A node keeps
+   its bytes but for names: what it reads of a state is what the state starts as. Its results keep
+   their names, which the body then reads from outside, where nothing else in the file has them and
+   the body does not return them. Otherwise they get new ones, and an Identity in the body gives
+   them the old ones again. A light node that others in the body read stays there as well. */
+#include "graphs/onnx/motion.h"
+#include <string.h>
+
+typedef struct Mover {
+    Model *m;
+    Arena *a;
+    Error error;
+    int *times; /* by NameId: how many graphs of the model define it */
+    int room;
+    Intern *value, *node; /* new names of values; names of nodes that stand in the graph */
+    Motion *motion;       /* by node of the model; without body: it stays */
+} Mover;
+
+static Wire mover_wire(Mover *x, Slice s) {
+    return wire_new(s, x->m->x.bytes.at, x->m->path, &x->error);
+}
+
+/* ---- names */
+
+static void count_name(void *mover, Slice text, bool defined) {
+    Mover *x = mover;
+    const NameId id = defined ? name_id(x->m, text, &x->error) : 0;
+    if (!id) return;
+    ARENA_GROW(x->a, x->times, x->room, (int)id + 1);
+    x->times[id]++;
+}
+
+static const char *fresh_name(Mover *x, const char *name) {
+    for (int k = 0;; k++) {
+        const char *text =
+            k ? arena_format(x->a, "%s/once_%d", name, k) : arena_format(x->a, "%s/once", name);
+        const size_t n = strlen(text);
+        if (intern_find(x->m->names, text, n) || intern_find(x->value, text, n)) continue;
+        intern_put(x->value, text, n);
+        return text;
+    }
+}
+
+/* keeps: the body has no other value of this name. */
+static void name_outside(Mover *x, Motion *o, NameId id, bool keeps) {
+    MotionName *name = &o->name[id];
+    const char *text = x->m->name[id].text;
+    const bool own = keeps && !name->output && (int)id < x->room && x->times[id] == 1;
+    name->outside = own ? text : fresh_name(x, text);
+}
+
+static void name_all(Mover *x, Motion *o) {
+    const Body *b = &o->body;
+    for (int k = 0; k < b->g.initializer.n; k++)
+        if (o->name[b->weight[k]].taken) name_outside(x, o, b->weight[k], true);
+    for (int i = 0; i < b->g.node.n; i++)
+        for (int k = 0; o->node[i].taken && k < b->node[i].x.nout; k++)
+            if (b->node[i].out[k]) name_outside(x, o, b->node[i].out[k], !o->node[i].stays);
+}
+
+/* Whether the name inside is that outside, too. */
+static bool same_name(const Motion *o, NameId id) {
+    return !strcmp(o->name[id].outside, o->m->name[id].text);
+}
+
+/* ---- outside */
+
+static const char *outer_name(const Motion *o, NameId id) {
+    const char *outside = id < o->nname && o->name[id].local ? o->name[id].outside : NULL;
+    return outside ? outside : id ? o->m->name[id].text : "";
+}
+
+static void put_name(Pieces *out, uint32_t number, const char *name) {
+    wire_put_slice(out, number, name, strlen(name));
+}
+
+/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph. */
+static bool name_free(Mover *x, Slice name) {
+    if (!name.n || intern_find(x->node, name.at, name.n)) return false;
+    return intern_put(x->node, name.at, name.n) != 0;
+}
+
+static void put_outside(Mover *x, const Motion *o, const OnnxNode *n, Pieces *out) {
+    Pieces node = pieces_new(x->a);
+    int in = 0, to = 0;
+    Wire w = mover_wire(x, n->x.whole);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == NODE_INPUT) put_name(&node, NODE_INPUT, outer_name(o, n->in[in++]));
+        else if (f.number == NODE_OUTPUT) put_name(&node, NODE_OUTPUT, outer_name(o, n->out[to++]));
+        else if (f.number != NODE_NAME || name_free(x, f.bytes))
+            pieces_add(&node, f.whole.at, f.whole.n);
+    wire_put_pieces(out, GRAPH_NODE, &node);
+}
+
+/* Initializers of a body that what is moved reads. */
+static void put_weights(Mover *x, const Motion *o, Pieces *out) {
+    const Body *b = &o->body;
+    for (int k = 0; k < b->g.initializer.n; k++)
+        if (o->name[b->weight[k]].taken)
+            wire_put_renamed(out, GRAPH_INITIALIZER, mover_wire(x, b->g.initializer.v[k]),
+                             TENSOR_NAME, o->name[b->weight[k]].outside);
+}
+
+/* ---- the body */
+
+static void put_again(Mover *x, const Motion *o, NameId id, Pieces *out) {
+    Text t = text_new(x->a);
+    const char *from = o->name[id].outside, *to = o->m->name[id].text;
+    wire_put_bytes(&t, NODE_INPUT, from, strlen(from));
+    wire_put_bytes(&t, NODE_OUTPUT, to, strlen(to));
+    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
+    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
+}
+
+static void put_inner_nodes(Mover *x, const Motion *o, Pieces *out) {
+    const Body *b = &o->body;
+    for (int i = 0; i < b->g.node.n; i++)
+        for (int k = 0; !o->node[i].stays && k < b->node[i].x.nout; k++) {
+            const NameId id = b->node[i].out[k];
+            if (id && o->name[id].read && !same_name(o, id)) put_again(x, o, id, out);
+        }
+    for (int i = 0; i < b->g.node.n; i++)
+        if (o->node[i].stays) wire_put_slice(out, GRAPH_NODE, b->g.node.v[i].at, b->g.node.v[i].n);
+}
+
+/* Whether nothing of this name is in the body any more. */
+static bool has_left(Mover *x, const Motion *o, Slice info, uint32_t number) {
+    const NameId id = name_id(x->m, wire_bytes(mover_wire(x, info), number), &x->error);
+    if (!id || id >= o->nname || !o->name[id].local || !o->name[id].taken) return false;
+    const bool moved = o->name[id].outside && same_name(o, id);
+    return moved || !o->name[id].read;
+}
+
+static void put_inner(Mover *x, const Motion *o, Slice graph, Pieces *out) {
+    bool nodes = false;
+    Wire w = mover_wire(x, graph);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == GRAPH_NODE) {
+            if (!nodes) put_inner_nodes(x, o, out);
+            nodes = true;
+        } else if ((f.number != GRAPH_INITIALIZER || !has_left(x, o, f.bytes, TENSOR_NAME)) &&
+                   (f.number != GRAPH_VALUE_INFO || !has_left(x, o, f.bytes, VALUE_INFO_NAME)))
+            pieces_add(out, f.whole.at, f.whole.n);
+}
+
+/* The Loop or Scan with that body. */
+static void put_loop(Mover *x, const Motion *o, Pieces *out) {
+    Pieces node = pieces_new(x->a);
+    int attr = 0;
+    Wire w = mover_wire(x, o->n->x.whole);
+    for (Field f; wire_next(&w, &f);) {
+        const AttrSlice *a = f.number == NODE_ATTRIBUTE ? &o->n->x.attr[attr++] : NULL;
+        Pieces inner = pieces_new(x->a), graph = pieces_new(x->a);
+        if (!a || !slice_is(a->name, "body")) {
+            pieces_add(&node, f.whole.at, f.whole.n);
+            continue;
+        }
+        Wire v = mover_wire(x, f.bytes);
+        for (Field g; wire_next(&v, &g);) {
+            if (g.number != ATTRIBUTE_G) pieces_add(&inner, g.whole.at, g.whole.n);
+            else put_inner(x, o, g.bytes, &graph), wire_put_pieces(&inner, ATTRIBUTE_G, &graph);
+        }
+        wire_put_pieces(&node, NODE_ATTRIBUTE, &inner);
+    }
+    wire_put_pieces(out, GRAPH_NODE, &node);
+}
+
+/* ---- the graph */
+
+static void put_nodes(Mover *x, Pieces *out) {
+    const Model *m = x->m;
+    for (int i = 0; i < m->nnode; i++) {
+        const Motion *o = &x->motion[i];
+        if (!o->n) {
+            wire_put_slice(out, GRAPH_NODE, m->node[i].x.whole.at, m->node[i].x.whole.n);
+            continue;
+        }
+        for (int k = 0; k < o->body.g.node.n; k++)
+            if (o->node[k].taken) put_outside(x, o, &o->body.node[k], out);
+        put_loop(x, o, out);
+    }
+}
+
+static bool put_graph(Mover *x, Pieces *out) {
+    const Model *m = x->m;
+    bool nodes = false;
+    for (int i = 0; i < m->nnode; i++) name_free(x, m->node[i].x.name);
+    for (int i = 0; i < m->nnode; i++)
+        if (x->motion[i].n) name_all(x, &x->motion[i]), put_weights(x, &x->motion[i], out);
+    Wire w = mover_wire(x, m->x.graph);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number != GRAPH_NODE) pieces_add(out, f.whole.at, f.whole.n);
+        else if (!nodes) put_nodes(x, out), nodes = true;
+    return x->error.kind == E_NONE;
+}
+
+static MovedNodes moved_nodes(Arena *a, const Motion *o, const char *body) {
+    MovedNodes list = {.body = body, .node = ARENA_NEW(a, const char *, o->body.g.node.n)};
+    for (int k = 0; k < o->body.g.node.n; k++) {
+        const OnnxNode *n = &o->body.node[k];
+        if (!o->node[k].stays)
+            list.node[list.n++] = arena_format(a, "%s '%s'", n->type, node_shown(a, n));
+    }
+    return list;
+}
+
+static int find_all(Mover *x, Facts *facts, Sizes sizes, MovedNodes **moved) {
+    Model *m = x->m;
+    ModelBody *body;
+    int n = 0;
+    const int nbody = model_bodies(m, x->a, &body);
+    if (!nbody) return 0;
+    x->motion = ARENA_NEW(x->a, Motion, m->nnode);
+    *moved = ARENA_NEW(x->a, MovedNodes, nbody);
+    const MotionLimits limits = {facts, sizes, constants_find(m->w, x->a, &m->graph, NULL, NULL)};
+    for (int k = 0; k < nbody; k++) {
+        Motion *o = &x->motion[body[k].node];
+        if (motion_find(m, &limits, body[k].node, o))
+            (*moved)[n++] = moved_nodes(x->a, o, body[k].name);
+        else o->n = NULL;
+    }
+    return n;
+}
+
+int model_move_invariants(Model *m, Facts *facts, Sizes sizes, Arena *a, MovedNodes **moved,
+                          Pieces *file) {
+    Mover x = {.m = m, .a = a};
+    const int n = m->x.ir_version < OLDEST_IR ? 0 : find_all(&x, facts, sizes, moved);
+    if (!n || !index_names(a, mover_wire(&x, m->x.graph), 0, true, count_name, &x)) return 0;
+    Pieces graph = pieces_new(a);
+    x.value = intern_new(a), x.node = intern_new(a);
+    const bool put = put_graph(&x, &graph);
+    intern_free(x.value), intern_free(x.node);
+    if (!put) return 0;
+    *file = pieces_new(a);
+    index_put_graph(&m->x, &graph, file);
+    return n;
+}

@@ -33,7 +33,8 @@ static inline DType sampled_wide_type(DType t) { return dtype_class(t) == 'F' ? 
    only if two results differ by more than usual. undisturbed[]: the outputs without them. */
 void moves_forget(Sampled *);
 void moves_by_definitions(Sampled *, const Graph *, OracleNoise, void *const undisturbed[]);
-void moves_by_runs(Sampled *, const Graph *, void *const undisturbed[]);
+/* One of DISTURBANCES draws. */
+void moves_by_run(Sampled *, const Graph *, int draw, void *const undisturbed[]);
 
 /* check_compare.c: the results of one sample; what differs is added to *sum. */
 /* By the built-in runtime; kept[], by output: NULL or added to likewise. */

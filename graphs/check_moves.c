@@ -64,12 +64,10 @@ static void add_run_move(Sampled *s, const Graph *g, int draw, void *const undis
     runner_free(runner);
 }
 
-void moves_by_runs(Sampled *s, const Graph *g, void *const undisturbed[]) {
-    for (int k = 0; k < DISTURBANCES; k++) {
-        const WorldMark world = world_mark(s->w); /* of its factors and constants */
-        const ArenaMark mark = arena_mark(s->arena);
-        add_run_move(s, g, k, undisturbed);
-        arena_reset(s->arena, mark);
-        world_reset(s->w, world);
-    }
+void moves_by_run(Sampled *s, const Graph *g, int draw, void *const undisturbed[]) {
+    const WorldMark world = world_mark(s->w); /* of its factors and constants */
+    const ArenaMark mark = arena_mark(s->arena);
+    add_run_move(s, g, draw, undisturbed);
+    arena_reset(s->arena, mark);
+    world_reset(s->w, world);
 }

@@ -65,7 +65,8 @@ static bool keeps_costly(const MatchList *c, const Match *m, NodeList inner) {
 static bool allowed(const MatchList *c, NodeList inner) {
     bool grown = false, seeds = true;
     for (int k = 0; k < inner.n && c->scope; k++) {
-        const Value origin = derivation_origin(c->d, inner.v[k]);
+        /* After many rounds the way back to it is long, so it is only gone where it matters. */
+        const Value origin = c->scope->everywhere ? 0 : derivation_origin(c->d, inner.v[k]);
         const uint8_t *role = scope_roles(c->scope, origin);
         if (scope_neutral(c->scope, origin)) continue;
         if (!role || role[c->rule] == ROLE_NONE) return false;

@@ -86,19 +86,31 @@ static void compare_outputs(const Half h[2], double *const moved[], Difference *
                             moved ? moved[k] : NULL, k, d);
 }
 
+static void close_half(Half *h) {
+    runner_free(h->runner);
+    model_close(h->model);
+    world_free(h->w);
+}
+
+/* False: one is missing, or has another size. */
+static bool add_differences(const Half *original, const Half *x, double *const moved[]) {
+    const Type *t;
+    int64_t n;
+    for (int k = 0; k < model_graph(original->model)->nout; k++) {
+        if (!same_output(original, x, k, &t, &n)) return false;
+        moves_add((TensorPair){t->dtype, original->out[k], x->out[k], n}, moved[k]);
+    }
+    return true;
+}
+
 /* Runs the original again with disturbed roundings. False: it then takes another branch or has
    another size, so this data decides nothing. */
 static bool add_moves(const Half *original, int disturbance, double *const moved[]) {
     Half x = {.o = original->o, .sample = original->sample, .disturbed = disturbance};
-    const Type *t;
-    int64_t n;
     x.w = graph_world_new(arena_escape(original->w->arena), 0);
-    if (!run_half(&x, x.o->path[0])) return false;
-    for (int k = 0; k < model_graph(original->model)->nout; k++) {
-        if (!same_output(original, &x, k, &t, &n)) return false;
-        moves_add((TensorPair){t->dtype, original->out[k], x.out[k], n}, moved[k]);
-    }
-    return true;
+    const bool good = run_half(&x, x.o->path[0]) && add_differences(original, &x, moved);
+    close_half(&x);
+    return good;
 }
 
 static bool judge_by_moves(const Half h[2], Difference *d) {

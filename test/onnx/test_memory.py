@@ -2,7 +2,7 @@
 they were packed of is not in memory as a whole beside them."""
 
 import json, os, subprocess, sys
-import numpy, onnx
+import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
@@ -53,10 +53,12 @@ def test_weights_are_in_memory_once(tmp_path):
     assert 0.8 < grown < 1.4, f"{grown:.2f} bytes for each byte of weights"
 
 
-def test_roundings_are_tried_one_by_one(tmp_path):
+@pytest.mark.parametrize("sizes", [[], ["--fix-dims", "--dim", "n=8"]])
+def test_roundings_are_tried_one_by_one(tmp_path, sizes):
     """A result that roundings move is computed again with others, sixteen times: each such graph
-    has a factor for every element, and is forgotten before the next."""
-    length, layers = 1 << 18, 12
+    has a factor for every element, and is forgotten before the next. A file whose sizes were fixed
+    is compared as a whole, too."""
+    length, layers, first = 1 << 18, 12, "n" if sizes else 8
     nodes = []
     for k in range(layers):
         nodes += [
@@ -69,7 +71,7 @@ def test_roundings_are_tried_one_by_one(tmp_path):
     numbers = {"third": [1 / 3], "three": [3.1], "large": [1e7]}
     weights = [numpy_helper.from_array(numpy.float32(v), k) for k, v in numbers.items()]
     ends = [
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, length // 8])]
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [first, length // 8])]
         for name in ("x", "y")
     ]
     graph = helper.make_graph(nodes, "moved", *ends, weights)
@@ -83,7 +85,7 @@ def test_roundings_are_tried_one_by_one(tmp_path):
         "--cost-db",
         tmp_path / "c",
     ]
-    words += ["--enable", "mul-mul-scalar"]
+    words += ["--enable", "mul-mul-scalar", *sizes]
     done = subprocess.run(
         [OPTIMIZE, *words, "--report", tmp_path / "r.json"], capture_output=True, text=True
     )

@@ -27,7 +27,10 @@ static const ProgramText program = {
             "  optimize-model in.onnx --dry-run --cost flops --diff",
 };
 
-static volatile int interrupted; /* set by the handler: the one thing that has to be global */
+/* Set by the handler: the one thing that has to be global. IsomerOptions.cancel is an int, which is
+   what a handler may write here. */
+static volatile int interrupted;
+_Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
 
 static void on_interrupt(int signal) {
     (void)signal;
@@ -37,6 +40,7 @@ static void on_interrupt(int signal) {
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL); /* as from timeout(1): the files of the run are removed */
 }
 
 static void print_progress(void *user, const char *line) {

@@ -177,8 +177,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_FLAG,
          .into = &o->isomer.keep_best,
          .is_int = true,
-         .help = "Ctrl-C ends the search, and the best result found so far is checked and written. "
-                 "A second Ctrl-C stops the program, and nothing is written."},
+         .help = "Ctrl-C (or SIGTERM) ends the search, and the best result found so far is checked "
+                 "and written. A second Ctrl-C stops the program, and nothing is written."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->isomer.seed,

@@ -147,7 +147,8 @@ def test_a_full_disk_leaves_nothing(optimize, tmp_path):
     assert os.listdir(out.parent) == []
 
 
-def test_an_interrupt_leaves_nothing(tmp_path, rules):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing(tmp_path, rules, number):
     out, temporary = tmp_path / "o.onnx", tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(
@@ -171,7 +172,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, rules):
             break
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted" in said and not out.exists(), said
     assert not any(temporary.iterdir())

@@ -188,7 +188,7 @@ static bool start_process(CommandSearch *s, TargetProcess *p) {
     const double memory = (double)process_memory_free();
     p->target =
         target_start(p->command, memory > 0 ? MEMORY_SHARE * memory : INFINITY, s->r->error);
-    if (p->target && s->r->o->keep_best) target_ignore_signals(p->target);
+    if (p->target && !s->r->o->keep_best) target_cancel(p->target, s->r->o->cancel);
     if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
 }

@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 8192, PATIENCE_MS = 3000 };
+enum { LINE = 8192, PATIENCE_MS = 3000, ASK_MS = 100 };
 struct Target {
     pid_t pid;
     int fd;
-    bool failed; /* it broke the protocol: nothing more is sent to it */
-    bool ignores_signals;
-    double memory; /* bytes that the files of a batch may take together */
+    bool failed;                /* it broke the protocol: nothing more is sent to it */
+    const volatile int *cancel; /* asked every ASK_MS: a signal may come just before a wait */
+    double memory;              /* bytes that the files of a batch may take together */
     size_t used;
     char buffer[LINE];
 };
@@ -84,16 +84,16 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         }
         if (t->used == LINE)
             return target_fails(e, "the measuring command sent a line that is too long");
-        double left = until - process_clock();
+        if (t->cancel && *t->cancel)
+            return error_set(e, E_INTERRUPTED, "--measure-with", "stopped");
+        const double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
-        int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
-        if (ready == 0) return target_fails(e, "the measuring command gave no answer in time");
-        if (ready < 0) {
-            if (errno == EINTR && t->ignores_signals) continue;
-            if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "stopped");
+        if (left <= 0) return target_fails(e, "the measuring command gave no answer in time");
+        const int ready = poll(&p, 1, left * 1000 < ASK_MS ? (int)(left * 1000) + 1 : ASK_MS);
+        if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+        if (ready < 0)
             return error_set(e, E_ENVIRONMENT, "--measure-with",
                              "cannot read from the measuring command: %s", strerror(errno));
-        }
         ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
         if (got <= 0) return target_fails(e, "the measuring command ended before it answered");
         t->used += (size_t)got;
@@ -128,6 +128,7 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     if (fail)
         snprintf(t->reason, sizeof t->reason, "%s",
                  path[size] ? path + size + 1 : "no reason given");
+    else if (seconds <= 0) snprintf(t->reason, sizeof t->reason, "the answer was 0 seconds");
     return true;
 }
 
@@ -183,7 +184,7 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     return !t->failed;
 }
 
-void target_ignore_signals(Target *t) { t->ignores_signals = true; }
+void target_cancel(Target *t, const volatile int *cancel) { t->cancel = cancel; }
 
 void target_stop(Target *t) {
     if (!t) return;

@@ -9,7 +9,7 @@ typedef struct Target Target;
 typedef struct Timing { /* of one file of a batch */
     const char *path;
     double bytes;     /* of memory that it takes while it is timed; 0: not worth counting */
-    double seconds;   /* of one run; < 0: failed */
+    double seconds;   /* of one run; <= 0: failed */
     char reason[200]; /* if it failed */
 } Timing;
 /* Starts the command through the shell; ends with target_stop. memory: how many bytes the files of
@@ -21,7 +21,8 @@ Target *target_start(const char *command, double memory, Error *);
    timeout_seconds. False and E_ENVIRONMENT: the process died, timed out or broke the protocol; it
    must then only be stopped. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
-/* From now on a signal does not end a batch; before, it is E_INTERRUPTED. */
-void target_ignore_signals(Target *);
+/* From now on a batch ends with E_INTERRUPTED soon after *cancel is nonzero (NULL: it never is),
+   whoever sets it: a handler of a signal or another thread. Signals alone end none. */
+void target_cancel(Target *, const volatile int *cancel);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

@@ -8,9 +8,11 @@
 #include "search/price.h"
 #include "search/target.h"
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Answers each path with its length in milliseconds, one that holds "bad" with FAIL. */
 static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; else case \"$p\" in "
@@ -110,6 +112,47 @@ static void a_hanging_command_is_given_up_and_killed(void **state) {
     assert_true(b.tv_sec - a.tv_sec < 8);
 }
 
+static volatile int cancelled;
+
+static void cancel(int signal) {
+    (void)signal;
+    cancelled = 1;
+}
+
+static void ignore(int signal) { (void)signal; }
+
+/* Set before the wait, when no signal comes any more; set by a signal; a signal of another kind. */
+static void a_batch_ends_when_it_is_cancelled(void **state) {
+    (void)state;
+    Timing v[] = {{.path = "/a"}};
+    for (int late = 0; late < 2; late++) {
+        Error e = {0};
+        cancelled = !late;
+        signal(SIGALRM, cancel);
+        if (late) alarm(1);
+        Target *t = target_start("sleep 60", INFINITY, &e);
+        assert_non_null(t);
+        target_cancel(t, &cancelled);
+        assert_false(target_measure(t, 1, v, 5, &e));
+        assert_int_equal(e.kind, E_INTERRUPTED);
+        target_stop(t);
+    }
+    Error e = {0};
+    signal(SIGALRM, ignore);
+    alarm(1);
+    assert_true(measure("read x; read x; sleep 2; echo '1 /a'; echo", 1, v, 20, &e));
+    signal(SIGALRM, SIG_DFL);
+}
+
+static void no_time_at_all_is_no_time(void **state) {
+    (void)state;
+    Error e = {0};
+    Timing v[] = {{.path = "/a"}};
+    assert_true(measure("read x; read x; echo '0 /a'; echo", 1, v, 10, &e));
+    assert_true(v[0].seconds <= 0);
+    assert_string_equal(v[0].reason, "the answer was 0 seconds");
+}
+
 static void a_path_with_a_newline_is_not_sent(void **state) {
     (void)state;
     Error e = {0};
@@ -170,6 +213,8 @@ int main(void) {
         cmocka_unit_test(commands_that_end_are_noticed),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(a_hanging_command_is_given_up_and_killed),
+        cmocka_unit_test(a_batch_ends_when_it_is_cancelled),
+        cmocka_unit_test(no_time_at_all_is_no_time),
         cmocka_unit_test(a_path_with_a_newline_is_not_sent),
         cmocka_unit_test(a_place_gains_what_its_nodes_take),
         cmocka_unit_test(what_cannot_gain_is_not_timed),

@@ -57,9 +57,11 @@ static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
     double value[SETS_ALONE], sum;
     int n = 0;
     for (int k = 0; k < s->places.nset; k++) {
+        const ArenaMark mark = arena_mark(s->r->arena); /* a candidate is as large as the model */
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
         candidate_of_sets(s, on, &sum);
+        arena_reset(s->r->arena, mark);
         if (sum > 0) n = rank_insert(n, SETS_ALONE, list, value, k, sum);
     }
     return n;

@@ -208,17 +208,19 @@ static void stop_processes(CommandSearch *s) {
 /* Times the winner against the original at another set of sizes; the worse ratio counts. */
 static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
     ModelCandidate both[] = {s->v[0], *best};
-    CommandSearch at = {.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
+    /* Not on the stack, as an Escape must find its processes to stop them. */
+    CommandSearch *at = ARENA_NEW(s->r->arena, CommandSearch, 1);
+    *at = (CommandSearch){.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
     int second = 1;
     const bool good =
-        run_select_sizes(s->r, set) && set_commands(&at) && confirm(&at, s->confirm_until, &second);
-    stop_processes(&at);
+        run_select_sizes(s->r, set) && set_commands(at) && confirm(at, s->confirm_until, &second);
+    stop_processes(at);
     if (!good) return false;
     const char *named = run_size_set_name(s->r, set);
     run_say(s->r, "at %s: %.4f", named, both[1].ratio);
     if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
     best->ratio = both[1].ratio;
-    s->baseline = at.baseline;
+    s->baseline = at->baseline;
     s->r->stats.sizes = named;
     return true;
 }

@@ -118,7 +118,7 @@ bool run_optimize_bodies(Run *r, Pieces *file) {
     if (!n || n > BODIES_MOST) return true;
     s.result = ARENA_NEW(r->arena, Piece, s.n);
     const double spent = run_seconds(r) - r->stats.discovered.seconds;
-    s.seconds = fmax(1, (search_command_seconds(r->o) - spent) / (n + 1));
+    s.seconds = fmax(1, (run_command_seconds(r->o) - spent) / (n + 1));
     s.folder = run_folder(r->source.model, r->arena, r->error);
     s.rules = s.folder ? write_rules(&s) : NULL;
     const bool good = s.folder && r->error->kind == E_NONE && optimize_all(&s, file);

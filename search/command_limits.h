@@ -5,7 +5,7 @@
 #ifndef ISOMER_COMMAND_LIMITS_H
 #define ISOMER_COMMAND_LIMITS_H
 
-/* ---- How its time is divided: shares of the seconds that it may take (search_command_seconds). */
+/* ---- How its time is divided: shares of the seconds that it may take (run_command_seconds). */
 #define TIME_FINDING 0.3        /* to find where rules apply */
 #define TIME_EXTENDING 0.03     /* to extend each rule by all that it enables */
 #define TIME_PARTS 0.6          /* to time parts; of what is left when that begins */

@@ -65,9 +65,11 @@ void command_keep_reason(CommandSearch *s) {
     int timed = 0;
     for (int k = 0; k < s->prices.npart; k++)
         timed += s->prices.part[k].seconds[0] > 0 && !s->prices.part[k].expected;
+    const bool over = run_time_over(s->r, run_command_seconds(s->r->o));
     s->r->stats.reason =
         s->places.n == 0
-            ? "no rule applies anywhere"
+            ? over ? "the time of the search ended before any rule was applied (--time-limit)"
+                   : "no rule applies anywhere"
             : arena_format(a,
                            "rules apply at %d places, %d of them different, %d timed; by "
                            "themselves %d gain, together %.1f %% of the model's time%s",

@@ -134,13 +134,18 @@ static void refresh_state(Derivation *d, GraphState *p) {
     p->uses = graph_uses(d->w, p->arena, &d->graph, p->constants.live);
 }
 
-static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *scope, int cap,
-                          Error *e) {
+static bool at_limit(const Derivation *d, const GraphState *p, const FixpointLimits *limits) {
+    return d->applied >= limits->applications || p->work >= WORK ||
+           (limits->over && limits->over(limits->user));
+}
+
+static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *scope,
+                          const FixpointLimits *limits, Error *e) {
     const LibraryRule *rule = &d->library->rule[r];
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = matcher_has(p->matcher, d->library->needs[k]);
         bool merges = d->library->instance[k].from.nout > 1;
-        while (applied && d->applied < cap && p->work < WORK) {
+        while (applied && !at_limit(d, p, limits)) {
             MatchList c = {.d = d,
                            .arena = p->arena,
                            .uses = p->uses,
@@ -172,7 +177,8 @@ static bool goes_on(Passes *x, const GraphState *p, const Graph *g) {
            x->growing <= GROWING_PASSES;
 }
 
-bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, int cap, Error *e) {
+bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, FixpointLimits limits,
+                     Error *e) {
     d->limited = false;
     GraphState p = {0};
     bool good = true;
@@ -182,8 +188,8 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, int
     int pass = 0;
     while (good && !d->limited && goes_on(&x, &p, &d->graph)) {
         for (int r = 0; r < d->library->n && good; r++)
-            if (on[r]) good = fixpoint_rule(d, &p, r, scope, cap, e);
-        d->limited = ++pass == PASSES || d->applied >= cap || p.work >= WORK;
+            if (on[r]) good = fixpoint_rule(d, &p, r, scope, &limits, e);
+        d->limited = ++pass == PASSES || at_limit(d, &p, &limits);
     }
     intern_free(x.seen);
     arena_free(a);

@@ -13,9 +13,15 @@ typedef struct RuleScope {
     const uint8_t *const *at;  /* by value: the roles by rule there; NULL: no rule has one */
     const bool *neutral;       /* by value: where it lies restricts no rule */
 } RuleScope;
+typedef struct FixpointLimits {
+    int applications;
+    bool (*over)(const void *user); /* asked before each round; true: it ends. NULL: never */
+    const void *user;
+} FixpointLimits;
 /* Applies the rules with on[r], in library order, wherever they match and the scope (NULL:
    everywhere) allows it, except where an expensive inner value would be computed twice. It ends
-   when a graph recurs or keeps growing; or at a limit, and then d->limited is set: 64 passes, `cap`
-   applications, fewer in a large World. */
-bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, int cap, Error *);
+   when a graph recurs or keeps growing; or at a limit, and then d->limited is set: 64 passes, so
+   many applications, fewer in a large World, or because the caller says so. What was applied until
+   then stands. */
+bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
 #endif

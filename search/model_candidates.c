@@ -43,7 +43,8 @@ bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Deriva
         roles_mark(&r->library, c->at[k], on);
     if (c->at) scope = origins_scope(&s->origins, a, c->at);
     *d = run_derivation(&r->source, &r->library, r->w, a);
-    const bool good = derive_fixpoint(d, on, &scope, APPLICATIONS, r->error);
+    const bool good =
+        derive_fixpoint(d, on, &scope, places_limits(r), r->error) && !run_cancelled(r);
     places_say_limited(r, d);
     return good;
 }

@@ -25,6 +25,7 @@ typedef struct CutPart {
     Error error;
     WorldMark mark;
     ModelPart cut;
+    FixpointLimits limits;
     Derivation d;
 } CutPart;
 
@@ -62,7 +63,7 @@ static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const 
     const Origins o = origins_find(&p->source, p->w, p->arena);
     const RuleScope scope = origins_scope(&o, p->arena, at);
     p->d = run_derivation(&p->source, l, p->w, p->arena);
-    return derive_fixpoint(&p->d, on, &scope, APPLICATIONS, &p->error);
+    return derive_fixpoint(&p->d, on, &scope, p->limits, &p->error);
 }
 
 static PartBorder border_of(const Pricing *x, const Place *at) {
@@ -75,7 +76,7 @@ static PartBorder border_of(const Pricing *x, const Place *at) {
 static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
     const Run *whole = x->r;
     const Place *at = &x->places->place[place];
-    *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w)};
+    *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w), .limits = places_limits(whole)};
     p->arena = arena_new(whole->escape, 0);
     bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;

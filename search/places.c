@@ -156,11 +156,29 @@ static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, const 
     places_append(p, a, o, d, inner, model_stats(r->source.model).nodes);
 }
 
+/* With --keep-best an interrupt ends the search, but what is written is derived in full. */
+static bool is_cancelled(const void *run) {
+    const Run *r = run;
+    return !r->o->keep_best && run_signalled(r);
+}
+
+FixpointLimits places_limits(const Run *r) {
+    return (FixpointLimits){.applications = APPLICATIONS, .over = is_cancelled, .user = r};
+}
+
+/* A frozen run finds what the run that measured found, whatever its own time is. For --headroom,
+   which searches nothing, all places are needed. */
+static bool search_over(const void *run) {
+    const Run *r = run;
+    if (r->o->frozen || r->o->headroom) return run_signalled(r);
+    return run_time_over(r, run_command_seconds(r->o));
+}
+
 void places_say_limited(const Run *r, const Derivation *d) {
-    if (d->limited)
+    if (d->limited && d->applied)
         run_say(r,
                 "rules were not applied wherever they match: %d applications reached the limit on "
-                "their number or on the size of the graph",
+                "their number, on the size of the graph or on time",
                 d->applied);
 }
 
@@ -177,7 +195,9 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *gi
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
     Derivation d = run_derivation(&r->source, l, r->w, own);
-    const bool good = derive_fixpoint(&d, on, &everywhere, APPLICATIONS, r->error);
+    FixpointLimits limits = places_limits(r);
+    limits.over = search_over;
+    const bool good = derive_fixpoint(&d, on, &everywhere, limits, r->error) && !run_cancelled(r);
     places_say_limited(r, &d);
     if (good && d.applied) {
         digest_log(&d, set.digest);

@@ -27,7 +27,9 @@ typedef struct Places {
     Place *place;
 } Places;
 
-enum { APPLICATIONS = 20000 }; /* of rules in one derivation, at most */
+/* Of one derivation: APPLICATIONS of rules, and until the run is cancelled. */
+enum { APPLICATIONS = 20000 };
+FixpointLimits places_limits(const Run *);
 /* Reports as progress if a limit ended the derivation before rules were applied wherever they
    match. */
 void places_say_limited(const Run *, const Derivation *);
@@ -49,7 +51,8 @@ void roles_mark(const Library *, const uint8_t role[], bool on[]);
    latter as many as it can `until` (run_seconds), in the arena. False: the run's error is set. */
 bool places_find(Run *, const Origins *, Arena *, double until, Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
-   set; -1: no rule applies. */
+   set; -1: no rule applies. When the time of the search is over, rules are not applied any
+   further. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int *at);
 /* The set extended by its followers: all of them, or one rule. */
 RoleSet set_with_followers(const Library *, Arena *, const RoleSet *, int rule);

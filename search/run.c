@@ -24,6 +24,14 @@ bool run_cancelled(Run *r) {
     return true;
 }
 
+double run_command_seconds(const IsomerOptions *o) {
+    const char *effort = o->effort ? o->effort : "default";
+    return o->time_limit > 0             ? o->time_limit
+           : !strcmp(effort, "quick")    ? 30
+           : !strcmp(effort, "thorough") ? 600
+                                         : 120;
+}
+
 void run_say(const Run *r, const char *format, ...) {
     char line[200];
     va_list list;

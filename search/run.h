@@ -159,6 +159,8 @@ double run_seconds(const Run *);
 bool run_signalled(const Run *); /* the caller set *options.cancel */
 /* `limit` run_seconds have passed, or the caller signalled. */
 bool run_time_over(const Run *, double limit);
+/* The seconds that --time-limit or --effort give a search on a measuring command. */
+double run_command_seconds(const IsomerOptions *);
 /* The caller signalled, and without keep_best: the run's error is set, and the run ends. */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)

@@ -257,14 +257,6 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     return candidate_apply(s, &s->v[best], r->arena, d);
 }
 
-double search_command_seconds(const IsomerOptions *o) {
-    const char *effort = o->effort ? o->effort : "default";
-    return o->time_limit > 0             ? o->time_limit
-           : !strcmp(effort, "quick")    ? 30
-           : !strcmp(effort, "thorough") ? 600
-                                         : 120;
-}
-
 /* Asks the target for its profile; stats.headroom says what that shows of the original. */
 static bool read_profile(CommandSearch *s) {
     Run *r = s->r;
@@ -282,7 +274,7 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
-    s->search_until = s->confirm_until = search_command_seconds(r->o);
+    s->search_until = s->confirm_until = run_command_seconds(r->o);
     if (!places_find(r, &s->origins, r->arena, TIME_FINDING * s->search_until, &s->places))
         return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !read_profile(s))
@@ -315,7 +307,7 @@ bool search_command(Run *r, Derivation *d) {
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
     CommandSearch *s = start_search(r);
     int other = 1;
-    s->search_until = s->confirm_until = search_command_seconds(r->o);
+    s->search_until = s->confirm_until = run_command_seconds(r->o);
     const bool good = s->folder && set_commands(s) && candidate_original(s) &&
                       candidate_file(s, file) && confirm(s, s->confirm_until, &other) &&
                       measure_other_sizes(s, &s->v[1]);
@@ -347,8 +339,7 @@ static int other_threads(const Run *r) {
     const double seconds = CONFIRM_LEAST * CANDIDATE_CALLS * r->stats.measured_before;
     if (!r->o->measure_with || r->stats.bodies_ratio > 0) return 0;
     if (given >= 0) return given;
-    if (r->o->threads > 1 || cores < 2 ||
-        seconds > TIME_OTHER_THREADS * search_command_seconds(r->o))
+    if (r->o->threads > 1 || cores < 2 || seconds > TIME_OTHER_THREADS * run_command_seconds(r->o))
         return 0;
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }

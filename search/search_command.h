@@ -5,8 +5,6 @@
 
 /* Leaves the best result in the derivation. False: the run's error is set. */
 bool search_command(Run *, Derivation *);
-/* The seconds that --time-limit or --effort give a search. */
-double search_command_seconds(const IsomerOptions *);
 /* Times another file against the original on the target, in several batches. *before: the
    original's seconds; *ratio: the file's seconds / the original's, the greatest over the sets of
    sizes; <= 0: the file does not run. False, here and below: the run's error is set. */

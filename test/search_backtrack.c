@@ -214,6 +214,11 @@ static bool take(void *user, const Match *m) {
     return all->n < 64;
 }
 
+static bool after_rounds(const void *left) {
+    int *n = (int *)(uintptr_t)left;
+    return --*n < 0;
+}
+
 /* A derivation made by rounds, its log replayed in another World: the same graph. A changed log is
    refused. */
 static void logs_are_replayed_and_doubted(void **state) {
@@ -228,7 +233,7 @@ static void logs_are_replayed_and_doubted(void **state) {
     Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     bool on[] = {true, false, true, false, false};
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
     assert_false(d.limited);
     assert_int_equal(d.applied, 3);
     assert_int_equal(d.fired[0], 1);
@@ -246,8 +251,13 @@ static void logs_are_replayed_and_doubted(void **state) {
     assert_false(derive_replay(&r, &d.log, &again.error));
     assert_int_equal(again.error.kind, E_CHECK);
     d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, NULL, 1, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 1}, &f.error));
     assert_true(d.limited && d.applied < 3);
+    int rounds = 2;
+    d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+    const FixpointLimits two = {.applications = 100, .over = after_rounds, .user = &rounds};
+    assert_true(derive_fixpoint(&d, on, NULL, two, &f.error));
+    assert_true(d.limited && d.applied == 1);
     close_fixture(&f);
     close_fixture(&again);
 }
@@ -324,7 +334,7 @@ static void made_constants_are_left_alone(void **state) {
     open_fixture(&f, two);
     Graph g = graph_of(f.w, text);
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
     assert_int_equal(d.fired[0], 1);
     assert_int_equal(d.fired[1], 1);
     assert_non_null(strstr(graph_body(f.w, &d.graph), "neg %3"));
@@ -343,7 +353,7 @@ static void the_nearest_float_rounds(void **state) {
     open_priced(&again);
     Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
     assert_int_equal(d.fired[4], 1);
     assert_int_equal(f.library.rule[4].rule->classes, CLASS_EXACT);
     assert_int_equal(d.classes, CLASS_ROUNDS);

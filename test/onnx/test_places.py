@@ -543,6 +543,44 @@ def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
     assert len(parts) <= 12, "no new batch of parts after the interrupt"
 
 
+def long_chain(path, blocks):
+    """Rules fire in every block, and each round rebuilds all that is behind it."""
+    rng, nodes, value = numpy.random.default_rng(0), [], "x"
+
+    def add(kind, *inputs, **attributes):
+        nodes.append(helper.make_node(kind, inputs, [f"v{len(nodes)}"], **attributes))
+        return nodes[-1].output[0]
+
+    for _ in range(blocks):
+        before, value = value, add("Add", add("MatMul", value, "w"), "b")
+        value = add("Mul", value, add("Sigmoid", value))
+        value = add("Transpose", add("Transpose", value, perm=[1, 0]), perm=[1, 0])
+        value = add("Mul", add("Mul", value, "two"), "two")
+        value = add("Relu", add("Add", add("Reshape", value, "sizes"), before))
+    weights = {"w": rng.random((8, 8), numpy.float32), "b": rng.random(8, numpy.float32)}
+    weights |= {"two": numpy.float32([2]), "sizes": numpy.int64([8, 8])}
+    return save(path, nodes, [tensor("x", [8, 8])], [tensor(value, [8, 8])], weights)
+
+
+@pytest.mark.parametrize("interrupt", [False, True])
+def test_rules_that_take_long_to_apply_are_stopped(pricing, tmp_path, interrupt):
+    """By the limit on time, and by the user: applied to the end, they would take a minute."""
+    model, out = long_chain(tmp_path / "m.onnx", 500), tmp_path / "o.onnx"
+    words = [PROGRAM, model, out, "--cost-db", tmp_path / "c.sqlite", *pricing("return 1.0")]
+    words += ["--report", tmp_path / "r.json", "--time-limit", "1000" if interrupt else "1"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if interrupt:
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+    try:
+        table, said = process.communicate(timeout=30 * SLOWER)
+    finally:
+        process.kill()
+    assert process.returncode == (130 if interrupt else 0), said
+    if not interrupt:
+        assert "applied" in json.loads((tmp_path / "r.json").read_text())["reason"], table
+
+
 def test_constants_that_became_attributes_stay_constants(run, pricing, tmp_path):
     """What PyTorch writes: the scales of a Resize come from a Constant node."""
     nodes = [

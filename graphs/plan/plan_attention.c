@@ -133,7 +133,7 @@ static bool instruction(const Step *s, int i, int op, int a, int b) {
 static bool softmax_of(const Step *s, Affine *out, Unseen *unseen) {
     *unseen = UNSEEN_DIVIDED;
     if (s->kind == S_SOFTMAX) return !s->ncode && affine_of(s, 0, out);
-    if (s->kind != S_ROWS || s->param[0] != 1) return false;
+    if (s->kind != S_ROWS || s->param[ROWS_AXES] != 1) return false;
     int r = 0;
     while (r < s->ncode && s->code[r].op != C_ROW_MAX) r++;
     if (!instruction(s, r, C_ROW_MAX, r - 1, 0) || !instruction(s, r + 1, C_SUB, r - 1, r) ||

@@ -54,7 +54,7 @@ static double distinct(const View *v) {
 }
 
 /* An operator's step tells in its first parameter. */
-int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; }
+int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[OP_OUTPUTS] : 1; }
 
 /* ---- cost */
 

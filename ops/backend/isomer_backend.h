@@ -203,6 +203,8 @@ typedef struct Step {
     const char *op; /* S_OP only: the operator's name */
 } Step;
 
+/* The parameter of S_REDUCE and S_ROWS. */
+enum { REDUCE_KIND = 0, ROWS_AXES = 0 };
 /* Parameters of S_CONV and S_POOL: the first one, then, of S_POOL, the kernel's sizes, then lists
    of one number per spatial axis in the order of WindowList. */
 enum { CONV_GROUP = 0, POOL_KIND = 0, POOL_KERNEL = 1 };
@@ -258,8 +260,8 @@ static inline int step_has_zero(const Step *s) {
    order of computation. Along one variable, the lane of a node, up to LOOP_LANES values are
    computed at a time. All words are int64:
 
-     program    LOOP_MAGIC nin nparam rank nvar nreg nnode root lane, extent x nvar, register x
-                nreg, node x nnode root: a node; lane: variable or -1
+     program    LOOP_MAGIC nin nparam rank nvar nreg nnode root lane (LoopHead), extent x nvar,
+                register x nreg, node x nnode; root: a node; lane: variable or -1
      affine     c n (coefficient, variable or register) x n
      register   LOOP_FLOOR affine m; LOOP_MOD affine m; LOOP_MIN affine affine;
                 LOOP_MUL affine affine               m > 0; MOD is >= 0
@@ -316,6 +318,23 @@ static inline int step_has_zero(const Step *s) {
     X(SIN)                \
     X(COS)
 enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64 };
+typedef enum LoopHead {
+    LOOP_HEAD_MAGIC,
+    LOOP_HEAD_INPUTS,
+    LOOP_HEAD_PARAMS,
+    LOOP_HEAD_RANK,
+    LOOP_HEAD_VARS,
+    LOOP_HEAD_REGISTERS,
+    LOOP_HEAD_NODES,
+    LOOP_HEAD_ROOT,
+    LOOP_HEAD_LANE,
+    LOOP_HEAD /* how many words these are */
+} LoopHead;
+/* Whether the step has a loop program that reads no parameters: a step has no values for them. */
+static inline int step_has_loop(const Step *s) {
+    return s->nparam > LOOP_HEAD && s->param[LOOP_HEAD_MAGIC] == LOOP_MAGIC &&
+           s->param[LOOP_HEAD_PARAMS] == 0;
+}
 typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;
 /* MAX2, MIN2, MAXIMUM: a maximum, a minimum, the maximum over all values of variables (SUM: the
    sum); TAKE: the body where the variable is the place that the index means. */

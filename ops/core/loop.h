@@ -6,7 +6,6 @@
 #include "ops/core/number.h"
 #include "ops/backend/isomer_backend.h"
 
-enum { LOOP_HEAD = 9 }; /* words before the extents: isomer_backend.h */
 typedef struct LoopProgram {
     int n;
     const int64_t *words;

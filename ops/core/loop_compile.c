@@ -264,9 +264,15 @@ static bool declare_output(Compile *c) {
 
 static LoopProgram assemble_program(Compile *c, int64_t root, int lane) {
     ProgramWords to = {.arena = c->index.arena};
-    const int64_t head[LOOP_HEAD] = {LOOP_MAGIC,      c->nin,        c->source->nparam,
-                                     c->source->rank, c->index.nvar, c->index.nreg,
-                                     c->nnode,        root,          lane};
+    const int64_t head[LOOP_HEAD] = {[LOOP_HEAD_MAGIC] = LOOP_MAGIC,
+                                     [LOOP_HEAD_INPUTS] = c->nin,
+                                     [LOOP_HEAD_PARAMS] = c->source->nparam,
+                                     [LOOP_HEAD_RANK] = c->source->rank,
+                                     [LOOP_HEAD_VARS] = c->index.nvar,
+                                     [LOOP_HEAD_REGISTERS] = c->index.nreg,
+                                     [LOOP_HEAD_NODES] = c->nnode,
+                                     [LOOP_HEAD_ROOT] = root,
+                                     [LOOP_HEAD_LANE] = lane};
     for (int j = 0; j < LOOP_HEAD; j++) loop_put_word(&to, head[j]);
     for (int v = 0; v < c->index.nvar; v++) loop_put_word(&to, c->index.extent[v]);
     for (int j = 0; j < c->index.reg.n; j++) loop_put_word(&to, c->index.reg.v[j]);

@@ -10,8 +10,7 @@ static int loop_choices(const Device *d, const Step *s) {
     (void)d;
     for (int i = 0; i < s->nview; i++)
         if (s->view[i].rank >= 0 && !dtype_numeric(s->view[i].dtype)) return 0;
-    /* No parameters: a step has no values for them. */
-    return s->nparam > LOOP_HEAD && s->param[0] == LOOP_MAGIC && s->param[2] == 0;
+    return step_has_loop(s);
 }
 typedef struct Loops { /* one for each part of the output */
     int n;

@@ -157,8 +157,8 @@ static int reduce_run(const Kernel *k, void *const slot[], void *work) {
 
 static int reduce_choices(const Device *d, const Step *s) {
     (void)d;
-    if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[0] < 0 ||
-        s->param[0] >= REDUCE_KINDS)
+    if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[REDUCE_KIND] < 0 ||
+        s->param[REDUCE_KIND] >= REDUCE_KINDS)
         return 0;
     return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
 }
@@ -212,7 +212,7 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     const View *x = &b->step->view[1];
     const Class class = reduced_class(x);
     const Simd *simd = b->device->simd;
-    r->kind = (ReduceKind)b->step->param[0];
+    r->kind = (ReduceKind)b->step->param[REDUCE_KIND];
     r->wide = class_wide(class, r->kind);
     const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
     if (x->dtype == in) r->x = operand_as_is(b, 1);

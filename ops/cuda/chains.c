@@ -63,7 +63,8 @@ static void find_places(Chain *h) {
     h->kept[n - 1] = h->kept[n - 1] && !h->uniform[n - 1];
 }
 static Chain chain_of(const Step *s, Team team) {
-    Chain h = {.step = s, .team = team, .rank = s->view[0].rank, .row_rank = (int)s->param[0]};
+    Chain h = {
+        .step = s, .team = team, .rank = s->view[0].rank, .row_rank = (int)s->param[ROWS_AXES]};
     const int members = team_members(team);
     h.length = dims_product(&s->view[0], h.rank - h.row_rank, h.rank);
     const int64_t own = (h.length + members - 1) / members;
@@ -153,12 +154,12 @@ static void stage(Gen *g, const Chain *h, int k) {
 /* ---- variants */
 static Team likely(const Step *s) {
     const View *y = &s->view[0];
-    const int64_t n = dims_product(y, y->rank - (int)s->param[0], y->rank);
+    const int64_t n = dims_product(y, y->rank - (int)s->param[ROWS_AXES], y->rank);
     return n <= 8 ? BY_THREAD : n <= WARP * KEPT ? BY_WARP : BY_BLOCK;
 }
 int chain_variants(const Step *s) {
-    if (s->nparam != 1 || s->param[0] < 1 || s->param[0] > s->view[0].rank || s->ncode < 1 ||
-        s->ncode > CODE_MOST || s->view[0].dtype != F32)
+    if (s->nparam != 1 || s->param[ROWS_AXES] < 1 || s->param[ROWS_AXES] > s->view[0].rank ||
+        s->ncode < 1 || s->ncode > CODE_MOST || s->view[0].dtype != F32)
         return 0;
     for (int k = 1; k < s->nview; k++)
         if (s->view[k].dtype == F64 || s->view[k].rank != s->view[0].rank) return 0;

@@ -81,6 +81,5 @@ int chain_variants(const Step *);
 void chain_write(Gen *, int variant); /* rows */
 int attention_variants(const Step *);
 void attention_write(Gen *, int variant); /* the operator attention */
-bool loop_fits(const Step *);
 void loop_write(Gen *);
 #endif

@@ -49,9 +49,13 @@ static const int64_t *read_node(const int64_t *w, Node *x) {
 }
 static bool read_program(const Step *s, Program *p) {
     const int64_t *w = s->param;
-    *p = (Program){
-        .rank = w[3], .nvar = w[4], .nreg = w[5], .nnode = w[6], .root = w[7], .extent = w + 9};
-    w += 9 + p->nvar;
+    *p = (Program){.rank = w[LOOP_HEAD_RANK],
+                   .nvar = w[LOOP_HEAD_VARS],
+                   .nreg = w[LOOP_HEAD_REGISTERS],
+                   .nnode = w[LOOP_HEAD_NODES],
+                   .root = w[LOOP_HEAD_ROOT],
+                   .extent = w + LOOP_HEAD};
+    w += LOOP_HEAD + p->nvar;
     p->reg = calloc((size_t)p->nreg + 1, sizeof *p->reg);
     p->node = calloc((size_t)p->nnode + 1, sizeof *p->node);
     if (!p->reg || !p->node) return false;
@@ -68,7 +72,6 @@ static void free_program(Program *p) {
     free(p->reg);
     free(p->node);
 }
-bool loop_fits(const Step *s) { return s->nparam > 9 && s->param[0] == LOOP_MAGIC && !s->param[2]; }
 
 /* ---- index polynomials, in int64 */
 static const char *affine(Gen *g, const Program *p, const int64_t *w);

@@ -97,11 +97,11 @@ static const char *row_element(Gen *g, char class) {
 /* Products are made in double: partial ones of floats may overflow where the whole does not. */
 static char reduce_class(const Step *s) {
     const char class = sum_class(s, 1);
-    return class == 'f' && s->param[0] == REDUCE_PROD ? 'd' : class;
+    return class == 'f' && s->param[REDUCE_KIND] == REDUCE_PROD ? 'd' : class;
 }
 static void reduce_write(Gen *g, Team team) {
     const View *y = &g->step->view[0];
-    const ReduceKind kind = (ReduceKind)g->step->param[0];
+    const ReduceKind kind = (ReduceKind)g->step->param[REDUCE_KIND];
     const char class = reduce_class(g->step), *T = class_name(class);
     const long long n = (long long)row_length(g->step);
     team_shared(g, team, class);

@@ -1,5 +1,6 @@
 /* source.c -- from a step to the text of its kernel: which steps have one, and
    the frame around it. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ int source_variants(const Step *s) {
     case S_SAMPLE: return sample_variants(s);
     case S_POOL: return 1;
     case S_ROWS: return chain_variants(s);
-    case S_LOOP: return loop_fits(s) ? 1 : 0;
+    case S_LOOP: return step_has_loop(s) ? 1 : 0;
     case S_OP: return attention_variants(s);
     default: return 0;
     }
@@ -61,7 +62,7 @@ static void head(Gen *g) {
     const bool small = is_small(s);
     bool alone = true; /* no other view is in the output's slot */
     for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
-    const int written = s->kind == S_OP ? (int)s->param[0] : 1;
+    const int written = s->kind == S_OP ? (int)s->param[OP_OUTPUTS] : 1;
     const char *own = alone ? " RESTRICT" : "", *views = "";
     for (int k = 0; k < s->nview; k++)
         views = say(g, "%s%s%s%s *%s v%d", views, k ? ", " : "", k < written ? "" : "const ",

@@ -133,8 +133,8 @@ struct Op {
     int (*steps)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel; /* reference kernel, run as an S_OP step: of operators without define or
                         expand, and of those with OP_BY_DATA */
-    /* Writes what the kernel needs beyond views to param[1], param[2], .. (op_kernel.h); returns
-       how many these are, -1: an attribute is not a number. NULL: nothing. */
+    /* Writes what the kernel needs beyond views to param[1], param[2], .. (isomer_op_steps.h);
+       returns the last index, -1: an attribute is not a number. NULL: nothing. */
     int (*params)(Call *, int64_t param[]);
     const OnnxMap *onnx;
     unsigned flags;

@@ -45,8 +45,8 @@ const SigInfo *sig_info(World *, Sig);
 void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */
 /* Over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
 Ex sig_define(World *, Sig, int port);
-/* The parameters of an S_OP step of this signature (op_kernel.h); returns how many there are, -1:
-   an attribute is not a number. */
+/* The parameters of an S_OP step of this signature (isomer_op_steps.h); returns how many there are,
+   -1: an attribute is not a number. */
 int sig_params(World *, Sig, int64_t param[OP_PARAMS]);
 /* From where to where the elements of an input must lie (Op.domain); false: anywhere. */
 bool sig_domain(World *, Sig, int input, Poly *low, Poly *high);

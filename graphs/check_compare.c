@@ -109,13 +109,13 @@ static Tolerance kernel_tolerance(const Sampled *s, DType t) {
                : (Tolerance){INFINITY, INFINITY};
 }
 
-/* Operators without a definition (a sort, Unique, ..) run by one kernel in both, and may turn what
-   rounding makes equal or unequal into anything. */
+/* Operators without a definition (a sort, Unique, ..) and those that compare run by one kernel in
+   both, and may turn what rounding makes equal or unequal into anything. */
 static bool all_defined(const Sampled *s, const Graph *g) {
     const NodeList live = graph_live(s->w, s->arena, g);
     for (int k = 0; k < live.n; k++) {
         const Node n = node_get(s->w, live.v[k]);
-        if (n.nin && !op_algebraic(n.op)) return false;
+        if (n.nin && (!op_algebraic(n.op) || n.op->flags & OP_DECIDES)) return false;
     }
     return true;
 }
@@ -126,7 +126,7 @@ static bool may_choose(const Sampled *s, const Graph *g) {
     const NodeList live = graph_live(s->w, s->arena, g);
     for (int k = 0; k < live.n; k++) {
         const Op *op = node_get(s->w, live.v[k]).op;
-        if (op->flags & OP_BY_DATA && op->define) return true;
+        if (op->flags & OP_BY_DATA && op->define && !(op->flags & OP_DECIDES)) return true;
     }
     return false;
 }

@@ -180,7 +180,7 @@ static bool oracle_node(Oracle *o, NodeId id) {
     }
     for (int port = 0; port < n.nout; port++) {
         Ex define = sig_define(o->w, n.sig, port);
-        if (!define) return run_kernel(o, &n);
+        if (!define || n.op->flags & OP_DECIDES) return run_kernel(o, &n);
         if (!run_loop(o, &n, port, define)) return false;
     }
     return true;

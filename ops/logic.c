@@ -1,5 +1,6 @@
 /* logic: comparisons and truth values, element by element; what shape computations decide with.
-   Inputs may lack leading axes. */
+   Inputs may lack leading axes. Truth values are 0 and 1, so that a definition is a polynomial in
+   them; a comparison is one of the sign of a difference. */
 #include "ops/operator/op.h"
 
 static const char *truth_shape(Call *c, const char *classes) {
@@ -81,6 +82,46 @@ static int steps_truth(Call *c, const View in[], const View out[], StepBuf *b, S
     return 1;
 }
 
+/* ---- definitions */
+
+static Ex operand(Call *c, int input, Dims i) {
+    return at(c, input, dims_tail(i, c->in[input]->dim.n));
+}
+/* 1 where input a is less than input b. In ONNX truth values have no order: shape computations
+   alone compare them so. */
+static Ex is_below(Call *c, Dims i, int a, int b) {
+    if (c->in[0]->dtype == DT_BOOL) return 0;
+    return max2(c, fn(c, FN_SIGN, sub(c, operand(c, b, i), operand(c, a, i))), num(c, 0, 1));
+}
+static Ex are_equal(Call *c, Dims i, int a, int b) {
+    return fn(c, FN_DELTA, sub(c, operand(c, a, i), operand(c, b, i)));
+}
+static Ex opposite(Call *c, Ex x) { return sub(c, num(c, 1, 1), x); }
+static Ex conjunction(Call *c, Dims i) { return mul(c, operand(c, 0, i), operand(c, 1, i)); }
+static Ex one_only(Call *c, Dims i) {
+    return sub(c, add(c, operand(c, 0, i), operand(c, 1, i)),
+               mul(c, num(c, 2, 1), conjunction(c, i)));
+}
+/* Of floats, which may be NaN, the two cases of which neither then holds; of others, the opposite
+   of the other order. */
+static Ex is_at_most(Call *c, Dims i, int a, int b) {
+    if (c->in[0]->dtype == DT_BOOL) return 0;
+    return dtype_class(c->in[0]->dtype) == 'F' ? add(c, is_below(c, i, a, b), are_equal(c, i, a, b))
+                                               : opposite(c, is_below(c, i, b, a));
+}
+static Ex define_equal(Call *c, Dims i) {
+    return c->in[0]->dtype == DT_BOOL ? opposite(c, one_only(c, i)) : are_equal(c, i, 0, 1);
+}
+static Ex define_less(Call *c, Dims i) { return is_below(c, i, 0, 1); }
+static Ex define_greater(Call *c, Dims i) { return is_below(c, i, 1, 0); }
+static Ex define_lessequal(Call *c, Dims i) { return is_at_most(c, i, 0, 1); }
+static Ex define_greaterequal(Call *c, Dims i) { return is_at_most(c, i, 1, 0); }
+static Ex define_and(Call *c, Dims i) { return conjunction(c, i); }
+static Ex define_or(Call *c, Dims i) {
+    return sub(c, add(c, operand(c, 0, i), operand(c, 1, i)), conjunction(c, i));
+}
+static Ex define_xor(Call *c, Dims i) { return one_only(c, i); }
+
 /* A two-place operator: how values of sizes and how numbers are compared, and the instruction that
    does it, with operands in order (0) or swapped (1). */
 #define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, OP, SWAPPED, FLAGS)    \
@@ -103,11 +144,12 @@ static int steps_truth(Call *c, const View in[], const View out[], StepBuf *b, S
         "a b",                                                                        \
         "y",                                                                          \
         .shape = SHAPE,                                                               \
+        .define = define_##NAME,                                                      \
         .value = value_##NAME,                                                        \
         .steps = steps_##NAME,                                                        \
         .kernel = kernel_##NAME,                                                      \
         .onnx = onnx_##NAME,                                                          \
-        .flags = FLAGS,                                                               \
+        .flags = OP_BY_DATA | OP_DECIDES | (FLAGS),                                   \
     };
 enum { EVEN = OP_COMMUTATIVE | OP_BROADCASTS };
 PAIR(equal, "Equal", 7, 1, compare_shape, is_equal, a == b, C_EQ, 0, EVEN)

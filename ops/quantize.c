@@ -45,15 +45,28 @@ static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) 
 static bool wide_whole(DType t) {
     return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
 }
-/* None in blocks, whose place would be a quotient of an index. quantize has none: ONNX Runtime
-   rounds the quotient to a float before it rounds that to an integer, which decides ties. */
-static Ex define_dequantize(Call *c, Dims i) {
+/* The place of scale and zero at an index; false: they are in blocks, where it would be a quotient
+   of the index, and there is no definition. */
+static bool place_of(Call *c, Dims i, Poly *place) {
     int64_t block;
-    const int a = axis(c, AXIS, i.n);
     const bool single = dims_single(c, c->in[SCALE]->dim);
-    if (!single && (!is_const(c, intof(c, BLOCK), &block) || block)) return 0;
+    if (!single && (!is_const(c, intof(c, BLOCK), &block) || block)) return false;
+    *place = single ? poly(c, "0") : i.v[axis(c, AXIS, i.n)];
+    return true;
+}
+/* As real numbers. ONNX Runtime rounds the quotient to a float before it rounds that to an integer,
+   which decides ties: so does the kernel (OP_DECIDES). */
+static Ex define_quantize(Call *c, Dims i) {
+    Poly place;
+    if (!place_of(c, i, &place)) return 0;
+    if (!wide_float(c->in[X]->dtype) || !wide_whole(c->out[0].dtype)) return 0;
+    return round_saturate(c, divide(c, at(c, X, i), at_per_axis(c, SCALE, place)),
+                          at_per_axis(c, ZERO, place));
+}
+static Ex define_dequantize(Call *c, Dims i) {
+    Poly place;
+    if (!place_of(c, i, &place)) return 0;
     if (!wide_whole(c->in[X]->dtype) || !wide_float(c->out[0].dtype)) return 0;
-    const Poly place = single ? poly(c, "0") : i.v[a];
     return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
                at_per_axis(c, SCALE, place));
 }
@@ -238,10 +251,12 @@ const Op op_quantize = {"quantize",
                         "y",
                         quantize_attrs,
                         shape_of,
+                        define_quantize,
                         .steps = steps_quantize,
                         .kernel = kernel_quantize,
                         .params = params,
-                        .onnx = onnx_quantize};
+                        .onnx = onnx_quantize,
+                        .flags = OP_BY_DATA | OP_DECIDES};
 const Op op_dequantize = {"dequantize",
                           "x scale zero?",
                           "y",

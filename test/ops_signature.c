@@ -219,7 +219,7 @@ static void test_structure(void **state) {
         {"matmul; F [n, k]; F [k, m]", SIG_OTHER},
         {"concat; F [n]; F [m]; axis=0", SIG_OTHER},
         {"cumsum; F [n]; axis=0", SIG_OTHER},
-        {"equal; F [n]; F [n]", SIG_OTHER},
+        {"equal; F [n]; F [n]", SIG_ELEMENTWISE},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         assert_int_equal(sig_kind(*state, signature(*state, rows[k].signature, 1), 0),

@@ -171,9 +171,12 @@ static Nf log_plain(Prover *p, Nf nf) {
     bool odd = single && t.factor[0].power.q == 1 && t.factor[0].power.p % 2 != 0;
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
 }
-static bool is_whole_atom(const AtomInfo *a) {
+static bool is_whole_atom(Prover *p, Atom atom) {
+    const AtomInfo *a = atom_info(p, atom);
+    const DType type = prover_type(p, atom);
     bool whole =
         a->word == FN_FLOOR || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
+    if (a->kind == AT_INPUT) return type && dtype_class(type) != 'F';
     return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
 }
 /* The terms that are multiples of `step`: such integer coefficients of positive powers of what is
@@ -186,7 +189,7 @@ static Nf whole_terms(Prover *p, Nf nf, int64_t step) {
         bool whole = t[m].c.q == 1 && !t[m].nvar && !t[m].dom;
         for (int j = 0; j < t[m].nfactor; j++)
             whole = whole && t[m].factor[j].power.q == 1 && t[m].factor[j].power.p > 0 &&
-                    is_whole_atom(atom_info(p, t[m].factor[j].atom));
+                    is_whole_atom(p, t[m].factor[j].atom);
         t[m].c.p -= whole ? t[m].c.p % step : 0;
         m += whole && t[m].c.p;
     }

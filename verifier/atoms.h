@@ -22,10 +22,11 @@ typedef enum AtomKind {
 /* What a pair is, if not EX_ADD, EX_MUL or EX_POW (ExKind), taken as written. */
 typedef enum PairWord {
     PAIR_DIVIDE = 1000,
-    PAIR_ROUNDED,       /* an integer as a float that may not hold it; b is 1 */
-    PAIR_HOLDS,         /* no function: its a is a form that has to be the factor of a term */
-    PAIR_WANT,          /* this and the next are what a form must satisfy: Want (defined.h) */
-    PAIR_SELECTS = 2000 /* added in operators with OP_SELECTS, which runtimes compute otherwise */
+    PAIR_ROUNDED, /* an integer as a float that may not hold it; b is 1 */
+    PAIR_HOLDS,   /* no function: its a is a form that has to be the factor of a term */
+    PAIR_WANT,    /* this and the next are what a form must satisfy: Want (defined.h) */
+    PAIR_SELECTS =
+        2000 /* added in operators that runtimes compute otherwise: OP_SELECTS, OP_DECIDES */
 } PairWord;
 typedef struct Factor {
     Atom atom;

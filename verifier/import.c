@@ -58,7 +58,7 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
    the rest is kept as it is. */
 static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
-    const uint32_t own = s->node->op->flags & OP_SELECTS ? PAIR_SELECTS : 0;
+    const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
     Ratio a, b;
     Ex divisor;
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {

@@ -11,9 +11,19 @@ enum { TERMS_MAX = 1500, FACTORS_MAX = 60, POWER_MAX = 60 /* that is multiplied 
 
 /* ---- terms */
 
+DType prover_type(Prover *p, Atom atom) {
+    const AtomInfo *a = atom_info(p, atom);
+    return a->kind == AT_INPUT && a->word < (uint32_t)p->ninput ? p->type[a->word] : DT_NONE;
+}
+/* Not shown from its value: the left side divides by it everywhere. */
+static bool is_divided_by(Prover *p, Atom atom) {
+    const AtomInfo *a = p->nonzero && !p->exact ? atom_info(p, atom) : NULL;
+    return a && a->kind == AT_INPUT && a->word < 64 && p->nonzero >> a->word & 1;
+}
 /* atom^a * atom^b = atom^(a + b) everywhere, under the total convention. */
 static bool powers_merge(Prover *p, Atom atom, Ratio a, Ratio b, Ratio sum) {
     if (atom_positive(p, atom)) return true;
+    if (a.q == 1 && b.q == 1 && is_divided_by(p, atom)) return true;
     if ((a.p < 0) != (b.p < 0)) return false;
     return (a.q == 1 && b.q == 1) || sum.q != 1 || atom_nonnegative(p, atom);
 }
@@ -23,6 +33,7 @@ static int factor_order(const Factor *a, const Factor *b) {
     return (a->power.p > b->power.p) - (a->power.p < b->power.p);
 }
 static void factor_insert(Prover *p, Factor *v, int *n, Factor f) {
+    if (f.power.p > 1 && f.power.q == 1 && prover_type(p, f.atom) == DT_BOOL) f.power = ratio(1, 1);
     for (int k = 0; k < *n; k++) {
         if (v[k].atom != f.atom) continue;
         Ratio sum = ratio_plus(p, v[k].power, f.power);

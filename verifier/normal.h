@@ -76,6 +76,10 @@ struct Prover {
     /* Bit k: the elements of input k, one of the first NATURAL_BITS, are not negative (unsigned
        integers, truth values). */
     uint64_t natural;
+    int ninput; /* type[k]: the element type of input k; of a truth value, 0 or 1, x^n is x */
+    const DType *type;
+    /* Bit k: input k is one number, which is not 0 wherever the left side is defined. */
+    uint64_t nonzero;
     Dom inhabited; /* conditions on sizes under which the domains of maxima have a point */
     Trace *trace;  /* NULL: not asked for */
 };
@@ -90,6 +94,9 @@ Ratio ratio(int64_t p, int64_t q);
 Ratio ratio_plus(Prover *, Ratio, Ratio);
 Ratio ratio_times(Prover *, Ratio, Ratio);
 static inline bool ratio_is(Ratio r, int64_t n) { return r.q == 1 && r.p == n; }
+
+/* The element type of an atom that is an input's element; else DT_NONE. */
+DType prover_type(Prover *, Atom);
 
 /* Variables that a polynomial depends on, also inside floor, min and digits. */
 int poly_variables(Prover *, Poly, const Symbol **);

@@ -236,6 +236,41 @@ static uint64_t most_steps(uint64_t budget) {
     return times > 1 ? STEPS * times : STEPS;
 }
 
+/* The input that has one number of which some element of these wants, whatever its index, that it
+   is not 0. */
+static uint64_t divided_by(Prover *p, const Parts *wants) {
+    uint64_t set = 0;
+    for (int k = 0; k < wants->n; k++) {
+        const Part *part = &wants->v[k];
+        Ratio c;
+        if (part->nvar || part->dom || nf_size(p, part->nf) != 1) continue;
+        const NfTerm *t = &nf_body(p, part->nf, 0, &c)->term;
+        const AtomInfo *want = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
+        if (!want || want->kind != AT_PAIR || want->word != WANT_NONZERO) continue;
+        if (nf_size(p, want->a) != 1) continue;
+        t = &nf_body(p, want->a, 0, &c)->term;
+        const AtomInfo *x =
+            t->nfactor == 1 && !t->nvar && !t->dom ? atom_info(p, t->factor[0].atom) : NULL;
+        if (x && x->kind == AT_INPUT && !x->nindex && x->word < NATURAL_BITS)
+            set |= (uint64_t)1 << x->word;
+    }
+    return set;
+}
+/* Where each element of the left side divides by the one number of an input, nothing need be shown
+   of where that is 0. */
+static bool find_divisors(Attempt *a) {
+    Prover *p = &a->prover;
+    uint64_t set = ~(uint64_t)0;
+    import_init(&a->import);
+    for (int k = 0; k < a->instance->from.nout; k++) {
+        const Parts *wants = import_wants(&a->import, a->instance->from.out[k]);
+        set &= wants->too_many ? 0 : divided_by(p, wants);
+    }
+    p->nonzero = set;
+    import_init(&a->import);
+    return set != 0;
+}
+
 static void attempt_proof(Attempt *a) {
     Prover *p = &a->prover;
     trace_stage(p->trace, "sizes");
@@ -265,6 +300,10 @@ static void attempt_proof(Attempt *a) {
                            .to = a->facts.to};
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
+    if (!a->proof.proved && find_divisors(a)) {
+        a->proof.why = NULL;
+        a->proof.proved = outputs_equal(a);
+    }
     if (a->proof.proved || !p->unrollable) return;
     /* Five shifted slices and a window of five meet when the window is written out. */
     p->unroll = true;
@@ -359,8 +398,12 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
                          .escape = &a->escape,
                          .trace = o->trace,
                          .most_steps = most_steps(o->budget)};
+    DType *type = ARENA_NEW(arena, DType, i->ninput);
+    a->prover.type = type;
+    a->prover.ninput = i->ninput;
+    for (int k = 0; k < i->ninput; k++) type[k] = value_type(w, i->input[k])->dtype;
     for (int k = 0; k < i->ninput && k < NATURAL_BITS; k++) {
-        const DType t = value_type(w, i->input[k])->dtype;
+        const DType t = type[k];
         if (t == DT_BOOL || dtype_class(t) == 'U') a->prover.natural |= (uint64_t)1 << k;
     }
     a->prover.solver = solver_new(w, arena, o->budget);

@@ -84,6 +84,14 @@ static void compare_all(Reals *r) {
     for (int k = 0; k < r->nchoice; k++)
         for (int j = 0; j < r->nchoice; j++) compare_parts(r, &r->choice[k], &r->choice[j]);
 }
+/* An integer of 8 bits lies in the range of its type. */
+static void say_range(Reals *r, Atom x, Z3_ast v) {
+    const DType type = prover_type(r->p, x);
+    if (type != DT_UINT8 && type != DT_INT8) return;
+    const int64_t low = type == DT_INT8 ? -128 : 0;
+    real_assert(r, real_le(r, real_number(r, low), v));
+    real_assert(r, real_le(r, v, real_number(r, low + 255)));
+}
 static Z3_ast atom(Reals *r, Atom x) {
     const AtomInfo *a = atom_info(r->p, x);
     Z3_ast v = real_known(r, a);
@@ -95,6 +103,7 @@ static Z3_ast atom(Reals *r, Atom x) {
     if (!real_known(r, a)) real_remember(r, a, nf_atom(r->p, x), v);
     if (a->kind == AT_FN) real_add_function(r, (Function)a->word, translate_form(r, a->a), v);
     if (r->p->exact) return v;
+    say_range(r, x, v);
     if (atom_positive(r->p, x)) real_assert(r, Z3_mk_lt(r->z, r->zero, v));
     else if (atom_nonnegative(r->p, x)) real_assert(r, real_le(r, r->zero, v));
     return v;

@@ -23,13 +23,21 @@ void scope_bind(Scope *s, Symbol from, Poly to) {
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
+/* Nothing in it is a float, which it might round on the way to an integer or a truth value. */
+static bool is_whole(World *w, const Node *node, DType result) {
+    bool whole = dtype_class(result) != 'F';
+    for (int k = 0; k < node->nin; k++)
+        whole &= !node->in[k] || dtype_class(value_type(w, node->in[k])->dtype) != 'F';
+    return whole;
+}
 Scope scope_new(NfImport *m, const Node *node, Value v) {
     DType t = value_type(m->p->w, v)->dtype;
+    const bool whole = is_whole(m->p->w, node, t);
     Scope s = {.m = m,
                .node = node,
                .dtype = t,
-               .whole = dtype_class(t) != 'F',
-               .stops = (node->op->flags & OP_SELECTS) != 0};
+               .whole = whole,
+               .stops = !whole && (node->op->flags & (OP_SELECTS | OP_DECIDES)) != 0};
     World *w = m->p->w;
     Dims d = scope_sizes(m, v);
     for (int k = 0; k < m->nsolved; k++) scope_bind(&s, m->from[k], m->to[k]);

@@ -14,7 +14,7 @@ typedef struct Scope {
     bool stops;  /* what is read here may be NaN and the element a number */
     bool padded; /* inside a product that is read where its factors have elements */
     DType dtype; /* of its element */
-    bool whole;  /* its numbers are integers or truth values, whose arithmetic does not round */
+    bool whole;  /* it has no floats: the arithmetic of integers and truth values does not round */
     int n, room; /* from[k] stands for to[k] */
     Symbol *from;
     Poly *to;

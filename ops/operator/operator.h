@@ -107,8 +107,12 @@ enum {
                               has its result as a constant */
     OP_SELECTS = 256,      /* its definition multiplies what it does not select by 0, where runtimes
                               compare: the results differ if that is NaN or infinite */
-    OP_BOUNDED = 512 /* its results stay finite where masked elements of its input are -infinity:
-                        softmax */
+    OP_BOUNDED = 512, /* its results stay finite where masked elements of its input are -infinity:
+                         softmax */
+    OP_DECIDES = 1024 /* compares or rounds: its result jumps, and its kernel says more than its
+                         definition, which is over real numbers: what a NaN or an infinity gives,
+                         and how a quotient is rounded before it is rounded to an integer. Wherever
+                         numbers are computed the kernel is taken. With OP_BY_DATA */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */

@@ -24,6 +24,7 @@ struct Lift {
     ProgramRunner run;
     uint64_t seed, draw; /* draw: of the candidate in hand */
     LiftMode mode;
+    bool one_way; /* the right side may be known where the left is not */
     int nfresh, nattribute, nsolved, nwhole, ndim, tie;
     Poly dim[LIFT_SYMBOLS],
         uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */

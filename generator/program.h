@@ -1,7 +1,7 @@
 /* program.h -- a definition at fixed sizes, unrolled: for every output element the sums of
-   products, maxima and function calls of input elements that it is, each computed for LANES random
-   points at once, as residues with the double alongside (ops/core/number.h). Guards, index
-   arithmetic and numbers are gone when it is made. unroll.c makes it, run_body.h runs it. */
+   products, maxima, function calls and choices of input elements that it is, each computed for
+   LANES random points at once, as residues with the double alongside (ops/core/number.h). Guards,
+   index arithmetic and numbers are gone when it is made. unroll.c makes it, run_body.h runs it. */
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"
@@ -21,7 +21,8 @@ typedef enum ProgramStep {
     PROGRAM_MOST,
     PROGRAM_LEAST,
     PROGRAM_POWER,
-    PROGRAM_CALL
+    PROGRAM_CALL,
+    PROGRAM_WHERE /* the second operand where the first is not 0, else the third */
 } ProgramStep;
 /* The first banks are the inputs. */
 enum {

@@ -141,6 +141,16 @@ static void power(const Lanes *a, const Lanes *b, Lanes *y) {
     for (int l = 0; l < LANES; l++) put_lane(y, l, numbers_residue.power(lane(a, l), lane(b, l)));
 }
 
+/* Only what is chosen must be known. */
+static void where(const Lanes *condition, const Lanes *a, const Lanes *b, Lanes *y) {
+    for (int l = 0; l < LANES; l++) {
+        const uint32_t c = condition->p[l];
+        Number x = lane(c ? a : b, l);
+        if (c == RESIDUE_NONE) x.residue.p = RESIDUE_NONE;
+        put_lane(y, l, x);
+    }
+}
+
 INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
     TermRun r;
     memcpy(r.bank, in, PROGRAM_INPUTS * sizeof *in);
@@ -158,6 +168,7 @@ INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *o
         case PROGRAM_LEAST: extreme(&r, w + 3, w[1], true, q, y); break;
         case PROGRAM_POWER: power(at(&r, w[3]), at(&r, w[4]), y); break;
         case PROGRAM_CALL: call((Function)(w[0] >> 8), at(&r, w[3]), y); break;
+        case PROGRAM_WHERE: where(at(&r, w[3]), at(&r, w[4]), at(&r, w[5]), y); break;
         }
     }
 }

@@ -226,6 +226,18 @@ static uint32_t binary_operand(Unroll *u, ProgramStep kind, const ExNode *x) {
     return put_step(u, kind, 0, &o);
 }
 
+/* The one that a number chooses, or both and what data choose of them. */
+static uint32_t choice_operand(Unroll *u, const ExNode *x) {
+    const uint32_t c = operand_of(u, x->c);
+    Number known;
+    if (u->failed) return 0;
+    if (is_constant(u, c, &known)) return operand_of(u, known.residue.p ? x->a : x->b);
+    const uint32_t a = operand_of(u, x->a), b = operand_of(u, x->b);
+    if (a == b) return a;
+    u->calls = true;
+    return put_step(u, PROGRAM_WHERE, 0, &(Operands){.n = 3, .v = {c, a, b}});
+}
+
 static uint32_t parameter(Unroll *u, uint32_t word) {
     const char *name = world_text(u->w, word);
     int64_t v = (int64_t)(hash_bytes(name, strlen(name)) % 1021) + 2;
@@ -252,8 +264,8 @@ static uint32_t operand_of(Unroll *u, Ex e) {
     case EX_MIN2: return binary_operand(u, PROGRAM_LEAST, &x);
     case EX_POW: return binary_operand(u, PROGRAM_POWER, &x);
     case EX_FN: return call_operand(u, &x);
-    case EX_WHERE:
-    case EX_TAKE: return give_up(u); /* data decide what is computed */
+    case EX_WHERE: return choice_operand(u, &x);
+    case EX_TAKE: return give_up(u); /* data decide what is read */
     case EX_MAXIMUM: {
         Operands *o = arena_alloc_raw(u->w->scratch, sizeof *o);
         o->n = 0;

@@ -44,7 +44,30 @@ static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves) {
 }
 
 void lanes_draw(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, false); }
-void lanes_draw_halves(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, true); }
+
+enum { WHOLE_SMALL = 300 }; /* integers of more than 8 bits are less */
+static int64_t drawn_whole(uint64_t r, DType t) {
+    const bool is_signed = dtype_class(t) == 'I';
+    if (t == DT_BOOL) return (int64_t)(r >> 33 & 1);
+    const int64_t most =
+        dtype_bits(t) >= 16 ? WHOLE_SMALL : (int64_t)1 << (dtype_bits(t) - is_signed);
+    const int64_t low = is_signed ? -most : 0;
+    return low + (int64_t)((r >> 33) % (uint64_t)(most - low));
+}
+
+void lanes_draw_type(Lanes *x, int n, uint64_t seed, DType t, bool halves) {
+    const char class = dtype_class(t);
+    if (class != 'B' && class != 'I' && class != 'U') {
+        draw_lanes(x, n, seed, halves);
+        return;
+    }
+    for (int k = 0; k < n; k++)
+        for (int l = 0; l < LANES; l++) {
+            const uint64_t at = (uint64_t)(1 + k) * LANES + (uint64_t)l;
+            const Residue y = numbers_residue.ratio(drawn_whole(random_at(seed, at), t), 1).residue;
+            x[k].p[l] = y.p, x[k].q[l] = y.q, x[k].order[l] = y.order;
+        }
+}
 
 static const uint32_t *coefficients(Arena *a) {
     uint64_t *c = arena_alloc_raw(a, ELEMENTS_MAX * LANES * sizeof *c);

@@ -48,9 +48,11 @@ typedef struct Values {
     uint64_t evaluations;
 } Values;
 
-void lanes_draw(Lanes *, int n, uint64_t seed);        /* random elements */
-void lanes_draw_halves(Lanes *, int n, uint64_t seed); /* multiples of 1/2 from -5/2 to 5/2 */
-bool lanes_known(const Lanes *, int n);                /* at least one point of eight */
+void lanes_draw(Lanes *, int n, uint64_t seed); /* random elements */
+/* Elements of a type: floats as above or, if halves, multiples of 1/2 from -5/2 to 5/2; truth
+   values; integers that the type holds, of 8 bits any, else small ones. */
+void lanes_draw_type(Lanes *, int n, uint64_t seed, DType, bool halves);
+bool lanes_known(const Lanes *, int n); /* at least one point of eight */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
 /* Takes over the term up to instruction i (i = -1: its variables), which must type; those before

@@ -3,6 +3,7 @@
    operators are tried in both orders. In an e-graph a value represents its class, and every member
    of the class is tried. */
 #include "rules/match_inner.h"
+#include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
@@ -79,18 +80,25 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     return true;
 }
 
-/* The number that all elements of a constant are: floats or long integers. */
+/* The number that all elements of a constant are: floats, integers or truth values. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
-    const size_t size = t->dtype == DT_FLOAT ? sizeof(float) : sizeof(int64_t);
+    const size_t size = element_bytes(t->dtype, 1);
     const int64_t EXACT = INT64_C(1) << 53; /* as a double */
+    const char class = dtype_class(t->dtype);
+    const bool whole = class == 'B' || ((class == 'I' || class == 'U') &&
+                                        dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
     float x;
-    int64_t i;
-    if (count < 1 || (t->dtype != DT_FLOAT && t->dtype != DT_INT64)) return false;
+    if (count < 1 || (t->dtype != DT_FLOAT && !whole)) return false;
     for (int64_t k = 1; k < count; k++)
         if (memcmp(bytes, (const char *)bytes + k * (int64_t)size, size)) return false;
-    memcpy(t->dtype == DT_FLOAT ? (void *)&x : (void *)&i, bytes, size);
-    *out = t->dtype == DT_FLOAT ? (double)x : (double)i;
-    return t->dtype == DT_FLOAT ? isfinite(*out) : i >= -EXACT && i <= EXACT;
+    if (whole) {
+        const int64_t i = element_integer(t->dtype, bytes, 0);
+        *out = (double)i;
+        return i >= -EXACT && i <= EXACT;
+    }
+    memcpy(&x, bytes, size);
+    *out = (double)x;
+    return isfinite(*out);
 }
 /* A constant of the graph, all elements equal, where the rule has `fill`. */
 static bool match_fill(MatchState *s, const Node *fill, Value value) {

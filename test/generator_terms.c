@@ -129,12 +129,10 @@ static void a_long_term_has_no_code(void **state) {
 
 /* Every operator on inputs of every kind, at both stages: each lane is what walking the tree
    gives. */
-static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner run) {
-    World *w = f->w;
-    const SigInfo *i = sig_info(w, t->sig);
-    for (int port = 0; port < t->nout; port++) {
-        Sizes sizes = space_sizes(f->s, stage);
-        Program *p = program_new(w, w->arena, t->sig, port, sizes);
+static void check_program(World *w, Sig sig, Sizes sizes, ProgramRunner run) {
+    const SigInfo *i = sig_info(w, sig);
+    for (int port = 0; port < i->nout; port++) {
+        Program *p = program_new(w, w->arena, sig, port, sizes);
         assert_non_null(p);
         Tensor in[3] = {{0}}, out = {0};
         Lanes *lanes[3] = {0}, *y = arena_alloc_raw(w->arena, (size_t)p->nout * sizeof *y);
@@ -148,7 +146,7 @@ static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner 
             to->v = ARENA_NEW(w->arena, Number, tensor_count(to));
             if (k == i->nin) break;
             lanes[k] = arena_alloc_raw(w->arena, (size_t)tensor_count(to) * sizeof **lanes);
-            lanes_draw(lanes[k], (int)tensor_count(to), (uint64_t)k + 7);
+            lanes_draw_type(lanes[k], (int)tensor_count(to), (uint64_t)k + 7, x->dtype, false);
         }
         run.run(p, (const Lanes *const *)lanes, temp, y);
         for (int l = 0; l < LANES; l++) {
@@ -158,7 +156,7 @@ static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner 
                         (Residue){lanes[k][j].p[l], lanes[k][j].q[l], lanes[k][j].order[l]};
             Eval e = {.w = w, .num = &numbers_residue, .sizes = sizes, .nin = i->nin, .in = in};
             Error error = {0};
-            assert_true(eval_tensor(&e, sig_define(w, t->sig, port), &out, &error));
+            assert_true(eval_tensor(&e, sig_define(w, sig, port), &out, &error));
             assert_int_equal(tensor_count(&out), p->nout);
             for (int j = 0; j < p->nout; j++) assert_int_equal(out.v[j].residue.p, y[j].p[l]);
         }
@@ -179,12 +177,72 @@ static void programs_agree_with_the_definitions(void **state) {
                     Typing *t = space_type(f->s, op, arg);
                     if (!t || (f->s->form[op].narg < 2 && b)) continue;
                     ArenaMark mark = arena_mark(f->w->scratch);
-                    for (int stage = 0; stage < 2; stage++) check_program(f, t, stage, run);
+                    for (int stage = 0; stage < 2; stage++)
+                        check_program(f->w, t->sig, space_sizes(f->s, stage), run);
                     arena_reset(f->w->scratch, mark);
                     n++;
                 }
     }
     assert_true(n > 40);
+}
+
+/* Choices by truth values, comparisons, quantization, whose inputs have types of their own. */
+static void programs_choose_and_compare(void **state) {
+    static const struct {
+        const char *op;
+        int nin;
+        DType in[3];
+        int rank[3];
+    } rows[] = {
+        {"where", 3, {DT_BOOL, DT_FLOAT, DT_FLOAT}, {2, 2, 0}},
+        {"where", 3, {DT_BOOL, DT_UINT8, DT_UINT8}, {2, 2, 2}},
+        {"less", 2, {DT_FLOAT, DT_FLOAT}, {2, 2}},
+        {"greaterequal", 2, {DT_INT8, DT_INT8}, {2, 0}},
+        {"equal", 2, {DT_BOOL, DT_BOOL}, {2, 2}},
+        {"xor", 2, {DT_BOOL, DT_BOOL}, {2, 2}},
+        {"quantize", 3, {DT_FLOAT, DT_FLOAT, DT_UINT8}, {2, 0, 0}},
+        {"dequantize", 3, {DT_INT8, DT_FLOAT, DT_INT8}, {2, 0, 0}},
+    };
+    Fixture *f = *state;
+    World *w = f->w;
+    ProgramRunner run = program_runner(true);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const Op *op = op_find(rows[k].op);
+        Attr attr[ATTRS_MAX] = {0};
+        TypeId in[3];
+        for (int a = 0; a < attrs_count(op->attrs); a++)
+            assert_true(attr_default(w, &op->attrs[a], 2, &attr[a]));
+        for (int j = 0; j < rows[k].nin; j++) {
+            const Type t = {.dtype = rows[k].in[j],
+                            .known = true,
+                            .dim = {rows[k].rank[j], {poly_int(w, 2), poly_int(w, 3)}}};
+            in[j] = type_intern(w, &t);
+        }
+        check_program(w, sig_intern(w, op, attr, rows[k].nin, in, 1), (Sizes){0}, run);
+    }
+}
+
+/* Elements are what their type holds, and any of it. */
+static void numbers_are_drawn_by_type(void **state) {
+    enum { N = 2000 };
+    static const struct {
+        DType type;
+        double low, high;
+    } rows[] = {{DT_BOOL, 0, 1}, {DT_UINT8, 0, 255}, {DT_INT8, -128, 127}, {DT_INT64, -300, 299}};
+    static Lanes x[N];
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        double low = 1e9, high = -1e9;
+        lanes_draw_type(x, N, k, rows[k].type, false);
+        for (int j = 0; j < N; j++)
+            for (int l = 0; l < LANES; l++) {
+                const double v = x[j].order[l];
+                assert_true(v == (double)(int64_t)v);
+                assert_int_equal(x[j].p[l], ((int64_t)v + RESIDUE_P) % RESIDUE_P);
+                low = v < low ? v : low, high = v > high ? v : high;
+            }
+        assert_true(low == rows[k].low && high == rows[k].high);
+    }
 }
 
 static void keys_do_not_depend_on_names(void **state) {
@@ -274,6 +332,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(codes_tell_terms_apart, setup, teardown),
         cmocka_unit_test(a_long_term_has_no_code),
         cmocka_unit_test_setup_teardown(programs_agree_with_the_definitions, setup, teardown),
+        cmocka_unit_test_setup_teardown(programs_choose_and_compare, setup, teardown),
+        cmocka_unit_test(numbers_are_drawn_by_type),
         cmocka_unit_test_setup_teardown(keys_do_not_depend_on_names, setup, teardown),
         cmocka_unit_test_setup_teardown(variables_without_effect_do_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(derivations_use_equations_inside, setup, teardown),

@@ -77,6 +77,8 @@ static void search_run(Search *s) {
     terms_written_out(s);
     if (!s->goals.n) return;
     constants_grow(s);
+    s->left = s->o->steps;
+    terms_exchanged(s);
     for (int depth = 0; depth <= s->o->depth; depth++) {
         s->left = s->o->steps;
         grow(s, depth);
@@ -108,6 +110,7 @@ static bool answer_once(Arena *keep, const Question *q, const AnswerOptions *o, 
     s->moves.keys = intern_new(a);
     s->bank.constant = ARENA_NEW(a, Found, SEARCH_CONSTANTS);
     s->l = lift_over(w, o->seed);
+    s->l->one_way = true;
     if (search_open(s, e)) search_run(s);
     *blocks = s->blocks != 0;
     lift_free(s->l);

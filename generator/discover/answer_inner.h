@@ -188,6 +188,8 @@ void question_met(Search *, const Value out[], const char *how, int depth);
 
 /* ---- written_out.c: the question's composites and pointwise nodes as other operators */
 void terms_written_out(Search *);
+/* ---- exchanged.c: the question's operators in another order, as terms that cost no depth */
+void terms_exchanged(Search *);
 /* ---- holes.c: constants solved for */
 void holes_look(Search *, int depth);
 /* ---- constants.c: terms over constants, and those that have a given value */

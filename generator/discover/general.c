@@ -49,15 +49,23 @@ static bool small_ratio(double v, int64_t *p, int64_t *q) {
     return false;
 }
 
-/* A constant whose elements are all one small number, as `fill`; 0: it is none. */
+/* A float that is a small ratio, a truth value, an integer of 8 bits. */
+static bool number_of(DType t, const void *bytes, int64_t *p, int64_t *q) {
+    const char class = dtype_class(t);
+    if (class == 'F') return small_ratio(element_real(t, bytes, 0), p, q);
+    if (class != 'B' && ((class != 'I' && class != 'U') || dtype_bits(t) != 8)) return false;
+    *p = element_integer(t, bytes, 0), *q = 1;
+    return true;
+}
+
+/* A constant whose elements are all one such number, as `fill`; 0: it is none. */
 static Value fill_of(General *g, Value v) {
     Type t;
     const void *bytes;
     int64_t p, q;
     const char *why;
     if (!constant_plain(g->w, v) || !constant_get(g->w, v, &t, &bytes)) return 0;
-    if (dtype_class(t.dtype) != 'F' || !small_ratio(element_real(t.dtype, bytes, 0), &p, &q))
-        return 0;
+    if (!number_of(t.dtype, bytes, &p, &q)) return 0;
     Attr attr[ATTRS_MAX] = {0};
     const AttrDef *defs = op_fill.attrs;
     attr[attrs_find(defs, "value")].real = ex_rational(g->w, p, q);

@@ -16,6 +16,11 @@ int64_t type_elements(World *w, const Type *t, Sizes sizes) {
     return n;
 }
 
+/* One operation of a processor, which the definition's operations count. */
+static bool is_short(Function f) {
+    return f == FN_ABS || f == FN_SIGN || f == FN_DELTA || f == FN_FLOOR || f == FN_CEIL ||
+           f == FN_ROUND;
+}
 /* Functions and powers in the definition, each counted where it stands. */
 static int calls_in(World *w, Ex e) {
     ExNode x;
@@ -23,7 +28,7 @@ static int calls_in(World *w, Ex e) {
     if (!e) return 0;
     ex_get(w, e, &x);
     for (int k = 0; k < ex_children(x.kind); k++) n += calls_in(w, x.child[k]);
-    return n + (x.kind == EX_FN) + 4 * (x.kind == EX_POW);
+    return n + (x.kind == EX_FN && !is_short((Function)x.word)) + 4 * (x.kind == EX_POW);
 }
 
 static bool listed(NodeList list, NodeId id) {

@@ -81,6 +81,7 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
             return (e && lower_for_target(b, sig, in, out)) || lower_kernel(b, sig, in, out);
         if (!e) return b->why = "it has neither a definition nor a kernel", false;
+        if (j < 64 && b->unread >> j & 1) continue;
         if (info->nin && sig_kind(b->w, sig, j) == SIG_RESHAPE && lower_reshape(b, &in[0], &out[j]))
             continue;
         if (!lower_step(b, e, info->nin, in, &out[j])) return false;

@@ -2,8 +2,9 @@
    taken of and what becomes of it, a normalization with its mean, its variance and its scale, as
    one step over rows. The last step of such a chain is its root. A step is a member if it computes
    values of the root's sizes, or one for each row of them by a sum, mean or maximum, and only
-   members read what it writes; the closure of that is taken. All of it is float32. Axes of size 1
-   are left out of sizes that are compared. Only for targets that have an
+   members read what it writes; the closure of that is taken. It is computed in float32, and what a
+   step would have stored in 16 bits is rounded to them. Axes of size 1 are left out of sizes that
+   are compared. Only for targets that have an
    algorithm for such steps. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/view.h"
@@ -53,20 +54,25 @@ static int member_index(const Rows *h, int k) {
     return -1;
 }
 
+/* Of 32 or 16 bits. */
+static bool is_float(int dtype) {
+    const int bits = dtype_bits((DType)dtype);
+    return dtype_class((DType)dtype) == 'F' && (bits == 32 || bits == 16);
+}
 static bool reduces(const Rows *h, const Step *s) {
     const View y = view_narrow(&s->view[0]), x = s->nview > 1 ? view_narrow(&s->view[1]) : y;
-    return s->kind == S_REDUCE && s->view[1].dtype == DT_FLOAT &&
+    return s->kind == S_REDUCE && is_float(s->view[1].dtype) &&
            (s->param[0] == REDUCE_SUM || s->param[0] == REDUCE_MEAN || s->param[0] == REDUCE_MAX) &&
            same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
 }
 static bool may_join(const Rows *h, const Step *s) {
-    if (!s->nview || s->view[0].dtype != DT_FLOAT) return false;
+    if (!s->nview || !is_float(s->view[0].dtype)) return false;
     for (int j = 1; j < s->nview; j++)
         if (s->view[j].rank < 0 || s->view[j].dtype == DT_DOUBLE) return false;
     const View y = view_narrow(&s->view[0]);
     if (s->kind == S_SOFTMAX)
-        return h->row_rank == 1 && same_sizes(&y, h->y.rank, &h->y) &&
-               s->view[1].dtype == DT_FLOAT && s->view[0].dim[s->view[0].rank - 1] > 1;
+        return h->row_rank == 1 && same_sizes(&y, h->y.rank, &h->y) && is_float(s->view[1].dtype) &&
+               s->view[0].dim[s->view[0].rank - 1] > 1;
     return s->kind == S_EWISE ? same_sizes(&y, h->y.rank, &h->y) : reduces(h, s);
 }
 /* View j of step k is what step m writes: element for element, or for each row the number of it. */
@@ -184,6 +190,8 @@ static int result(Rows *h, int i) {
             x = add_binary(h, C_DIV, x, add_code(h, (Scalar){.op = C_CONST, .k = row_length(h)}));
     }
     if (s->ncode) x = add_program(h, k, x);
+    if (i > 0 && s->view[0].dtype != DT_FLOAT)
+        x = add_code(h, (Scalar){.op = C_AS, .a = (uint8_t)x, .b = (uint8_t)s->view[0].dtype});
     return h->number[i] = x;
 }
 

@@ -41,7 +41,8 @@
                                                   y's rank and sizes; `code` computes one element,
                                                   as S_EWISE's, and may have C_ROW_SUM a, the sum,
                                                   and C_ROW_MAX a, the greatest, of value a over
-                                                  the elements of the row. In float32 alone.
+                                                  the elements of the row. Computed in float32;
+                                                  y is float32 or a 16-bit float.
                                                   Planned only for a back end that has an algorithm
                                                   for it: plan_rows.c joins the steps of a softmax
                                                   or a normalization

@@ -19,8 +19,9 @@ static bool reads_earlier(const Step *s, int i) {
 }
 static bool rows_well_formed(const Step *s) {
     const View *y = &s->view[0];
-    if (s->nparam != 1 || s->param[0] < 1 || s->param[0] > y->rank || y->dtype != DT_FLOAT ||
-        s->nview > ROWS_VIEWS || s->ncode < 1 || s->ncode > ROWS_CODE)
+    if (s->nparam != 1 || s->param[0] < 1 || s->param[0] > y->rank ||
+        view_class(y, 1) != CLASS_FLOAT || s->nview > ROWS_VIEWS || s->ncode < 1 ||
+        s->ncode > ROWS_CODE)
         return false;
     for (int j = 0; j < s->nview; j++)
         if (!dtype_numeric(s->view[j].dtype) || s->view[j].rank != y->rank ||
@@ -163,6 +164,7 @@ static void plan_phases(Build *b, Rows *r, bool blocked) {
     r->phase = ARENA_NEW(b->arena, Phase, r->nphase);
     for (int p = 0; p < r->nphase; p++) plan_phase(m, p);
     place_numbers(b, r);
+    if (r->turns) r->turned = build_bytes(b, (size_t)(r->block * r->rows) * sizeof(float));
     if (!blocked) assign_registers(m, 0, r->nphase);
     for (int p = 0; blocked && p < r->nphase; p++) assign_registers(m, p, p + 1);
 }
@@ -211,6 +213,8 @@ static void make_views(Build *b, Rows *r) {
         *v = (RowView){.view = s->view[j], .kind = view_kind(&s->view[j], row_rank), .whole = true};
         v->stride = stride[r->inner.rank - 1], v->size = dtype_size(v->view.dtype);
         v->load = r->simd->load[CLASS_FLOAT][v->view.dtype];
+        v->floats = view_class(&v->view, 1) == CLASS_FLOAT;
+        r->turns = r->turns || (v->floats && v->size < 4);
         for (int a = 0; a < r->inner.rank - 1; a++)
             v->whole = v->whole && stride[a] == stride[a + 1] * r->inner.dim[a + 1];
     }

@@ -61,6 +61,7 @@ typedef struct RowView {
     View view;
     Kind kind;
     bool whole;     /* the row's axes are one */
+    bool floats;    /* of 32 or 16 bits */
     int64_t stride; /* between the columns, or along the last of the row's axes */
     int size;
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
@@ -75,7 +76,9 @@ typedef struct Rows {
     int64_t columns, block, rows; /* block: columns of a tile; rows: of a tile */
     int64_t tiles;                /* along the last of the outer axes */
     bool crossed;                 /* y's rows lie side by side */
-    size_t begin, each;           /* scratch: of part 0; bytes of a part */
+    bool turns;                   /* there are views of 16-bit floats */
+    size_t begin, each, turned; /* scratch: of part 0; bytes of a part; of a tile of 16-bit floats,
+                                   as it lies */
     const Simd *simd;
 } Rows;
 

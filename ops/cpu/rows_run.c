@@ -67,8 +67,8 @@ static void load_row(const Rows *r, int view, float *to, const char *row, int64_
 static void store_row(const Rows *r, char *row, const float *from, int64_t first, int64_t n) {
     for (int64_t piece, at; n > 0; n -= piece, first += piece, from += piece) {
         piece = next_piece(r, 0, first, n, &at);
-        r->simd->store[CLASS_FLOAT][DT_FLOAT](row + at * (int64_t)sizeof(float), r->view[0].stride,
-                                              from, piece);
+        r->simd->store[CLASS_FLOAT][r->view[0].view.dtype](row + at * r->view[0].size,
+                                                           r->view[0].stride, from, piece);
     }
 }
 static void make_column(Tile *t, int i) {
@@ -106,21 +106,39 @@ static bool lies_together(const Tile *t, int view) {
 }
 static bool is_turned(const Tile *t, int view) {
     const RowView *v = &t->r->view[view];
-    return v->view.dtype == DT_FLOAT && v->stride != 1 && v->whole && row_stride(t->r, view) == 1 &&
-           t->rows > 1;
+    return v->floats && v->stride != 1 && v->whole && row_stride(t->r, view) == 1 && t->rows > 1;
 }
 static char *block_at(const Tile *t, int view) {
     const RowView *v = &t->r->view[view];
     return t->base[view] + t->from * v->stride * v->size;
+}
+/* A tile whose rows lie side by side, 16-bit floats by way of floats that lie likewise. */
+static void load_turned(const Tile *t, int view, float *to, const char *from) {
+    const RowView *v = &t->r->view[view];
+    const bool wide = v->view.dtype == DT_FLOAT;
+    float *side = room(t, t->r->turned);
+    for (int64_t c = 0; !wide && c < t->columns; c++)
+        v->load(side + c * t->rows, from + c * v->stride * v->size, 1, t->rows);
+    t->r->simd->transpose((uint32_t *)(void *)to, t->columns,
+                          wide ? (const uint32_t *)(const void *)from : (uint32_t *)(void *)side,
+                          wide ? v->stride : t->rows, t->columns, t->rows);
+}
+static void store_turned(const Tile *t, const float *x, char *to) {
+    const RowView *v = &t->r->view[0];
+    const bool wide = v->view.dtype == DT_FLOAT;
+    float *side = wide ? (float *)(void *)to : room(t, t->r->turned);
+    t->r->simd->transpose((uint32_t *)(void *)side, wide ? v->stride : t->rows,
+                          (const uint32_t *)(const void *)x, t->columns, t->rows, t->columns);
+    for (int64_t c = 0; !wide && c < t->columns; c++)
+        t->r->simd->store[CLASS_FLOAT][v->view.dtype](to + c * v->stride * v->size, 1,
+                                                      side + c * t->rows, t->rows);
 }
 static float *load_block(const Tile *t, int view, float *to) {
     const RowView *v = &t->r->view[view];
     char *from = block_at(t, view);
     const int64_t rows = row_stride(t->r, view);
     if (lies_together(t, view)) return (float *)(void *)from;
-    if (is_turned(t, view))
-        t->r->simd->transpose((uint32_t *)(void *)to, t->columns,
-                              (const uint32_t *)(const void *)from, v->stride, t->columns, t->rows);
+    if (is_turned(t, view)) load_turned(t, view, to, from);
     else
         for (int64_t r = 0; r < t->rows; r++)
             load_row(t->r, view, to + r * t->columns, t->base[view] + r * rows * v->size, t->from,
@@ -128,12 +146,10 @@ static float *load_block(const Tile *t, int view, float *to) {
     return to;
 }
 static void store_block(const Tile *t, const float *x) {
-    const int64_t stride = t->r->view[0].stride, rows = row_stride(t->r, 0);
-    float *y = (float *)(void *)block_at(t, 0);
-    if (x == y) return;
-    if (is_turned(t, 0))
-        t->r->simd->transpose((uint32_t *)(void *)y, stride, (const uint32_t *)(const void *)x,
-                              t->columns, t->rows, t->columns);
+    const int64_t rows = row_stride(t->r, 0);
+    char *y = block_at(t, 0);
+    if ((const char *)x == y) return;
+    if (is_turned(t, 0)) store_turned(t, x, y);
     else
         for (int64_t r = 0; r < t->rows; r++)
             store_row(t->r, t->base[0] + r * rows * t->r->view[0].size, x + r * t->columns, t->from,

@@ -157,9 +157,10 @@ static Team likely(const Step *s) {
     const int64_t n = dims_product(y, y->rank - (int)s->param[ROWS_AXES], y->rank);
     return n <= 8 ? BY_THREAD : n <= WARP * KEPT ? BY_WARP : BY_BLOCK;
 }
+static bool chain_stores(int dtype) { return dtype == F32 || dtype == F16 || dtype == BF16; }
 int chain_variants(const Step *s) {
     if (s->nparam != 1 || s->param[ROWS_AXES] < 1 || s->param[ROWS_AXES] > s->view[0].rank ||
-        s->ncode < 1 || s->ncode > CODE_MOST || s->view[0].dtype != F32)
+        s->ncode < 1 || s->ncode > CODE_MOST || !chain_stores(s->view[0].dtype))
         return 0;
     for (int k = 1; k < s->nview; k++)
         if (s->view[k].dtype == F64 || s->view[k].rank != s->view[0].rank) return 0;

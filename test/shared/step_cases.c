@@ -196,6 +196,7 @@ static int draw_type(Case *c) { return all_types[draw(c, 0, TYPES - 1)]; }
 static int draw_real(Case *c) {
     return all_types[chance(c, 70) ? 0 : chance(c, 50) ? 3 : draw(c, 6, 7)];
 }
+static int short_float(Case *c) { return all_types[chance(c, 70) ? 0 : draw(c, 6, 7)]; }
 static int64_t draw_size(Case *c) {
     static const int64_t often[] = {0, 1, 1, 2, 3, 7, 16, 31};
     return chance(c, 6) ? draw(c, 32, 300) : often[chance(c, 10) ? 0 : draw(c, 1, 7)];
@@ -522,7 +523,7 @@ static void softmax_case(Case *c) {
 
 /* Rows: a view that may be the same along them, as a scale or a mask is. */
 static int row_operand(Case *c, int rank, const int64_t dim[]) {
-    add_view(c, DT_FLOAT, rank, dim, true);
+    add_view(c, short_float(c), rank, dim, true);
     const int at = c->step.nview - 1;
     for (int a = 0; a < rank && chance(c, 50); a++)
         if (chance(c, 60)) c->view[at].stride[a] = 0;
@@ -567,9 +568,8 @@ static void rows_case(Case *c) {
     c->step.nparam = 1;
     double n = 1;
     for (int a = rank - (int)c->param[0]; a < rank; a++) n *= (double)dim[a];
-    add_view(c, DT_FLOAT, rank, dim, false);
-    add_view(c, DT_FLOAT, rank, dim,
-             true); /* not the same along rows: that minus its mean is noise */
+    add_view(c, short_float(c), rank, dim, false);
+    add_view(c, short_float(c), rank, dim, true); /* not the same along rows: that is noise */
     add_code(c, C_VIEW, 1, 0, 0);
     int x = 0;
     if (chance(c, 40)) x = row_binary(c, C_ADD, x, row_operand(c, rank, dim));

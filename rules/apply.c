@@ -123,27 +123,40 @@ static bool conditions_hold(RuleUse *a) {
 bool match_holds(World *w, Arena *arena, Facts *facts, const Match *match) {
     Error why = {0};
     RuleUse a = {w, arena, facts, match, &why, UINT32_MAX, NULL};
-    return conditions_hold(&a);
+    Overflow overflow = overflow_begin(w);
+    bool hold = conditions_hold(&a);
+    return !overflow_end(w, overflow) && hold;
 }
 
-bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
+static bool make_right_side(RuleUse *a, Value to[]) {
+    World *w = a->w;
+    const Match *match = a->match;
     const Instance *i = match->instance;
-    RuleUse a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
-    NodeList live = graph_live(w, arena, &i->to);
-    if (!conditions_hold(&a)) return false;
-    for (int k = 0; k < i->ninput; k++) widen_range(&a, &end, i->input[k], 1);
+    NodeList live = graph_live(w, a->arena, &i->to);
+    if (!conditions_hold(a)) return false;
+    for (int k = 0; k < i->ninput; k++) widen_range(a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);
-        widen_range(&a, &end, node.out, (Value)node.nout);
+        widen_range(a, &end, node.out, (Value)node.nout);
     }
-    a.to = ARENA_NEW(arena, Value, end > a.least ? end - a.least : 0);
-    for (int k = 0; k < i->ninput; k++) a.to[i->input[k] - a.least] = match->input[k];
+    a->to = ARENA_NEW(a->arena, Value, end > a->least ? end - a->least : 0);
+    for (int k = 0; k < i->ninput; k++) a->to[i->input[k] - a->least] = match->input[k];
     for (int k = 0; k < live.n; k++)
-        if (!make_node(&a, live.v[k])) return false;
+        if (!make_node(a, live.v[k])) return false;
     for (int k = 0; k < i->to.nout; k++) {
-        to[k] = a.to[i->to.out[k] - a.least];
-        if (!type_entailed(&a, match->root[k], to[k])) return false;
+        to[k] = a->to[i->to.out[k] - a->least];
+        if (!type_entailed(a, match->root[k], to[k])) return false;
     }
     return true;
+}
+
+/* A size that exceeds 64 bits here reads as 0, which satisfies conditions. */
+bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
+    RuleUse a = {w, arena, facts, match, e, UINT32_MAX, NULL};
+    Overflow overflow = overflow_begin(w);
+    bool made = make_right_side(&a, to);
+    if (overflow_end(w, overflow) && made)
+        made = match_refused(&a, "a size or an attribute", "exceeds 64 bits here");
+    return made;
 }

@@ -98,7 +98,7 @@ static int solve_linear(MatchState *s, Poly p, Poly value) {
     return bind_symbol(s, x, q) ? 1 : -1;
 }
 
-bool match_solve(MatchState *s) {
+static bool solve_all(MatchState *s) {
     for (int k = 0; k < s->nequation; k++) s->equation[k].solved = false;
     for (bool again = true; again;) {
         again = false;
@@ -120,4 +120,11 @@ bool match_solve(MatchState *s) {
     for (int k = 0; k < s->i->nreal; k++)
         if (!s->real[k]) return false;
     return true;
+}
+
+/* What exceeds 64 bits in it reads as 0: then nothing is matched. */
+bool match_solve(MatchState *s) {
+    Overflow overflow = overflow_begin(s->m->w);
+    bool solved = solve_all(s);
+    return !overflow_end(s->m->w, overflow) && solved;
 }

@@ -304,6 +304,55 @@ static Applied run(Fixture *f, const char *rule_text, int length, const char *gr
     return a;
 }
 
+static bool apply_refused(void *user, const Match *m) {
+    Applied *a = user;
+    Value to[8];
+    a->found++;
+    assert_false(match_holds(a->f->world, a->f->arena, a->facts, m));
+    assert_false(match_apply(a->f->world, a->f->arena, a->facts, m, to, &a->f->error));
+    assert_non_null(strstr(a->f->error.reason, "64 bits"));
+    return true;
+}
+/* What exceeds 64 bits in a model reads as 0: a condition on it is not known to hold, and an
+   attribute is not 0. */
+static void test_sizes_beyond_64_bits(void **state) {
+    (void)state;
+    Fixture f;
+    Instance i;
+    open_fixture(&f);
+    const Rule *r = read_rule(&f, "rule r\n  %x : F [n, m]\nfrom\n  %a = relu %x\n  %y = relu %a\n"
+                                  "  out %y\nto\n  %y = relu %x\n  out %y\nwhere 100 >= n*m\n");
+    Graph g = read_graph(&f, "graph g\n  %x : F [4294967296, 4294967296]\nbody\n  %a = relu %x\n"
+                             "  %y = relu %a\n  out %y\n");
+    Facts *facts = graph_facts(f.world, f.arena, &g);
+    assert_true(rule_instance_apart(f.world, f.arena, r, NULL, &i, &f.error));
+    Applied a = {&f, &g, facts, 0, text_new(f.arena), false};
+    matcher_run(matcher_new(f.world, f.arena, &g, facts), &i, apply_refused, &a);
+    assert_int_equal(a.found, 1);
+    close_fixture(&f);
+}
+static void test_attributes_beyond_64_bits(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    static const char form[] = "  %%u = slice %%x starts=[%s] sizes=[1]\n"
+                               "  %%v = slice %%x starts=[%s] sizes=[1]\n"
+                               "  %%w = slice %%x starts=[%s] sizes=[1]\n";
+    const char *nodes = arena_format(f.arena, form, "a", "b", "a*b");
+    const char *rule = arena_format(f.arena,
+                                    "rule r\n  %%x : F [n]\nfrom\n%s  out %%u %%v %%w\nto\n%s"
+                                    "  out %%u %%v %%w\n",
+                                    nodes, nodes);
+    for (int k = 0; k < 2; k++) {
+        const char *start = k ? "4294967296" : "3";
+        nodes = arena_format(f.arena, form, start, k ? "4294967297" : "4", k ? "0" : "12");
+        const char *graph = arena_format(
+            f.arena, "graph g\n  %%x : F [9000000000]\nbody\n%s  out %%u %%v %%w\n", nodes);
+        assert_int_equal(run(&f, rule, 0, graph).found > 0, !k);
+        f.set.n = 0;
+    }
+    close_fixture(&f);
+}
 static void test_matches_two_roots(void **state) {
     (void)state;
     Fixture f;
@@ -426,6 +475,8 @@ int main(void) {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_unproved_and_tampered_are_refused),
+        cmocka_unit_test(test_sizes_beyond_64_bits),
+        cmocka_unit_test(test_attributes_beyond_64_bits),
         cmocka_unit_test(test_matches_two_roots),
         cmocka_unit_test(test_matches_long_left_sides),
         cmocka_unit_test(test_numbers_are_nearest_floats),

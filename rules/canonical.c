@@ -2,7 +2,9 @@
    values and symbols in the order in which a walk from the outputs meets them, at the greatest
    lengths of its blocks, so that renaming and the order of lines do not count. A condition on each
    axis of a block says less at shorter lengths: these are walked, too. The digest of a verdict
-   covers identifier, conditions, class and the operators' definitions. */
+   covers identifier, conditions, class, the operators' definitions, and what a rule with blocks
+   says at each length: [h.., n] and [a, n] are the same while h has one axis; and of which sizes
+   the conditions are. */
 #include "rules/rule.h"
 #include "graphs/world.h"
 #include <string.h>
@@ -47,6 +49,14 @@ static void print_type(Walk *k, const Type *type) {
     type_print(k->w, &t, &k->out);
 }
 
+/* By content: the number of a blob depends on what else the World holds. */
+static void print_blob(Walk *k, Blob blob) {
+    char hex[33];
+    size_t n = 0;
+    const void *bytes = blob ? blob_get(k->w, blob, &n) : "";
+    hash_hex(bytes, n, hex);
+    text_add(&k->out, "%zu bytes %s", n, hex);
+}
 static void print_attrs(Walk *k, const Node *node) {
     Attr attr[ATTRS_MAX];
     sig_attr(k->w, node->sig, attr);
@@ -58,7 +68,8 @@ static void print_attrs(Walk *k, const Node *node) {
             attr[j].ints.v = v;
         }
         text_add(&k->out, " %s=", def->name);
-        attr_print(k->w, def, &attr[j], &k->out);
+        if (def->kind == A_BLOB) print_blob(k, attr[j].blob);
+        else attr_print(k->w, def, &attr[j], &k->out);
     }
 }
 
@@ -147,8 +158,26 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     for (int k = 0; k < live.n; k++) used[node_get(w, live.v[k]).op_index] = true;
 }
 
+/* What a rule says at every length that its verdict covers, under the verdict's conditions: these
+   are in the rule's names, of which the identifier knows nothing. In a World of its own: the order
+   in which symbols were met numbers them. */
+static void print_lengths(Arena *a, const Rule *rule, Text *out) {
+    int length[RULE_BLOCKS];
+    World *w = graph_world_new(arena_escape(a), 0);
+    rule_lengths_first(rule, length);
+    do {
+        Instance i;
+        Error none = {0};
+        WorldMark mark = world_mark(w);
+        for (int g = 0; g < rule->ngroup; g++) text_add(out, "%d ", length[g]);
+        if (rule_instance(w, a, rule, length, &i, &none)) walk_instance(w, a, &i, out);
+        world_reset(w, mark);
+    } while (rule_covered_next(rule, length));
+    world_free(w);
+}
+
 /* Over the definitions of all operators in the rule, at every length that it covers, in the order
-   of their names. */
+   of their names; and over its lengths and conditions. */
 static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
     bool *used = ARENA_NEW(a, bool, op_count());
     int length[RULE_BLOCKS];
@@ -171,6 +200,7 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
         sig_digest(w, op_number(k), digest);
         text_add(&t, "%s %s\n", op_number(k)->name, digest);
     }
+    if (rule->nblock || *rule->condition) print_lengths(a, rule, &t);
     hash_hex(t.data ? t.data : "", t.size, out);
     return true;
 }
@@ -200,8 +230,9 @@ bool rule_check(World *w, const Rule *rule, Error *e) {
         why = "its verdict was not written by verify-rules for this rule; prove it again";
     bool typed = why || defs_digest(w, a, rule, defs, e);
     if (!why && typed && strcmp(defs, rule->defs))
-        why = "the definition of one of its operators has changed since it was proved; prove it "
-              "again";
+        why =
+            "it was proved of another rule, or the definition of one of its operators has changed "
+            "since; prove it again";
     arena_free(a);
     return typed && (!why || error_at(e, E_CHECK, rule->file, rule->line, 1, "rule %s: %s",
                                       rule->name, why));

@@ -134,6 +134,7 @@ static bool same_identifier(const char *a, const char *b) {
     const Rule *x = read_rule(&f, a);
     assert_non_null(x);
     const char *id = arena_string(f.arena, x->id, strlen(x->id));
+    f.set.n = 0; /* they may have one name */
     const Rule *y = read_rule(&f, b);
     assert_non_null(y);
     const bool same = !strcmp(id, y->id);
@@ -174,6 +175,81 @@ static void test_identifier_of_conditions_on_blocks(void **state) {
     snprintf(a, sizeof a, "rule a\n  axes h = 0..1\n  %%x : F [a, h.., n]\n%swhere a >= 1\n", rest);
     snprintf(b, sizeof b, "rule b\n  axes h = 0..1\n  %%x : F [h.., a, n]\n%swhere h.. >= 1\n",
              rest);
+    assert_false(same_identifier(a, b));
+}
+/* The verdict of rule a, written by this build, with its longer blocks: does it hold for b? */
+static bool verdict_holds_for(const char *a, const char *b, const char *condition) {
+    Fixture f;
+    open_fixture(&f);
+    Rule x = *read_rule(&f, a);
+    f.set.n = 0; /* both have one name */
+    Rule y = *read_rule(&f, b);
+    x.verdict = VERDICT_PROVED;
+    x.all = x.nblock ? arena_format(f.arena, "%s..", x.block[0].name) : "";
+    x.condition = condition;
+    rule_seal(f.world, f.arena, &x);
+    assert_true(rule_check(f.world, &x, &f.error));
+    y.verdict = x.verdict;
+    y.condition = x.condition;
+    y.all = x.all;
+    memcpy(y.defs, x.defs, sizeof y.defs);
+    memcpy(y.digest, x.digest, sizeof y.digest);
+    const bool holds = rule_check(f.world, &y, &f.error);
+    close_fixture(&f);
+    return holds;
+}
+/* softmax(x + z) is softmax(x) where z does not run along the last axis: at a length of 0 it does
+   in the second, whose canonical form at a length of 1 is that of the first. */
+static void test_verdicts_of_shorter_blocks(void **state) {
+    (void)state;
+    static const char form[] = "rule r\n  axes %s\n  %%x : F [a, n]   %%z : F [a, %s]\nfrom\n"
+                               "  %%s = add %%x %%z\n  %%y = softmax %%s axis=-1\n  out %%y\nto\n"
+                               "  %%y = softmax %%x axis=-1\n  out %%y\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, form, "h = 0..1", "1");
+    snprintf(b, sizeof b, form, "h = 0..1", "h..=1");
+    assert_true(same_identifier(a, b));
+    assert_true(verdict_holds_for(a, a, ""));
+    assert_false(verdict_holds_for(a, b, ""));
+    snprintf(a, sizeof a, form, "h = 1", "1"); /* at longer ones */
+    snprintf(b, sizeof b, form, "h = 1", "h..=1");
+    assert_false(verdict_holds_for(a, b, ""));
+}
+/* The same lengths at most; h and j are as long as one another, or j and k are. */
+static void test_verdicts_of_groups(void **state) {
+    (void)state;
+    static const char form[] = "rule r\n  axes %s\n  %%x : F [h.., j..]   %%z : F [k..]\nfrom\n"
+                               "  %%y = relu %%x\n  %%v = relu %%z\n  out %%y %%v\nto\n"
+                               "  %%v = relu %%z\n  %%y = relu %%x\n  out %%y %%v\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, form, "h j = 1..2, k = 1..2");
+    snprintf(b, sizeof b, form, "h = 1..2, j k = 1..2");
+    assert_true(verdict_holds_for(a, a, ""));
+    assert_false(verdict_holds_for(a, b, ""));
+}
+/* A condition of the verdict is in the names of the rule of which it was proved. */
+static void test_verdicts_with_conditions(void **state) {
+    (void)state;
+    static const char form[] =
+        "rule r\n  %%x : F [%s]\nfrom\n  %%y = relu %%x\n  %%z = relu %%y\n  out %%z\nto\n"
+        "  %%z = relu %%x\n  out %%z\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, form, "n, m");
+    snprintf(b, sizeof b, form, "m, n");
+    assert_true(same_identifier(a, b));
+    assert_true(verdict_holds_for(a, b, ""));
+    assert_true(verdict_holds_for(a, a, "n >= 1"));
+    assert_false(verdict_holds_for(a, b, "n >= 1"));
+}
+static void test_identifier_of_constants(void **state) {
+    (void)state;
+    static const char form[] = "rule r\n  %%x : F [2]\nfrom\n  %%c = constant F [2] {%s}\n"
+                               "  %%y = mul %%x %%c\n  out %%y\nto\n  %%c = constant F [2] {%s}\n"
+                               "  %%y = mul %%c %%x\n  out %%y\n";
+    char a[400], b[400];
+    snprintf(a, sizeof a, form, "1, 2", "3, 4");
+    snprintf(b, sizeof b, form, "5, 6", "7, 8");
+    assert_true(same_identifier(a, a));
     assert_false(same_identifier(a, b));
 }
 static void test_errors(void **state) {
@@ -472,6 +548,10 @@ int main(void) {
         cmocka_unit_test(test_identifier_of_names_in_quotients),
         cmocka_unit_test(test_identifier_of_unread_inputs),
         cmocka_unit_test(test_identifier_of_conditions_on_blocks),
+        cmocka_unit_test(test_verdicts_of_shorter_blocks),
+        cmocka_unit_test(test_verdicts_of_groups),
+        cmocka_unit_test(test_verdicts_with_conditions),
+        cmocka_unit_test(test_identifier_of_constants),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_unproved_and_tampered_are_refused),

@@ -93,22 +93,55 @@ static void add_want(Wants *s, Want want, Nf a, Nf b) {
         if (!want_entailed(p, s->ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(s, want, a, 0);
     } else if (want == WANT_PLACE || !positive_on(p, s->ctx, a)) push_want(s, want, a, b);
 }
-/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. */
-static void exponents_below(Wants *s, Nf a) {
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. In
+   forms exp(-t) is a power of exp(t). */
+static void factors_below(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
-    Ratio c;
-    if (nf_size(p, a) != 1) return;
-    const NfTerm *t = &nf_body(p, a, 0, &c)->term;
-    for (int k = 0; k < t->nfactor && !t->nvar; k++) {
+    for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
-        if (f->kind == AT_FN && t->factor[k].power.p > 0 &&
-            (f->word == FN_EXP || f->word == FN_SIGMOID))
-            add_want(s, WANT_BOUNDED, nf_negated(p, f->a), 0);
+        const Ratio power = t->factor[k].power;
+        if (f->kind != AT_FN) continue;
+        if (f->word == FN_EXP || (f->word == FN_SIGMOID && power.p > 0))
+            add_want(s, WANT_BOUNDED, nf_scale(p, f->a, ratio(power.p > 0 ? -1 : 1, 1)), 0);
     }
+}
+/* The term is a positive number times exp(*e), or nearly so: sigmoid(t) underflows like
+   exp(min(t, 0)). */
+static bool is_exponential(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
+    *e = 0;
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *f = atom_info(p, t->factor[k].atom);
+        const Ratio power = t->factor[k].power;
+        const bool sigmoid = f->kind == AT_FN && f->word == FN_SIGMOID && power.p > 0;
+        if (!sigmoid && (f->kind != AT_FN || f->word != FN_EXP)) return false;
+        const Nf of = sigmoid ? nf_negated(p, apply_max2(p, ctx, nf_negated(p, f->a), 0)) : f->a;
+        *e = nf_add(p, *e, nf_scale(p, of, power));
+    }
+    return t->c.p > 0 && t->nfactor;
+}
+/* A sum of exponentials underflows where the greatest of them does. */
+static void exponents_below(Wants *s, Nf a) {
+    enum { FEW = 8 };
+    Prover *p = s->p;
+    Part part[FEW];
+    const int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        NfTerm t = nf_term(p, a, k);
+        Nf e;
+        if (n == 1 && !t.nvar) {
+            factors_below(s, &t);
+            return;
+        }
+        if (!is_exponential(p, s->ctx, &t, &e)) return;
+        if (k < FEW) part[k] = (Part){t.nvar, t.var, t.dom, e};
+    }
+    if (!n) return;
+    const Nf most = n > FEW ? apply_function(p, s->ctx, FN_LOG, a) : apply_max(p, s->ctx, n, part);
+    add_want(s, WANT_BOUNDED, nf_negated(p, most), 0);
 }
 int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};
-    if (f == FN_RECIP) exponents_below(&s, a);
+    if (f == FN_RECIP || f == FN_LOG) exponents_below(&s, a);
     if (f == FN_RECIP || f == FN_LOG) add_want(&s, WANT_NONZERO, a, 0);
     if (f == FN_EXP) add_want(&s, WANT_BOUNDED, a, 0);
     if (f == FN_LOG || f == FN_SQRT) add_want(&s, WANT_NONNEGATIVE, a, 0);
@@ -119,6 +152,7 @@ int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Ratio c;
     const bool constant = nf_constant(p, b, &c);
     if (!constant) add_want(&s, WANT_POWER, a, b);
+    if (constant && c.p < 0) exponents_below(&s, a);
     if (constant && c.p < 0) add_want(&s, WANT_NONZERO, a, 0);
     if (constant && c.q != 1) add_want(&s, WANT_NONNEGATIVE, a, 0);
     return s.n;

@@ -341,7 +341,7 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
         a->escape.error.kind = E_NONE;
         a->prover.depth = 0;
         a->prover.ndecided = 0;
-        a->prover.exact = false;
+        a->prover.exact = a->prover.lenient = false;
         return false;
     }
     run(a);

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import numpy
 import onnx
@@ -164,7 +165,7 @@ def test_what_is_found_moves_bytes_in_the_model(tmp_path):
     out = tmp_path / "out.onnx"
     done = run(
         *["optimize-model", model, out, "-q", "--rules", proved],
-        *["--measure-with", f"python3 {tmp_path / 'slow.py'}"],
+        *["--measure-with", f"{sys.executable} {tmp_path / 'slow.py'}"],
         *["--report", tmp_path / "r.json"],
     )
     assert done.returncode == 0, done.stderr

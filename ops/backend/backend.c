@@ -83,7 +83,7 @@ static void close_device(void *open) {
 /* Then it is the options that are wrong. */
 static bool opens_without_options(const Backend *b, const char *options) {
     char why[256];
-    Device *d = *options ? b->open("", why, sizeof why) : NULL;
+    Device *d = options && *options ? b->open("", why, sizeof why) : NULL;
     if (d) b->close(d);
     return d != NULL;
 }

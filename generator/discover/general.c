@@ -49,13 +49,14 @@ static bool small_ratio(double v, int64_t *p, int64_t *q) {
     return false;
 }
 
-/* A float that is a small ratio, a truth value, an integer of 8 bits. */
+/* A float that is a small ratio, a truth value, or the integer 0 of 8 bits. Other zero points
+   differ from place to place; each would make a question of its own. */
 static bool number_of(DType t, const void *bytes, int64_t *p, int64_t *q) {
     const char class = dtype_class(t);
     if (class == 'F') return small_ratio(element_real(t, bytes, 0), p, q);
     if (class != 'B' && ((class != 'I' && class != 'U') || dtype_bits(t) != 8)) return false;
     *p = element_integer(t, bytes, 0), *q = 1;
-    return true;
+    return class == 'B' || *p == 0;
 }
 
 /* A constant whose elements are all one such number, as `fill`; 0: it is none. */

@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from small_models import save
+from small_models import save, tensor
 from test_discover import BUILD, ROOT, read, run, sides
 
 CORPUS = os.path.join(ROOT, "test/cases/discover/types.questions")
@@ -136,6 +136,27 @@ def test_all_nodes_of_a_quantized_model_ask(tmp_path):
     assert done.returncode == 0, done.stderr
     asked = set(re.findall(r"(?m)^  %\d+ = (\w+) ", done.stdout))
     assert {"dequantize", "transpose", "less", "not", "where", "matmul", "quantize"} <= asked
+
+
+def test_zero_points_do_not_make_questions(tmp_path):
+    """Places that differ in their zero points alone ask the same, unless one is 0."""
+    nodes, weights = [], {"scale": numpy.float32(0.0531234)}
+    for zero in (0, 7, 120, 128):
+        weights[f"z{zero}"] = numpy.array(zero, "uint8")
+        nodes += [
+            helper.make_node("DequantizeLinear", ["x", "scale", f"z{zero}"], [f"d{zero}"]),
+            helper.make_node("Transpose", [f"d{zero}"], [f"y{zero}"], perm=[0, 2, 1]),
+        ]
+    x = helper.make_tensor_value_info("x", TensorProto.UINT8, [4, 48, 64])
+    ends = [tensor(f"y{zero}", [4, 64, 48]) for zero in (0, 7, 120, 128)]
+    model = save(tmp_path / "m.onnx", nodes, [x], ends, weights)
+    done = run("discover-rules", model, "--list", "--operators", "2")
+    assert done.returncode == 0, done.stderr
+    asked = [part for part in done.stdout.split("question ") if "dequantize" in part]
+    both = [part for part in asked if "transpose" in part]
+    assert any("count=4 " in part for part in both)
+    fills = {found[0] for found in (re.findall(r"= fill.*", part) for part in both) if found}
+    assert fills == {"= fill shape=[] dtype=U8"}
 
 
 # A transpose of floats takes a second for each of its bytes, all else next to nothing.

@@ -195,7 +195,7 @@ def test_dumps(model):
         (
             ["--input-shape", "x:1,4,8,8", "--backend-options", "fast=1"],
             2,
-            "--backend-options: 'fast' is not an option",
+            "--backend-options: unknown option fast",
         ),
         (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
         (["--input", "x=missing.npy"], 5, "missing.npy"),

@@ -350,6 +350,8 @@ def compare_all(feed, promise, original, result, exact, done):
         return
     if real and not all(a.shape == b.shape for a, b in zip(want, real[0])):
         done.found("reference", "other sizes than ONNX Runtime's")
+        if mine == "":
+            return  # of a reduction over an empty axis, say: the graphs are the same in double
         pairs = zip(want, real[0], tolerances, fallback(want))
         tolerances = [t if a.shape == b.shape else f for a, b, t, f in pairs]
         real, mine = None, None

@@ -441,7 +441,7 @@ PLANTED = {
     "its verdict was not written by verify-rules for this": (
         lambda t: forged(t).replace("where=[]", "where=[n >= 1]")
     ),
-    "the definition of one of its operators has changed": lambda t: forged(
+    "it was proved of another rule, or the definition of one of its operators": lambda t: forged(
         t, "0123456789abcdef0123456789abcdef"
     ),
 }

@@ -337,9 +337,19 @@ typedef struct Collect {
     Moves *m;
     int room;
 } Collect;
+/* Of an element type that the question has: from another one nothing leads back. */
+static bool has_dtype(const Search *s, DType t) {
+    for (int k = 0; k < s->live.n; k++) {
+        const Node n = node_get(s->w, s->live.v[k]);
+        for (int port = 0; port < n.nout; port++)
+            if (value_type(s->w, n.out + (Value)port)->dtype == t) return true;
+    }
+    return false;
+}
 static void collect(void *user, Sig sig) {
     Collect *c = user;
-    if (!sig_fits(c->s, sig)) return;
+    const SigInfo *i = sig_info(c->s->w, sig);
+    if (!has_dtype(c->s, type_get(c->s->w, i->out[0])->dtype) || !sig_fits(c->s, sig)) return;
     for (int k = 0; k < c->m->n; k++)
         if (c->m->v[k] == sig) return;
     ARENA_GROW(c->s->a, c->m->v, c->room, c->m->n + 1);

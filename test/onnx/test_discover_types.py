@@ -159,6 +159,21 @@ def test_zero_points_do_not_make_questions(tmp_path):
     assert fills == {"= fill shape=[] dtype=U8"}
 
 
+def test_questions_about_floats_take_no_truth_values(tmp_path):
+    """Comparisons fit any two terms, but from what they give nothing leads back: 1,094 evaluations
+    without them, 1,234 with them."""
+    source, report = tmp_path / "q.questions", tmp_path / "r.json"
+    source.write_text(
+        "question q count=1 seconds=1 most=1 from=-\nat a=64 b=512\ngraph q\n"
+        "  %x1 : F [a, b]   %x2 : F [a, b]\nbody\n"
+        "  %1 = add %x1 %x2\n  %2 = relu %1\n  out %2\n",
+        encoding="utf-8",
+    )
+    done = run("discover-rules", source, "-q", "--steps", "100000", "--json", report)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(read(report))["evaluated"] < 1200
+
+
 # A transpose of floats takes a second for each of its bytes, all else next to nothing.
 SLOW = """import sys, onnx
 for line in sys.stdin:

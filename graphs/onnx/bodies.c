@@ -9,9 +9,6 @@
 static Slice body_graph(const Model *m, const ModelBody *b) {
     return m->node[b->node].x.attr[b->attr].graph.v[0];
 }
-static Wire model_wire(const Model *m, Slice s, Error *e) {
-    return wire_new(s, m->x.bytes.at, m->path, e);
-}
 
 int model_bodies(Model *m, Arena *a, ModelBody **out) {
     int n = 0, room = 0;

@@ -246,7 +246,6 @@ static void see_node(Search *s, int i) {
     for (int k = 0; k < n.x.nout; k++)
         if (n.out[k] && !out[k]) return;
     if (opaque || !expand_made(s, &n, in, out, &made) || !made_safe(s, &made)) return;
-    node->movable = true;
     node->heavy = !node->constant && made_heavy(s, &made);
     s->x->nheavy += node->heavy;
     for (int k = 0; k < n.x.nout; k++)
@@ -278,8 +277,8 @@ static void leave_nodes(Motion *x) {
         node->stays = !node->taken;
         for (int k = 0; k < n->x.nout; k++)
             node->stays |= !node->heavy && n->out[k] && x->name[n->out[k]].read;
-        for (int k = 0; node->stays && k < n->x.nin + n->ncapture; k++)
-            x->name[k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin]].read = true;
+        for (int k = 0; node->stays && k < node_input_count(n); k++)
+            x->name[node_input(n, k)].read = true;
     }
 }
 

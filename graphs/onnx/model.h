@@ -82,6 +82,10 @@ struct Model {
     bool assembling; /* nodes are normalized again, to be written: opaque ones exist already */
 };
 
+/* The fields of a message that stands in the file. */
+static inline Wire model_wire(const Model *m, Slice message, Error *e) {
+    return wire_new(message, m->x.bytes.at, m->path, e);
+}
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */

@@ -16,10 +16,6 @@ typedef struct Mover {
     Motion *motion;       /* by node of the model; without body: it stays */
 } Mover;
 
-static Wire mover_wire(Mover *x, Slice s) {
-    return wire_new(s, x->m->x.bytes.at, x->m->path, &x->error);
-}
-
 /* ---- names */
 
 static void count_name(void *mover, Slice text, bool defined) {
@@ -83,7 +79,7 @@ static bool name_free(Mover *x, Slice name) {
 static void put_outside(Mover *x, const Motion *o, const OnnxNode *n, Pieces *out) {
     Pieces node = pieces_new(x->a);
     int in = 0, to = 0;
-    Wire w = mover_wire(x, n->x.whole);
+    Wire w = model_wire(x->m, n->x.whole, &x->error);
     for (Field f; wire_next(&w, &f);)
         if (f.number == NODE_INPUT) put_name(&node, NODE_INPUT, outer_name(o, n->in[in++]));
         else if (f.number == NODE_OUTPUT) put_name(&node, NODE_OUTPUT, outer_name(o, n->out[to++]));
@@ -97,8 +93,9 @@ static void put_weights(Mover *x, const Motion *o, Pieces *out) {
     const Body *b = &o->body;
     for (int k = 0; k < b->g.initializer.n; k++)
         if (o->name[b->weight[k]].taken)
-            wire_put_renamed(out, GRAPH_INITIALIZER, mover_wire(x, b->g.initializer.v[k]),
-                             TENSOR_NAME, o->name[b->weight[k]].outside);
+            wire_put_renamed(out, GRAPH_INITIALIZER,
+                             model_wire(x->m, b->g.initializer.v[k], &x->error), TENSOR_NAME,
+                             o->name[b->weight[k]].outside);
 }
 
 /* ---- the body */
@@ -125,7 +122,8 @@ static void put_inner_nodes(Mover *x, const Motion *o, Pieces *out) {
 
 /* Whether nothing of this name is in the body any more. */
 static bool has_left(Mover *x, const Motion *o, Slice info, uint32_t number) {
-    const NameId id = name_id(x->m, wire_bytes(mover_wire(x, info), number), &x->error);
+    const NameId id =
+        name_id(x->m, wire_bytes(model_wire(x->m, info, &x->error), number), &x->error);
     if (!id || id >= o->nname || !o->name[id].local || !o->name[id].taken) return false;
     const bool moved = o->name[id].outside && same_name(o, id);
     return moved || !o->name[id].read;
@@ -133,7 +131,7 @@ static bool has_left(Mover *x, const Motion *o, Slice info, uint32_t number) {
 
 static void put_inner(Mover *x, const Motion *o, Slice graph, Pieces *out) {
     bool nodes = false;
-    Wire w = mover_wire(x, graph);
+    Wire w = model_wire(x->m, graph, &x->error);
     for (Field f; wire_next(&w, &f);)
         if (f.number == GRAPH_NODE) {
             if (!nodes) put_inner_nodes(x, o, out);
@@ -147,7 +145,7 @@ static void put_inner(Mover *x, const Motion *o, Slice graph, Pieces *out) {
 static void put_loop(Mover *x, const Motion *o, Pieces *out) {
     Pieces node = pieces_new(x->a);
     int attr = 0;
-    Wire w = mover_wire(x, o->n->x.whole);
+    Wire w = model_wire(x->m, o->n->x.whole, &x->error);
     for (Field f; wire_next(&w, &f);) {
         const AttrSlice *a = f.number == NODE_ATTRIBUTE ? &o->n->x.attr[attr++] : NULL;
         Pieces inner = pieces_new(x->a), graph = pieces_new(x->a);
@@ -155,7 +153,7 @@ static void put_loop(Mover *x, const Motion *o, Pieces *out) {
             pieces_add(&node, f.whole.at, f.whole.n);
             continue;
         }
-        Wire v = mover_wire(x, f.bytes);
+        Wire v = model_wire(x->m, f.bytes, &x->error);
         for (Field g; wire_next(&v, &g);) {
             if (g.number != ATTRIBUTE_G) pieces_add(&inner, g.whole.at, g.whole.n);
             else put_inner(x, o, g.bytes, &graph), wire_put_pieces(&inner, ATTRIBUTE_G, &graph);
@@ -187,7 +185,7 @@ static bool put_graph(Mover *x, Pieces *out) {
     for (int i = 0; i < m->nnode; i++) name_free(x, m->node[i].x.name);
     for (int i = 0; i < m->nnode; i++)
         if (x->motion[i].n) name_all(x, &x->motion[i]), put_weights(x, &x->motion[i], out);
-    Wire w = mover_wire(x, m->x.graph);
+    Wire w = model_wire(x->m, m->x.graph, &x->error);
     for (Field f; wire_next(&w, &f);)
         if (f.number != GRAPH_NODE) pieces_add(out, f.whole.at, f.whole.n);
         else if (!nodes) put_nodes(x, out), nodes = true;
@@ -226,7 +224,8 @@ int model_move_invariants(Model *m, Facts *facts, Sizes sizes, Arena *a, MovedNo
                           Pieces *file) {
     Mover x = {.m = m, .a = a};
     const int n = m->x.ir_version < OLDEST_IR ? 0 : find_all(&x, facts, sizes, moved);
-    if (!n || !index_names(a, mover_wire(&x, m->x.graph), 0, true, count_name, &x)) return 0;
+    if (!n || !index_names(a, model_wire(m, m->x.graph, &x.error), 0, true, count_name, &x))
+        return 0;
     Pieces graph = pieces_new(a);
     x.value = intern_new(a), x.node = intern_new(a);
     const bool put = put_graph(&x, &graph);

@@ -13,7 +13,6 @@ typedef struct MotionLimits { /* what is known of the graph around the body */
 } MotionLimits;
 
 typedef struct MotionNode {
-    bool movable;  /* the same in every iteration, and it cannot fail */
     bool constant; /* made of what is a constant in the body, too */
     bool heavy;    /* worth moving by itself */
     bool taken;    /* it is computed before the node: heavy, or a heavy one needs it */

@@ -8,7 +8,7 @@
 static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const NameId out[],
                         const char *name) {
     Text t = text_new(p->a);
-    Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
+    Wire w = model_wire(p->m, n->x.whole, p->e);
     int k[NODE_OUTPUT + 1] = {0}; /* inputs and outputs met so far, by field */
     for (Field f; wire_next(&w, &f);) {
         bool named = f.number == NODE_INPUT || f.number == NODE_OUTPUT;
@@ -43,12 +43,12 @@ static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int pl
         assembly_need_exact(p, n->capture[k], p->now[n->capture[k]], i);
     }
     assembly_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole,
-                            n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
+                            node_input_count(n), n->x.nout, place, in, out, i});
 }
 
 static void copy_node(Assembly *p, int i) {
     OnnxNode *n = &p->m->node[i];
-    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1);
+    NameId *in = ARENA_NEW(p->a, NameId, node_input_count(n) + 1);
     for (int k = 0; k < n->x.nin; k++) in[k] = assembly_name_for_copy(p, n->in[k], i);
     put_copy(p, i, in, n->out, i);
 }
@@ -57,7 +57,7 @@ static void copy_node(Assembly *p, int i) {
 static void copy_as(Assembly *p, int i, const Value from[], const Value made[], NodeId node,
                     int place) {
     OnnxNode *n = &p->m->node[i];
-    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1),
+    NameId *in = ARENA_NEW(p->a, NameId, node_input_count(n) + 1),
            *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
     for (int k = 0; k < n->x.nin; k++) in[k] = assembly_name(p, from[k], place);
     for (int k = 0; k < n->x.nout; k++) {

@@ -44,7 +44,7 @@ static bool is_unchanged(const Model *m, const ModelWrite *x) {
 
 /* The name of an entry of the graph's lists; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
-    Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
+    Wire w = model_wire(m, f->bytes, NULL);
     Slice text = f->number == GRAPH_INITIALIZER ? wire_bytes(w, TENSOR_NAME)
                  : f->number == GRAPH_SPARSE_INITIALIZER
                      ? wire_bytes(wire_inner(&w, wire_bytes(w, SPARSE_TENSOR_VALUES)), TENSOR_NAME)
@@ -106,7 +106,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     poly_constant(m->w, type_count(m->w, &type), &count);
     size_t n = tensor_size(type.dtype, count);
     if (!is_stored(store, n)) return false;
-    Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
+    Wire w = model_wire(m, f->bytes, NULL);
     for (Field g; wire_next(&w, &g);) {
         if (!holds_numbers(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
@@ -125,7 +125,7 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
 
 static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *plan, Pieces *out) {
     bool nodes = false;
-    Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
+    Wire w = model_wire(m, m->x.graph, NULL);
     for (Field f; wire_next(&w, &f);) {
         bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE_INITIALIZER ||
                       f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||

@@ -12,9 +12,7 @@ typedef struct IterationScope { /* names of one iteration and what they are now 
 static bool body_failed(Body *b) {
     return import_fail(b->s, "%s", b->error.kind ? b->error.reason : "an unreadable subgraph");
 }
-static Wire body_wire(Body *b, Slice s) {
-    return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
-}
+static Wire body_wire(Body *b, Slice s) { return model_wire(b->s->m, s, &b->error); }
 
 static void scope_bind(Import *s, IterationScope *c, NameId name, Value v) {
     int room = c->room;

@@ -15,9 +15,7 @@ typedef struct SizeFixer {
     bool fixed; /* one was written */
 } SizeFixer;
 
-static Wire walk(const SizeFixer *x, Slice message) {
-    return wire_new(message, x->m->x.bytes.at, x->m->path, NULL);
-}
+static Wire walk(const SizeFixer *x, Slice message) { return model_wire(x->m, message, NULL); }
 
 /* The number of this axis, of an input unless that is NULL; negative: it has one, or gets none. */
 static int64_t number_of(SizeFixer *x, Slice dim, const char *input, int axis) {

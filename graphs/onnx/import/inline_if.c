@@ -19,9 +19,7 @@ typedef struct Inliner {
     Intern *node_name; /* of the nodes written so far, and of those that stay */
 } Inliner;
 
-static Wire inliner_wire(const Inliner *x, Slice s) {
-    return wire_new(s, x->m->x.bytes.at, x->m->path, x->error);
-}
+static Wire inliner_wire(const Inliner *x, Slice s) { return model_wire(x->m, s, x->error); }
 
 /* 1 or 0 where the condition is a number, else -1. */
 static int condition_value(const Inliner *x, const OnnxNode *n) {

@@ -6,7 +6,7 @@
 #include "graphs/onnx/model.h"
 
 static Slice message_part(const Model *m, Slice message, uint32_t number) {
-    return wire_bytes(wire_new(message, m->x.bytes.at, m->path, NULL), number);
+    return wire_bytes(model_wire(m, message, NULL), number);
 }
 
 bool extras_is_function(const Model *m, Slice domain, Slice name) {
@@ -28,7 +28,7 @@ static bool pin_name(Model *m, Slice name, bool trained, Error *e) {
 
 static bool read_training(Model *m, Slice training, Error *e) {
     OnnxNode uses = {.reason = NULL};
-    Wire w = wire_new(training, m->x.bytes.at, m->path, e);
+    Wire w = model_wire(m, training, e);
     for (Field f; wire_next(&w, &f);) {
         if (f.number < TRAINING_INFO_INITIALIZATION || f.number > TRAINING_INFO_UPDATE_BINDING)
             continue;
@@ -45,7 +45,7 @@ static bool read_training(Model *m, Slice training, Error *e) {
 
 /* The values of its entries name tensors. */
 static bool read_annotation(Model *m, Slice annotation, Error *e) {
-    Wire w = wire_new(annotation, m->x.bytes.at, m->path, e);
+    Wire w = model_wire(m, annotation, e);
     for (Field f; wire_next(&w, &f);)
         if (f.number == TENSOR_ANNOTATION_QUANT_PARAMETER_TENSOR_NAMES &&
             (!wire_want(&w, &f, WIRE_BYTES) ||

@@ -42,7 +42,7 @@ static Type stated_type(Model *m, NameId id) {
 static bool branch_type(Model *m, Slice graph, int k, const char *name, Type *t) {
     Error e = {0};
     GraphIndex g;
-    Wire w = wire_new(graph, m->x.bytes.at, m->path, &e);
+    Wire w = model_wire(m, graph, &e);
     return index_graph(m->w->arena, &w, 1, &g) && k < g.output.n &&
            value_info_type(m, g.output.v[k], name, false, t, &e);
 }
@@ -75,7 +75,7 @@ static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in
                 types[k] = if_type(m, n, k);
         }
         if (guess->known && !types[0].known) types[0] = *guess;
-        y = opaque_make(m, n->x.whole, n->x.nin + n->ncapture, in, n->x.nout, types);
+        y = opaque_make(m, n->x.whole, node_input_count(n), in, n->x.nout, types);
         n->random = y;
     }
     for (int k = 0; k < n->x.nout; k++) out[k] = y && n->out[k] ? y + (Value)k : 0;
@@ -216,7 +216,7 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
 bool subgraph_uses(Model *m, OnnxNode *n, Slice graph, Error *e) {
     Error local = {0};
     NameScope scope = {.m = m, .error = &local, .node = n};
-    return scope_graph(&scope, wire_new(graph, m->x.bytes.at, m->path, &local), 1) ||
+    return scope_graph(&scope, model_wire(m, graph, &local), 1) ||
            error_set(e, E_INVALID, local.place, "%s", local.reason);
 }
 

@@ -20,10 +20,6 @@ static bool define(Model *m, Slice text, Source source, int index, const char *p
     return true;
 }
 
-static Wire model_wire(Model *m, Slice s, const char *place, Error *e) {
-    return wire_new(s, m->x.bytes.at, place, e);
-}
-
 /* wire_bytes that fails where the message is damaged, or the field is not of bytes. */
 static bool read_bytes(Wire w, uint32_t number, Slice *out) {
     *out = (Slice){0};
@@ -36,7 +32,7 @@ static bool read_bytes(Wire w, uint32_t number, Slice *out) {
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
     FileTensor t;
-    Wire w = model_wire(m, m->x.g.initializer.v[i], m->path, e);
+    Wire w = model_wire(m, m->x.g.initializer.v[i], e);
     NameId id;
     if (!tensor_read(m->w->arena, w, &t)) return false;
     const char *place =
@@ -57,7 +53,7 @@ static bool read_initializers(Model *m, Error *e) {
     for (int i = 0; i < m->x.g.sparse.n; i++) {
         Slice values, name;
         NameId id;
-        Wire w = model_wire(m, m->x.g.sparse.v[i], m->path, e);
+        Wire w = model_wire(m, m->x.g.sparse.v[i], e);
         if (!read_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
             !read_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
@@ -71,7 +67,7 @@ static bool read_initializers(Model *m, Error *e) {
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!read_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text)) return false;
+    if (!read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
@@ -95,7 +91,7 @@ static bool learn_sizes(Model *m, Error *e) {
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!read_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text) ||
+            if (!read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -107,8 +103,7 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!read_bytes(model_wire(m, lists[k]->v[i], m->path, e), VALUE_INFO_NAME, &text))
-                return false;
+            if (!read_bytes(model_wire(m, lists[k]->v[i], e), VALUE_INFO_NAME, &text)) return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
             if (!id && text.n) return false;
@@ -120,7 +115,8 @@ static bool read_infos(Model *m, Error *e) {
 static bool read_node(Model *m, int i, Error *e) {
     OnnxNode *n = &m->node[i];
     Arena *a = m->w->arena;
-    Wire w = model_wire(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
+    Wire w =
+        wire_new(m->x.g.node.v[i], m->x.bytes.at, arena_format(a, "%s: node %d", m->path, i), e);
     if (!index_node(a, &w, &n->x)) return false;
     n->name = slice_text(a, n->x.name);
     n->type = slice_text(a, n->x.type);

@@ -101,7 +101,7 @@ static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Typ
 
 bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t, Error *e) {
     *t = (Type){0};
-    Wire w = wire_new(info, m->x.bytes.at, m->path, e);
+    Wire w = model_wire(m, info, e);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != VALUE_INFO_TYPE || !wire_want(&w, &f, WIRE_BYTES)) continue;
         Wire type = wire_inner(&w, f.bytes);

@@ -158,51 +158,47 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     for (int k = 0; k < live.n; k++) used[node_get(w, live.v[k]).op_index] = true;
 }
 
-/* What a rule says at every length that its verdict covers, under the verdict's conditions: these
-   are in the rule's names, of which the identifier knows nothing. In a World of its own: the order
-   in which symbols were met numbers them. */
-static void print_lengths(Arena *a, const Rule *rule, Text *out) {
-    int length[RULE_BLOCKS];
-    World *w = graph_world_new(arena_escape(a), 0);
-    rule_lengths_first(rule, length);
-    do {
-        Instance i;
-        Error none = {0};
-        WorldMark mark = world_mark(w);
-        for (int g = 0; g < rule->ngroup; g++) text_add(out, "%d ", length[g]);
-        if (rule_instance(w, a, rule, length, &i, &none)) walk_instance(w, a, &i, out);
-        world_reset(w, mark);
-    } while (rule_covered_next(rule, length));
-    world_free(w);
-}
-
-/* Over the definitions of all operators in the rule, at every length that it covers, in the order
-   of their names; and over its lengths and conditions. */
-static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
-    bool *used = ARENA_NEW(a, bool, op_count());
+/* Of the rule at every length that its verdict covers: marks the operators, and appends what it
+   says under the verdict's conditions to `said` (NULL: that is not wanted). These are in the rule's
+   names, of which the identifier knows nothing. False: it is stated for a length at which it has no
+   types. */
+static bool walk_lengths(World *w, Arena *a, const Rule *rule, bool *used, Text *said, Error *e) {
     int length[RULE_BLOCKS];
     rule_lengths_first(rule, length);
     do {
         Error longer = {0};
         Instance i;
-        WorldMark mark = world_mark(w);
-        bool stated = rule_is_stated(rule, length),
-             typed = rule_instance(w, a, rule, length, &i, stated ? e : &longer);
-        if (typed) mark_ops(w, a, &i.from, used);
-        if (typed) mark_ops(w, a, &i.to, used);
+        const WorldMark mark = world_mark(w);
+        const bool stated = rule_is_stated(rule, length),
+                   typed = rule_instance(w, a, rule, length, &i, stated ? e : &longer);
+        for (int g = 0; said && g < rule->ngroup; g++) text_add(said, "%d ", length[g]);
+        if (typed) mark_ops(w, a, &i.from, used), mark_ops(w, a, &i.to, used);
+        if (typed && said) walk_instance(w, a, &i, said);
         world_reset(w, mark);
         if (stated && !typed) return false;
     } while (rule_covered_next(rule, length));
-    Text t = text_new(a);
-    for (int k = 0; k < op_count(); k++) {
+    return true;
+}
+
+/* Over the definitions of all operators in the rule, at every length that it covers, in the order
+   of their names; and over its lengths and conditions, for which it is read in a World of its own:
+   the order in which symbols were met numbers them. */
+static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
+    bool *used = ARENA_NEW(a, bool, op_count());
+    const bool apart = rule->nblock || *rule->condition;
+    World *own = apart ? graph_world_new(arena_escape(a), 0) : w;
+    Text t = text_new(a), said = text_new(a);
+    const bool good = walk_lengths(own, a, rule, used, apart ? &said : NULL, e);
+    if (apart) world_free(own);
+    for (int k = 0; good && k < op_count(); k++) {
         char digest[33];
         if (!used[k] || !op_algebraic(op_number(k))) continue;
         sig_digest(w, op_number(k), digest);
         text_add(&t, "%s %s\n", op_number(k)->name, digest);
     }
-    if (rule->nblock || *rule->condition) print_lengths(a, rule, &t);
+    if (said.size) text_add(&t, "%s", said.data);
     hash_hex(t.data ? t.data : "", t.size, out);
-    return true;
+    return good;
 }
 
 static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {

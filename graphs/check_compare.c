@@ -152,8 +152,8 @@ void sampled_compare_kernels(Sampled *s, const Graph *g, void *const run[], void
     if (any_differs(s, each)) {
         moves_forget(s);
         moves_by_definitions(s, g, (OracleNoise){.own_type = true}, wide);
-        for (int draw = 0; draw < DISTURBANCES && !all_defined(s, g); draw++)
-            moves_by_run(s, g, draw, run);
+        const int draws = all_defined(s, g) ? 0 : DISTURBANCES;
+        for (int draw = 0; draw < draws; draw++) moves_by_run(s, g, draw, run);
         compare_outputs(s, wide, as_double, true, kernel_tolerance, true, each);
     }
     take_up(s, each, sum, NULL);

@@ -24,6 +24,7 @@ import time
 import numpy, onnx, onnxruntime
 from bench import BUILD, ROOT, WORK, call, processor
 from bench_groups import groups, option_parser
+from compare_onnx import MARGIN, nearby
 from markdown_page import page, table
 from measure_onnxruntime import measure
 from onnx_tools import Feed, add_feed_options, one_line, session
@@ -37,7 +38,7 @@ OURS = "Isomer"
 TOOLS = [OURS, "onnxsim", "onnxslim", "onnxoptimizer", "transformers.optimizer"]
 BLOCKS, ROUNDS = 3, 7
 GAIN, LOSS = 1.03, 0.99
-DISTURBANCES, NOISE_MARGIN = 4, 8  # as graphs/compare.h
+DISTURBANCES = 4
 
 
 def used():
@@ -81,28 +82,26 @@ def runs(path, feed):
     return [run.run(None, feed.draw(run.get_inputs(), seed)) for seed in range(2)]
 
 
-def rounded_otherwise(values, seed):
-    """Inputs whose floats are a rounding away."""
-    signs, moved = numpy.random.default_rng(seed), {}
-    for name, x in values.items():
-        if x.dtype.kind == "f":
-            x = x * (1 + numpy.finfo(x.dtype).eps * signs.choice([-1, 1], x.shape)).astype(x.dtype)
-        moved[name] = x
-    return moved
-
-
 def moves(path, feed, wanted):
     """By draw and output: how far the elements of the original's outputs move, at most, when its
     inputs are a rounding away."""
     run, most = session(path), []
     for seed, outputs in enumerate(wanted):
-        values = feed.draw(run.get_inputs(), seed)
-        most.append([0.0] * len(outputs))
-        for k in range(DISTURBANCES):
-            for j, (a, b) in enumerate(zip(outputs, run.run(None, rounded_otherwise(values, k)))):
-                if a.dtype.kind == "f" and a.shape == b.shape:
-                    by = numpy.nan_to_num(numpy.abs(a.astype("d") - b)).max(initial=0)
-                    most[seed][j] = max(most[seed][j], by)
+        values, random = feed.draw(run.get_inputs(), seed), numpy.random.default_rng(seed)
+        others = [run.run(None, nearby(values, random)) for _ in range(DISTURBANCES)]
+        most.append(
+            [
+                max(
+                    (
+                        numpy.nan_to_num(numpy.abs(a.astype("d") - b)).max(initial=0)
+                        if a.dtype.kind == "f" and a.shape == b.shape
+                        else 0.0
+                    )
+                    for b in each
+                )
+                for a, *each in zip(outputs, *others)
+            ]
+        )
     return most
 
 
@@ -135,7 +134,7 @@ def differs(wanted, moved, path, feed):
                 continue
             a, b = a.astype("d"), b.astype("d")
             limit = (1e-2 if many[0].dtype == "float16" else 1e-4) * numpy.abs(a).max(initial=0)
-            limit = max(limit, NOISE_MARGIN * by_rounding)
+            limit = max(limit, MARGIN * by_rounding)
             if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
                 return "other elements are finite"
             worst = numpy.nan_to_num(numpy.abs(a - b)).max(initial=0)

@@ -14,7 +14,6 @@ usage: atlas.py [WORD..] [--target onnxruntime] [--jobs N] [--steps N] [--effort
 With words only cases whose family, name or operator contains one of them are asked, and the table
 is printed; with --update their rows replace those of the page."""
 
-import argparse
 import hashlib
 import itertools
 import math
@@ -29,6 +28,7 @@ from bench_operators import written
 from discover_steps import BUILD, KEPT, load, rule_texts, run
 from markdown_page import page, table
 from onnx_tools import ROOT, one_line
+from packages import check_words, option_parser
 
 WORK = os.path.join(BUILD, "atlas")
 ALTERNATIVE = 1.2  # a ratio that counts as one
@@ -278,7 +278,7 @@ def write_page(cells, refused, update):
 
 def main():
     """All cases; those of the words."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
     parser.add_argument("--time", type=float, default=math.inf, help="times no more afterwards")
@@ -287,6 +287,11 @@ def main():
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "thorough"))
     parser.add_argument("--update", action="store_true", help="other rows of the page stay")
     options = parser.parse_args()
+    check_words(
+        options.words,
+        [f"{case.family} {case.name} {case.op}" for case in ASKED],
+        listed=dict.fromkeys(case.op for case in ASKED),
+    )
     entries = [
         Entry(case)
         for case in ASKED

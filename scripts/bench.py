@@ -12,9 +12,12 @@ models renews their rows only. Exit status 1 if something failed or an output di
 
 import argparse, datetime, filecmp, json, math, os, platform, random, re, shlex, subprocess, sys
 import time
-import measure_onnxruntime, numpy, onnx, onnxruntime
-from markdown_page import page, table
-from onnx_tools import (
+from packages import check_words, need, option_parser
+
+need("numpy", "onnx", "onnxruntime")
+import measure_onnxruntime, numpy, onnx, onnxruntime  # noqa: E402
+from markdown_page import page, table  # noqa: E402
+from onnx_tools import (  # noqa: E402
     ROOT,
     Feed,
     add_feed_options,
@@ -307,8 +310,12 @@ def sections(path):
     return old[at:] if at >= 0 else ""
 
 
+def begins(word, name):
+    return name.startswith(word)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument(
         "names",
         nargs="*",
@@ -323,6 +330,7 @@ def main():
     )
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
+    check_words(options.names, [row["name"][:-5] for row in model_table()], begins)
     os.makedirs(WORK, exist_ok=True)
     os.makedirs(os.path.dirname(options.output), exist_ok=True)
     kept_path = os.path.join(WORK, "results.json")
@@ -330,7 +338,7 @@ def main():
     bad = False
     for row in model_table():
         name = row["name"][:-5]
-        if options.names and not any(name == n or name.startswith(n) for n in options.names):
+        if options.names and not any(begins(word, name) for word in options.names):
             continue
         result = bench(row, options.rounds, options.target or ["own", "ort"])
         bad |= bool(result["failures"]) or not result["agrees"]

@@ -8,8 +8,9 @@ Size 5 of taso runs only if it is named. --compare NAME=COMMAND measures the run
 a shell command, in the same way.
 """
 
-import argparse, datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
+import datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
 from markdown_page import page, table
+from packages import fail, option_parser
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -37,10 +38,18 @@ def timed(command):
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"bench_generator: {command} ended with {process.returncode}")
+        fail(1, f"{command} ended with {process.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"cpu": cpu, "wall": time.monotonic() - start, "peak": used.ru_maxrss / 1024}
+
+
+def check_runs(runs):
+    """Exit status 2 if one is no SET:SIZE:JOBS of a set that there is."""
+    sets = sorted(path.name[:-4] for path in os.scandir(os.path.join(ROOT, "generator", "sets")))
+    for run in runs:
+        if not re.fullmatch(rf"({'|'.join(map(re.escape, sets))}):[1-5]:[1-9]\d*", run):
+            fail(2, f"{run}: expected SET:SIZE:JOBS, with SET one of {' '.join(sets)}")
 
 
 def measure(run):
@@ -192,7 +201,7 @@ def put_section(path, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument(
         "runs", nargs="*", help="runs to measure, as SET:SIZE:JOBS; the other rows are kept"
     )
@@ -200,6 +209,7 @@ def main():
     parser.add_argument("--note", help="a paragraph to add at the end, kept in later runs")
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
+    check_runs(options.runs)
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)
     kept = (
         json.load(open(KEPT, encoding="utf-8"))

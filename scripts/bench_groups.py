@@ -1,10 +1,11 @@
 """What the scripts that measure whole models share: the groups of models, which of them are run,
 and the page that is written."""
 
-import argparse, os, sys
+import os, sys
 from bench import BUILD, WORK
 from markdown_page import page
 from onnx_tools import feed_options, model_table, one_line, prepared, tables, zoo_tables
+from packages import check_words, fail, option_parser, table_file
 
 
 def public():
@@ -13,11 +14,25 @@ def public():
         yield row["name"], prepared(row, WORK), feed_options(row)
 
 
-def option_parser(doc):
-    parser = argparse.ArgumentParser(description=doc.split("\n\n", maxsplit=1)[0])
+def model_parser(doc):
+    parser = option_parser(doc)
     parser.add_argument("words", nargs="*", help="only models with these in their names")
-    parser.add_argument("--table", action="append", default=[], help="a table of models instead")
+    parser.add_argument(
+        "--table", action="append", default=[], type=table_file, help="a table of models instead"
+    )
     return parser
+
+
+def parsed(parser):
+    """The options. A word that is in no model's name, or a table that is not there, ends it."""
+    options = parser.parse_args()
+    names = [] if options.table else [row["name"] for row in model_table()]
+    for path in options.table or zoo_tables():
+        if not os.path.isfile(path):
+            fail(5, f"{path}: there is no such table; ISOMER_ZOO names it")
+        names += [name for name, _, _ in tables(path)]
+    check_words(options.words, names)
+    return options
 
 
 def groups(options):

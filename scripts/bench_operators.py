@@ -7,12 +7,15 @@ only adds. Outputs are compared too. With words, only the cases whose family or 
 them are run, and the table is printed, not kept.
 """
 
-import argparse, os, platform, re, subprocess, sys, tempfile
-import numpy, onnx, onnxruntime
-from onnx import helper, numpy_helper
-from bench_operator_cases import CASES
-from markdown_page import page, table
-from onnx_tools import ROOT, clock_of, least_seconds, one_line, session
+import os, platform, re, subprocess, sys, tempfile
+from packages import check_words, need, option_parser
+
+need("numpy", "onnx", "onnxruntime")
+import numpy, onnx, onnxruntime  # noqa: E402
+from onnx import helper, numpy_helper  # noqa: E402
+from bench_operator_cases import CASES  # noqa: E402
+from markdown_page import page, table  # noqa: E402
+from onnx_tools import ROOT, clock_of, least_seconds, one_line, session  # noqa: E402
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
@@ -172,17 +175,19 @@ def text_of(rows, failed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*", help="only cases with these families or names")
-    parser.add_argument("--threads", default="1")
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    families = dict.fromkeys(c.family for c in CASES)
+    check_words(options.words, [f"{c.family}: {c.name}" for c in CASES], listed=families)
     chosen = [
         c
         for c in CASES
         if not options.words or any(w in f"{c.family}: {c.name}" for w in options.words)
     ]
-    rows, failed = rows_of(chosen, options.threads)
-    if not options.words and options.threads == "1":
+    rows, failed = rows_of(chosen, str(options.threads))
+    if not options.words and options.threads == 1:
         with open(os.path.join(ROOT, "test/bench/OPERATORS.md"), "w", encoding="utf-8") as file:
             file.write(text_of(rows, failed))
     return 1 if failed else 0

@@ -19,15 +19,16 @@ What was measured is kept in build/bench/peers.json, and a model that is there i
 again; --page only writes the page.
 """
 
-import argparse, datetime, filecmp, json, math, os, re, resource, shutil, statistics, sys, tempfile
-import time
+import argparse, datetime, filecmp, json, math, os, re, resource, shutil, statistics
+import subprocess, sys, tempfile, time
+from bench import BUILD, ROOT, WORK, call, processor  # first: it says what is missing
 import numpy, onnx, onnxruntime
-from bench import BUILD, ROOT, WORK, call, processor
-from bench_groups import groups, option_parser
+from bench_groups import groups, model_parser, parsed
 from compare_onnx import MARGIN, nearby
 from markdown_page import page, table
 from measure_onnxruntime import measure
 from onnx_tools import Feed, add_feed_options, one_line, session
+from packages import fail
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 from peer_process import Peer, VENV
@@ -306,9 +307,9 @@ def write(kept):
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = model_parser(__doc__)
     parser.add_argument("--page", action="store_true", help="only write the page")
-    options = parser.parse_args()
+    options = parsed(parser)
     os.makedirs(WORK, exist_ok=True)
     kept = {"versions": {}, "groups": {}}
     if os.path.exists(KEPT):
@@ -316,7 +317,9 @@ def main():
             kept = json.load(file)
     if options.page:
         return write(kept)
-    peers = start_peers()
+    if subprocess.run([os.path.join(ROOT, "test", "random", "install-peers"), VENV]).returncode:
+        fail(5, f"the other optimizers could not be installed into {VENV} (see pip's message)")
+    peers, failed = start_peers(), False
     kept["versions"] = {peer.name: peer.version for peer in peers.values()}
     for title, models in groups(options):
         rows = kept["groups"].setdefault(title, {})
@@ -327,11 +330,13 @@ def main():
                 rows[name] = measure_model(name, path, words, peers)
             except Exception as error:
                 print(f"{name}: {one_line(error)}", file=sys.stderr, flush=True)
+                failed = True
                 continue
             print(name, *(f"{t} {cell(rows[name]['tools'][t])}" for t in TOOLS), flush=True)
             with open(KEPT, "w", encoding="utf-8") as file:
                 json.dump(kept, file, indent=1)
     write(kept)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ named. With words, only models whose names contain one of them are run, and noth
 
 import collections, datetime, os, re, sys
 from bench import BUILD, WORK, call, processor
-from bench_groups import measured, option_parser, write_page
+from bench_groups import measured, model_parser, parsed, write_page
 from markdown_page import table
 from onnx_tools import ROOT
 
@@ -101,7 +101,7 @@ def section(title, models, words):
 
 
 def main():
-    options = option_parser(__doc__).parse_args()
+    options = parsed(model_parser(__doc__))
     machine = call([os.path.join(BUILD, "run-model"), "--machine"])[2].strip()
     head = [
         "# How far steps are from what the machine can do",

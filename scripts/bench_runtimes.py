@@ -11,9 +11,9 @@ them are run, and nothing is written.
 """
 
 import argparse, datetime, math, os, re, sys
+from bench import BUILD, WORK, call, processor  # first: it says what is missing
 import onnxruntime
-from bench import BUILD, WORK, call, processor
-from bench_groups import measured, option_parser, write_page
+from bench_groups import measured, model_parser, parsed, write_page
 from markdown_page import table
 from onnx_tools import ROOT, Feed, add_feed_options, clock_of, least_seconds, one_line, session
 
@@ -189,9 +189,9 @@ def group(title, models, options):
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = model_parser(__doc__)
     parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
+    options = parsed(parser)
     head = [
         "# Whole models on three runtimes",
         "",

@@ -9,8 +9,9 @@ cost file; for ONNX Runtime each search has a cost file of its own. TASO's rules
 published file that verify-rules proves.
 """
 
-import argparse, datetime, json, os, resource, subprocess, sys, time
+import datetime, json, os, resource, subprocess, sys, time
 import markdown_page
+from packages import option_parser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -154,7 +155,7 @@ def write(folder, names, versions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="of each search, at most")
     parser.add_argument("folder")
     parser.add_argument("name", nargs="*", metavar="NAME", choices=[*PUBLISHED, []])

@@ -14,8 +14,11 @@ options, tabs between.
 """
 
 import argparse, json, math, os, resource, shutil, subprocess, statistics, sys, tempfile, time
-from onnx_tools import Feed, add_feed_options, tables
-from measure_onnxruntime import measure
+from packages import fail, need, option_parser, table_file
+
+need("numpy", "onnxruntime")
+from onnx_tools import Feed, add_feed_options, tables  # noqa: E402
+from measure_onnxruntime import measure  # noqa: E402
 
 ROUNDS = 21
 GAIN = 1.03
@@ -102,9 +105,13 @@ def given(options):
 
 
 def run(options):
+    models = list(given(options))
+    missing = [path for path, _ in models if not os.path.isfile(path)]
+    if missing or not models:
+        fail(2, f"{missing[0]}: there is no such file" if missing else "no model is given")
     os.makedirs(options.into, exist_ok=True)
-    done = rows_of(options.into)
-    for path, feed in given(options):
+    done, failed = rows_of(options.into), False
+    for path, feed in models:
         name = name_of(path)
         if name in done:
             continue
@@ -115,6 +122,8 @@ def run(options):
         print(json.dumps(row), flush=True)
         with open(os.path.join(options.into, "results.json"), "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+        failed |= "failed" in row
+    return 1 if failed else 0
 
 
 def ratio(row):
@@ -126,6 +135,9 @@ def shown(row):
 
 
 def table(options):
+    for folder in (options.before, options.after):
+        if not os.path.isfile(os.path.join(folder, "results.json")):
+            fail(2, f"{folder}: holds no results.json; bench-unseen run --into FOLDER makes one")
     before, after = rows_of(options.before), rows_of(options.after)
     names = sorted((n for n in after if n in before), key=lambda n: (-ratio(after[n]), n))
     print(
@@ -157,18 +169,18 @@ def table(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     words = commands.add_parser("run", help="optimizes and confirms")
     words.add_argument("--program", default=os.path.join(HERE, "..", "build", "optimize-model"))
     words.add_argument("--into", required=True, metavar="FOLDER")
-    words.add_argument("--table", metavar="FILE", help="a table of models")
+    words.add_argument("--table", metavar="FILE", type=table_file, help="a table of models")
     words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LO..HI,..]")
     words = commands.add_parser("table", help="compares two folders")
     words.add_argument("before")
     words.add_argument("after")
     options = parser.parse_args()
-    run(options) if options.command == "run" else table(options)
+    return run(options) if options.command == "run" else table(options)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ usage: check-novelty RULES [--taso RULES..] [--rule NAME..]
 Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/peers). Exit status
 1: an optimizer has one of the rules, or it follows."""
 
-import argparse
 import collections
 import json
 import os
@@ -19,9 +18,12 @@ import subprocess
 import sys
 import tempfile
 
-import onnx
+from packages import need, option_parser
 
-from onnx_tools import ROOT, constants_fixed
+need("numpy", "onnx", "onnxruntime")
+import onnx  # noqa: E402
+
+from onnx_tools import ROOT, constants_fixed  # noqa: E402
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 from peer_process import Peer  # noqa: E402
@@ -90,7 +92,7 @@ def derived(rules, others):
 
 def main():
     """The table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("rules")
     parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")
     parser.add_argument("--rule", nargs="*", default=[], help="only these")

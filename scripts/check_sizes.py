@@ -12,7 +12,7 @@ original runs at fewer than three other sizes.
 """
 
 import os, subprocess, sys, tempfile
-from bench_groups import groups, option_parser
+from bench_groups import groups, model_parser, parsed
 from bench import BUILD, WORK
 from onnx_tools import ROOT, one_line
 
@@ -126,7 +126,7 @@ def check(name, path, words):
 
 
 def main():
-    options = option_parser(__doc__).parse_args()
+    options = parsed(model_parser(__doc__))
     os.makedirs(WORK, exist_ok=True)
     results = [
         check(name, path, words)

@@ -15,7 +15,8 @@ agrees where it is no more than twice as far off as the original's results with 
 from each other.
 """
 
-import argparse, sys
+import sys
+from packages import option_parser
 
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
@@ -282,7 +283,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
 def main():
     if sys.argv[1:] == ["--available"]:
         return 0
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("original")
     parser.add_argument("optimized")
     parser.add_argument(

@@ -15,7 +15,6 @@ usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] 
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
                    [--alone RATIO] [--least RATIO] [--stem NAME] [--beyond] [--table TABLE]"""
 
-import argparse
 import csv
 import datetime
 import glob
@@ -41,6 +40,7 @@ from discover_steps import (
     write_table,
 )
 from onnx_tools import ROOT, model_table
+from packages import check_words, option_parser, table_file
 
 HEAD = "<!-- table -->"
 
@@ -148,11 +148,17 @@ def keep(found, known, stem, path):
     return best, kept
 
 
+def check_models(words):
+    """Exit status 2 if a word is not how the name of a model begins."""
+    names = [row["name"] for row in model_table()]
+    check_words(words, names, lambda word, name: name.startswith(word))
+
+
 def parse():
     """The options."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*", help="names, their beginnings, or paths; default: all")
-    parser.add_argument("--table", help="of models, instead of scripts/models.tsv")
+    parser.add_argument("--table", type=table_file, help="of models, instead of scripts/models.tsv")
     parser.add_argument("--stem", default="discovered", help="of the files of this run")
     parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
@@ -165,7 +171,10 @@ def parse():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
     parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not options.table:
+        check_models([word for word in options.models if os.path.sep not in word])
+    return options
 
 
 def rows_of(options):

@@ -196,6 +196,10 @@ def main():
     if sys.argv[1:2] in (["-h"], ["--help"]):
         print(__doc__)
         return 0
+    for name in sys.argv[1:]:
+        if name not in PARTS:
+            print(f"gpu_offline.py: there is no part {name}: {' '.join(PARTS)}", file=sys.stderr)
+            return 2
     os.makedirs(KEPT, exist_ok=True)
     for name in sys.argv[1:] or PARTS:
         run_part(name)

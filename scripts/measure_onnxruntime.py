@@ -19,8 +19,8 @@ as with neighbours on the same host, that repeats within 1.5 % where the minimum
 repeats within 5 %.
 """
 
-import argparse, math, os, random, statistics, sys, time
-from packages import need
+import math, os, random, statistics, sys, time
+from packages import need, option_parser
 
 need("numpy", "onnxruntime")
 from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
@@ -170,7 +170,7 @@ def has_gpu():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument(
         "--few", type=int, default=7, help="rounds after which clearly slower files are left"

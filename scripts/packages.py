@@ -1,17 +1,49 @@
-"""need(): ends a program that lacks a Python package with a sentence, not with a traceback."""
+"""How a Python program of this folder meets its user: its name, its options, words that name
+nothing, and packages that are missing."""
 
-import importlib.util, os, sys
+import argparse, importlib.util, os, sys
+
+
+def program():
+    """The name that the user typed: NAME of the script that starts NAME.py, if there is one."""
+    folder, file = os.path.split(os.path.abspath(sys.argv[0]))
+    script = os.path.splitext(file)[0].replace("_", "-")
+    return script if os.path.isfile(os.path.join(folder, script)) else file
+
+
+def fail(code, text):
+    """Ends with this exit status and a line on standard error."""
+    print(f"{program()}: {text}", file=sys.stderr)
+    sys.exit(code)
+
+
+def option_parser(doc):
+    """A parser for the program with this docstring, whose first paragraph says what it does."""
+    text = doc.split("\n\nusage")[0] if "\n\nusage" in doc else doc.split("\n\n", maxsplit=1)[0]
+    return argparse.ArgumentParser(prog=program(), description=text)
+
+
+def table_file(path):
+    """Of an option that names a table of models."""
+    if not os.path.isfile(path):
+        raise argparse.ArgumentTypeError(f"{path}: there is no such file")
+    return path
+
+
+def check_words(words, names, fits=lambda word, name: word in name, listed=None):
+    """Exit status 2 if one of the words fits none of the names, which are then listed."""
+    for word in words:
+        if not any(fits(word, name) for name in names):
+            fail(2, f"nothing is named {word}; known are: {' '.join(listed or names)}")
 
 
 def need(*packages):
     """Exit status 5, with what to install, if this Python lacks one of the packages."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        program = os.path.basename(sys.argv[0])
-        print(
-            f"{program}: {sys.executable} has no {' and no '.join(missing)}: install with "
+        fail(
+            5,
+            f"{sys.executable} has no {' and no '.join(missing)}: install with "
             f"'{sys.executable} -m pip install {' '.join(missing)}', or name in ISOMER_VENV a "
             "virtual environment that has what is missing",
-            file=sys.stderr,
         )
-        sys.exit(5)

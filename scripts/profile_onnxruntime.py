@@ -11,8 +11,8 @@ Where it makes up a name, the optimized model that it saves says what the kernel
 the nodes between share its time.
 """
 
-import argparse, collections, json, os, re, sys, tempfile, time
-from packages import need
+import collections, json, os, re, sys, tempfile, time
+from packages import need, option_parser
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx  # noqa: E402
@@ -141,7 +141,7 @@ def machine(threads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("model", help="the ONNX file")
     parser.add_argument("--threads", type=int, default=1)
     add_feed_options(parser)

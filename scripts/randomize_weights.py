@@ -8,8 +8,11 @@ Draws depend on the seed and the tensor's name only.
 """
 
 import math, sys, zlib
-import numpy, onnx
-from onnx import numpy_helper
+from packages import need
+
+need("numpy", "onnx")
+import numpy, onnx  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
 
 VIEWS = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Flatten", "Transpose"}
 SCALE = {

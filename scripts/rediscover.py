@@ -14,7 +14,6 @@ usage: rediscover.py [MODEL..] [--operators N] [--depth N] [--steps N] [--worse 
                      [--time SECONDS] [--rules N] [--effort quick|default|thorough] [--jobs N]
                      [--alone RATIO]"""
 
-import argparse
 import collections
 import glob
 import math
@@ -24,9 +23,10 @@ import subprocess
 import sys
 
 import discover_steps as steps
-from discover import whole
+from discover import check_models, whole
 from markdown_page import table
 from onnx_tools import ROOT, feed_options, model_table
+from packages import option_parser
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"
@@ -180,7 +180,7 @@ def library_table(uses, follows):
 
 def arguments():
     """The options."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--operators", type=int, default=4)
     parser.add_argument("--depth", type=int, default=1)
@@ -192,6 +192,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--alone", type=float, default=1.02)
     options = parser.parse_args()
+    check_models(options.models)
     options.target = TARGET
     return options
 

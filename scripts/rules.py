@@ -4,14 +4,15 @@ compare-rules chooses the proof basis and the search set, which is proved again 
 reversed. What is kept goes to rules/generated, with the table of its README.md; everything else
 stays in BUILD/rules. A step whose results are there and newer than what it reads is not done again.
 
-usage: rules.py [--without-size-4] [--jobs N]"""
+usage: rules [--without-size-4] [--jobs N]"""
 
-import argparse
 import glob
 import json
 import os
 import subprocess
 import sys
+
+from packages import option_parser
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -158,7 +159,7 @@ def write_table(lines, wanted):
 
 def main():
     """The whole chain."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\nusage")[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--without-size-4", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()

@@ -67,7 +67,8 @@ def test_what_there_was_no_time_for_is_left(place):
 
 
 def test_a_part_that_does_not_exist_is_refused(place):
-    assert offline(place, "sm_9")[0] == 1
+    code, said = offline(place, "sm_9")
+    assert code == 2 and "there is no part sm_9" in said and "sm_90" in said
 
 
 def check(place, *parts, **more):

@@ -38,7 +38,11 @@ def scaled(path, factor, output="y", name="n", opset=13):
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["measure-onnxruntime", "profile-onnxruntime"])
+@pytest.mark.parametrize(
+    "name",
+    "bench bench-operators bench-peers bench-roofline bench-runtimes bench-unseen check-novelty"
+    " check-sizes measure-onnxruntime profile-onnxruntime".split(),
+)
 def test_missing_packages_are_named(tmp_path, name):
     """A Python without the packages: what to install, and no traceback."""
     bare = tmp_path / "bin" / "python"
@@ -326,6 +330,83 @@ def test_randomize_replaces_what_is_equal_only(tmp_path):
     assert (weights["kept"] == kept).all() and weights["f"] == 2
     assert len(set(weights["equal"])) == 4 and len(set(weights["filled"].flat)) == 9
     assert "ConstantOfShape" not in {node.op_type for node in onnx.load(tmp_path / "b").graph.node}
+
+
+IN_PYTHON = [
+    name
+    for name in sorted(os.listdir(SCRIPTS))
+    if os.path.isfile(os.path.join(SCRIPTS, name.replace("-", "_") + ".py")) and "." not in name
+]
+
+
+@pytest.mark.parametrize("name", [name for name in IN_PYTHON if name != "randomize-weights"])
+def test_scripts_know_the_name_that_was_typed(name):
+    """Not that of the Python program behind it."""
+    done = tool(name, "--no-such-option")
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith(f"usage: {name} ") and f"\n{name}: error: " in done.stderr
+    assert f"usage: {name} " in tool(name, "--help").stdout
+
+
+def test_scripts_in_python_are_found():
+    assert len(IN_PYTHON) >= 12 and {"bench", "bench-peers", "compare-onnx"} <= set(IN_PYTHON)
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["bench"], "vgg19"),
+        (["bench-operators"], "conv"),
+        (["bench-peers"], "vgg19"),
+        (["bench-roofline"], "vgg19"),
+        (["bench-runtimes"], "vgg19"),
+        (["check-sizes"], "vgg19"),
+        (["bench-onednn"], "vgg19"),
+        (["bench-generator"], "taso"),
+        (["bench-tensat", "no-such-folder"], "vgg19"),
+        (["bench-unseen", "run", "--into", "no-such-folder"], "there is no such file"),
+        (["bench-unseen", "table", "no-such-folder"], "bench-unseen run --into"),
+        (["with-python", "atlas.py"], "MaxUnpool"),
+        (["with-python", "discover.py"], "vgg19"),
+        (["with-python", "rediscover.py"], "vgg19"),
+        (["check-arm64"], "no test's name"),
+        (["run-tests"], "no test's name"),
+        (["check-includes"], "no source file"),
+        (["check-circles"], "no object file"),
+        (["check-style"], "no such folder"),
+        (["gpu-check"], "the parts are"),
+        (["demo"], "no argument"),
+        (["coverage"], "no argument"),
+        (["check-reproducible"], "no argument"),
+    ],
+)
+def test_words_that_name_nothing_are_refused(tmp_path, words, said):
+    """Before anything is measured, installed or written: doing nothing, or all, would pass for an
+    answer."""
+    done = tool(*words, "no-such-word", FRESH=str(tmp_path), PEERS=str(tmp_path))
+    assert done.returncode == 2 and not done.stdout, done.stdout + done.stderr
+    assert said in done.stderr and "no-such" in done.stderr and "Traceback" not in done.stderr
+    assert not os.listdir(tmp_path) and not os.path.exists("no-such-folder")
+
+
+@pytest.mark.parametrize(
+    "name",
+    "check-arm64 check-compilers check-deb check-warnings check-style fetch-zoo fresh-machine"
+    " bench-onednn gpu-check gpu-bundle run-tests with-python".split(),
+)
+def test_options_that_scripts_lack_are_refused(tmp_path, name):
+    done = tool(name, "--no-such-option", FRESH=str(tmp_path), ISOMER_ZOO_DIR=str(tmp_path / "z"))
+    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
+    assert name in done.stderr and not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["bench-peers", "bench-roofline", "bench-runtimes", "check-sizes"])
+def test_tables_that_are_not_there_are_named(name):
+    done = tool(name, "--table", "no-such.tsv")
+    assert done.returncode == 2 and "no-such.tsv: there is no such file" in done.stderr
+    done = tool(name, ISOMER_ZOO="no-such.tsv")
+    assert done.returncode == 5 and "no-such.tsv" in done.stderr and "ISOMER_ZOO" in done.stderr
+    assert "Traceback" not in done.stderr and not done.stdout
 
 
 def test_fetch_knows_its_names():

@@ -2,6 +2,7 @@
    those that are equal as candidate rules. What it writes is not proved: verify-rules does that.
    Under a link, every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
+#include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -234,6 +235,14 @@ static bool write_json(GenerateProgram *m, const GenerateReport *r) {
     return ok;
 }
 
+static bool outputs_writable(GenerateProgram *m) {
+    const FileUse use[] = {{"--ops", m->o.ops, FILE_READ},
+                           {"--output", m->o.out, FILE_WRITTEN},
+                           {"--json", m->o.json, FILE_WRITTEN}};
+    return files_apart(3, use, &m->error) && (!m->o.out || file_writable(m->o.out, &m->error)) &&
+           (!m->o.json || file_writable(m->o.json, &m->error));
+}
+
 static bool command_run(GenerateProgram *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
@@ -241,9 +250,7 @@ static bool command_run(GenerateProgram *m) {
     m->g.progress = first ? progress : NULL;
     m->g.user = m;
     /* Not in an MPI job: the other processes would wait for this one. */
-    if (!m->link && ((m->o.out && !file_writable(m->o.out, &m->error)) ||
-                     (m->o.json && !file_writable(m->o.json, &m->error))))
-        return false;
+    if (!m->link && !outputs_writable(m)) return false;
     bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!ok || !first) return ok;

@@ -2,6 +2,7 @@
    table of options; each says which of them it knows. */
 #include "generator/relate.h"
 #include "graphs/world.h"
+#include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include "rules/taso.h"
 #include <cjson/cJSON.h>
@@ -236,10 +237,16 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
 /* Before the work, which may take hours. */
 static bool outputs_writable(CompareProgram *m) {
     const CompareOptions *o = &m->o;
-    const char *const path[] = {o->out, o->rest, o->basis, o->trades, o->json};
-    for (size_t k = 0; k < sizeof path / sizeof *path; k++)
-        if (path[k] && !file_writable(path[k], &m->error)) return false;
-    return true;
+    const FileUse use[] = {{"--output", o->out, FILE_WRITTEN},
+                           {"--rest", o->rest, FILE_WRITTEN},
+                           {"--basis", o->basis, FILE_WRITTEN},
+                           {"--trades", o->trades, FILE_WRITTEN},
+                           {"--json", o->json, FILE_WRITTEN}};
+    enum { USES = sizeof use / sizeof *use };
+    for (int k = 0; k < USES; k++)
+        if (use[k].path && !file_writable(use[k].path, &m->error)) return false;
+    return operands_apart(m->arena, m->files.n, m->files.v, USES, use, &m->error) &&
+           operands_apart(m->arena, o->known.n, o->known.v, USES, use, &m->error);
 }
 
 static bool run_subcommand(CompareProgram *m, const StringList *words) {

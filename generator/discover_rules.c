@@ -3,6 +3,7 @@
    verify-rules does that. */
 #include "generator/discover/discover.h"
 #include "graphs/onnx/onnx.h"
+#include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -238,12 +239,21 @@ static bool write_json(DiscoverProgram *m, const DiscoverReport *r) {
     return ok;
 }
 
+/* Before the work, which may take hours. */
+static bool outputs_writable(DiscoverProgram *m) {
+    const FileUse use[] = {{"--profile", m->d.profile, FILE_READ},
+                           {"--output", m->out, FILE_WRITTEN},
+                           {"--json", m->json, FILE_WRITTEN}};
+    return operands_apart(m->arena, m->d.files.n, m->d.files.v, 3, use, &m->error) &&
+           (!m->out || file_writable(m->out, &m->error)) &&
+           (!m->json || file_writable(m->json, &m->error));
+}
+
 static bool command_run(DiscoverProgram *m) {
     Questions q = questions_new(m->arena);
     DiscoverReport r;
     Text out = text_new(m->arena);
-    if (m->out && !file_writable(m->out, &m->error)) return false;
-    if (m->json && !file_writable(m->json, &m->error)) return false;
+    if (!outputs_writable(m)) return false;
     if (!discover_questions(&m->d, &q, &m->error)) return false;
     if (m->most && q.n > m->most) q.n = (int)m->most;
     if (m->list) return list_questions(m, &q);

@@ -3,6 +3,7 @@
 #include "graphs/feed.h"
 #include "graphs/npz.h"
 #include "graphs/samples.h"
+#include "graphs/sizes.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -101,11 +102,17 @@ int feed_find(const Feed *f, const char *name) {
     return -1;
 }
 
+static bool no_input(const Feed *f, const FeedOption *x, Error *e) {
+    char names[200] = "";
+    for (int k = 0; k < f->n; k++) name_list_add(names, sizeof names, f->input[k].name);
+    return error_set(e, E_USAGE, "--input",
+                     "%s: the model has no input named %s; its inputs are %s", x->text, x->name,
+                     names);
+}
+
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
-    if (k < 0)
-        return error_set(e, E_USAGE, "--input", "%s: the model has no input named %s", x->text,
-                         x->name);
+    if (k < 0) return no_input(f, x, e);
     f->input[k].option = x;
     return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
            error_set(e, E_INVALID, x->text,

@@ -137,8 +137,7 @@ static bool known_dims(ModelRun *r) {
         const char *option = r->o.dim.v[k], *name = dim_option_name(r->arena, option, r->error);
         if (!name) return false;
         if (!model_size_name(r->model, name))
-            return error_set(r->error, E_USAGE, "--dim", "%s: the model has no size with this name",
-                             option);
+            return size_unknown(option, model_size_names(r->model, r->arena), r->error);
     }
     return true;
 }

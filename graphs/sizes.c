@@ -54,12 +54,24 @@ static int named_input(Bind *b, const char *option, const char **rest) {
     return -1;
 }
 
+void name_list_add(char *list, size_t room, const char *name) {
+    const size_t n = strlen(list);
+    const char *comma = n ? ", " : "";
+    if (n + strlen(comma) + strlen(name) + sizeof ", .." <= room)
+        snprintf(list + n, room - n, "%s%s", comma, name);
+    else if (n < 2 || strcmp(list + n - 2, "..") != 0) snprintf(list + n, room - n, "%s..", comma);
+}
+
+bool size_unknown(const char *option, const char *names, Error *e) {
+    const char *equals = strchr(option, '='), *comma = equals ? strchr(equals, ',') : NULL;
+    return error_set(e, E_USAGE, "--dim", "%s: the model has no size with this name; %s%s%s",
+                     option, *names ? "its open sizes are " : "all of its sizes are numbers", names,
+                     comma && strchr(comma, '=') ? "; give --dim once for each name" : "");
+}
+
 static bool no_input(Bind *b, const char *option) {
     char names[200] = "";
-    for (int k = 0; k < b->g->nin; k++) {
-        size_t n = strlen(names);
-        snprintf(names + n, sizeof names - n, "%s%s", k ? ", " : "", b->name[k]);
-    }
+    for (int k = 0; k < b->g->nin; k++) name_list_add(names, sizeof names, b->name[k]);
     return error_set(b->error, E_USAGE, "--input-shape",
                      "%s: the model has no input with this name; its inputs are %s", option, names);
 }
@@ -105,15 +117,26 @@ static bool graph_has_size(const Bind *b, Arena *a, Symbol s) {
     return found;
 }
 
+static bool no_size(const Bind *b, const char *option) {
+    char names[200] = "";
+    for (Symbol s = 1; s < b->n; s++) {
+        const SymbolDef d = symbol_def(b->w, s);
+        bool open = false;
+        for (int k = 0; k < b->g->nin; k++)
+            open |= type_mentions(b->w, value_type(b->w, b->g->in[k]), s);
+        if (open && d.kind == SYM_NAMED)
+            name_list_add(names, sizeof names, world_text(b->w, d.word));
+    }
+    return size_unknown(option, names, b->error);
+}
+
 static bool set_dim(Bind *b, Arena *a, const char *option) {
     const char *name = dim_option_name(a, option, b->error);
     if (!name) return false;
     const int64_t value = strtoll(strrchr(option, '=') + 1, NULL, 10);
     Symbol s = symbol_named(b->w, name);
-    return s >= b->n || !graph_has_size(b, a, s)
-               ? error_set(b->error, E_USAGE, "--dim", "%s: the model has no size with this name",
-                           option)
-               : set_size(b, s, value, option);
+    return s >= b->n || !graph_has_size(b, a, s) ? no_size(b, option)
+                                                 : set_size(b, s, value, option);
 }
 
 static bool complete_sizes(Bind *b) {

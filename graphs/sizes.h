@@ -21,6 +21,11 @@ bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const
    all needs are met; *sizes is complete all the same. It lives in the arena. */
 bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 
+/* Appends to a message's list of names, with commas between them; "..": what has no room. */
+void name_list_add(char *list, size_t room, const char *name);
+/* False, E_USAGE: --dim names a size that there is not. names: those that there are; "": none. */
+bool size_unknown(const char *option, const char *names, Error *);
+
 /* The NAME of a --dim NAME=NUMBER; NULL: E_USAGE, it is not of this form. In the arena. */
 const char *dim_option_name(Arena *, const char *option, Error *);
 /* How many sizes an --input-shape NAME:1,3,.. gives for this input; -1: it is about another one.

@@ -1,6 +1,7 @@
 /* export_rules.c -- the program export-rules: hands proved rules on in a format of others. What has
    no verdict that holds is left out, and counted on the standard error. */
 #include "graphs/onnx/onnx.h"
+#include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include "rules/export.h"
 #include "rules/installed.h"
@@ -145,7 +146,10 @@ static void print_list(const ExportProgram *p) {
 }
 
 static bool export_run(ExportProgram *p) {
-    if (!read_options(p) || !read_rules(p)) return false;
+    const FileUse out = {"--output", p->o.out, FILE_WRITTEN};
+    if (!read_options(p) || !read_rules(p) ||
+        !operands_apart(p->arena, p->o.files.n, p->o.files.v, 1, &out, &p->error))
+        return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "not proved");

@@ -194,8 +194,8 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
         return false;
     if (i->from.nout != i->to.nout)
         return error_at(e, E_INVALID, rule->file, rule->to.line, 1,
-                        "rule %s: %d results on the left, %d on the right", rule->name,
-                        i->from.nout, i->to.nout);
+                        "rule %s: %d result%s on the left, %d on the right", rule->name,
+                        i->from.nout, i->from.nout == 1 ? "" : "s", i->to.nout);
     for (int k = 0; k < i->from.nout; k++)
         if (value_type(w, i->from.out[k])->dtype != value_type(w, i->to.out[k])->dtype ||
             value_type(w, i->from.out[k])->dim.n != value_type(w, i->to.out[k])->dim.n)

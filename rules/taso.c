@@ -17,7 +17,7 @@ static bool read_numbers(const Wire *outer, const Field *f, int n, int out[]) {
         int64_t v = (int64_t)g.value;
         if (!wire_want(&w, &g, WIRE_VARINT)) return false;
         if (g.number < 1 || g.number > (uint32_t)n)
-            return wire_fail(&w, g.whole.at, "a field that the format does not have");
+            return wire_fail_format(&w, g.whole.at, "a field that the format does not have");
         if (v < INT16_MIN || v > INT16_MAX)
             return wire_fail(&w, g.whole.at, "a number out of range");
         out[g.number - 1] = (int)v;
@@ -53,7 +53,7 @@ static bool read_op(const Wire *outer, const Field *f, TasoOp *op) {
             if (g.value >= TASO_KINDS) return wire_fail(&w, g.whole.at, "an unknown operator");
             op->kind = (int)g.value;
         } else if (g.number > 3) {
-            return wire_fail(&w, g.whole.at, "a field that the format does not have");
+            return wire_fail_format(&w, g.whole.at, "a field that the format does not have");
         } else if (g.number == 2 ? !read_input(&w, &g, op) : !read_parameter(&w, &g, op)) {
             return false;
         }
@@ -95,7 +95,7 @@ static bool read_rule(const Wire *outer, const Field *f, TasoRule *r) {
     while (wire_next(&w, &g)) {
         if (!wire_want(&w, &g, WIRE_BYTES)) return false;
         if (g.number < 1 || g.number > 3)
-            return wire_fail(&w, g.whole.at, "a field that the format does not have");
+            return wire_fail_format(&w, g.whole.at, "a field that the format does not have");
         if (g.number == 3 ? !read_output(&w, &g, r) : !read_side(&w, &g, &r->side[g.number - 1]))
             return false;
     }
@@ -123,13 +123,14 @@ bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet
                 TasoRefusals *refused, Error *e) {
     Error own = {0};
     Wire w = wire_new((Slice){bytes, n}, bytes, file, e ? e : &own);
+    w.format = "a file of rules (text or TASO's)";
     Field f;
     TasoRule *rule = ARENA_NEW(a, TasoRule, 1);
     for (int number = 0; wire_next(&w, &f); number++) {
         const char *why = "";
         if (!wire_want(&w, &f, WIRE_BYTES)) return false;
         if (f.number != 1)
-            return wire_fail(&w, f.whole.at, "a field that the format does not have");
+            return wire_fail_format(&w, f.whole.at, "a field that the format does not have");
         if (!read_rule(&w, &f, rule)) return false;
         const char *text = taso_text(a, rule, number, &why);
         Error typed = {0};

@@ -12,6 +12,9 @@
    OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS in the environment and then restores them; no other
    thread should read or change the environment meanwhile.
 
+   Options that do not go together are refused, and so are two that name one file of which either
+   would be lost (only `in` and `out` may be the same).
+
    Functions return what the programs exit with: 0 done, 1 a check failed, 2 wrong options, 3
    invalid input, 4 a limit was reached, 5 the environment (files, back ends, measuring commands),
    130 cancelled. */
@@ -64,7 +67,8 @@ typedef struct IsomerOptions {
                          that takes little time */
 
     /* The search and its limits. */
-    const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both" */
+    const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both";
+                           with measure_with only "backtrack", which then has no effect */
     int64_t steps;      /* at most this many graphs are expanded */
     double time_limit;  /* seconds; 0: none, or what effort says */
     const char *effort; /* "quick", "default" or "thorough": with a measuring command 30, 120 or 600
@@ -103,8 +107,8 @@ typedef struct IsomerOptions {
     /* For so many seconds before the search, new rules for the model's most expensive parts are
        looked for, proved, and added to rules_out; 0: none are. */
     double discover;
-    /* The user's own rules: a file, which need not exist; NULL: one in the user's data folder,
-       whose rules are used like the library's. */
+    /* The user's own rules, which are used like the library's unless `rules` is set: a file, which
+       need not exist if discover is set; NULL: one in the user's data folder. */
     const char *rules_out;
     /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);

@@ -65,7 +65,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "FILE",
          .help = "Adds the new rules that --discover proves to FILE. Default: "
                  "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
-                 "for this target reads unless --rules is given."},
+                 "for this target reads unless --rules is given. In a run that discovers nothing, "
+                 "the rules of this FILE, which must exist, are used beside the library."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,

@@ -1,6 +1,7 @@
 /* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may
    write, paths that cannot be; after each the target and its folder are as before. Nothing outside
    an own folder is written to. */
+#include "ops/base/file_use.h"
 #include "ops/base/random.h"
 #include "ops/base/intern.h"
 #include <dirent.h>
@@ -270,12 +271,52 @@ static void what_cannot_be_written_shows_before(void **state) {
     arena_free(a);
 }
 
+/* A file that is written may be no other one, by whatever path; devices may. */
+static void files_that_would_be_lost_are_refused(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    const char *file = arena_format(a, "%s/file", folder),
+               *link = arena_format(a, "%s/link", folder),
+               *other = arena_format(a, "%s/../%s/file", folder, strrchr(folder, '/') + 1);
+    const struct {
+        FileUse v[2];
+        bool apart;
+    } files[] = {{{{"IN", file, FILE_READ}, {"--report", file, FILE_WRITTEN}}, false},
+                 {{{"--report", file, FILE_WRITTEN}, {"IN", file, FILE_READ}}, false},
+                 {{{"--json", file, FILE_WRITTEN}, {"--report", file, FILE_WRITTEN}}, false},
+                 {{{"IN", file, FILE_READ}, {"--report", link, FILE_WRITTEN}}, false},
+                 {{{"IN", file, FILE_READ}, {"--report", other, FILE_WRITTEN}}, false},
+                 {{{"--rules-out", file, FILE_ADDED_TO}, {"IN", file, FILE_READ}}, true},
+                 {{{"--rules-out", file, FILE_ADDED_TO}, {"--dot", file, FILE_WRITTEN}}, false},
+                 {{{"IN", file, FILE_READ}, {"--rules", file, FILE_READ}}, true},
+                 {{{"IN", file, FILE_READ}, {"--report", NULL, FILE_WRITTEN}}, true},
+                 {{{"--dot", "/dev/null", FILE_WRITTEN}, {"-o", "/dev/null", FILE_WRITTEN}}, true},
+                 {{{"IN", file, FILE_READ}, {"--dot", "file", FILE_WRITTEN}}, true}};
+    Error e = {0};
+    assert_int_equal(symlink("file", link), 0);
+    for (int there = 0; there < 2; there++) {
+        if (there) assert_true(file_write(file, "x", 1, &e));
+        for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+            e = (Error){0};
+            if (!there && files[k].v[1].path == link) continue; /* a link to nothing */
+            assert_int_equal(files_apart(2, files[k].v, &e), files[k].apart);
+            assert_int_equal(e.kind, files[k].apart ? E_NONE : E_USAGE);
+        }
+    }
+    files_apart(2, files[1].v, &e);
+    assert_string_equal(e.place, "--report");
+    assert_non_null(strstr(e.reason, "is also given as IN"));
+    unlink(file), unlink(link);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(memory_holds_pieces),
         cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(what_cannot_be_written_shows_before),
+        cmocka_unit_test(files_that_would_be_lost_are_refused),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),
         cmocka_unit_test(pipes_are_written_to),

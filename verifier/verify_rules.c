@@ -2,6 +2,7 @@
    with their verdicts. Proved rules are what optimize-model believes. */
 #include "verifier/verify_program.h"
 #include "verifier/workers.h"
+#include "ops/base/file_use.h"
 #include "ops/base/intern.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>
@@ -243,6 +244,15 @@ static bool verify_all(Program *p) {
                          .obligations = p->o.obligations};
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
+/* The rules with their verdicts may take the place of the file that they were read from. */
+static bool outputs_writable(Program *p, const StringList *files) {
+    const FileUse use[] = {{"--json", p->o.json, FILE_WRITTEN},
+                           {"--output", p->o.out, FILE_WRITTEN}};
+    return operands_apart(p->arena, files->n, files->v, 1, use, &p->error) &&
+           files_apart(2, use, &p->error) && (!p->o.out || file_writable(p->o.out, &p->error)) &&
+           (!p->o.json || file_writable(p->o.json, &p->error));
+}
+
 static bool verify_files(Program *p, const StringList *files) {
     if (!files->n)
         return error_set(&p->error, E_USAGE, "", "expected a file of rules; usage: %s",
@@ -260,9 +270,7 @@ static bool verify_files(Program *p, const StringList *files) {
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
-    if ((p->o.out && !file_writable(p->o.out, &p->error)) ||
-        (p->o.json && !file_writable(p->o.json, &p->error)))
-        return false;
+    if (!outputs_writable(p, files)) return false;
     if (p->o.directory && !folder_make(p->o.directory, &p->error)) return false;
     if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);

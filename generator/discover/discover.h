@@ -6,7 +6,7 @@
 #include "graphs/sizes.h"
 
 typedef struct DiscoverOptions {
-    StringList files;    /* models, and files of questions (*.questions) */
+    StringList files;    /* models, and files of questions */
     SizeOptions sizes;   /* of the models */
     const char *profile; /* of the one model (lost.h); NULL: times are estimated */
     int operators;       /* the largest part of a model */

@@ -8,6 +8,7 @@
 #include "graphs/fold.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/world.h"
+#include <stdio.h>
 #include <string.h>
 
 static bool ends_with(const char *text, const char *end) {
@@ -18,11 +19,14 @@ static bool ends_with(const char *text, const char *end) {
 /* Which options about sizes some model has a use for. */
 typedef struct SizesUsed {
     bool *shape, *dim;
+    char names[200]; /* of the sizes that models leave open */
 } SizesUsed;
 
 static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, SizesUsed *used,
                        Error *e) {
     const Graph *g = model_graph(m);
+    const char *names = model_size_names(m, w->arena);
+    if (*names) name_list_add(used->names, sizeof used->names, names);
     for (int k = 0; k < o->sizes.dims.n; k++) {
         const char *name = dim_option_name(w->arena, o->sizes.dims.v[k], e);
         if (!name) return false;
@@ -40,9 +44,7 @@ static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, Sizes
 }
 static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e) {
     for (int k = 0; k < o->sizes.dims.n; k++)
-        if (!used->dim[k])
-            return error_set(e, E_USAGE, "--dim", "%s: no model has a size with this name",
-                             o->sizes.dims.v[k]);
+        if (!used->dim[k]) return size_unknown(o->sizes.dims.v[k], used->names, e);
     for (int k = 0; k < o->sizes.shapes.n; k++)
         if (!used->shape[k])
             return error_set(e, E_USAGE, "--input-shape",
@@ -193,16 +195,27 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
     return good;
 }
 
+/* By its name, or by its first word: --list writes to files of any name. */
+static bool holds_questions(const char *path) {
+    char start[] = "question ", found[sizeof start] = "";
+    if (ends_with(path, ".questions")) return true;
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    const size_t n = fread(found, 1, sizeof start - 1, file);
+    fclose(file);
+    return n == sizeof start - 1 && !strcmp(found, start);
+}
+
 bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
-    if (o->profile && (o->files.n != 1 || ends_with(o->files.v[0], ".questions")))
+    if (o->profile && (o->files.n != 1 || holds_questions(o->files.v[0])))
         return error_set(e, E_USAGE, "--profile", "belongs to one model: give only that one");
-    SizesUsed used = {ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
-                      ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
+    SizesUsed used = {.shape = ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
+                      .dim = ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
     for (int k = 0; k < o->files.n; k++) {
         const char *path = o->files.v[k];
         Questions own = questions_new(q->arena);
-        if (ends_with(path, ".questions") ? !questions_read(&own, path, e)
-                                          : !ask_model(o, path, &own, &used, e))
+        if (holds_questions(path) ? !questions_read(&own, path, e)
+                                  : !ask_model(o, path, &own, &used, e))
             return false;
         questions_join(q, &own);
     }

@@ -69,6 +69,8 @@ const char *model_output_name(const Model *, int);
 /* The World's name for a size of this name in the file, where a name may have any characters. "":
    the size has a number. NULL: no input has such a size. */
 const char *model_size_name(const Model *, const char *);
+/* The names of all of these, in the file's order, with commas between them; "": there are none. */
+const char *model_size_names(const Model *, Arena *);
 /* The name an original value has in the file; NULL: none. */
 const char *model_value_name(const Model *, Value);
 /* The name and type of the ONNX node that a node was imported from; NULL: there is none. */

@@ -4,6 +4,7 @@
 #include "graphs/onnx/file/wire.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,17 +38,26 @@ void file_release_pages(Slice s) {
 }
 
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *e) {
-    return (Wire){.rest = message, .file = file, .place = place, .error = e};
+    return (Wire){
+        .rest = message, .file = file, .place = place, .format = "an ONNX model", .error = e};
 }
 
 Wire wire_inner(const Wire *w, Slice message) {
-    return wire_new(message, w->file, w->place, w->error);
+    Wire inner = wire_new(message, w->file, w->place, w->error);
+    inner.format = w->format;
+    return inner;
 }
 
 bool wire_fail(Wire *w, const unsigned char *at, const char *what) {
     w->failed = true;
     return error_set(w->error, E_INVALID, w->place, "byte %zu: %s",
                      at ? (size_t)(at - w->file) : (size_t)0, what);
+}
+
+bool wire_fail_format(Wire *w, const unsigned char *at, const char *what) {
+    char text[200];
+    snprintf(text, sizeof text, "%s: not %s, or damaged", what, w->format);
+    return wire_fail(w, at, text);
 }
 
 static bool take_varint(Wire *w, uint64_t *out) {
@@ -97,17 +107,13 @@ bool wire_next(Wire *w, Field *f) {
     else if (f->kind == WIRE_FIXED64) ok = take_fixed(w, 8, &f->value);
     else if (f->kind == WIRE_FIXED32) ok = take_fixed(w, 4, &f->value);
     else if (f->kind == WIRE_BYTES) ok = take_bytes(w, &f->bytes);
-    else
-        ok = wire_fail(w, start,
-                       "a wire type that ONNX does not use: not an ONNX model, or damaged");
+    else ok = wire_fail_format(w, start, "an unknown wire type");
     f->whole = (Slice){start, (size_t)(w->rest.at - start)};
     return ok;
 }
 
 bool wire_want(Wire *w, const Field *f, WireKind kind) {
-    return f->kind == kind ||
-           wire_fail(w, f->whole.at,
-                     "a field with the wrong wire type: not an ONNX model, or damaged");
+    return f->kind == kind || wire_fail_format(w, f->whole.at, "a field with the wrong wire type");
 }
 
 Slice wire_bytes(Wire w, uint32_t number) {

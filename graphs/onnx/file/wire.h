@@ -28,6 +28,7 @@ typedef struct Wire {
     Slice rest;
     const unsigned char *file; /* byte offsets in messages count from here */
     const char *place;
+    const char *format; /* what the file should be, for messages: "an ONNX model" */
     Error *error;
     bool failed;
 } Wire;
@@ -40,12 +41,16 @@ void file_unmap(Slice);
 /* Returns the pages of a mapped file to the system until they are read again. */
 void file_release_pages(Slice);
 
+/* Of an ONNX model; who reads another format sets `format`. */
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *);
 Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */
 /* false: at the end, or not protobuf: then `failed`, and the error names the byte. */
 bool wire_next(Wire *, Field *);
 /* E_INVALID at that byte; false. */
 bool wire_fail(Wire *, const unsigned char *at, const char *what);
+/* The same for a field that the format does not have, or not with this type: the file may be of
+   another format. */
+bool wire_fail_format(Wire *, const unsigned char *at, const char *what);
 /* False and an error: the field has another kind. */
 bool wire_want(Wire *, const Field *, WireKind);
 

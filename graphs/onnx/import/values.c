@@ -45,6 +45,17 @@ const char *model_size_name(const Model *m, const char *text) {
     return s && s->text ? s->text : s && s->number ? "" : NULL;
 }
 
+const char *model_size_names(const Model *m, Arena *a) {
+    Text t = text_new(a);
+    for (uint32_t id = 1; id <= intern_count(m->sizes); id++) {
+        size_t n;
+        const char *text = intern_get(m->sizes, id, &n);
+        if (id < m->size_room && (m->size[id].text || m->size[id].number))
+            text_add(&t, "%s%.*s", t.size ? ", " : "", (int)n, text);
+    }
+    return t.size ? t.data : "";
+}
+
 /* What the caller gives for this axis, or else for another axis of the same name. */
 static int64_t size_from_caller(Model *m, const char *input, int axis, const char *param) {
     int64_t n = m->open.size(m->open.size_user, input, axis, param);

@@ -1,0 +1,57 @@
+/* option_conflicts.c -- options that do not go together. One that would do nothing is refused, so
+   that nobody waits for what does not come; a file that would be lost is not written. */
+#include "ops/base/file_use.h"
+#include "search/option_table.h"
+#include <string.h>
+#include <unistd.h>
+
+static bool refuse(Error *e, const char *option, const char *why) {
+    return error_set(e, E_USAGE, option, "%s", why);
+}
+
+/* Without --discover its rules are used, but no file is written. */
+static bool rules_out_used(const IsomerOptions *o, Error *e) {
+    if (!o->rules_out || o->discover > 0) return true;
+    if (o->rules)
+        return refuse(e, "--rules-out",
+                      "without --discover it names rules to use beside the library, and --rules "
+                      "excludes these: leave out one of the two");
+    return !access(o->rules_out, F_OK) ||
+           error_set(e, E_USAGE, "--rules-out",
+                     "%s does not exist, and only --discover SECONDS finds rules to write there",
+                     o->rules_out);
+}
+
+static bool targets_agree(const IsomerOptions *o, Error *e) {
+    if (o->measure_with && o->search && strcmp(o->search, "backtrack") != 0)
+        return error_set(e, E_USAGE, "--search",
+                         "%s searches by the costs of the built-in runtime, which --measure-with "
+                         "replaces: leave out one of the two",
+                         o->search);
+    if (o->also_threads > 0 && !o->measure_with)
+        return refuse(e, "--also-threads",
+                      "the built-in runtime is timed on --threads alone: leave it out, or give "
+                      "--measure-with onnxruntime");
+    return true;
+}
+
+/* The result may take the place of the model, and new rules are added to the file of rules. */
+static bool outputs_apart(const char *in, const char *out, const IsomerOptions *o, Error *e) {
+    const bool file_of_rules = o->rules && strcmp(o->rules, "none") != 0;
+    const FileUse use[] = {{"IN.onnx", in, FILE_READ},
+                           {"--rules", file_of_rules ? o->rules : NULL, FILE_READ},
+                           {"--replay", o->replay, FILE_READ},
+                           {"--cost-db", o->cost_db, FILE_ADDED_TO},
+                           {"--rules-out", o->rules_out, FILE_ADDED_TO},
+                           {"--report", o->report, FILE_WRITTEN},
+                           {"--html", o->html, FILE_WRITTEN},
+                           {"--dot", o->dot, FILE_WRITTEN},
+                           {"--proof-log", o->proof_log, FILE_WRITTEN},
+                           {"OUT.onnx", o->dry_run ? NULL : out, FILE_WRITTEN}};
+    enum { N = sizeof use / sizeof *use };
+    return files_apart(N - 1, use, e) && files_apart(N - 1, use + 1, e);
+}
+
+bool optimize_options_agree(const char *in, const char *out, const IsomerOptions *o, Error *e) {
+    return rules_out_used(o, e) && targets_agree(o, e) && outputs_apart(in, out, o, e);
+}

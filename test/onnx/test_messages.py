@@ -1,0 +1,218 @@
+"""Mistakes on the command line: what would be lost or do nothing is refused before any work, and a
+name that there is not is answered with those that there are. Exit status 2, nothing is written."""
+
+import os, shutil, subprocess
+import numpy, pytest
+from onnx import TensorProto, helper
+from small_models import BUILD, LIBRARY, ROOT, net, save, tensor
+
+RULE = """rule abs-twice
+  %x : F [n]
+from
+  %y = abs %x
+  %z = abs %y
+  out %z
+to
+  %z = abs %x
+  out %z
+"""
+
+
+def run(name, *words, cwd=None):
+    return subprocess.run(
+        [os.path.join(BUILD, name), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+    )
+
+
+def refused(done, *said, code=2):
+    assert done.returncode == code and not done.stdout, done.stdout + done.stderr
+    for text in said:
+        assert text in done.stderr, done.stderr
+
+
+def two_inputs(path):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"])]
+    inputs = [tensor("x", ["rows", "columns"]), tensor("i", ["count"], TensorProto.INT64)]
+    return save(path, nodes, inputs, [tensor("y", None)], {})
+
+
+@pytest.fixture
+def files(tmp_path):
+    """One of each kind, in a folder; their bytes before."""
+    two_inputs(tmp_path / "m.onnx")
+    (tmp_path / "r.rules").write_text(RULE)
+    shutil.copy(os.path.join(LIBRARY, "gather.rules"), tmp_path / "proved.rules")
+    shutil.copy(os.path.join(ROOT, "generator", "sets", "elementwise.set"), tmp_path / "s.set")
+    (tmp_path / "m.log").write_text("")
+    (tmp_path / "to-m").symlink_to("m.onnx")
+    return {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "words, option, other",
+    [
+        ("optimize-model m.onnx o.onnx --report m.onnx", "--report", "IN.onnx"),
+        ("optimize-model m.onnx --dry-run --proof-log m.onnx", "--proof-log", "IN.onnx"),
+        ("optimize-model m.onnx --dry-run --dot ./m.onnx", "--dot", "IN.onnx"),
+        ("optimize-model m.onnx --dry-run --dot to-m", "--dot", "IN.onnx"),
+        ("optimize-model m.onnx o.onnx --html o.onnx", "OUT.onnx", "--html"),
+        ("optimize-model m.onnx o.onnx --html h --dot h", "--dot", "--html"),
+        ("optimize-model m.onnx o.onnx --report r --cost-db r", "--report", "--cost-db"),
+        (
+            "optimize-model m.onnx o.onnx --rules proved.rules --report proved.rules",
+            "--report",
+            "--rules",
+        ),
+        ("optimize-model m.onnx o.onnx --replay m.log --report m.log", "--report", "--replay"),
+        ("verify-rules r.rules -o v --json v", "--output", "--json"),
+        ("verify-rules r.rules --json r.rules", "--json", "FILE"),
+        ("export-rules proved.rules --format json -o proved.rules", "--output", "FILE"),
+        ("generate-rules --ops s.set --size 1 -o s.set", "--output", "--ops"),
+        ("generate-rules --ops s.set --size 1 -o j --json j", "--json", "--output"),
+        ("discover-rules m.onnx -o m.onnx", "--output", "FILE"),
+        ("discover-rules m.onnx -o d --json d", "--json", "--output"),
+        ("compare-rules part proved.rules -o p --rest p", "--rest", "--output"),
+        ("compare-rules part proved.rules --basis proved.rules", "--basis", "FILE"),
+        ("compare-rules choose proved.rules --trades t -o t", "--trades", "--output"),
+        (
+            "compare-rules choose proved.rules --known r.rules -o r.rules",
+            "--output",
+            "FILE",
+        ),
+    ],
+)
+def test_a_file_that_would_be_lost(files, tmp_path, words, option, other):
+    name, *words = words.split()
+    done = run(name, *words, cwd=tmp_path)
+    refused(done, f"{name}: {option}: ", f"is also given as {other}: each needs a file of its own")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_files_that_may_be_the_same(files, tmp_path):
+    """The result in place of the model, rules with their verdicts in place of the rules; a device
+    holds nothing."""
+    done = run("verify-rules", "r.rules", "-o", "r.rules", "-q", cwd=tmp_path)
+    assert done.returncode == 0 and "proved class=" in (tmp_path / "r.rules").read_text()
+    done = run(
+        "optimize-model",
+        *("m.onnx", "m.onnx", "--cost", "flops", "--rules", "none", "-q"),
+        *("--report", "/dev/null", "--dot", "/dev/null"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.onnx").read_bytes() == files[tmp_path / "m.onnx"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("--rules-out new.rules", "--rules-out: new.rules does not exist, and only --discover"),
+        ("--rules-out r.rules --rules none", "--rules-out: without --discover it names rules"),
+        ("--search egraph --measure-with cat", "--search: egraph searches by the costs of the"),
+        ("--search both --measure-with onnxruntime", "--search: both searches by the costs"),
+        ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads alone"),
+    ],
+)
+def test_an_option_that_would_do_nothing(files, tmp_path, words, said):
+    done = run("optimize-model", "m.onnx", "o.onnx", *words.split(), cwd=tmp_path)
+    refused(done, "optimize-model: " + said)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_rules_of_ones_own_without_discovering(files, tmp_path):
+    """Those that an earlier run kept are used beside the library."""
+    run("verify-rules", "r.rules", "-o", "own.rules", "-q", cwd=tmp_path)
+    model = save(
+        tmp_path / "abs.onnx",
+        [helper.make_node("Abs", ["x"], ["y"]), helper.make_node("Abs", ["y"], ["z"])],
+        [tensor("x", [64])],
+        [tensor("z", [64])],
+        {},
+    )
+    words = ["--cost", "nodes", "--enable", "abs-twice", "--rules-out", "own.rules"]
+    done = run("optimize-model", model, "o.onnx", *words, cwd=tmp_path)
+    assert done.returncode == 0 and "rule abs-twice" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["optimize-model m.onnx o.onnx", "run-model m.onnx", "discover-rules m.onnx"],
+)
+def test_a_size_that_the_model_lacks(files, tmp_path, words):
+    name, *words = words.split()
+    done = run(name, *words, "--dim", "seq=4", cwd=tmp_path)
+    refused(done, "--dim: seq=4: the model has no size with this name; its open sizes are ")
+    for size in ("rows", "columns", "count"):
+        assert size in done.stderr
+    if name == "optimize-model":
+        done = run(name, *words, "--dim", "rows=4,columns=5", cwd=tmp_path)
+        refused(done, "rows=4,columns=5", "; give --dim once for each name")
+    save(
+        tmp_path / "fixed.onnx",
+        [helper.make_node("Relu", ["x"], ["y"])],
+        [tensor("x", [4])],
+        [tensor("y", [4])],
+        {},
+    )
+    words[0] = "fixed.onnx"
+    refused(
+        run(name, *words, "--dim", "n=4", cwd=tmp_path),
+        "--dim: n=4: the model has no size with this name; all of its sizes are numbers",
+    )
+
+
+def test_many_names_are_cut(tmp_path):
+    """As many as there is room for, then dots; the message stays whole."""
+    names = [f"a_size_with_a_long_name_{k}" for k in range(20)]
+    model = save(
+        tmp_path / "m.onnx",
+        [helper.make_node("Relu", [f"x{k}"], [f"y{k}"]) for k in range(10)],
+        [tensor(f"x{k}", names[2 * k : 2 * k + 2]) for k in range(10)],
+        [tensor(f"y{k}", None) for k in range(10)],
+        {},
+    )
+    done = run("optimize-model", model, "--dry-run", "--dim", "n=4")
+    refused(done, names[0] + ", " + names[1], ", .. (usage)")
+
+
+@pytest.mark.parametrize("name", ["optimize-model", "run-model"])
+def test_an_input_that_the_model_lacks(files, tmp_path, name):
+    words = ["m.onnx"] + (["o.onnx"] if name == "optimize-model" else ["--dim", "rows=3"])
+    done = run(name, *words, "--dim", "columns=4", "--input", "ids=0..9", cwd=tmp_path)
+    refused(done, "--input: ids=0..9: the model has no input named ids; its inputs are x, i")
+
+
+def test_a_model_is_no_file_of_rules(tmp_path):
+    done = run("verify-rules", net(tmp_path / "m.onnx"))
+    refused(done, "m.onnx: byte 0: ", "not a file of rules (text or TASO's), or damaged", code=3)
+    assert "ONNX" not in done.stderr.replace("m.onnx", "")
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (b"hello\n", "an unknown wire type: not an ONNX model, or damaged"),
+        (b"\x0a\x02ab", "a field with the wrong wire type: not an ONNX model, or damaged"),
+    ],
+)
+def test_a_file_that_is_no_model(tmp_path, text, said):
+    (tmp_path / "m.onnx").write_bytes(text)
+    refused(run("run-model", "m.onnx", cwd=tmp_path), "m.onnx: byte ", said, code=3)
+
+
+def test_questions_are_known_by_their_text(files, tmp_path):
+    """--list writes to a file of any name, which can then be read."""
+    done = run("discover-rules", "m.onnx", "--list", "-o", "asked.txt", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "asked.txt").read_text().startswith("question ")
+    done = run("discover-rules", "asked.txt", "--list", "-q", cwd=tmp_path)
+    assert done.returncode == 0 and "\nat " in done.stdout, done.stderr
+
+
+def test_results_are_counted_in_english(tmp_path):
+    (tmp_path / "r.rules").write_text(RULE.rstrip("\n") + " %z\n")
+    done = run("verify-rules", "r.rules", cwd=tmp_path)
+    assert "1 result on the left, 2 on the right" in done.stdout

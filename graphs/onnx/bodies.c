@@ -1,6 +1,6 @@
 /* bodies.c -- bodies of control flow (the branches of an If, what a Loop or Scan repeats) as models
    of their own, and back. Such a model takes what the body takes, and after it the values of the
-   graph around the body that it uses; initializers of that graph are initializers of the model.
+   graph around the body that it uses; constants of that graph are initializers of the model.
    Sizes keep their names, or are named after their value, so that equal sizes stay equal; what else
    the graph around knows of them is lost, which only makes the model more general. */
 #include "graphs/onnx/model.h"
@@ -97,20 +97,42 @@ static const char *state_name(Arena *a, const char *name) {
     return arena_format(a, "%s/state", name);
 }
 
+/* The tensor of an initializer, or of a Constant node; absent: the name has none. */
+static Slice given_tensor(const Model *m, NameId id) {
+    const NameInfo *name = &m->name[id];
+    if (name->index < 0 || name->trained) return (Slice){0};
+    if (name->source == FROM_INITIALIZER) return m->x.g.initializer.v[name->index];
+    if (name->source != FROM_NODE) return (Slice){0};
+    const NodeIndex *n = &m->node[name->index].x;
+    const bool constant = slice_is(n->type, "Constant") && !n->domain.n && n->nattr == 1 &&
+                          slice_is(n->attr[0].name, "value");
+    return constant ? n->attr[0].tensor : (Slice){0};
+}
+
 Slice body_known_state(const Model *m, Arena *a, const OnnxNode *n, const GraphIndex *g, int k) {
     if (strcmp(n->type, "Loop") || n->x.domain.n || k < 2 || k >= n->x.nin || k >= g->input.n ||
-        k > g->output.n)
+        k > g->output.n || !n->in[k])
         return (Slice){0};
-    const NameInfo *start = &m->name[n->in[k]];
     const Slice name = info_name(m, g->input.v[k]);
     const char *other = state_name(a, slice_text(a, name));
     int times = 0;
     for (int j = 0; j < g->output.n; j++) times += slice_equal(info_name(m, g->output.v[j]), name);
-    if (times != 1 || !slice_equal(info_name(m, g->output.v[k - 1]), name) || !n->in[k] ||
-        start->source != FROM_INITIALIZER || start->index < 0 || start->trained ||
-        slice_is(name, start->text) || intern_find(m->names, other, strlen(other)))
+    if (times != 1 || !slice_equal(info_name(m, g->output.v[k - 1]), name) ||
+        intern_find(m->names, other, strlen(other)))
         return (Slice){0};
-    return m->x.g.initializer.v[start->index];
+    return given_tensor(m, n->in[k]);
+}
+
+/* Whether the body has, under this name, a state that is known and starts as what has the same name
+   around it (as PaddlePaddle's exporter writes them). Once the state has its other name, the body
+   reads the value outside. */
+static bool starts_as_named(const Model *m, Arena *a, const OnnxNode *n, const GraphIndex *g,
+                            NameId id) {
+    for (int k = 2; k < n->x.nin && k < g->input.n; k++)
+        if (n->in[k] == id && slice_is(info_name(m, g->input.v[k]), m->name[id].text) &&
+            body_known_state(m, a, n, g, k).at)
+            return true;
+    return false;
 }
 
 /* Goes through the fields of a body's graph, with what is known of the state that each names. */
@@ -181,10 +203,12 @@ static bool put_own_fields(const Model *m, Arena *a, const ModelBody *b, Pieces 
 static bool put_captured(Model *m, Arena *a, NameId id, ModelBody *b, Pieces *graph,
                          const char **why) {
     const NameInfo *name = &m->name[id];
-    if (name->source == FROM_INITIALIZER && name->index >= 0 && !name->trained) {
-        const Slice s = m->x.g.initializer.v[name->index];
-        return wire_put_slice(graph, GRAPH_INITIALIZER, s.at, s.n), true;
-    }
+    const Slice tensor = given_tensor(m, id);
+    Error e = {0};
+    if (tensor.at)
+        return wire_put_renamed(graph, GRAPH_INITIALIZER, model_wire(m, tensor, &e), TENSOR_NAME,
+                                name->text),
+               e.kind == E_NONE;
     const Type *t = name->value ? value_type(m->w, name->value) : NULL;
     if (!t || !t->known || dtype_bits(t->dtype) <= 0)
         return *why = arena_format(a, "the type of '%s', which it uses, is not known", name->text),
@@ -242,9 +266,12 @@ typedef struct Splice {
     const char **why;
 } Splice;
 
-/* Of a body: an initializer of the graph around it, which need not be in it. */
-static bool is_captured(const Model *m, const BodyNames *old, NameId id) {
-    return m->name[id].source == FROM_INITIALIZER && !defines(old, id);
+/* Of a body: a tensor of the graph around it, which need not be in it. */
+static bool is_captured(const Splice *x, int k, const GraphIndex *g, const BodyNames *old,
+                        NameId id) {
+    const OnnxNode *n = &x->m->node[x->body[k].node];
+    return defines(old, id) ? starts_as_named(x->m, x->a, n, g, id)
+                            : given_tensor(x->m, id).at != NULL;
 }
 /* New names must not be those of anything around the body, which it would hide. */
 static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) {
@@ -253,8 +280,7 @@ static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) 
     if (!index_names(x->a, w, 1, true, see_name, &now) || now.error.kind)
         return *x->why = "a result cannot be read", false;
     for (NameId id = 1; (int)id < now.room && id <= x->known; id++) {
-        if (!now.defined[id] || defines(old, id) || x->m->name[id].source == FROM_INITIALIZER)
-            continue;
+        if (!now.defined[id] || defines(old, id) || given_tensor(x->m, id).at) continue;
         bool input = false;
         for (int k = 0; k < old->nused; k++) input |= old->used[k] == id;
         if (input) continue;
@@ -272,14 +298,18 @@ static bool put_body(Splice *x, int k, Pieces *out) {
     const FileIndex *r = &x->result[k];
     const Slice graph = body_graph(x->m, &x->body[k]);
     BodyNames old;
+    GraphIndex g;
     Error e = {0};
-    if (!body_names(x->m, x->a, graph, &old) || !names_fit(x, r, &old)) return false;
+    Wire whole = model_wire(x->m, graph, &e);
+    if (!index_graph(x->a, &whole, 1, &g) || !body_names(x->m, x->a, graph, &old) ||
+        !names_fit(x, r, &old))
+        return false;
     put_list(&r->g.node, GRAPH_NODE, out);
     for (int j = 0; j < r->g.initializer.n; j++) {
         const Slice tensor = r->g.initializer.v[j];
         const Slice name = wire_bytes(wire_new(tensor, r->bytes.at, "", &e), TENSOR_NAME);
         const NameId id = name_id(x->m, name, &e);
-        if (!is_captured(x->m, &old, id))
+        if (!is_captured(x, k, &g, &old, id))
             wire_put_slice(out, GRAPH_INITIALIZER, tensor.at, tensor.n);
     }
     put_list(&r->g.sparse, GRAPH_SPARSE_INITIALIZER, out);

@@ -117,9 +117,9 @@ bool external_copy(Model *, Slice result, const char *path, const char *but, Are
 enum { OLDEST_IR = 4 };
 void model_around(const Model *, Arena *, const Pieces *graph, Pieces *file);
 
-/* bodies.c: the initializer that input k of the body of this node, a Loop, is in every iteration:
-   it starts as that, and the body, `g`, passes it on as it is. Absent: it may change, or is no
-   initializer. */
+/* bodies.c: the tensor that input k of the body of this node, a Loop, is in every iteration: it
+   starts as that initializer or Constant, and the body, `g`, passes it on as it is. Absent: it may
+   change, or is neither. */
 Slice body_known_state(const Model *, Arena *, const OnnxNode *, const GraphIndex *g, int k);
 
 /* import/model_extras.c: functions, training and annotations of quantization: what is outside the

@@ -1,5 +1,5 @@
 """A weight that a Loop's body is given as a state, and passes on as it is, is a constant in it
-(Keras's GRU, as tf2onnx writes it)."""
+(Keras's GRU, as tf2onnx writes it; PaddlePaddle's exporter names the state like the weight)."""
 
 import numpy, pytest
 from onnx import TensorProto as T, helper as h
@@ -7,9 +7,9 @@ from test_bodies import bodies, optimize, same
 from unusual_models import constant, info, make
 
 
-def model(change=False, given=False):
-    """x times a matrix, three times; the matrix is a state. change: it is negated each time. given:
-    the model takes it."""
+def model(change=False, given=False, name="weight", node=False):
+    """x times a matrix, three times; the matrix is a state, w. change: it is negated each time.
+    given: the model takes it. name: of what it starts as. node: which a node Constant gives."""
     passed = "other" if change else "w"
     body = h.make_graph(
         [
@@ -23,11 +23,12 @@ def model(change=False, given=False):
         [info("i", (), T.INT64), info("go", (), T.BOOL), info("state", (2, 3)), info("w", (4, 3))],
         [info("more", (), T.BOOL), info("next", (2, 3)), info(passed, (4, 3))],
     )
-    loop = h.make_node("Loop", ["n", "", "x", "weight"], ["out", "last"], body=body)
-    weight = numpy.random.default_rng(0).normal(size=(4, 3)).astype("f")
-    known = [constant("n", numpy.int64(3))] + [constant("weight", weight)] * (not given)
-    inputs = [info("x", (2, 3))] + [info("weight", (4, 3))] * given
-    return make([loop], inputs, [info("out", (2, 3)), info("last", (4, 3))], known)
+    loop = h.make_node("Loop", ["n", "", "x", name], ["out", "last"], body=body)
+    weight = constant(name, numpy.random.default_rng(0).normal(size=(4, 3)).astype("f"))
+    known = [constant("n", numpy.int64(3))] + [weight] * (not given and not node)
+    inputs = [info("x", (2, 3))] + [info(name, (4, 3))] * given
+    nodes = [h.make_node("Constant", [], [name], value=weight)] * node + [loop]
+    return make(nodes, inputs, [info("out", (2, 3)), info("last", (4, 3))], known)
 
 
 def run(tmp_path, *options, **kind):
@@ -41,11 +42,15 @@ def run(tmp_path, *options, **kind):
     return body, said
 
 
-def test_known_state(tmp_path):
-    """What is computed of it is computed once, and the loop still gives it back."""
-    body, said = run(tmp_path)
+@pytest.mark.parametrize("node", [False, True])
+@pytest.mark.parametrize("name", ["weight", "w"])
+def test_known_state(tmp_path, name, node):
+    """The body reads it, not the state, which the loop still gives back. A tensor that has the
+    state's name around the loop is not held twice."""
+    body, said = run(tmp_path, name=name, node=node)
     assert body.input[3].name == body.output[2].name == "w/state"
-    assert "Split" not in {n.op_type for n in body.node} or body.initializer, said
+    assert "w/state" not in {name for node in body.node for name in node.input}, said
+    assert [t.name for t in body.initializer] == ["w"] * (name != "w")
 
 
 @pytest.mark.parametrize("kind", ["change", "given"])

@@ -134,6 +134,18 @@ static void refresh_state(Derivation *d, GraphState *p) {
     p->uses = graph_uses(d->w, p->arena, &d->graph, p->constants.live);
 }
 
+static MatchList list_matches(Derivation *d, GraphState *p, int rule, int instance,
+                              const RuleScope *scope) {
+    MatchList c = {.d = d,
+                   .arena = p->arena,
+                   .uses = p->uses,
+                   .constants = &p->constants,
+                   .scope = scope,
+                   .rule = rule};
+    matcher_run(p->matcher, &d->library->instance[instance], collect_match, &c);
+    return c;
+}
+
 static bool at_limit(const Derivation *d, const GraphState *p, const FixpointLimits *limits) {
     return d->applied >= limits->applications || p->work >= WORK ||
            (limits->over && limits->over(limits->user));
@@ -146,13 +158,7 @@ static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *
         int applied = matcher_has(p->matcher, d->library->needs[k]);
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && !at_limit(d, p, limits)) {
-            MatchList c = {.d = d,
-                           .arena = p->arena,
-                           .uses = p->uses,
-                           .constants = &p->constants,
-                           .scope = scope,
-                           .rule = r};
-            matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
+            MatchList c = list_matches(d, p, r, k, scope);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) refresh_state(d, p);
             if (!merges) break;
@@ -195,4 +201,23 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, Fix
     arena_free(a);
     arena_free(p.arena);
     return good;
+}
+
+static void see_matches(Derivation *d, GraphState *p, int r, const RuleScope *scope,
+                        void (*seen)(void *, int, NodeList), void *user) {
+    const LibraryRule *rule = &d->library->rule[r];
+    for (int k = rule->first; k < rule->first + rule->count; k++) {
+        if (!matcher_has(p->matcher, d->library->needs[k])) continue;
+        const MatchList c = list_matches(d, p, r, k, scope);
+        for (int i = 0; i < c.n; i++) seen(user, r, match_inner(d->w, p->arena, &c.v[i]));
+    }
+}
+
+void fixpoint_next(Derivation *d, const bool on[], const RuleScope *scope,
+                   void (*seen)(void *user, int rule, NodeList), void *user) {
+    GraphState p = {0};
+    refresh_state(d, &p);
+    for (int r = 0; r < d->library->n; r++)
+        if (on[r]) see_matches(d, &p, r, scope, seen, user);
+    arena_free(p.arena);
 }

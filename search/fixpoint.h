@@ -24,4 +24,8 @@ typedef struct FixpointLimits {
    many applications, fewer in a large World, or because the caller says so. What was applied until
    then stands. */
 bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
+/* Calls `seen` with each match that derive_fixpoint would apply next if its conditions hold: the
+   rule and the nodes of the match. */
+void fixpoint_next(Derivation *, const bool on[], const RuleScope *,
+                   void (*seen)(void *user, int rule, NodeList), void *user);
 #endif

@@ -135,22 +135,35 @@ static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
     return sum;
 }
 
-static double *rewritten_flops(const Derivation *d, Arena *a, const NodeList inner[], Sizes sizes) {
-    const int n = d->library->n;
-    double *sum = ARENA_NEW(a, double, n);
-    for (int k = 0; k < n; k++) sum[k] = d->fired[k] ? 0 : -1;
-    for (int s = 0; s < d->nstep; s++) {
-        const int rule = library_index(d->library, d->step[s].match.instance->rule);
-        if (rule >= 0) sum[rule] += nodes_flops(d->w, inner[s], sizes);
+typedef struct Enabled {
+    const Derivation *d;
+    Sizes sizes;
+    double *flops; /* by rule */
+} Enabled;
+static void count_enabled(void *enabled, int rule, NodeList inner) {
+    Enabled *x = enabled;
+    x->flops[rule] = fmax(x->flops[rule], 0) + nodes_flops(x->d->w, inner, x->sizes);
+}
+/* See RoleSet.enables; d has applied the set. */
+static double *enabled_flops(Derivation *d, Arena *a, const RoleSet *set, Sizes sizes) {
+    const Library *l = d->library;
+    const RoleSet all = set_with_followers(l, d->arena, set, -1);
+    const RuleScope everywhere = {.everywhere = all.role};
+    Enabled x = {d, sizes, ARENA_NEW(a, double, l->n)};
+    bool *on = ARENA_NEW(d->arena, bool, l->n);
+    for (int k = 0; k < l->n; k++) {
+        on[k] = all.role[k] && !set->role[k];
+        x.flops[k] = -1;
     }
-    return sum;
+    fixpoint_next(d, on, &everywhere, count_enabled, &x);
+    return x.flops;
 }
 
-static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, const Derivation *d,
+static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Derivation *d,
                      RoleSet set) {
     NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
     for (int s = 0; s < d->nstep; s++) inner[s] = match_inner(d->w, d->arena, &d->step[s].match);
-    set.rewrote = rewritten_flops(d, a, inner, r->source.sizes);
+    if (set.seed >= 0) set.enables = enabled_flops(d, a, &set, r->source.sizes);
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;
     places_append(p, a, o, d, inner, model_stats(r->source.model).nodes);

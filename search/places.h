@@ -9,8 +9,10 @@
 typedef struct RoleSet { /* a set of rules that is tried */
     const uint8_t *role; /* by rule of the library: ROLE_NONE, ROLE_FOLLOWER or ROLE_SEED */
     int seed;            /* the rule that it started from; -1: all rules */
-    /* By rule: operations of the nodes that it rewrote in the whole model; < 0: it did not fire. */
-    double *rewrote;
+    /* By rule that is not in it: operations of the nodes that the rule could rewrite next, of which
+       an application of the set made at least one; < 0: it matches nowhere. Only of a set with a
+       seed, else NULL. */
+    double *enables;
     bool whole;      /* it is also tried as a whole, wherever it matches */
     char digest[33]; /* of the log of its applications to the whole model */
 } RoleSet;

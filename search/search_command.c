@@ -33,17 +33,17 @@ static bool extend_by_all(CommandSearch *s, int set, int *at) {
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* Adds the set with all that it enables, and the set with each of FOLLOWERS rules among these:
-   those that rewrote most of the arithmetic. */
+/* Adds the set with all that it enables, and the set with each of FOLLOWERS rules that it enables
+   directly: those that could rewrite most of the arithmetic. Where all are applied, the first that
+   matches may leave nothing to the others. */
 static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
     int at, n = 0, follower[FOLLOWERS];
     double key[FOLLOWERS];
     if (!extend_by_all(s, set, &at)) return false;
-    for (int k = 0; at >= 0 && k < r->library.n; k++) {
-        const double rewrote = s->places.set[at].rewrote[k];
-        if (rewrote >= 0 && !s->places.set[set].role[k])
-            n = rank_insert(n, FOLLOWERS, follower, key, k, rewrote);
+    for (int k = 0; k < r->library.n; k++) {
+        const double flops = s->places.set[set].enables[k];
+        if (flops >= 0) n = rank_insert(n, FOLLOWERS, follower, key, k, flops);
     }
     for (int k = 0; k < n; k++) {
         const RoleSet one =

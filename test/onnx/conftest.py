@@ -1,9 +1,10 @@
-"""Fixtures of all tests here: the library's rules, a cost file, optimize-model with both, a target
-on which some operators are costly. ISOMER_SAMPLE=N: of a test with many parameters every N-th;
-ISOMER_SLOWER=F: what tests start may take F times as long; both for programs under an emulator."""
+"""Fixtures of all tests here: the library's rules, a cost file, optimize-model with both, targets
+on which some operators are costly, or whose prices are what a test says. ISOMER_SAMPLE=N: of a test
+with many parameters every N-th; ISOMER_SLOWER=F: what tests start may take F times as long; both
+for programs under an emulator."""
 
-import collections, os, subprocess
-import pytest
+import collections, json, os, subprocess, sys, textwrap
+import onnx, pytest
 from small_models import LIBRARY, PROGRAM, target
 
 STEP = int(os.environ.get("ISOMER_SAMPLE", "1"))
@@ -79,3 +80,67 @@ def costly_chain(tmp_path):
     folder.mkdir()
     kinds = (b"BatchNormalization", b"Div", b"Clip", b"hard-swish-div/")
     return ["--measure-with", target(folder, f"1 + sum(map(data.count, {kinds}))")]
+
+
+PRICED = """#!{python}
+import os, shutil, sys
+import onnx
+from onnx import numpy_helper
+
+def kinds(graph):
+    return [node.op_type for node in graph.node]
+
+def sizes(graph):
+    return {{x.name: list(x.dims) for x in graph.initializer}}
+
+def price(path):
+    graph = onnx.load(path).graph
+    part = graph.name == "part"
+{body}
+
+batches, batch, seen = 0, [], {{}}
+for line in sys.stdin:
+    path = line.rstrip("\\n")
+    if path:
+        batch.append(path)
+        continue
+    batches += 1
+    for k, path in enumerate(batch):
+        shutil.copy(path, os.path.join({seen!r}, f"{{batches}}-{{k}}.onnx"))
+        seconds = price(path)
+        print(f"{{seconds:.6f}} {{path}}" if seconds else f"FAIL {{path}} it does not run")
+    print(flush=True)
+    batch = []
+"""
+
+
+@pytest.fixture
+def pricing(tmp_path):
+    """A target whose times are what Python says of a file's graph; it keeps each file it times."""
+    seen = tmp_path / "seen"
+    seen.mkdir()
+
+    def call(body):
+        script = tmp_path / "target"
+        script.write_text(
+            PRICED.format(python=sys.executable, body=textwrap.indent(body, "    "), seen=str(seen))
+        )
+        script.chmod(0o755)
+        return ["--measure-with", str(script)]
+
+    call.seen = seen
+    return call
+
+
+@pytest.fixture
+def run(optimize, tmp_path):
+    """optimize-model with a cost file of its own."""
+
+    def call(model, *options):
+        out, report = tmp_path / "o.onnx", tmp_path / "r.json"
+        costs = ["--cost-db", tmp_path / "costs.sqlite"]
+        done = optimize(model, out, *options, "--report", report, *costs)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done, onnx.load(out), json.loads(report.read_text())
+
+    return call

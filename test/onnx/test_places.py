@@ -1,77 +1,13 @@
 """A command as the target: places are timed by themselves and decided one by one, the whole model
 has the last word."""
 
-import json, os, signal, subprocess, sys, textwrap, time
+import json, os, signal, subprocess, time
 import numpy, onnx, onnxruntime, pytest
 from conftest import SLOWER
 from onnx import TensorProto, helper
 from small_models import LIBRARY, PROGRAM, SHAPE, agree, net, save, tensor
 
 DISCOVERED = os.path.join(os.path.dirname(LIBRARY), "discovered", "onnxruntime.rules")
-
-TARGET = """#!{python}
-import os, shutil, sys
-import onnx
-from onnx import numpy_helper
-
-def kinds(graph):
-    return [node.op_type for node in graph.node]
-
-def sizes(graph):
-    return {{x.name: list(x.dims) for x in graph.initializer}}
-
-def price(path):
-    graph = onnx.load(path).graph
-    part = graph.name == "part"
-{body}
-
-batches, batch, seen = 0, [], {{}}
-for line in sys.stdin:
-    path = line.rstrip("\\n")
-    if path:
-        batch.append(path)
-        continue
-    batches += 1
-    for k, path in enumerate(batch):
-        shutil.copy(path, os.path.join({seen!r}, f"{{batches}}-{{k}}.onnx"))
-        seconds = price(path)
-        print(f"{{seconds:.6f}} {{path}}" if seconds else f"FAIL {{path}} it does not run")
-    print(flush=True)
-    batch = []
-"""
-
-
-@pytest.fixture
-def pricing(tmp_path):
-    """A target whose times are what Python says of a file's graph; it keeps each file it times."""
-    seen = tmp_path / "seen"
-    seen.mkdir()
-
-    def call(body):
-        script = tmp_path / "target"
-        script.write_text(
-            TARGET.format(python=sys.executable, body=textwrap.indent(body, "    "), seen=str(seen))
-        )
-        script.chmod(0o755)
-        return ["--measure-with", str(script)]
-
-    call.seen = seen
-    return call
-
-
-@pytest.fixture
-def run(optimize, tmp_path):
-    """optimize-model with a cost file of its own."""
-
-    def call(model, *options):
-        out, report = tmp_path / "o.onnx", tmp_path / "r.json"
-        costs = ["--cost-db", tmp_path / "costs.sqlite"]
-        done = optimize(model, out, *options, "--report", report, *costs)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done, onnx.load(out), json.loads(report.read_text())
-
-    return call
-
 
 # Folding a batch normalization into a convolution pays where that has 3 channels, and costs where
 # it has 24.

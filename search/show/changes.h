@@ -43,6 +43,6 @@ const char *change_label(const FileNode *);                 /* its name, or its 
 const Rule *change_rule(const Changes *, const FileNode *); /* NULL: none made or replaced it */
 int changes_count(const Changes *, int side, Change);
 void changes_print(const Changes *, Text *); /* --diff */
-/* --explain: a node or value of either file, by its name; false: the run's error says why. */
-bool changes_explain(const Changes *, const char *node, Text *);
+/* --explain: a node or value of either file, by its name; or that neither has one. */
+void changes_explain(const Changes *, const char *node, Text *);
 #endif

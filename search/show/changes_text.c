@@ -188,13 +188,10 @@ static void explain_gone(const Changes *c, const FileNode *f, Text *t) {
     if (f->step >= 0) print_history(c, f->step, t);
 }
 
-bool changes_explain(const Changes *c, const char *node, Text *t) {
+void changes_explain(const Changes *c, const char *node, Text *t) {
     int side;
     const FileNode *f = find_node(c, node, &side);
-    if (!f)
-        return error_set(c->r->error, E_USAGE, "--explain",
-                         "neither file has a node or a result of a node named %s", node);
-    if (side || f->other >= 0) explain_result(c, side ? f : &c->side[1].v[f->other], t);
+    if (!f) text_add(t, "Neither file has a node or a result of a node named %s.\n", node);
+    else if (side || f->other >= 0) explain_result(c, side ? f : &c->side[1].v[f->other], t);
     else explain_gone(c, f, t);
-    return true;
 }

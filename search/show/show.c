@@ -8,20 +8,19 @@ bool run_can_show(const IsomerOptions *o, Arena *a, Error *e) {
     return !o->html || picture_program(a, e);
 }
 
-static bool copy_texts(const Run *r, const Changes *changes, IsomerResult *out) {
+static void copy_texts(const Run *r, const Changes *changes, IsomerResult *out) {
     Text t = text_new(r->arena);
     if (r->o->diff) changes_print(changes, &t);
-    for (int k = 0; k < r->o->explain.n; k++)
-        if (!changes_explain(changes, r->o->explain.v[k], &t)) return false;
+    for (int k = 0; k < r->o->explain.n; k++) changes_explain(changes, r->o->explain.v[k], &t);
     out->changes = run_copy_text(r->escape, &t);
-    return true;
 }
 
 bool run_make_views(Run *r, const Derivation *d, IsomerResult *out, Views *v) {
     *v = (Views){0};
     if (!r->o->html && !r->o->dot && !r->o->diff && !r->o->explain.n) return true;
     v->changes = changes_find(r, d);
-    if (!v->changes || !copy_texts(r, v->changes, out)) return false;
+    if (!v->changes) return false;
+    copy_texts(r, v->changes, out);
     if (r->o->html) v->pictures = page_draw(v->changes, r->error);
     return !r->o->html || v->pictures;
 }

@@ -5,6 +5,7 @@
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan/choose.h"
 #include "graphs/plan/execute.h"
+#include "graphs/plan/stage.h"
 #include "ops/backend/backend.h"
 
 typedef struct RunOptions {
@@ -14,6 +15,12 @@ typedef struct RunOptions {
     StringList input, shape, dim, files;
 } RunOptions;
 
+/* What a step of the whole plan reads, where the model was read with another plan's. */
+typedef struct FoundValue {
+    Value value;
+    const void *bytes;
+} FoundValue;
+
 typedef struct ModelRun {
     RunOptions o;
     World *w;
@@ -22,7 +29,10 @@ typedef struct ModelRun {
     const Graph *graph;
     Sizes sizes;
     FeedOptions given;
-    Feed *feed;                 /* NULL: not asked for yet */
+    Feed *feed;   /* NULL: not asked for yet */
+    Stage *stage; /* what the model was read with */
+    int nfound, found_room;
+    FoundValue *found;
     const OpenOptions *opening; /* how the model is being read */
     bool staged;                /* the graph depends on what the feed gave */
     const Backend *backend;
@@ -41,6 +51,13 @@ typedef struct ModelRun {
 
 /* Sizes and number of elements of an input or output of this name. */
 bool run_tensor_size(ModelRun *, Value, const char *name, int64_t dim[], int64_t *n);
+
+/* run_model.c: reads the model, with what has been found. */
+bool run_open(ModelRun *);
+
+/* run_model_count.c: reads the model again where the plan, whose runner has been made, decides on
+   other sizes than those that it was made for. */
+bool run_recount(ModelRun *, bool *changed);
 
 /* run_model_inputs.c: the feed of the model at its sizes; the contents of all inputs. */
 bool run_feed(ModelRun *);

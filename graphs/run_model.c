@@ -143,17 +143,18 @@ static bool known_dims(ModelRun *r) {
 }
 
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
-static bool open_model(ModelRun *r) {
+bool run_open(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
     r->given.seed = (uint64_t)r->o.seed;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     const SizeOptions given = {r->o.shape, r->o.dim};
+    r->stage = stage_new(r->w, r->backend, r->device, run_stage_input, r);
+    for (int k = 0; k < r->nfound; k++) stage_keep(r->stage, r->found[k].value, r->found[k].bytes);
     const OpenOptions open = {.size = size_given,
                               .size_user = &given,
                               .first_is_one = true,
                               .value = stage_value,
-                              .value_user =
-                                  stage_new(r->w, r->backend, r->device, run_stage_input, r)};
+                              .value_user = r->stage};
     r->opening = &open;
     r->model = model_open_with(r->w, r->o.files.v[0], &open, r->error);
     r->opening = NULL;
@@ -179,9 +180,9 @@ static bool open_backend(ModelRun *r) {
 static bool choose_kernels(ModelRun *r) {
     const ChooseOptions o = {.measured = true};
     if (!r->o.cost_db) return true;
-    r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db, r->error);
-    r->chooser =
-        r->costs ? chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error) : NULL;
+    if (!r->costs) r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db, r->error);
+    if (r->costs && !r->chooser)
+        r->chooser = chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error);
     if (r->chooser) choose_plan(r->chooser, r->w->scratch, r->plan);
     return r->chooser != NULL;
 }
@@ -207,15 +208,29 @@ static bool dump(ModelRun *r) {
 
 static void give_pages(const void *model) { model_release_pages(model); }
 
+static bool make_runner(ModelRun *r) {
+    const Relief relief = {give_pages, r->model};
+    runner_free(r->runner);
+    r->runner = NULL;
+    if (!run_fill_inputs(r) || !make_plan(r)) return false;
+    r->runner = runner_new_relieved(r->plan, r->backend, r->device, &relief, r->error);
+    return r->runner != NULL;
+}
+/* Each round settles at least the first of the numbers that depend on each other. */
+static bool settle(ModelRun *r) {
+    enum { ROUNDS = 8 };
+    bool changed = true;
+    for (int k = 0; k < ROUNDS && changed; k++)
+        if (!make_runner(r) || !run_recount(r, &changed)) return false;
+    return !changed || make_runner(r);
+}
+
 static bool run_model(ModelRun *r) {
     if (!open_backend(r)) return false;
     if (r->o.machine) return run_machine(r);
-    if (!open_model(r)) return false;
+    if (!run_open(r)) return false;
     if (r->o.dump) return dump(r);
-    if (!run_fill_inputs(r) || !make_plan(r)) return false;
-    const Relief relief = {give_pages, r->model};
-    r->runner = runner_new_relieved(r->plan, r->backend, r->device, &relief, r->error);
-    if (!r->runner || !run_repeat(r) || !run_outputs(r)) return false;
+    if (!settle(r) || !run_repeat(r) || !run_outputs(r)) return false;
     return !r->o.profile || run_profile(r);
 }
 

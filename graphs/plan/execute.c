@@ -9,6 +9,9 @@
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/replay.h"
+#include "ops/backend/view.h"
+#include "ops/core/element.h"
+#include "ops/operator/op_kernel.h"
 #include <stdio.h>
 
 struct Runner {
@@ -297,7 +300,7 @@ static void clear_padding(const View *v, void *bytes) {
         ((uint8_t *)bytes)[whole] = (uint8_t)(((uint8_t *)bytes)[whole] & ((1u << bits % 8) - 1));
 }
 
-bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
+static bool set_inputs(Runner *r, const void *const in[], Error *e) {
     const Plan *p = r->plan;
     for (int k = 0; k < p->nin; k++) {
         const Slot *s = &p->slot[p->in[k].slot];
@@ -305,8 +308,36 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
                              COPY_TO_DEVICE))
             return device_failed(r, "a copy to the device failed", "", e);
     }
+    return true;
+}
+
+bool runner_reach(Runner *r, const void *const in[], int step, Error *e) {
+    const Running all = running(r);
+    double ns = 0;
+    if (!set_inputs(r, in, e)) return false;
+    const int failed = steps_run(&all, 0, step, false, &ns);
+    if (failed >= 0) return step_failed(r, failed, e);
+    return !r->backend->wait(r->device, NULL) || device_failed(r, "the device failed", "", e);
+}
+
+void *runner_read(const Runner *r, const View *v, Arena *a) {
+    const size_t whole = (size_t)r->plan->slot[v->slot].bytes;
+    const View to = view_dense(1, v->dtype, v->rank, v->dim);
+    View from = *v;
+    void *slot[] = {arena_alloc(a, whole ? whole : 1),
+                    arena_alloc(a, element_bytes((DType)v->dtype, view_count(v)))};
+    int64_t i[STEP_RANK];
+    if (r->backend->copy(r->device, slot[0], r->slot[v->slot], whole, COPY_TO_HOST)) return NULL;
+    from.slot = 0;
+    for (bool more = kernel_first(&to, i); more; more = kernel_next(&to, i))
+        kernel_move(&to, slot, kernel_at(&to, i), &from, kernel_at(&from, i));
+    return slot[1];
+}
+
+bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
+    const Plan *p = r->plan;
     double ns;
-    if (!run_steps(r, &ns, e)) return false;
+    if (!set_inputs(r, in, e) || !run_steps(r, &ns, e)) return false;
     if (r->backend->wait(r->device, NULL)) return device_failed(r, "the device failed", "", e);
     r->ready = true;
     for (int k = 0; k < p->nout; k++) {

@@ -18,6 +18,10 @@ Runner *runner_new_relieved(const Plan *, const Backend *, Device *, const Relie
 /* in, out: dense host buffers in the order of the graph's inputs and outputs. False: *e says which
    step failed. From the second run on, what the back end can record is replayed. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
+/* Runs the steps before this one. */
+bool runner_reach(Runner *, const void *const in[], int step, Error *);
+/* What a view holds now, dense, in the arena; NULL: the device fails. */
+void *runner_read(const Runner *, const View *, Arena *);
 /* The whole plan once more on the inputs set before, nothing copied in or out; by the device's
    clock. */
 bool runner_time(Runner *, double *seconds, Error *);

@@ -33,10 +33,13 @@ static const void *known_bytes(const Stage *s, Value v) {
     return NULL;
 }
 
-static void keep_bytes(Stage *s, Value v, const void *bytes) {
+void stage_keep(Stage *s, Value v, const void *bytes) {
     ARENA_GROW(s->w->arena, s->known, s->room, s->n + 1);
     s->known[s->n++] = (Known){v, bytes};
 }
+
+int stage_count(const Stage *s) { return s->n; }
+Value stage_known(const Stage *s, int k) { return s->known[k].value; }
 
 static const void *input_bytes(Stage *s, const Model *m, int k) {
     const Type *t = value_type(s->w, model_graph(m)->in[k]);
@@ -60,7 +63,7 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
             if (live.v[j] == model->in[k] && !known_bytes(s, model->in[k])) {
                 const void *data = input_bytes(s, m, k);
                 if (!data) return false;
-                keep_bytes(s, model->in[k], data);
+                stage_keep(s, model->in[k], data);
             }
     Uses uses = graph_uses(s->w, a, g, live);
     in = ARENA_NEW(a, Value, s->n);
@@ -118,6 +121,6 @@ bool stage_value(void *stage, const Model *m, Value v, Type *t, const void **byt
         *bytes = known_bytes(s, v) ? known_bytes(s, v)
                                    : stage_run(s, &g, in, element_bytes(t->dtype, count));
     arena_reset(s->w->scratch, mark);
-    if (*bytes && !known_bytes(s, v)) keep_bytes(s, v, *bytes);
+    if (*bytes && !known_bytes(s, v)) stage_keep(s, v, *bytes);
     return *bytes != NULL;
 }

@@ -13,6 +13,11 @@ typedef const void *(*StageInput)(void *user, int index, const char *name, const
 typedef struct Stage Stage;
 /* Lives in the World's arena. */
 Stage *stage_new(World *, const Backend *, Device *, StageInput, void *user);
+/* The value is known from now on; the bytes must stay. */
+void stage_keep(Stage *, Value, const void *bytes);
+/* What is known: inputs, what was kept and what was computed. */
+int stage_count(const Stage *);
+Value stage_known(const Stage *, int k);
 /* For OpenOptions.value. */
 bool stage_value(void *stage, const Model *, Value, Type *, const void **bytes);
 #endif

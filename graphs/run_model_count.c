@@ -1,0 +1,84 @@
+/* run_model_count.c -- sizes that depend on data are counted while the model is read, from values
+   that are computed by a plan of their own. In the whole plan other steps are fused, so rounding
+   may decide otherwise there: one box more is kept, say. The plan is therefore run up to what was
+   counted, and the model read again with the values found there, until the numbers stay. */
+#include "graphs/model_run.h"
+#include "graphs/oracle.h"
+#include "ops/backend/view.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+static bool same_inputs(const Node *a, const Node *b) {
+    return a->nin == b->nin && !memcmp(a->in, b->in, sizeof *a->in * (size_t)a->nin);
+}
+
+/* Its size was counted by the same operator on the same inputs with another number of rows, or from
+   one of its inputs. */
+static bool was_counted(const ModelRun *r, NodeId node) {
+    const Node n = node_get(r->w, node);
+    for (int k = 0; k < stage_count(r->stage); k++) {
+        const Value known = stage_known(r->stage, k);
+        const NodeId other = value_node(r->w, known);
+        const Node m = node_get(r->w, other);
+        if (other != node && n.nin && m.op == n.op && same_inputs(&m, &n)) return true;
+        for (int j = 0; j < n.nin; j++)
+            if (n.in[j] == known && !input_name(r->w, known)) return true;
+    }
+    return false;
+}
+
+/* Of the steps of an operator the one that has as many before it as the node has; -1: none. */
+static int step_of(const ModelRun *r, NodeList live, NodeId node) {
+    const Op *op = node_get(r->w, node).op;
+    int before = 0;
+    for (int k = 0; k < live.n && live.v[k] != node; k++)
+        before += node_get(r->w, live.v[k]).op == op;
+    for (int k = 0; k < r->plan->nstep; k++) {
+        const PlanStep *s = &r->plan->step[k];
+        if (s->step.kind != S_OP || strcmp(s->step.op, op->name) != 0 || before-- > 0) continue;
+        return s->once ? -1 : k;
+    }
+    return -1;
+}
+
+static bool is_view_of(const ModelRun *r, const View *v, const Type *t) {
+    int64_t dim[RANK_MAX], n;
+    return v->dtype == (int32_t)t->dtype && oracle_dims(r->w, t, r->sizes, dim, &n) &&
+           n == view_count(v);
+}
+
+/* What the step reads is known when the model is read again. */
+static bool keep_inputs(ModelRun *r, NodeId node, int step) {
+    const Node n = node_get(r->w, node);
+    const Step *s = &r->plan->step[step].step;
+    Error none = {.kind = E_NONE};
+    if (s->nview < n.nin || !runner_reach(r->runner, r->in, step, &none)) return false;
+    bool any = false;
+    for (int k = 0; k < n.nin; k++) {
+        const View *v = &s->view[s->nview - n.nin + k];
+        if (!n.in[k] || v->slot < 0 || !is_view_of(r, v, value_type(r->w, n.in[k]))) continue;
+        const void *bytes = runner_read(r->runner, v, r->arena);
+        if (!bytes) return false;
+        ARENA_GROW(r->arena, r->found, r->found_room, r->nfound + 1);
+        r->found[r->nfound++] = (FoundValue){n.in[k], bytes};
+        any = true;
+    }
+    return any;
+}
+
+bool run_recount(ModelRun *r, bool *changed) {
+    *changed = false;
+    if (!r->staged) return true;
+    const Graph *before = r->graph;
+    const NodeList live = graph_live(r->w, r->arena, before);
+    bool any = false;
+    for (int k = 0; k < live.n; k++) {
+        const int step = was_counted(r, live.v[k]) ? step_of(r, live, live.v[k]) : -1;
+        if (step >= 0 && keep_inputs(r, live.v[k], step)) any = true;
+    }
+    if (!any) return true;
+    if (!run_open(r)) return false;
+    *changed = r->graph->nout != before->nout ||
+               memcmp(r->graph->out, before->out, sizeof(Value) * (size_t)before->nout) != 0;
+    return true;
+}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Which rules other optimizers have: each rule's two sides as small models (export-rules), each
-through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Operators are compared with
-their attributes. An optimizer *has* a rule if it makes the right side, or the same as of the right
-side, of the left one; *the reverse* if it makes the left side of the right one. Inputs named k.. (a
-question's constants) are constants in the models. The second column says whether the rule follows
-from the proved rules of other files (compare-rules derive), such as TASO's.
+through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Graphs are compared with their
+attributes, constants aside. An optimizer *has* a rule if it makes the right side, or the same as of
+the right side, of the left one; *the reverse* if it makes the left side of the right one. Inputs
+named k.. (a question's constants) are constants in the models. The second column says whether the
+rule follows from the proved rules of other files (compare-rules derive), such as TASO's.
 
 usage: check-novelty RULES [--taso RULES..] [--rule NAME..]
 Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/peers). Exit status
@@ -29,22 +29,29 @@ sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 from peer_process import Peer  # noqa: E402
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+COMMUTATIVE = ("Add", "Mul", "Max", "Min", "Sum")
 NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxruntime extended")
 
 
 def described(path):
-    """The operators of a model, each with its attributes; constants aside."""
-    found = collections.Counter()
-    for node in onnx.load(path).graph.node:
-        if node.op_type in ("Constant", "Identity"):
-            continue
+    """The outputs of a model as terms: operators with their attributes over the inputs' names and
+    constants, which count as equal."""
+    graph = onnx.load(path).graph
+    term = {tensor.name: "constant" for tensor in graph.initializer}
+    for node in graph.node:
+        given = [term.get(name, name) for name in node.input]
         attributes = sorted(
             f"{a.name}={onnx.helper.get_attribute_value(a)}"
             for a in node.attribute
             if a.type not in (onnx.AttributeProto.TENSOR, onnx.AttributeProto.GRAPH)
         )
-        found[" ".join([node.op_type, *attributes])] += 1
-    return found
+        if node.op_type in COMMUTATIVE:
+            given.sort()
+        said = f"{node.op_type}({', '.join(attributes + given)})"
+        said = {"Constant": "constant", "Identity": given and given[0]}.get(node.op_type, said)
+        for k, name in enumerate(node.output):
+            term[name] = f"{said}[{k}]" if len(node.output) > 1 else said
+    return [term[output.name] for output in graph.output]
 
 
 def said_of(peer, folder, pair):

@@ -487,4 +487,12 @@ def test_what_another_optimizer_has_is_told(tmp_path):
     assert check_novelty.described(tmp_path / "other.onnx") != check_novelty.described(
         tmp_path / "r.from.onnx"
     )
+    chain = lambda first, then: (
+        helper.make_node(first, ["x"], ["n"]),
+        helper.make_node(then, ["n"], ["y"]),
+    )
+    write("before.onnx", *chain("Neg", "Abs"))
+    write("behind.onnx", *chain("Abs", "Neg"))
+    terms = [check_novelty.described(tmp_path / f"{name}.onnx") for name in ("before", "behind")]
+    assert terms == [["Abs(Neg(x))"], ["Neg(Abs(x))"]], "the order counts"
     assert check_novelty.worst(["does not have it", "the reverse"]) == "the reverse"

@@ -59,12 +59,20 @@ static bool read_shape(Scan *s, Npy *out) {
     return true;
 }
 
-static bool read_header(const char *text, size_t n, Npy *out) {
+/* NULL, or what is wrong with it. */
+static const char *read_header(const char *text, size_t n, Npy *out) {
     Error ignored = {0};
     Scan s = scan_new("header", text, n, &ignored);
-    if (!at_key(&s, "descr") || !read_descr(&s, out)) return false;
-    if (!at_key(&s, "fortran_order") || !scan_word(&s, "False")) return false;
-    return at_key(&s, "shape") && read_shape(&s, out);
+    if (!at_key(&s, "descr")) return "its header does not say the type of its elements";
+    if (!read_descr(&s, out))
+        return "the type of its elements is not supported; expected little-endian floats, integers "
+               "or truth values";
+    if (!at_key(&s, "fortran_order")) return "its header does not say the order of its elements";
+    if (!scan_word(&s, "False"))
+        return "its elements are in Fortran order; save numpy.ascontiguousarray(..) of them";
+    if (!at_key(&s, "shape") || !read_shape(&s, out))
+        return "its shape cannot be read, or has more than 8 axes";
+    return NULL;
 }
 
 static bool count_bytes(Npy *n) {
@@ -91,9 +99,8 @@ bool npy_parse(Arena *a, const char *path, const char *data, size_t n, Npy *out,
     for (size_t k = start; k-- > 8;) length = length << 8 | u[k];
     if (u[6] < 1 || u[6] > 3 || length > n - start)
         return wrong(path, e, "unsupported version or wrong header length");
-    if (!read_header(data + start, length, out))
-        return wrong(path, e,
-                     "unsupported header; expected C order, little endian, at most 8 axes");
+    const char *why = read_header(data + start, length, out);
+    if (why) return wrong(path, e, why);
     if (!count_bytes(out) || n - start - length != out->bytes)
         return wrong(path, e, "its length does not match its shape");
     out->data = arena_copy(a, data + start + length, out->bytes); /* aligned */

@@ -89,6 +89,9 @@ static bool set_shape(Bind *b, const char *option) {
         if (end == at || (*end && *end != ','))
             return error_set(b->error, E_USAGE, "--input-shape",
                              "%s: expected NAME:N,N,.., one size for each axis", option);
+        if (value < 0)
+            return error_set(b->error, E_USAGE, "--input-shape", "%s: a size cannot be negative",
+                             option);
         if (axis < t->dim.n && !set_axis(b, input, axis, value)) return false;
         at = *end ? end + 1 : end;
     }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 8192, PATIENCE_MS = 3000, ASK_MS = 100 };
+enum { LINE = 8192, PATIENCE_MS = 3000, ASK_MS = 100, ENDING_MS = 1000 };
 struct Target {
     pid_t pid;
     int fd;
@@ -59,11 +59,34 @@ static bool target_fails(Error *e, const char *what) {
     return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what);
 }
 
+/* It closed its end: how it ended, if it has. The process stays to be waited for (target_stop). */
+static bool target_ended(const Target *t, Error *e) {
+    enum { NOT_FOUND = 127 }; /* what a shell says of a command */
+    siginfo_t how = {0};
+    for (int waited = 0; waited < ENDING_MS && !how.si_pid; waited += 20) {
+        const struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
+        nanosleep(&nap, NULL);
+        if (waitid(P_PID, (id_t)t->pid, &how, WEXITED | WNOHANG | WNOWAIT)) break;
+    }
+    if (!how.si_pid) return target_fails(e, "the measuring command closed its output");
+    if (how.si_code != CLD_EXITED)
+        return error_set(e, E_ENVIRONMENT, "--measure-with",
+                         "the measuring command was killed by signal %d before it answered",
+                         how.si_status);
+    if (how.si_status == NOT_FOUND)
+        return error_set(e, E_ENVIRONMENT, "--measure-with",
+                         "the shell did not find the measuring command, and no target has this "
+                         "name: onnxruntime is one");
+    return error_set(e, E_ENVIRONMENT, "--measure-with",
+                     "the measuring command ended with status %d before it answered",
+                     how.si_status);
+}
+
 static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     while (n) {
         ssize_t sent = send(t->fd, text, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return target_fails(e, "the measuring command ended before it answered");
+        if (sent <= 0) return target_ended(t, e);
         text += sent;
         n -= (size_t)sent;
     }
@@ -95,7 +118,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
             return error_set(e, E_ENVIRONMENT, "--measure-with",
                              "cannot read from the measuring command: %s", strerror(errno));
         ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
-        if (got <= 0) return target_fails(e, "the measuring command ended before it answered");
+        if (got <= 0) return target_ended(t, e);
         t->used += (size_t)got;
     }
 }

@@ -87,10 +87,10 @@ static void refused(const char *command, double timeout, const char *why) {
 
 static void commands_that_end_are_noticed(void **state) {
     (void)state;
-    refused("exit 3", 10, "ended");
-    refused("read x; echo '1 /a'", 10, "ended");
-    refused("/no/such/command", 10, "ended");
-    refused("read x; kill -9 $$", 10, "ended");
+    refused("exit 3", 10, "ended with status 3");
+    refused("read x; echo '1 /a'", 10, "ended with status 0");
+    refused("/no/such/command", 10, "did not find");
+    refused("read x; kill -9 $$", 10, "killed by signal 9");
 }
 
 static void nonsense_is_refused(void **state) {

@@ -59,8 +59,10 @@ static bool read_option(CpuOptions *o, char *word) {
 }
 static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
     const char *wish = getenv("ISOMER_CPU");
-    *o =
-        (CpuOptions){.generic = wish && strcmp(wish, "generic") == 0, .threads = 1, .grain = GRAIN};
+    *o = (CpuOptions){.generic = wish && *wish, .threads = 1, .grain = GRAIN};
+    if (o->generic && strcmp(wish, "generic") != 0)
+        return snprintf(why, n, "ISOMER_CPU is '%s' in the environment: expected generic", wish),
+               false;
     if (snprintf(o->text, sizeof o->text, "%s", text ? text : "") >= (int)sizeof o->text)
         return snprintf(why, n, "the options are too long"), false;
     char *rest = NULL;

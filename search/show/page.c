@@ -2,6 +2,7 @@
    comes from a model or a rule is escaped. */
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
+#include "search/show/report.h"
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -68,7 +69,8 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     add_gain(t, "arithmetic", r->stats.flops_before, r->stats.flops_after, 1e9, "GFLOP");
     add_gain(t, "predicted time (sum of steps)", r->stats.predicted_before,
              r->stats.predicted_after, 1e-3, "ms");
-    add_gain(t, "measured time", r->stats.measured_before, r->stats.measured_after, 1e-3, "ms");
+    add_gain(t, run_time_word(&r->stats), r->stats.measured_before, r->stats.measured_after, 1e-3,
+             "ms");
     if (r->stats.also_threads)
         add_gain(t, arena_format(t->arena, "on %d threads", r->stats.also_threads),
                  r->stats.also_before, r->stats.also_after, 1e-3, "ms");

@@ -70,6 +70,10 @@ void run_operators(Run *r, const Graph *result) {
 
 /* ---- the table */
 
+const char *run_time_word(const RunStats *s) {
+    return s->frozen_missing ? "time, partly estimated" : "measured time";
+}
+
 static void line_times(const char *what, double before, double after, Text *t) {
     if (before <= 0 || after <= 0) return;
     text_add(t, "  %-22s %11.3f ms %11.3f ms   %.2f times as fast\n", what, before * 1e3,
@@ -145,7 +149,7 @@ static void table_numbers(const RunStats *s, Text *t) {
              s->flops_after / 1e9);
     line_times("predicted time", s->predicted_before, s->predicted_after, t);
     if (s->sizes) text_add(t, "  of the sizes given the least gain is at %s:\n", s->sizes);
-    line_times("measured time", s->measured_before, s->measured_after, t);
+    line_times(run_time_word(s), s->measured_before, s->measured_after, t);
     if (s->also_threads)
         line_times(arena_format(t->arena, "on %d threads", s->also_threads), s->also_before,
                    s->also_after, t);

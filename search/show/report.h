@@ -8,5 +8,7 @@
    the text. */
 void run_operators(Run *, const Graph *result);
 void run_table(const Run *, const Derivation *, bool changed, Text *);
+/* What the times of the whole models are: measured, or partly estimated in a frozen run. */
+const char *run_time_word(const RunStats *);
 void run_report(const Run *, const Derivation *, bool changed, Text *);
 #endif

@@ -180,10 +180,67 @@ def test_many_names_are_cut(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["optimize-model", "run-model"])
+def test_sizes_are_not_negative(files, tmp_path, name):
+    words = ["m.onnx"] + (["o.onnx"] if name == "optimize-model" else [])
+    done = run(name, *words, "--input-shape", "x:-1,4", cwd=tmp_path)
+    refused(done, "--input-shape: x:-1,4: a size cannot be negative")
+
+
+@pytest.mark.parametrize(
+    "array, said",
+    [
+        (numpy.zeros((2, 3), "c8"), "the type of its elements is not supported"),
+        (numpy.zeros((2, 3), ">f4"), "expected little-endian floats"),
+        (numpy.asfortranarray(numpy.zeros((2, 3), "f")), "save numpy.ascontiguousarray(..) of"),
+        (numpy.zeros((1,) * 9, "f"), "its shape cannot be read, or has more than 8 axes"),
+    ],
+)
+def test_arrays_that_are_not_read(files, tmp_path, array, said):
+    numpy.save(tmp_path / "x.npy", array)
+    done = run("run-model", "m.onnx", "--input", "x=x.npy", cwd=tmp_path)
+    refused(done, "x.npy: not a readable .npy file: ", said, code=3)
+
+
+@pytest.mark.parametrize("name", ["optimize-model", "run-model"])
 def test_an_input_that_the_model_lacks(files, tmp_path, name):
     words = ["m.onnx"] + (["o.onnx"] if name == "optimize-model" else ["--dim", "rows=3"])
     done = run(name, *words, "--dim", "columns=4", "--input", "ids=0..9", cwd=tmp_path)
     refused(done, "--input: ids=0..9: the model has no input named ids; its inputs are x, i")
+
+
+@pytest.mark.parametrize(
+    "command, said",
+    [
+        ("no-such-command", "the shell did not find the measuring command, and no target has this"),
+        ("exit 7", "the measuring command ended with status 7 before it answered"),
+        ("kill -9 $$", "the measuring command was killed by signal 9 before it answered"),
+        ("exec 0<&- 1>&-; sleep 5", "the measuring command closed its output"),
+        ("echo hi; cat", "answered 'hi', which is neither SECONDS PATH nor FAIL PATH REASON"),
+    ],
+)
+def test_a_measuring_command_that_does_not_answer(optimize, tmp_path, command, said):
+    words = [net(tmp_path / "m.onnx", blocks=1), tmp_path / "o.onnx", "--measure-with", command]
+    done = optimize(*words, "--cost-db", tmp_path / "costs", "--input-shape", "x:1,3,8,8")
+    refused(done, "optimize-model: --measure-with: ", said, code=5)
+    assert not (tmp_path / "o.onnx").exists()
+
+
+def test_estimates_are_not_called_measured(optimize, tmp_path):
+    """A frozen run without a cost file has measured nothing."""
+    words = [net(tmp_path / "m.onnx", blocks=1), "--dry-run", "--input-shape", "x:1,3,8,8"]
+    words += ["--cost-db", tmp_path / "costs"]
+    done = optimize(*words, "--frozen")
+    assert done.returncode == 0 and "were estimated" in done.stdout, done.stderr
+    assert "  time, partly estimated " in done.stdout and "measured time" not in done.stdout
+
+
+def test_processors_that_are_not_known(files, tmp_path, monkeypatch):
+    """In the environment, as in the options of the back end."""
+    monkeypatch.setenv("ISOMER_CPU", "fast")
+    done = run("run-model", "m.onnx", "--dim", "rows=3", "--dim", "columns=3", cwd=tmp_path)
+    refused(done, "ISOMER_CPU is 'fast' in the environment: expected generic", code=5)
+    monkeypatch.setenv("ISOMER_CPU", "")
+    assert run("run-model", "m.onnx", "--dim", "columns=3", cwd=tmp_path).returncode == 0
 
 
 def test_a_model_is_no_file_of_rules(tmp_path):

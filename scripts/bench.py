@@ -12,7 +12,7 @@ models renews their rows only. Exit status 1 if something failed or an output di
 
 import argparse, datetime, filecmp, json, math, os, platform, random, re, shlex, subprocess, sys
 import time
-from packages import check_words, need, option_parser
+from packages import check_words, need, option_parser, positive
 
 need("numpy", "onnx", "onnxruntime")
 import measure_onnxruntime, numpy, onnx, onnxruntime  # noqa: E402
@@ -321,7 +321,7 @@ def main():
         nargs="*",
         help="only these models (names or prefixes); the rows of the others are kept",
     )
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=positive, default=21)
     parser.add_argument(
         "--target",
         choices=["own", "ort"],

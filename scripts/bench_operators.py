@@ -8,7 +8,7 @@ them are run, and the table is printed, not kept.
 """
 
 import os, platform, re, subprocess, sys, tempfile
-from packages import check_words, need, option_parser
+from packages import check_words, need, option_parser, positive
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx, onnxruntime  # noqa: E402
@@ -177,7 +177,7 @@ def text_of(rows, failed):
 def main():
     parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*", help="only cases with these families or names")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=positive, default=1)
     options = parser.parse_args()
     families = dict.fromkeys(c.family for c in CASES)
     check_words(options.words, [f"{c.family}: {c.name}" for c in CASES], listed=families)

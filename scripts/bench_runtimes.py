@@ -16,6 +16,7 @@ import onnxruntime
 from bench_groups import measured, model_parser, parsed, write_page
 from markdown_page import table
 from onnx_tools import ROOT, Feed, add_feed_options, clock_of, least_seconds, one_line, session
+from packages import positive
 
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
 STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){4}(\S+)")  # of run-model --profile
@@ -190,7 +191,7 @@ def group(title, models, options):
 
 def main():
     parser = model_parser(__doc__)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=positive, default=1)
     options = parsed(parser)
     head = [
         "# Whole models on three runtimes",

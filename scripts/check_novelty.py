@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from packages import need, option_parser
+from packages import check_words, fail, need, option_parser
 
 need("numpy", "onnx", "onnxruntime")
 import onnx  # noqa: E402
@@ -104,6 +104,9 @@ def main():
     parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")
     parser.add_argument("--rule", nargs="*", default=[], help="only these")
     options = parser.parse_args()
+    for path in [options.rules, *options.taso]:
+        if not os.path.isfile(path):
+            fail(5, f"{path}: there is no such file")
     known = derived(options.rules, options.taso)
     any_has = False
     with tempfile.TemporaryDirectory() as top:
@@ -114,6 +117,7 @@ def main():
             check=True,
         )
         pairs = pairs_of(folder)
+        check_words(options.rule, list(pairs), lambda word, name: word == name)
         for stems in pairs.values():
             for stem in stems:
                 for side in ("from", "to"):

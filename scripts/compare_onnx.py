@@ -1,7 +1,7 @@
 """Compares an optimized ONNX model with its original: valid, same interface, same outputs in ONNX
-Runtime. Exit status 1 if not, 3 if a file cannot be read, 5 if nothing can be said: ONNX Runtime is
-not there, or does not run the original. compare-onnx --available says only whether it is there:
-optimize-model --check-with onnxruntime asks so, then for this comparison.
+Runtime. Exit status 1 if not, 2 for wrong options, 3 if a file cannot be read, 5 if nothing can be
+said: ONNX Runtime is not there, or does not run the original. compare-onnx --available says only
+whether it is there: optimize-model --check-with onnxruntime asks so, then for this comparison.
 
 The checker must accept what it accepted before; inputs, outputs (names, types, declared sizes) and
 opset imports must be equal, but ONNX Runtime's own domain may come; on several drawn inputs each
@@ -16,12 +16,12 @@ from each other.
 """
 
 import sys
-from packages import option_parser
+from packages import option_parser, positive
 
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
     from onnx import numpy_helper
-    from onnx_tools import Feed, add_feed_options, one_line, session
+    from onnx_tools import Feed, add_feed_options, check_feed, one_line, session
 except ImportError as missing:
     print(f"{sys.executable} lacks a required package: {missing}")
     sys.exit(5)
@@ -294,7 +294,7 @@ def main():
         action="store_true",
         help="sizes that the original leaves open may be numbers in the optimized model",
     )
-    parser.add_argument("--draws", type=int, default=3, help="number of random inputs to try")
+    parser.add_argument("--draws", type=positive, default=3, help="number of random inputs to try")
     add_feed_options(parser)
     options = parser.parse_args()
     failed = 0
@@ -303,6 +303,7 @@ def main():
     except ValueError as error:
         print(f"compare-onnx: {error}", file=sys.stderr)
         return 3
+    check_feed(options, before.graph)
     complaint = checker_says(options.optimized)
     if complaint and complaint.split(":")[0] != checker_says(options.original).split(":")[0]:
         failed += 1

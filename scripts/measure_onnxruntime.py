@@ -20,7 +20,7 @@ repeats within 5 %.
 """
 
 import math, os, random, statistics, sys, time
-from packages import need, option_parser
+from packages import need, option_parser, positive
 
 need("numpy", "onnxruntime")
 from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
@@ -171,15 +171,15 @@ def has_gpu():
 
 def main():
     parser = option_parser(__doc__)
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=positive, default=21)
     parser.add_argument(
-        "--few", type=int, default=7, help="rounds after which clearly slower files are left"
+        "--few", type=positive, default=7, help="rounds after which clearly slower files are left"
     )
     parser.add_argument(
         "--budget", type=float, help="seconds: fewer rounds where they would take longer"
     )
     parser.add_argument(
-        "--threads", type=int, default=1, help="ONNX Runtime threads within an operator"
+        "--threads", type=positive, default=1, help="ONNX Runtime threads within an operator"
     )
     parser.add_argument(
         "--visit",
@@ -205,7 +205,7 @@ def main():
         files = measure(
             batch,
             feed,
-            max(1, options.rounds),
+            options.rounds,
             options.threads,
             options.few,
             options.visit / 1e3,

@@ -8,8 +8,9 @@ drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on t
 input's name only, so that two models with the same inputs get the same values.
 """
 
-import csv, os, re, shlex, subprocess, time, zlib
+import argparse, csv, os, re, shlex, subprocess, time, zlib
 import numpy
+from packages import fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMPY = {
@@ -29,10 +30,29 @@ NUMPY = {
 }
 
 
+NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf|nan"
+
+
+def formed(pattern, expected):
+    """A type of argparse: the text itself, if it is of this form."""
+
+    def check(text):
+        found = re.fullmatch(pattern, text, re.I)
+        if not found:
+            raise argparse.ArgumentTypeError(f"{text}: expected {expected}")
+        file = found.groupdict().get("file")
+        if file and not os.path.isfile(file):
+            raise argparse.ArgumentTypeError(f"{text}: there is no file {file}")
+        return text
+
+    return check
+
+
 def add_feed_options(parser):
     parser.add_argument(
         "--input-shape",
         action="append",
+        type=formed(r".+:(\d+(,\d+)*)?", "NAME:N,N,.., one size for each axis"),
         default=[],
         metavar="NAME:1,3,..",
         help="sizes of an input",
@@ -40,6 +60,7 @@ def add_feed_options(parser):
     parser.add_argument(
         "--dim",
         action="append",
+        type=formed(r".+[=:]\d+", "NAME=NUMBER"),
         default=[],
         metavar="NAME=N",
         help="size of a named dimension; default 1",
@@ -47,11 +68,29 @@ def add_feed_options(parser):
     parser.add_argument(
         "--input",
         action="append",
+        type=formed(
+            rf".+=(random|(?P<file>.+\.npy)|({NUMBER})(\.\.({NUMBER}))?)",
+            "NAME=FILE.npy, NAME=random, NAME=NUMBER or NAME=LOW..HIGH",
+        ),
         default=[],
         metavar="NAME=WHAT",
         help="data of an input: a number, a range LO..HI or a .npy file",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the random inputs")
+
+
+def check_feed(options, graph):
+    """Exit status 2 if an option names an input, or a size, that this graph of ONNX lacks."""
+    inputs = [value.name for value in graph.input]
+    sizes = {d.dim_param for v in graph.input for d in v.type.tensor_type.shape.dim} - {""}
+    given = [("--input-shape", text.rpartition(":")[0], inputs) for text in options.input_shape]
+    given += [("--input", text.rpartition("=")[0], inputs) for text in options.input]
+    given += [("--dim", re.split("[=:]", text)[0], sorted(sizes)) for text in options.dim]
+    for option, name, known in given:
+        if name not in known:
+            what = "size" if option == "--dim" else "input"
+            listed = f"it has {', '.join(known)}" if known else "it has none"
+            fail(2, f"{option}: {name}: the model has no {what} of this name; {listed}")
 
 
 class Feed:

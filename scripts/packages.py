@@ -23,6 +23,13 @@ def option_parser(doc):
     return argparse.ArgumentParser(prog=program(), description=text)
 
 
+def positive(text):
+    """Of an option that is a number of things, 1 or more."""
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 1")
+    return int(text)
+
+
 def table_file(path):
     """Of an option that names a table of models."""
     if not os.path.isfile(path):

@@ -12,11 +12,12 @@ the nodes between share its time.
 """
 
 import collections, json, os, re, sys, tempfile, time
-from packages import need, option_parser
+from packages import fail, need, option_parser, positive
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx  # noqa: E402
-from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
+from onnx_tools import Feed, add_feed_options, check_feed, clock_of  # noqa: E402
+from onnx_tools import one_line, session  # noqa: E402
 from onnx_tools import session_options  # noqa: E402
 
 RUNS, SECONDS = 9, 1.5
@@ -26,9 +27,8 @@ CHAIN = 4  # nodes of a fused chain
 UNNAMED, LARGEST = 0.01, 1 << 30  # share of the time, bytes of a model: where it is worth asking
 
 
-def numbered(path):
+def numbered(model):
     """The model with a number as each node's name, its nodes, and which makes each value."""
-    model = onnx.load(path)
     for k, node in enumerate(model.graph.node):
         node.name = f"isomer_{k}_"
     makers = {name: k for k, node in enumerate(model.graph.node) for name in node.output if name}
@@ -143,10 +143,15 @@ def machine(threads):
 def main():
     parser = option_parser(__doc__)
     parser.add_argument("model", help="the ONNX file")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=positive, default=1)
     add_feed_options(parser)
     options = parser.parse_args()
-    model, listed, makers = numbered(options.model)
+    try:
+        given = onnx.load(options.model)
+    except Exception as error:
+        fail(3, f"{options.model}: cannot read the model: {one_line(error)}")
+    check_feed(options, given.graph)
+    model, listed, makers = numbered(given)
     nodes, others = collections.Counter(), []
     for op, name, seconds in kernels(model, Feed(options), options.threads):
         k = node_of(op, name, listed, makers)

@@ -114,7 +114,11 @@ def main():
             )
     drop_unused(graph, {value.name for value in graph.output})
     onnx.checker.check_model(model)
-    onnx.save(model, target)
+    try:
+        onnx.save(model, target)
+    except OSError as error:
+        print(f"randomize-weights: {target}: cannot write: {error.strerror}", file=sys.stderr)
+        return 5
     print(f"{target}: {len(replaced)} random weights")
     return 0
 

@@ -376,6 +376,8 @@ def test_scripts_in_python_are_found():
         (["check-style"], "no such folder"),
         (["gpu-check"], "the parts are"),
         (["demo"], "no argument"),
+        (["fuzz", "1"], "make fuzz"),
+        (["gpu-bundle", "no-such-folder"], "a number of megabytes"),
         (["coverage"], "no argument"),
         (["check-reproducible"], "no argument"),
     ],
@@ -407,6 +409,60 @@ def test_tables_that_are_not_there_are_named(name):
     done = tool(name, ISOMER_ZOO="no-such.tsv")
     assert done.returncode == 5 and "no-such.tsv" in done.stderr and "ISOMER_ZOO" in done.stderr
     assert "Traceback" not in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--dim", "q=3"], "--dim: q: the model has no size of this name; it has n"),
+        (["--dim", "n"], "argument --dim: n: expected NAME=NUMBER"),
+        (["--dim", "n=x"], "argument --dim: n=x: expected NAME=NUMBER"),
+        (["--input-shape", "q:2,3"], "--input-shape: q: the model has no input of this name"),
+        (["--input-shape", "2,3"], "argument --input-shape: 2,3: expected NAME:N,N,.."),
+        (["--input", "q=3"], "--input: q: the model has no input of this name; it has x"),
+        (["--input", "x=2..b"], "argument --input: x=2..b: expected NAME=FILE.npy"),
+        (["--input", "x=none.npy"], "argument --input: x=none.npy: there is no file none.npy"),
+    ],
+)
+def test_what_a_model_lacks_is_refused(tmp_path, words, said):
+    model = scaled(tmp_path / "m.onnx", 2.0)
+    for name, files in (("compare-onnx", [model, model]), ("profile-onnxruntime", [model])):
+        done = tool(name, *files, *words)
+        assert done.returncode == 2 and f"{name}: " in done.stderr and said in done.stderr, done
+        assert "Traceback" not in done.stderr and not done.stdout
+    good = ["--dim", "n=3", "--input-shape", "x:2,3", "--input", "x=-1.5..2e0"]
+    assert tool("compare-onnx", model, model, *good).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("compare-onnx", ["a", "b", "--draws", "0"]),
+        ("profile-onnxruntime", ["a", "--threads", "0"]),
+        ("measure-onnxruntime", ["--rounds", "-1"]),
+        ("bench", ["--rounds", "x"]),
+    ],
+)
+def test_numbers_of_things_are_positive(name, words):
+    done = tool(name, *words)
+    assert done.returncode == 2 and "expected an integer of at least 1" in done.stderr
+
+
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path):
+    model, missing = scaled(tmp_path / "m.onnx", 2.0), str(tmp_path / "none" / "m.onnx")
+    for words, code in (
+        (["profile-onnxruntime", missing], 3),
+        (["compare-onnx", missing, model], 3),
+        (["randomize-weights", model, missing, "1"], 5),
+        (["check-novelty", missing], 5),
+    ):
+        done = tool(*words)
+        assert done.returncode == code and missing in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    (tmp_path / "file").write_text("")
+    done = tool("fetch-models", "light_vgg19", ISOMER_MODELS=str(tmp_path / "file" / "below"))
+    assert done.returncode == 5 and "ISOMER_MODELS" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_fetch_knows_its_names():

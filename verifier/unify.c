@@ -3,6 +3,7 @@
    to be shown is entailed by the context and the term's domain, or the pairing is given up. The
    change of variables must be one to one over the integers: it is linear with determinant 1 or -1,
    so that sums on either side run over the same points. */
+#include "verifier/determinant.h"
 #include "verifier/equal.h"
 #include "verifier/unify.h"
 #include <string.h>
@@ -143,26 +144,9 @@ static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *va
     }
     return true;
 }
-static Poly determinant(Prover *p, int n, Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX], int row,
-                        uint32_t columns) {
-    Poly d = 0;
-    int sign = 1;
-    if (row == n) return poly_int(p->w, 1);
-    for (int k = 0; k < n; k++) {
-        if (!(columns >> k & 1)) continue;
-        if (m[row][k])
-            d = poly_add(p->w, d,
-                         poly_scale(p->w,
-                                    poly_mul(p->w, m[row][k],
-                                             determinant(p, n, m, row + 1, columns & ~(1u << k))),
-                                    sign));
-        sign = -sign;
-    }
-    return d;
-}
 static bool one_to_one(Unify *u, const Poly *value) {
     Prover *p = u->p;
-    Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX];
+    Poly m[UNKNOWNS_MAX * UNKNOWNS_MAX], det;
     int n = u->t->nvar;
     if (!p->check.determinant) return true;
     for (int k = 0; k < n; k++) {
@@ -174,10 +158,9 @@ static bool one_to_one(Unify *u, const Poly *value) {
                 poly_mentions_any(p, poly_symbol(p->w, v[j]), n, u->r->var))
                 return false;
         for (int j = 0; j < n; j++)
-            if (!coefficient(p, value[k], u->r->var[j], n, u->r->var, &m[k][j])) return false;
+            if (!coefficient(p, value[k], u->r->var[j], n, u->r->var, &m[k * n + j])) return false;
     }
-    int64_t d;
-    return poly_constant(p->w, determinant(p, n, m, 0, (1u << n) - 1), &d) && (d == 1 || d == -1);
+    return determinant(p->w, n, m, &det) && (poly_is(p->w, det, 1) || poly_is(p->w, det, -1));
 }
 
 /* ---- a pairing of all atoms */

@@ -14,7 +14,9 @@ typedef struct Printer {
     const World *w;
     int n;
     const Symbol *bound;
+    int width; /* of serials: with COMPARED their order as text is that of their numbers */
 } Printer;
+enum { COMPARED = 10 };
 typedef struct Part { /* one monomial, printed without its sign */
     bool negative;
     uint32_t degree;
@@ -53,7 +55,7 @@ static void print_bound(const Printer *p, Symbol s, uint32_t serial, Text *t) {
             text_add(t, "k%d", j);
             return;
         }
-    text_add(t, "_k%u", serial);
+    text_add(t, "_k%0*u", p->width, serial);
 }
 
 static void print_min(const Printer *p, const Poly *arg, Text *t) {
@@ -86,7 +88,7 @@ static void print_symbol(const Printer *p, Symbol s, Text *t) {
     switch (d.kind) {
     case SYM_NAMED: text_add(t, "%s", world_text(p->w, d.word)); break;
     case SYM_INDEX: text_add(t, "i%u", d.word); break;
-    case SYM_DATA: text_add(t, "_d%u", d.word); break;
+    case SYM_DATA: text_add(t, "_d%0*u", p->width, d.word); break;
     case SYM_BOUND: print_bound(p, s, d.word, t); break;
     case SYM_MIN: print_min(p, d.arg, t); break;
     case SYM_DIGIT: print_digit(p, &d, t); break;
@@ -161,14 +163,14 @@ static void print_sum(const Printer *p, Poly x, Text *t) {
 /* The text may lie in the scratch arena itself: then nothing there is freed. */
 void poly_print_as(const World *w, Poly p, int n, const Symbol bound[], Text *t) {
     ArenaMark mark = arena_mark(w->scratch);
-    print_sum(&(Printer){w, n, bound}, p, t);
+    print_sum(&(Printer){w, n, bound, 1}, p, t);
     if (t->arena != w->scratch) arena_reset(w->scratch, mark);
 }
 
 void poly_print(const World *w, Poly p, Text *t) { poly_print_as(w, p, 0, NULL, t); }
 
 int poly_compare(const World *w, Poly a, Poly b) {
-    Printer p = {w, 0, NULL};
+    Printer p = {w, 0, NULL, COMPARED};
     if (a == b) return 0;
     ArenaMark mark = arena_mark(w->scratch);
     int c = strcmp(print_string(&p, a), print_string(&p, b));
@@ -177,7 +179,7 @@ int poly_compare(const World *w, Poly a, Poly b) {
 }
 
 int symbol_compare(const World *w, Symbol a, Symbol b) {
-    Printer p = {w, 0, NULL};
+    Printer p = {w, 0, NULL, COMPARED};
     if (a == b) return 0;
     ArenaMark mark = arena_mark(w->scratch);
     Text ta = text_new(w->scratch), tb = text_new(w->scratch);

@@ -8,7 +8,8 @@ rule follows from the proved rules of other files (compare-rules derive), such a
 
 usage: check-novelty RULES [--taso RULES..] [--rule NAME..]
 Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/peers). Exit status
-1: an optimizer has one of the rules, or it follows."""
+0: no optimizer has any of the rules, and none follows; 1: one has, or one follows; else as that of
+the project's programs: 2 usage, 3 a file is not one of rules, 5 a file or the peers are missing."""
 
 import collections
 import json
@@ -26,11 +27,22 @@ import onnx  # noqa: E402
 from onnx_tools import ROOT, constants_fixed  # noqa: E402
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
-from peer_process import Peer  # noqa: E402
+from peer_process import VENV, Peer  # noqa: E402
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 COMMUTATIVE = ("Add", "Mul", "Max", "Min", "Sum")
 NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxruntime extended")
+
+
+def output_of(program, *arguments):
+    """What a program of the build folder prints. Where it fails it has said why, and this program
+    ends with its exit status."""
+    done = subprocess.run(
+        [os.path.join(BUILD, program), *arguments], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(done.returncode if done.returncode > 1 else 3)
+    return done.stdout
 
 
 def described(path):
@@ -88,13 +100,8 @@ def derived(rules, others):
     """The rules that follow from those of other files."""
     if not others:
         return set()
-    done = subprocess.run(
-        [os.path.join(BUILD, "compare-rules"), "derive", rules, *others],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return set(re.findall(r"^derived +(\S+):", done.stdout, re.M))
+    said = output_of("compare-rules", "derive", rules, *others)
+    return set(re.findall(r"^derived +(\S+):", said, re.M))
 
 
 def main():
@@ -111,13 +118,11 @@ def main():
     any_has = False
     with tempfile.TemporaryDirectory() as top:
         folder = os.path.join(top, "sides")
-        subprocess.run(
-            [os.path.join(BUILD, "export-rules"), options.rules]
-            + ["--format", "onnx", "-o", folder],
-            check=True,
-        )
+        output_of("export-rules", options.rules, "--format", "onnx", "-o", folder)
         pairs = pairs_of(folder)
         check_words(options.rule, list(pairs), lambda word, name: word == name)
+        if not os.path.exists(os.path.join(VENV, "bin", "python")):
+            fail(5, f"no optimizers in {VENV}; test/random/install-peers FOLDER installs them")
         for stems in pairs.values():
             for stem in stems:
                 for side in ("from", "to"):

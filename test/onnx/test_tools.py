@@ -503,3 +503,19 @@ def test_fetch_does_not_trust_a_changed_file(tmp_path):
         hashlib.sha256(b"tampered").hexdigest()
         == hashlib.sha256((tmp_path / "magika.onnx").read_bytes()).hexdigest()
     )
+
+
+@pytest.mark.parametrize(
+    "words, status, said",
+    [
+        (["missing.rules"], 5, "missing.rules: there is no such file"),
+        (["README.md"], 3, "README.md:3:1: expected rule NAME"),
+        (["rules/library/pool.rules", "--taso", "missing.rules"], 5, "missing.rules: there is no such file"),
+        (["rules/library/pool.rules", "--rule", "nope"], 2, "nothing is named nope; known are: "),
+        (["rules/library/pool.rules"], 5, "no optimizers in"),
+    ],
+)
+def test_novelty_of_what_cannot_be_read(tmp_path, words, status, said):
+    done = tool("check-novelty", *words, PEERS=str(tmp_path / "peers"))
+    assert done.returncode == status and said in done.stderr
+    assert "Traceback" not in done.stderr and not done.stdout

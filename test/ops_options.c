@@ -21,7 +21,7 @@ typedef struct Case {
     Values values;
     StringList rest;
     Error error;
-    OptionDef table[11];
+    OptionDef table[12];
 } Case;
 
 /* Parses the words of a line ("prog" precedes them). */
@@ -50,6 +50,7 @@ static bool parse(Case *c, const char *line) {
          .value = "FILE|none",
          .help = "Rules.",
          .old_name = "lib"},
+        {.name = "former-rules", .kind = OPT_TEXT, .into = &c->values.rules},
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &c->values.dims,
@@ -130,9 +131,16 @@ static void earlier_names_are_accepted(void **state) {
     assert_string_equal(c->values.rules, "none");
     assert_true(parse(c, "--lib x"));
     assert_string_equal(c->values.rules, "x");
+    assert_true(parse(c, "--former-rules y"));
+    assert_string_equal(c->values.rules, "y");
     assert_false(parse(c, "--li x"));
     options_help(&help, "prog", "Tests.", c->table);
-    assert_null(strstr(help.data, "lib"));
+    const ProgramText text = {.name = "prog", .usage = "prog", .summary = "Tests."};
+    static const char *const form[] = {"man", "bash", "zsh"};
+    for (size_t k = 0; k < sizeof form / sizeof *form; k++)
+        assert_true(options_document(&help, &text, c->table, form[k], &c->error));
+    assert_null(strstr(help.data, "former"));
+    assert_null(strstr(help.data, "--lib"));
 }
 
 static void defaults_are_set_and_checked(void **state) {

@@ -6,8 +6,8 @@
 #include "verifier/verify.h"
 
 typedef struct Options {
-    const char *out, *json, *directory, *obligations, *explain, *help;
-    int64_t budget, jobs, memory;
+    const char *out, *json, *directory, *obligations, *explain, *memory_limit, *help;
+    int64_t budget, jobs, memory_mib;
     bool no_preconditions, resume, quiet, version;
 } Options;
 /* Its rules and refusals are those up to these numbers, from where the file before ends. */
@@ -18,6 +18,7 @@ typedef struct File {
 typedef struct Program {
     Arena *arena;
     Options o;
+    size_t memory; /* bytes of each worker process */
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
     Text obligations;     /* lines of the index */

@@ -22,6 +22,15 @@ static const ProgramText program = {
         "processes:\n  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
+/* Z3 itself does not start in less. */
+enum { MEMORY_LEAST = 16 << 20 };
+static bool take_memory(Program *p) {
+    if (!option_bytes("--memory-limit", p->o.memory_limit, &p->memory, &p->error)) return false;
+    if (p->o.memory_mib) p->memory = (size_t)p->o.memory_mib << 20;
+    return p->memory >= MEMORY_LEAST ||
+           error_set(&p->error, E_USAGE, "--memory-limit", "expects at least 16M, not \"%s\"",
+                     p->o.memory_limit);
+}
 static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
     Options *o = &p->o;
     const OptionDef table[] = {
@@ -67,13 +76,18 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),
-        {.name = "memory",
+        {.name = "memory-limit",
+         .kind = OPT_TEXT,
+         .into = &o->memory_limit,
+         .default_text = "4G",
+         .value = "SIZE",
+         .help = "Memory of each worker process, such as 500M or 8G; a rule that takes more is "
+                 "UNKNOWN. Default: 4G."},
+        {.name = "memory", /* its earlier name, in MiB */
          .kind = OPT_INT,
-         .into = &o->memory,
-         .default_value = 4096,
+         .into = &o->memory_mib,
          .value = "MIB",
-         .help = "Memory limit of each worker process, in MiB. Default: 4096.",
-         .least = 16,
+         .least = MEMORY_LEAST >> 20,
          .most = 1 << 20},
         {.name = "no-preconditions",
          .kind = OPT_FLAG,
@@ -93,7 +107,8 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
         OPTION_HELP(&o->help),
         {0},
     };
-    if (!options_parse(p->arena, table, argc, argv, files, &p->error)) return false;
+    if (!options_parse(p->arena, table, argc, argv, files, &p->error) || !take_memory(p))
+        return false;
     return !o->help || options_document(help, &program, table, o->help, &p->error);
 }
 
@@ -238,7 +253,7 @@ static bool verify_all(Program *p) {
     o.no_preconditions = p->o.no_preconditions;
     o.obligations = p->o.obligations;
     WorkerOptions how = {.jobs = (int)p->o.jobs,
-                         .memory = (size_t)p->o.memory << 20,
+                         .memory = p->memory,
                          .skip = p->skip,
                          .explain_id = p->o.explain,
                          .obligations = p->o.obligations};

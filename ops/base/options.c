@@ -232,7 +232,7 @@ static void add_option(Text *t, const OptionDef *o) {
     if (o->letter) text_add(t, "  -%c, --%s", o->letter, o->name);
     else text_add(t, "      --%s", o->name);
     if (has_value(o)) text_add(t, o->when_bare ? "[=%s]" : " %s", value_name(o));
-    add_wrapped(t, t->size - start, HELP_COLUMN, o->help ? o->help : "");
+    add_wrapped(t, t->size - start, HELP_COLUMN, o->help);
     text_bytes(t, "\n", 1);
 }
 
@@ -265,7 +265,7 @@ void options_help(Text *t, const char *usage, const char *summary, const OptionD
     text_bytes(t, "\n", 1);
     if (!is_last(table) && table->kind != OPT_HEAD) text_add(t, "\n");
     for (const OptionDef *o = table; !is_last(o); o++) {
-        if (o->kind == OPT_HEAD) text_add(t, "\n%s\n", o->help ? o->help : o->name);
-        else add_option(t, o);
+        if (o->kind == OPT_HEAD) text_add(t, "\n%s\n", o->help);
+        else if (o->help) add_option(t, o);
     }
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static bool is_last(const OptionDef *o) { return !o->name && o->kind != OPT_HEAD; }
+static bool is_shown(const OptionDef *o) { return o->kind != OPT_HEAD && o->help; }
 static bool has_value(const OptionDef *o) { return o->kind != OPT_FLAG && o->kind != OPT_COUNT; }
 static const char *value_of(const OptionDef *o) { return o->value ? o->value : "VALUE"; }
 
@@ -52,7 +53,7 @@ static void man_option(Text *t, const OptionDef *o) {
         text_add(t, o->when_bare ? "\\fR]" : "\\fR");
     }
     text_add(t, "\n");
-    add_roff(t, o->help ? o->help : "");
+    add_roff(t, o->help);
     text_add(t, "\n");
 }
 
@@ -111,8 +112,8 @@ static void man_page(Text *t, const ProgramText *p, const OptionDef *table) {
     if (p->more) text_add(t, ".PP\n"), add_paragraphs(t, p->more);
     text_add(t, ".SH OPTIONS\n");
     for (const OptionDef *o = table; !is_last(o); o++) {
-        if (o->kind != OPT_HEAD) man_option(t, o);
-        else text_add(t, ".SS "), add_roff(t, o->help), text_add(t, "\n");
+        if (is_shown(o)) man_option(t, o);
+        if (o->kind == OPT_HEAD) text_add(t, ".SS "), add_roff(t, o->help), text_add(t, "\n");
     }
     man_exit_status(t);
     man_others(t, p->name);
@@ -161,12 +162,11 @@ static void bash(Text *t, const ProgramText *p, const OptionDef *table) {
              "$before in\n",
              p->name, function);
     for (const OptionDef *o = table; !is_last(o); o++)
-        if (o->kind != OPT_HEAD && has_value(o) &&
-            (!o->when_bare || *words_of(t->arena, value_of(o))))
+        if (is_shown(o) && has_value(o) && (!o->when_bare || *words_of(t->arena, value_of(o))))
             bash_value(t, o);
     text_add(t, "    esac\n    case $word in\n    -*) COMPREPLY=($(compgen -W \"");
     for (const OptionDef *o = table; !is_last(o); o++)
-        if (o->kind != OPT_HEAD) text_add(t, o == table ? "--%s" : " --%s", o->name);
+        if (is_shown(o)) text_add(t, o == table ? "--%s" : " --%s", o->name);
     text_add(t,
              "\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n    "
              "esac\n}\ncomplete -o filenames -F %s %s\n",
@@ -188,7 +188,7 @@ static void zsh_option(Text *t, const OptionDef *o) {
              !has_value(o)  ? ""
              : o->when_bare ? "=-"
                             : "=");
-    add_zsh(t, o->help ? o->help : "");
+    add_zsh(t, o->help);
     text_add(t, "]");
     if (has_value(o)) {
         text_add(t, o->when_bare ? "::" : ":");
@@ -202,7 +202,7 @@ static void zsh_option(Text *t, const OptionDef *o) {
 static void zsh(Text *t, const ProgramText *p, const OptionDef *table) {
     text_add(t, "#compdef %s\n# made from the program's table of options\n_arguments -s", p->name);
     for (const OptionDef *o = table; !is_last(o); o++)
-        if (o->kind != OPT_HEAD) zsh_option(t, o);
+        if (is_shown(o)) zsh_option(t, o);
     text_add(t, " \\\n    '*:file:_files'\n");
 }
 

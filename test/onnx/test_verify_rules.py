@@ -141,13 +141,22 @@ def test_worker_killed(tmp_path, whole):
 @WITHIN_LIMITS
 def test_out_of_memory(tmp_path, whole):
     path = str(tmp_path / "v.json")
-    result = run("--json", path, "--memory", "48", CORPUS)
+    result = run("--json", path, "--memory-limit", "48M", CORPUS)
     found = verdicts(path)
     assert result.returncode == 1 and len(found) == len(whole)
     lost = [x for x in found if x[2] == "unknown"]
     assert lost, "48 MB were enough"
     assert not [x for x in found if x[2] != "unknown" and x not in whole]
     assert resumed(path, whole) == len(whole) - len(lost)
+
+
+def test_memory_by_its_earlier_name(tmp_path):
+    rules = tmp_path / "a.rules"
+    rules.write_text(TWO)
+    assert run("--memory", "4096", rules).returncode == run(rules).returncode
+    for words in (["--memory", "15"], ["--memory-limit", "15M"], ["--memory-limit", "much"]):
+        done = run(*words, rules)
+        assert done.returncode == 2 and words[0] in done.stderr
 
 
 TWO = """rule a

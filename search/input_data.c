@@ -58,6 +58,6 @@ void run_warn_inputs(const Run *r, char *text, size_t n) {
              r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }
 
-bool run_select_sizes(Run *r, int set) {
-    return run_bind_sizes(r, set) && inputs_feed(&r->inputs, r->seed, r->error);
+bool run_select_sizes(Run *r, int size_set) {
+    return run_bind_sizes(r, size_set) && inputs_feed(&r->inputs, r->seed, r->error);
 }

@@ -14,5 +14,5 @@ bool run_other_inputs(Run *, Error *why);
 /* Warns if other integers were used; an existing text is kept. */
 void run_warn_inputs(const Run *, char *text, size_t n);
 /* run_bind_sizes, and inputs of these sizes. */
-bool run_select_sizes(Run *, int set);
+bool run_select_sizes(Run *, int size_set);
 #endif

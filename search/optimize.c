@@ -65,8 +65,8 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
 static TrialResult check_sizes(Run *r, Derivation *d) {
     TrialResult verdict = TRIAL_FAILED;
     const int n = run_size_set_count(r);
-    for (int set = n - 1; set >= 0; set--) {
-        if (n > 1 && !run_select_sizes(r, set)) return TRIAL_FAILED;
+    for (int size_set = n - 1; size_set >= 0; size_set--) {
+        if (n > 1 && !run_select_sizes(r, size_set)) return TRIAL_FAILED;
         Trial *t = trial_open(r, d);
         verdict = t ? trial_check(t) : TRIAL_FAILED;
         trial_close(t);

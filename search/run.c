@@ -66,8 +66,8 @@ bool run_targets_onnxruntime(const IsomerOptions *o) {
 
 /* The number that a list of --dim gives for one set of sizes; its last one, if the list is
    shorter. */
-static const char *number_in_set(Arena *a, const char *list, int set) {
-    for (const char *next; set > 0 && (next = strchr(list, ',')); set--) list = next + 1;
+static const char *number_in_set(Arena *a, const char *list, int size_set) {
+    for (const char *next; size_set > 0 && (next = strchr(list, ',')); size_set--) list = next + 1;
     return arena_string(a, list, strcspn(list, ","));
 }
 
@@ -82,8 +82,8 @@ static bool is_numbers(const char *s) {
 
 StringList string_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
 
-/* --dim with the internal names of the sizes, and of each list its number `set`. */
-static StringList given_dims(Run *r, int set) {
+/* --dim with the internal names of the sizes, and of each list its number `size_set`. */
+static StringList given_dims(Run *r, int size_set) {
     if (r->sizes_fixed) return (StringList){0}; /* they are in the file */
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
@@ -93,7 +93,7 @@ static StringList given_dims(Run *r, int set) {
         const char *given = arena_string(r->arena, option, (size_t)(equals - option));
         name = model_size_name(r->source.model, given);
         all[k] = arena_format(r->arena, "%s=%s", name && *name ? name : given,
-                              number_in_set(r->arena, equals + 1, set));
+                              number_in_set(r->arena, equals + 1, size_set));
     }
     return (StringList){r->o->dim.n, all};
 }
@@ -108,24 +108,24 @@ int run_size_set_count(const Run *r) {
     return most;
 }
 
-const char *run_size_set_name(const Run *r, int set) {
+const char *run_size_set_name(const Run *r, int size_set) {
     Text t = text_new(r->arena);
     for (int k = 0; k < r->o->dim.n; k++) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '=');
         if (!equals || !strchr(equals, ',')) continue;
         text_add(&t, "%s%.*s=%s", t.size ? ", " : "", (int)(equals - option), option,
-                 number_in_set(r->arena, equals + 1, set));
+                 number_in_set(r->arena, equals + 1, size_set));
     }
     return t.size ? t.data : "";
 }
 
 /* A size that is not given is guessed: it affects costs and what is checked, never what the result
    computes. */
-bool run_bind_sizes(Run *r, int set) {
+bool run_bind_sizes(Run *r, int size_set) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, set)};
+    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, size_set)};
     if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, &r->source.sizes,
                     &missing) &&
         !r->source.sizes.n) {

@@ -179,10 +179,10 @@ bool run_bodies_wanted(const Run *);
 /* Sets source.sizes from --input-shape and --dim, with the numbers of this set where --dim gives
    lists; other sizes are guessed. False: the run's error is set. run_select_sizes (input_data.h)
    draws inputs of these sizes, too. */
-bool run_bind_sizes(Run *, int set);
+bool run_bind_sizes(Run *, int size_set);
 int run_size_set_count(const Run *); /* the length of the longest list that --dim gives; or 1 */
 /* The numbers by which a set differs from others: "seq=128", or "". In the run's arena. */
-const char *run_size_set_name(const Run *, int set);
+const char *run_size_set_name(const Run *, int size_set);
 StringList string_list(IsomerTexts); /* the same texts, not copied */
 /* A derivation in which no rule was applied yet: at the source's start graph, mapped from the
    original's values. */

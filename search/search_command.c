@@ -206,17 +206,17 @@ static void stop_processes(CommandSearch *s) {
 /* ---- the winner */
 
 /* Times the winner against the original at another set of sizes; the worse ratio counts. */
-static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
+static bool measure_at(CommandSearch *s, ModelCandidate *best, int size_set) {
     ModelCandidate both[] = {s->v[0], *best};
     /* Not on the stack, as an Escape must find its processes to stop them. */
     CommandSearch *at = ARENA_NEW(s->r->arena, CommandSearch, 1);
     *at = (CommandSearch){.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
     int second = 1;
-    const bool good =
-        run_select_sizes(s->r, set) && set_commands(at) && confirm(at, s->confirm_until, &second);
+    const bool good = run_select_sizes(s->r, size_set) && set_commands(at) &&
+                      confirm(at, s->confirm_until, &second);
     stop_processes(at);
     if (!good) return false;
-    const char *named = run_size_set_name(s->r, set);
+    const char *named = run_size_set_name(s->r, size_set);
     run_say(s->r, "at %s: %.4f", named, both[1].ratio);
     if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
     best->ratio = both[1].ratio;
@@ -228,8 +228,8 @@ static bool measure_at(CommandSearch *s, ModelCandidate *best, int set) {
 /* At all sets of sizes but the first, where it was confirmed already. */
 static bool measure_other_sizes(CommandSearch *s, ModelCandidate *best) {
     const int n = run_size_set_count(s->r);
-    for (int set = 1; set < n && best->ratio > 0; set++)
-        if (!measure_at(s, best, set)) return false;
+    for (int size_set = 1; size_set < n && best->ratio > 0; size_set++)
+        if (!measure_at(s, best, size_set)) return false;
     return n == 1 || run_select_sizes(s->r, 0);
 }
 

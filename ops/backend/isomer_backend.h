@@ -31,7 +31,8 @@
                                                   the taps of all axes of the product of weights
                                                   times x there. No taps: the same place. Weights
                                                   other than 1, and more taps, of floats; of
-                                                  integers only where the back end says so
+                                                  integers only where the back end says so.
+                                                  step_sample reads them
    S_LOOP     y x1 x2 ..                          a loop program (below), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
@@ -67,6 +68,7 @@
 #define ISOMER_BACKEND_API_H
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     STEP_RANK = 8,       /* axes of a view, at most */
@@ -246,6 +248,35 @@ static inline StepWindow step_window(const Step *s) {
                           stride + WINDOW_ENDS * n,
                           stride + WINDOW_DILATIONS * n};
     return w;
+}
+
+/* The list of an S_SAMPLE for one axis of y: its place i takes the places of x that begin the pairs
+   i * taps, i * taps + 1, ..; taps 0: place i of x. The pairs are words first, first + 1, .. of
+   `param`. */
+typedef struct StepTaps {
+    int64_t taps, first;
+    const int64_t *pair;
+} StepTaps;
+/* By axis of y. 0: the parameters are not such lists. *moves: not 0 if every place of y takes one
+   place of x, with weight 1. */
+static inline int step_sample(const Step *s, StepTaps axis[], int *moves) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const double one = 1;
+    int64_t at = 0;
+    *moves = 1;
+    for (int a = 0; a < y->rank; a++) {
+        if (at >= s->nparam || s->param[at] < 0) return 0;
+        const StepTaps t = {s->param[at], at + 1, s->param + at + 1};
+        if (t.taps == 0 && x->dim[a] != y->dim[a]) return 0;
+        if (y->dim[a] > 0 && t.taps > (s->nparam - t.first) / 2 / y->dim[a]) return 0;
+        for (int64_t k = 0; k < t.taps * y->dim[a]; k++) {
+            if (t.pair[2 * k] < 0 || t.pair[2 * k] >= x->dim[a]) return 0;
+            *moves &= t.taps == 1 && !memcmp(&t.pair[2 * k + 1], &one, sizeof one);
+        }
+        at = t.first + 2 * t.taps * y->dim[a];
+        axis[a] = t;
+    }
+    return at == s->nparam;
 }
 
 /* Not 0: it multiplies 8-bit integers, and its last parameter is the zero point of view 1. A back

@@ -8,19 +8,15 @@
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-typedef struct Axis {
-    int64_t taps;        /* 0: place i is place i of x */
-    const int64_t *pair; /* place, bits of the weight; [dim, taps] */
-} Axis;
 typedef struct Stretch {   /* places of the row's axis that read places one after another */
     int64_t n, from, step; /* offset of the first, and between them, in x */
 } Stretch;
 typedef struct Sample {
     View y, x;
     Operand from;
-    Axis axis[STEP_RANK];
+    StepTaps axis[STEP_RANK];
     int along, size, parts; /* the row's axis; bytes of an element of x; */
-    bool moves;
+    int moves;
     Class class;
     int64_t rows;
     int32_t *place; /* of the row's axis: [taps, dim] */
@@ -40,12 +36,12 @@ typedef struct SampleRun {
     const char *x;
 } SampleRun;
 
-static double weight_of(const Axis *a, int64_t i, int64_t tap) {
+static double weight_of(const StepTaps *a, int64_t i, int64_t tap) {
     double w;
     memcpy(&w, &a->pair[2 * (i * a->taps + tap) + 1], sizeof w);
     return w;
 }
-static int64_t place_of(const Axis *a, int64_t i, int64_t tap) {
+static int64_t place_of(const StepTaps *a, int64_t i, int64_t tap) {
     return a->taps ? a->pair[2 * (i * a->taps + tap)] : i;
 }
 /* The next choice of a tap for each axis but the row's; false: that was the last. */
@@ -103,7 +99,7 @@ static void move_row(const SampleRun *run, const char *x, char *y) {
 static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work) {
     const Sample *s = run->s;
     const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
-    const Axis *own = &s->axis[s->along];
+    const StepTaps *own = &s->axis[s->along];
     char *row = work + s->row, *result = work + s->result;
     add_rows(run, i, row);
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
@@ -183,30 +179,12 @@ static int sample_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* The parameters of each axis; false: they are not what S_SAMPLE says. moves: all weights are 1. */
-static bool take_axes(const Step *s, Axis axis[], bool *moves) {
-    const View *y = &s->view[0], *x = &s->view[1];
-    int64_t at = 0;
-    *moves = true;
-    for (int a = 0; a < y->rank; a++) {
-        if (at >= s->nparam || s->param[at] < 0 || (s->param[at] == 0 && x->dim[a] != y->dim[a]))
-            return false;
-        axis[a] = (Axis){s->param[at], s->param + at + 1};
-        at += 1 + 2 * axis[a].taps * y->dim[a];
-        if (at > s->nparam) return false;
-        for (int64_t j = 0; j < y->dim[a] * axis[a].taps; j++) {
-            if (axis[a].pair[2 * j] < 0 || axis[a].pair[2 * j] >= x->dim[a]) return false;
-            *moves = *moves && axis[a].taps == 1 && weight_of(&axis[a], j, 0) == 1;
-        }
-    }
-    return at == s->nparam;
-}
 static int sample_choices(const Device *d, const Step *s) {
     (void)d;
     const View *y = &s->view[0], *x = &s->view[1];
-    Axis axis[STEP_RANK];
-    bool moves;
-    if (x->rank != y->rank || x->dtype != y->dtype || y->rank < 1 || !take_axes(s, axis, &moves))
+    StepTaps axis[STEP_RANK];
+    int moves;
+    if (x->rank != y->rank || x->dtype != y->dtype || y->rank < 1 || !step_sample(s, axis, &moves))
         return 0;
     const int size = dtype_size(y->dtype);
     return moves ? size == 1 || size == 2 || size == 4 || size == 8
@@ -214,7 +192,7 @@ static int sample_choices(const Device *d, const Step *s) {
 }
 /* Places and weights of the row's axis, tap by tap. */
 static void lay_out_taps(Build *b, Sample *s) {
-    const Axis *own = &s->axis[s->along];
+    const StepTaps *own = &s->axis[s->along];
     const int64_t n = s->y.dim[s->along], taps = own->taps;
     s->place = ARENA_NEW(b->arena, int32_t, n * taps);
     s->weight = arena_alloc(b->arena, (size_t)(n * taps) * sizeof(double));
@@ -262,14 +240,14 @@ static void join_row(Build *b, Sample *s) {
         if (a == own || s->axis[own].taps || s->y.stride[a] != n * s->y.stride[own] ||
             s->x.stride[a] != n * s->x.stride[own] || s->y.dim[a] < 2)
             continue;
-        const Axis *with = &s->axis[a];
+        const StepTaps *with = &s->axis[a];
         int64_t *pair = ARENA_NEW(b->arena, int64_t, 2 * with->taps * n * s->y.dim[a]), *at = pair;
         for (int64_t i = 0; i < s->y.dim[a] * n; i++)
             for (int64_t t = 0; t < with->taps; t++) {
                 const int64_t *from = with->pair + 2 * (i / n * with->taps + t);
                 *at++ = from[0] * n + i % n, *at++ = from[1];
             }
-        s->axis[own] = (Axis){with->taps, pair}, s->axis[a] = (Axis){0, NULL};
+        s->axis[own] = (StepTaps){.taps = with->taps, .pair = pair}, s->axis[a] = (StepTaps){0};
         s->y.dim[own] *= s->y.dim[a], s->x.dim[own] *= s->x.dim[a];
         s->y.dim[a] = s->x.dim[a] = 1;
         return;
@@ -282,7 +260,7 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
     Step own = *step;
     own.param = arena_copy(b->arena, step->param, sizeof *step->param * (size_t)step->nparam);
     s->y = step->view[0];
-    take_axes(&own, s->axis, &s->moves);
+    step_sample(&own, s->axis, &s->moves);
     s->class = view_class(&s->y, 1) == CLASS_FLOAT ? CLASS_FLOAT : CLASS_DOUBLE;
     s->from = operand_as_is(b, 1);
     if (!s->moves && !operand_typed(b, 1, class_dtype(s->class), &s->from)) return false;

@@ -191,47 +191,37 @@ void flat_write(Gen *g, int variant) {
     g->step = whole;
 }
 
-/* ---- sample: for each axis its taps, and for each place of the output on it pairs of a place of x
-   and the bits of a weight */
-static bool sample_moves(const Step *s) {
-    const int64_t *w = s->param;
-    const double one = 1;
-    for (int a = 0; a < s->view[0].rank; a++) {
-        const int64_t taps = *w++;
-        if (taps > 1) return false;
-        for (int64_t k = 0; k < taps * s->view[0].dim[a]; k++, w += 2)
-            if (memcmp(w + 1, &one, sizeof one) != 0) return false;
-    }
-    return true;
-}
+/* ---- sample */
+
 int sample_variants(const Step *s) {
-    return class_real(class_with('i', s->view[1].dtype)) || sample_moves(s);
+    StepTaps axis[STEP_RANK];
+    int moves;
+    return step_sample(s, axis, &moves) && (class_real(class_with('i', s->view[1].dtype)) || moves);
 }
 void sample_write(Gen *g) {
     const Step *s = g->step;
     const View *y = &s->view[0], *x = &s->view[1];
-    const bool moves = sample_moves(s);
     const char class = class_with('i', x->dtype);
     const char *at = "", *weight = "1.0";
-    int64_t word = 0;
-    int loops = 0;
+    StepTaps axis[STEP_RANK];
+    int moves, loops = 0;
+    step_sample(s, axis, &moves);
     g->out->table = true;
     each_element(g, dims_product(y, 0, y->rank));
     index_lines(g, "item", y->rank);
     line(g, "%s acc = 0;", class_name(class));
     for (int a = 0; a < y->rank; a++) {
-        const int64_t taps = s->param[word++];
+        const int64_t taps = axis[a].taps;
         const char *index = say(g, "i%d", a);
         if (taps) {
             line(g, "for (int k%d = 0; k%d < %lld; k%d++) {", a, a, (long long)taps, a);
             line(g, "const i64 *const w%d = table + %lld + 2 * (i%d * %lldLL + k%d);", a,
-                 (long long)word, a, (long long)taps, a);
+                 (long long)axis[a].first, a, (long long)taps, a);
             index = say(g, "(place_t)w%d[0]", a);
             weight = say(g, "%s * bits_d(w%d[1])", weight, a);
             loops++;
         }
         at = say(g, "%s%s(place_t)%lld*%s", at, *at ? " + " : "", (long long)x->stride[a], index);
-        word += 2 * taps * y->dim[a];
     }
     const char *e = element(g, 1, *at ? at : "0", class);
     if (moves) line(g, "acc = %s;", e);

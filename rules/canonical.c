@@ -2,9 +2,9 @@
    values and symbols in the order in which a walk from the outputs meets them, at the greatest
    lengths of its blocks, so that renaming and the order of lines do not count. A condition on each
    axis of a block says less at shorter lengths: these are walked, too. The digest of a verdict
-   covers identifier, conditions, class, the operators' definitions, and what a rule with blocks
-   says at each length: [h.., n] and [a, n] are the same while h has one axis; and of which sizes
-   the conditions are. */
+   covers identifier, class, conditions, the operators' definitions and, of a rule with blocks or
+   conditions of a proof, what it says at each length: [h.., n] and [a, n] are the same while h has
+   one axis, and the text of a condition does not say of which axes its names are the sizes. */
 #include "rules/rule.h"
 #include "graphs/world.h"
 #include <string.h>

@@ -269,17 +269,17 @@ static bool find_divisors(Attempt *a) {
         set &= wants->too_many ? 0 : divided_by(p, wants);
     }
     p->nonzero = set;
-    import_init(&a->import);
     return set != 0;
 }
 
-static void attempt_proof(Attempt *a) {
+/* Takes what holds of sizes as the base facts. False: nothing does; the proof says why. */
+static bool assume_sizes(Attempt *a) {
     Prover *p = &a->prover;
     trace_stage(p->trace, "sizes");
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
         a->proof.vacuous = !overflow_noted(p->w);
         a->proof.why = "the conditions on sizes contradict each other";
-        return;
+        return false;
     }
     p->nsize = a->facts.nsize;
     p->size = a->facts.size;
@@ -288,30 +288,31 @@ static void attempt_proof(Attempt *a) {
     for (int k = 0; k < a->facts.nsolved; k++)
         explain_value(p, "by the conditions", a->facts.from[k], a->facts.to[k], DOM_TRUE);
     explain_facts(p, a->facts.nfact, a->facts.fact);
-    if (solver_empty(p->solver, (Lits){0})) {
-        a->proof.vacuous = true;
-        a->proof.why = "no sizes satisfy the conditions";
-        return;
-    }
-    if (!sizes_follow(a) || a->needs_only) return;
+    a->proof.vacuous = solver_empty(p->solver, (Lits){0});
+    if (a->proof.vacuous) a->proof.why = "no sizes satisfy the conditions";
+    return !a->proof.vacuous;
+}
+static void prove_outputs(Attempt *a) {
+    a->proof.why = NULL;
+    import_init(&a->import);
+    a->proof.proved = outputs_equal(a);
+}
+/* Sizes, then the outputs: as they stand, given what the left side divides by, with short sums
+   written out. */
+static void attempt_proof(Attempt *a) {
+    Prover *p = &a->prover;
+    if (!assume_sizes(a) || !sizes_follow(a) || a->needs_only) return;
     a->import = (NfImport){.p = p,
                            .ninput = a->instance->ninput,
                            .input = a->instance->input,
                            .nsolved = a->facts.nsolved,
                            .from = a->facts.from,
                            .to = a->facts.to};
-    import_init(&a->import);
-    a->proof.proved = outputs_equal(a);
-    if (!a->proof.proved && find_divisors(a)) {
-        a->proof.why = NULL;
-        a->proof.proved = outputs_equal(a);
-    }
+    prove_outputs(a);
+    if (!a->proof.proved && find_divisors(a)) prove_outputs(a);
     if (a->proof.proved || !p->unrollable) return;
-    /* Five shifted slices and a window of five meet when the window is written out. */
-    p->unroll = true;
-    a->proof.why = NULL;
-    import_init(&a->import);
-    a->proof.proved = outputs_equal(a);
+    p->unroll = true; /* five shifted slices and a window of five meet */
+    prove_outputs(a);
 }
 /* The same operations on the same numbers are defined at the same places; integers are computed
    with in the forms. */
@@ -389,6 +390,40 @@ static void classify_reads(Attempt *a) {
     p->unroll = unroll;
     p->steps += steps;
 }
+/* The element types of the inputs, and which inputs are never negative. */
+static void take_types(Attempt *a) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    DType *type = ARENA_NEW(p->arena, DType, i->ninput);
+    for (int k = 0; k < i->ninput; k++) {
+        const DType t = type[k] = value_type(p->w, i->input[k])->dtype;
+        const bool natural = t == DT_BOOL || dtype_class(t) == 'U';
+        if (natural && k < NATURAL_BITS) p->natural |= (uint64_t)1 << k;
+    }
+    p->type = type;
+    p->ninput = i->ninput;
+}
+/* Are the values equal, is the right side defined where the left one is, what does floating point
+   make of it? What is not shown in a later stage takes nothing away from the earlier ones. */
+static void run_stages(Attempt *a) {
+    Prover *p = &a->prover;
+    if (!stage(a, attempt_proof) && !proved_by_operations(a)) {
+        a->proof.proved = false;
+        for (int k = 0; k < a->import.nlack; k++) add_missing(a, a->import.lack[k], "integers");
+    }
+    if (!a->proof.proved) return;
+    if (!stage(a, refine)) a->refines = false;
+    if (!optional_stage(a, same_operations)) a->exact = false;
+    a->proof.proved = proof_holds(a);
+    if (!a->proof.proved) return;
+    a->numbers = rule_numbers(p->w, p->arena, a->instance);
+    if (a->numbers.unfit && !a->numbers.differ && !a->exact && !optional_stage(a, for_any_numbers))
+        a->any_numbers = false;
+    p->any_numbers = false;
+    classify_reads(a);
+    if (!stage(a, classify_proof))
+        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
+}
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
     a->instance = i;
@@ -400,35 +435,12 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
                          .escape = &a->escape,
                          .trace = o->trace,
                          .most_steps = most_steps(o->budget)};
-    DType *type = ARENA_NEW(arena, DType, i->ninput);
-    a->prover.type = type;
-    a->prover.ninput = i->ninput;
-    for (int k = 0; k < i->ninput; k++) type[k] = value_type(w, i->input[k])->dtype;
-    for (int k = 0; k < i->ninput && k < NATURAL_BITS; k++) {
-        const DType t = type[k];
-        if (t == DT_BOOL || dtype_class(t) == 'U') a->prover.natural |= (uint64_t)1 << k;
-    }
+    take_types(a);
     a->prover.solver = solver_new(w, arena, o->budget);
     solver_trace(a->prover.solver, o->trace);
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
-    if (!stage(a, attempt_proof) && !proved_by_operations(a)) {
-        a->proof.proved = false;
-        for (int k = 0; k < a->import.nlack; k++) add_missing(a, a->import.lack[k], "integers");
-    }
-    if (a->proof.proved) {
-        if (!stage(a, refine)) a->refines = false;
-        if (!optional_stage(a, same_operations)) a->exact = false;
-        a->proof.proved = proof_holds(a);
-    }
-    if (a->proof.proved) a->numbers = rule_numbers(w, arena, i);
-    if (a->proof.proved && a->numbers.unfit && !a->numbers.differ && !a->exact &&
-        !optional_stage(a, for_any_numbers))
-        a->any_numbers = false;
-    a->prover.any_numbers = false;
-    if (a->proof.proved) classify_reads(a);
-    if (a->proof.proved && !stage(a, classify_proof))
-        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
+    run_stages(a);
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
     a->proof.spent = solver_spent(a->prover.solver);

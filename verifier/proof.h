@@ -5,7 +5,7 @@
 
 typedef struct Missing { /* a condition that nothing entails, in the rule's own symbols */
     Lit lit;
-    const char *side; /* who needs it: "right side" or "outputs" */
+    const char *side; /* who needs it: "right side", "outputs", "definedness" or "integers" */
 } Missing;
 typedef struct Proof {
     bool proved;

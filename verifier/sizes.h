@@ -20,5 +20,6 @@ typedef struct SizeFacts {
 
 /* Takes need_from, where, and that sizes are not negative. False: they contradict each other. */
 bool size_facts(World *, Arena *, const Instance *, SizeFacts *);
+/* The literal without the symbols that were solved. */
 Lit lit_solved(const SizeFacts *, Lit);
 #endif

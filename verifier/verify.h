@@ -20,8 +20,8 @@ typedef struct VerifyResult { /* strings live in the arena that was given */
     const char *condition; /* PROVED: what was added to the rule's own `where`; "" none */
     /* PROVED: a block of each group for which it holds at all ranks, as in a Rule; "" none. */
     const char *all;
-    /* Where each of these conditions comes from: "right side", "outputs", "inferred", as many; ""
-       none. */
+    /* Where each of these conditions comes from: a side of Missing (proof.h), or "inferred", as
+       many, joined by ", "; "" none. */
     const char *sides;
     const char *category; /* not PROVED: "useless" where it holds only with a size of at most 1,
                              "vacuous" where with no sizes at all; "" else */

@@ -37,9 +37,10 @@ NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxrunti
 def output_of(program, *arguments):
     """What a program of the build folder prints. Where it fails it has said why, and this program
     ends with its exit status."""
-    done = subprocess.run(
-        [os.path.join(BUILD, program), *arguments], stdout=subprocess.PIPE, text=True, check=False
-    )
+    path = os.path.join(BUILD, program)
+    if not os.path.isfile(path):
+        fail(5, f"{path} is missing; build it with make")
+    done = subprocess.run([path, *arguments], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 1 else 3)
     return done.stdout

@@ -29,8 +29,8 @@ class Model:
     a text "name=8" is left open under that name. unordered: rows come in an order that rounding
     may change."""
 
-    def __init__(self, make, inputs, script=False, unordered=False):
-        self.make, self.script, self.unordered = make, script, unordered
+    def __init__(self, make, inputs, script=False, unordered=False, opset=OPSET):
+        self.make, self.script, self.unordered, self.opset = make, script, unordered, opset
         self.inputs = {n: tuple(map(open_size, s)) for n, (s, _) in inputs.items()}
         self.below = {n: below for n, (_, below) in inputs.items()}
 
@@ -62,9 +62,9 @@ def open_size(size):
     return int(number), name
 
 
-def model(name, inputs, script=False, unordered=False):
+def model(name, inputs, script=False, **options):
     def add(make):
-        MODELS[name + "_script" * script] = Model(make, inputs, script, unordered)
+        MODELS[name + "_script" * script] = Model(make, inputs, script, **options)
         return make
 
     return add
@@ -481,7 +481,7 @@ def disturbed(net, generator):
 def export(path, wanted, net, given):
     names = list(wanted.inputs)
     axes = [{k: n for k, (_, n) in enumerate(s) if n} for s in wanted.inputs.values()]
-    options = {"input_names": names, "output_names": ["y"], "opset_version": OPSET}
+    options = {"input_names": names, "output_names": ["y"], "opset_version": wanted.opset}
     if wanted.script:
         options |= {"dynamo": False, "dynamic_axes": dict(zip(names, axes))}
     else:
@@ -495,13 +495,18 @@ def export(path, wanted, net, given):
 
 
 def difference(path, wanted, net, given):
-    """Between ONNX Runtime and PyTorch, of the greatest number."""
+    """Between ONNX Runtime and PyTorch, of the greatest number of an output."""
     with torch.no_grad():
-        meant = net(*given).numpy()
+        meant = net(*given)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     feed = {i.name: v.numpy() for i, v in zip(session.get_inputs(), given)}
-    have, *_ = session.run(None, feed)
-    if wanted.unordered:
+    meant = meant if isinstance(meant, tuple) else (meant,)
+    pairs = zip(session.run(None, feed), meant, strict=True)
+    return max(difference_of(a, b.numpy(), wanted.unordered) for a, b in pairs)
+
+
+def difference_of(have, meant, unordered):
+    if unordered:
         away = numpy.median(numpy.abs(numpy.sort(have, axis=None) - numpy.sort(meant, axis=None)))
     else:
         away = numpy.abs(have - meant).max()

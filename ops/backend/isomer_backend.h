@@ -402,6 +402,8 @@ typedef struct Backend {
     /* Memory on the device, at least 64-byte aligned; NULL: there is none. release frees it. */
     void *(*alloc)(Device *, size_t bytes);
     void (*release)(Device *, void *);
+    /* Between memory of the host and of the device, or on it: after all that was started before,
+       and done when it returns. */
     int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
     /* How many algorithms there are for the step, numbered from 0, the default; 0: it cannot run
        here. */

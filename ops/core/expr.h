@@ -1,7 +1,7 @@
 /* expr.h -- scalar expressions: what one element of an operator's output is, as a tree over
-   symbolic indices, hash-consed. The oracle of kernels, fingerprints, prover, shape values, FLOPs,
-   views and default kernels all read this tree. Sums and products are kept as written; only the
-   prover normalizes. */
+   symbolic indices, hash-consed. The oracle of kernels, the generator's keys of terms, the prover,
+   shape values, FLOPs, views and default kernels all read this tree. Sums and products are kept as
+   written; only the prover normalizes. */
 #ifndef ISOMER_EXPR_H
 #define ISOMER_EXPR_H
 #include "ops/core/type.h"

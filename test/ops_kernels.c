@@ -290,6 +290,7 @@ static void draw_best(Drawn *t) {
     const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
     if (x[axis] < 1) x[axis] = 1;
     if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more than a group */
+    if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
     attribute(t, "axis", "%d", axis);
     attribute(t, "last", draw(t, 0, 1) ? "yes" : "no");
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 3 : 200);

@@ -52,6 +52,7 @@ static void draw_hardmax(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
     if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more than a group */
+    if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
     attribute(t, "axis", "%d", axis);
     fill_few(t, some_float(t), rank, x);
 }

@@ -27,7 +27,7 @@ typedef struct OptionDef {
     void *into;
     bool is_int;
     const char *value;  /* name of its value in the help; NULL for flags */
-    const char *help;   /* one or more sentences; NULL: an earlier option, still accepted, not shown */
+    const char *help;   /* sentences; NULL: an earlier option, still accepted, not shown */
     double least, most; /* range of numbers; both 0: any */
     /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
     const char *when_bare;

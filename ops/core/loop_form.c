@@ -117,7 +117,7 @@ static void take_sum(Decode *d, DecodedNode *x, int at) {
     x->nvar = take_below(d, 0, RANK_MAX + 1);
     x->var = ARENA_NEW(l->arena, int, x->nvar);
     uint64_t own = 0;
-    for (int j = 0; j < x->nvar; j++) own |= 1ull << (x->var[j] = take_below(d, 0, l->nvar));
+    for (int j = 0; j < x->nvar; j++) own |= 1ull << (x->var[j] = take_below(d, l->rank, l->nvar));
     if (x->inner >= 0 && (!x->nvar || x->var[x->nvar - 1] != x->inner)) d->bad = true;
     x->a = take_below(d, 0, at);
     x->uses = d->bad ? 0 : l->node[x->a].uses;
@@ -128,7 +128,44 @@ static void take_sum(Decode *d, DecodedNode *x, int at) {
 static void list_keys(Loop *l, DecodedNode *x) {
     x->key = ARENA_NEW(l->arena, int, l->nvar);
     for (int v = l->nvar - 1; v >= 0; v--)
-        if (x->uses >> v & 1) x->key[x->nkey++] = v;
+        if (x->uses >> v & 1 && !(x->kept && v == l->lane)) x->key[x->nkey++] = v;
+}
+
+/* ---- blocks that are kept: rows of the output follow each other, and what they have in common
+   is computed once. */
+enum { KEPT_BYTES = 1 << 18 };
+/* The axis that differs between a row and the next; -1: there is one row. */
+static int row_axis(const Loop *l) {
+    int axis = l->rank - 1;
+    while (axis >= 0 && (axis == l->lane || l->extent[axis] == 1)) axis--;
+    return axis;
+}
+/* It has the output's lane, and nothing in it depends on the row axis or on a sum's variable. */
+static bool same_in_rows(const Loop *l, const DecodedNode *x, int row) {
+    const uint64_t axes = (UINT64_C(1) << l->rank) - 1;
+    return l->lane >= 0 && row >= 0 && x->lane == l->lane && !(x->uses & ~axes) &&
+           !(x->uses >> row & 1);
+}
+/* The nodes that others, which differ between rows, read, as far as there is room. */
+static void keep_blocks(Loop *l) {
+    const int row = row_axis(l);
+    const size_t blocks =
+                     l->lane < 0 ? 0 : ((size_t)l->extent[l->lane] + LOOP_LANES - 1) / LOOP_LANES,
+                 bytes = l->block->size * LOOP_LANES * blocks;
+    bool *read = ARENA_NEW(l->arena, bool, l->nnode);
+    size_t left = KEPT_BYTES;
+    read[l->root] = true;
+    for (int j = l->nnode - 1; j >= 0; j--) {
+        DecodedNode *x = &l->node[j];
+        const bool same = same_in_rows(l, x, row);
+        if (same && read[j] && bytes <= left) {
+            left -= bytes;
+            x->kept = arena_alloc(l->arena, bytes), x->held = ARENA_NEW(l->arena, Held, blocks);
+        } else if (!same) {
+            read[x->a] = read[x->b] = true;
+            if (x->kind == EX_WHERE) read[x->word] = true;
+        }
+    }
 }
 
 /* The numbers of isomer_backend.h as our kinds and functions. */
@@ -153,6 +190,7 @@ static void take_node(Decode *d, int at) {
     x->lane = take_below(d, -1, l->nvar);
     x->inner = -1;
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
+    x->held = ARENA_NEW(l->arena, Held, 1);
     switch (x->kind) {
     case EX_NUM:
         bits = take_word(d), q = take_word(d), d->bad |= q <= 0,
@@ -176,7 +214,7 @@ static void take_node(Decode *d, int at) {
     default: x->a = take_below(d, 0, at), x->b = take_below(d, 0, at);
     }
     if (x->kind == EX_WHERE) x->word = take_below(d, 0, at);
-    if (x->kind == EX_TAKE) x->word = take_below(d, 0, l->nvar);
+    if (x->kind == EX_TAKE) x->word = take_below(d, l->rank, l->nvar);
     if (d->bad) return;
     x->uses = l->node[x->a].uses | l->node[x->b].uses;
     if (x->kind == EX_WHERE) x->uses |= l->node[x->word].uses;
@@ -218,12 +256,11 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
     l->node = ARENA_NEW(l->arena, DecodedNode, l->nnode);
-    for (int j = 0; j < l->nnode && !d.bad; j++) {
-        take_node(&d, j);
-        list_keys(l, &l->node[j]);
-    }
+    for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
     if (d.bad || d.at != d.end)
         return error_set(error, E_INVALID, "", "the loop program does not match its inputs");
+    keep_blocks(l);
+    for (int j = 0; j < l->nnode; j++) list_keys(l, &l->node[j]);
     return true;
 }
 

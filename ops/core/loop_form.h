@@ -36,6 +36,11 @@ typedef struct DecodedLiteral {
     int level;
     LoopForm form;
 } DecodedLiteral;
+/* What a buffer holds: values low..high, computed at the time `done` (Loop.time). */
+typedef struct Held {
+    int low, high;
+    uint64_t done;
+} Held;
 typedef struct DecodedNode {
     ExKind kind;
     int lane;      /* the variable along which it has LOOP_LANES values, or -1 */
@@ -46,10 +51,10 @@ typedef struct DecodedNode {
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
-    int nkey, *key; /* the variables that it depends on */
-    int low, high;  /* buffer[low..high) holds its values .. */
-    uint64_t done;  /* .. for the variables as they were at this time (Loop.time) */
-    char *buffer;
+    int nkey, *key; /* the variables that it depends on, but for a lane whose blocks are kept */
+    Held *held;     /* of the buffer; of each block of its lane, if they are kept */
+    char *buffer;   /* of the block that was visited last .. */
+    char *kept;     /* .. in those of all blocks of the output's lane; NULL: there is only one */
 } DecodedNode;
 struct Loop {
     Arena *arena;

@@ -1,10 +1,12 @@
 /* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over
    their variables around that.
 
-   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child
-   without lanes holds one value. Conditions cut the range of a sum's variable or the range of lanes
-   where they are affine in it, so the innermost loops have no tests. A node remembers when it was
-   computed, and is computed again only if a variable that it depends on has changed since. */
+   Rows along the output's lane follow each other, a block of it at a time. A node is asked for the
+   lanes low..high of its buffer and asks its children for the same; a child without lanes holds one
+   value. Conditions cut the range of a sum's variable or the range of lanes where they are affine
+   in it, so the innermost loops have no tests. A node remembers when it was computed, and is
+   computed again only if a variable that it depends on has changed since. What rows have in common
+   (keep_blocks) it remembers for each block. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
@@ -285,11 +287,18 @@ static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
     if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
 }
 
-static bool result_stands(const Loop *l, const DecodedNode *x, int low, int high) {
-    if (low < x->low || high > x->high) return false;
+static bool result_stands(const Loop *l, const DecodedNode *x, const Held *h, int low, int high) {
+    if (low < h->low || high > h->high) return false;
     for (int j = 0; j < x->nkey; j++)
-        if (l->changed[x->key[j]] > x->done) return false;
+        if (l->changed[x->key[j]] > h->done) return false;
     return true;
+}
+/* Of the buffer that has the block; makes it the node's. */
+static Held *held_here(const Loop *l, DecodedNode *x) {
+    if (!x->kept) return x->held;
+    const int64_t block = (l->value[x->lane] - l->from[x->lane]) / LOOP_LANES;
+    x->buffer = x->kept + (size_t)block * LOOP_LANES * l->block->size;
+    return &x->held[block];
 }
 static void compute(Loop *l, DecodedNode *x, int low, int high) {
     int64_t v[LOOP_LANES];
@@ -321,10 +330,11 @@ static void compute(Loop *l, DecodedNode *x, int low, int high) {
 }
 static void loop_visit(Loop *l, int node, int low, int high) {
     DecodedNode *x = &l->node[node];
+    Held *h = held_here(l, x);
     if (x->lane < 0) low = 0, high = 1;
-    if (result_stands(l, x, low, high)) return;
+    if (result_stands(l, x, h, low, high)) return;
     compute(l, x, low, high);
-    x->low = low, x->high = high, x->done = l->time;
+    *h = (Held){low, high, l->time};
 }
 
 /* ---- the output */
@@ -338,7 +348,8 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     }
     for (int j = 0; j < l->nnode; j++) {
         DecodedNode *x = &l->node[j];
-        x->low = x->high = -1;
+        const int64_t blocks = x->kept ? (l->extent[l->lane] + LOOP_LANES - 1) / LOOP_LANES : 1;
+        for (int64_t k = 0; k < blocks; k++) x->held[k] = (Held){-1, -1, 0};
         if (x->kind == EX_NUM || x->kind == EX_REAL) l->block->set(l->num, x->buffer, x->number);
         if (x->kind == EX_PARAM) l->block->set(l->num, x->buffer, param[x->word]);
     }
@@ -361,10 +372,13 @@ static void write_row(Loop *l, int64_t at) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) set_value(l, l->lane, base);
         loop_visit(l, l->root, 0, lanes);
-        l->block->copy(l->row, node_operand(l, l->root, 0), lanes);
+        const BlockOperand y = node_operand(l, l->root, 0);
+        const bool as_is = y.step && l->modulus <= 0;
+        if (!as_is) l->block->copy(l->row, y, lanes);
         if (l->modulus > 0)
             wrap((double *)l->row, lanes, dtype_class((DType)v->dtype) == 'I', l->modulus);
-        l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride, l->row, lanes);
+        l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride,
+                        as_is ? y.v : l->row, lanes);
     }
 }
 

@@ -1,7 +1,8 @@
 /* argmax.c -- where along an axis the maximum or minimum lies (ops/argmax.c), or hardmax, which has
    a 1 there and zeros elsewhere (ops/softmax.c). Up to LANES places of the result are found
    together, so that what is read lies together unless the axis itself is the innermost one; then
-   its lines are read one by one. Groups of places go to threads. */
+   its lines are read one by one: their best element, then where it lies. Groups of places go to
+   threads. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
@@ -18,6 +19,10 @@ typedef struct ArgMax {
     void (*merge)(void *best, int32_t *where, const void *x, int32_t at, int64_t n, bool last,
                   bool least);
     int32_t (*line)(const void *x, int64_t n, bool last, bool least);
+    void (*total)(void *best, const void *x, int64_t n);
+    int64_t (*place)(const void *x, const void *value, int64_t n, bool last);
+    int size;   /* of an element of the class that computes them .. */
+    bool as_is; /* .. which they are of themselves */
     bool last, least;
     _Alignas(double) char one[8]; /* hardmax: an element; y then has the axis too */
     int one_size;
@@ -37,6 +42,17 @@ DEFINE_BEST(double)
 DEFINE_BEST(int64_t)
 DEFINE_BEST(uint64_t)
 
+/* Where there is a NaN, which is the best of all that have one, and in short lines: one by one. */
+static int32_t find_in_line(const ArgMax *m, const void *x) {
+    enum { SHORT = 16 };
+    _Alignas(double) char best[8];
+    if (m->n < SHORT) return m->line(x, m->n, m->last, m->least);
+    memcpy(best, x, (size_t)m->size);
+    m->total(best, x, m->n);
+    const int64_t at = m->place(x, best, m->n, m->last);
+    return at < 0 ? m->line(x, m->n, m->last, m->least) : (int32_t)at;
+}
+
 typedef struct ArgRun {
     const ArgMax *m;
     void *const *slot;
@@ -50,8 +66,9 @@ static void find_group(const ArgMax *m, char *work, const char *x, int64_t step,
     char *values = work + m->values, *best = work + m->best;
     if (along == 1 || count == 1) {
         for (int64_t i = 0; i < count; i++) {
-            m->load(values, x + i * step * x_size, along, m->n);
-            where[i] = m->line(values, m->n, m->last, m->least);
+            const char *line = x + i * step * x_size;
+            if (!m->as_is || along != 1) m->load(values, line, along, m->n), line = values;
+            where[i] = find_in_line(m, line);
         }
         return;
     }
@@ -134,6 +151,9 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     const int size = dtype_size(class_dtype(class));
     m->load = b->device->simd->load[class][m->x.dtype];
     m->merge = b->device->simd->better[class], m->line = lines[class];
+    m->total = b->device->simd->total[class][m->least ? REDUCE_MIN : REDUCE_MAX];
+    m->place = b->device->simd->place[class];
+    m->size = size, m->as_is = class_dtype(class) == m->x.dtype;
     m->values = build_bytes(b, (size_t)((m->n > LANES ? m->n : LANES) * size));
     m->best = build_bytes(b, (size_t)(LANES * size));
     m->where = build_bytes(b, LANES * sizeof(int32_t));

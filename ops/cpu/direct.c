@@ -231,7 +231,8 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     }
     p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
     const Simd *simd = b->device->simd;
-    p->merge = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
+    const Class class = !p->bytes ? p->class : type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8;
+    p->merge = simd->merge[class][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
     k->run = pool_run_channels;
     k->self = p;

@@ -7,6 +7,11 @@
 #include <string.h>
 
 enum { ROOM = 4096, D = 0, H = 1, W = 2 }; /* elements of a copy, unless a row alone has more */
+/* What divides the outputs of a row whose windows have so many cells down and in depth. */
+typedef struct Divisor {
+    int64_t cells;
+    float *row;
+} Divisor;
 typedef struct Planes {
     Operand x;
     Tail tail;
@@ -20,9 +25,12 @@ typedef struct Planes {
     bool flat, pads;              /* windows are one row each; which reach beyond the row */
     bool in_place;                /* rows need no copy */
     int64_t *cells[STEP_SPATIAL]; /* means: by how many cells each output of the axis divides */
-    size_t copy, line, sum;       /* in the scratch */
+    int ndivisor;                 /* means in floats: what rows of outputs are divided by */
+    Divisor *divisor;
+    size_t copy, line, sum; /* in the scratch */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: of sums */
+    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: of wider sums */
+    void (*divide)(void *y, const void *a, const void *b, int64_t n);
     void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -56,7 +64,8 @@ typedef struct Cells {
     const char *x;
     int64_t apart, stride, n, cells;
 } Cells;
-/* Into y, what is there before included or, fresh, not: then maxima need nothing to start with. */
+/* Into y, what is there before included or, fresh, not: then what is not wider than the elements
+   needs nothing to start with. */
 static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
                         void (*merge)(void *, const void *, int64_t, int64_t)) {
     int64_t k = 0;
@@ -83,13 +92,23 @@ static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t heigh
     for (int64_t r = 0; r < (s == 1 ? 1 : height); r++, c.x += s * row)
         merge_cells(p, line + r * p->pitch * p->wide_size, &c, fresh, p->down);
 }
+/* A row of sums, each over cells times as many as are side by side. */
+static void divide_row(const Planes *p, char *sum, int64_t cells) {
+    const Divisor *d = p->divisor;
+    if (p->kind != REDUCE_MEAN) return;
+    while (d < p->divisor + p->ndivisor && d->cells != cells) d++;
+    if (d < p->divisor + p->ndivisor) {
+        p->divide(sum, sum, d->row, p->out[W]);
+        return;
+    }
+    for (int64_t ow = 0; ow < p->out[W]; ow++)
+        reduce_divide(sum + ow * p->wide_size, p->wide, cells * p->cells[W][ow], 1);
+}
 static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
                        char *sum) {
     for (int64_t r = 0; r < height; r++) {
         char *from = sum + r * (p->pitch / p->stride[W]) * p->wide_size;
-        for (int64_t ow = 0; ow < p->out[W] && p->kind == REDUCE_MEAN; ow++)
-            reduce_divide(from + ow * p->wide_size, p->wide,
-                          p->cells[D][od] * p->cells[H][oh + r] * p->cells[W][ow], 1);
+        divide_row(p, from, p->cells[D][od] * p->cells[H][oh + r]);
         p->store(y + (od * p->ys[D] + (oh + r) * p->ys[H]) * p->size, p->ys[W], from, p->out[W]);
     }
 }
@@ -171,6 +190,27 @@ static void take_axes(Build *b, Planes *p) {
         p->cells[a] = count_cells(b, p, a, pool_counts_pads(s) != 0, real ? w.end[i] : 0);
     }
 }
+/* One for each number of cells that there is. */
+static void make_divisors(Build *b, Planes *p) {
+    p->divisor = ARENA_NEW(b->arena, Divisor, p->out[D] * p->out[H]);
+    for (int64_t k = 0; k < p->out[D] * p->out[H]; k++) {
+        const int64_t cells = p->cells[D][k / p->out[H]] * p->cells[H][k % p->out[H]];
+        int j = 0;
+        while (j < p->ndivisor && p->divisor[j].cells != cells) j++;
+        if (j < p->ndivisor) continue;
+        float *row = ARENA_NEW(b->arena, float, p->out[W]);
+        for (int64_t ow = 0; ow < p->out[W]; ow++) row[ow] = (float)(cells * p->cells[W][ow]);
+        p->divisor[p->ndivisor++] = (Divisor){cells, row};
+    }
+}
+/* Sums of few floats. */
+static bool adds_floats(const Step *s, const Planes *p) {
+    enum { FEW = 64 };
+    const StepWindow w = step_window(s);
+    int64_t cells = 1;
+    for (int a = 0; a < w.n; a++) cells *= w.kernel[a];
+    return p->kind == REDUCE_MEAN && p->class == CLASS_FLOAT && cells <= FEW;
+}
 /* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
 static void take_room(Build *b, Planes *p) {
     const int64_t s = p->stride[W], slack = (p->kernel[W] - 1) * p->dilation[W],
@@ -197,7 +237,8 @@ bool planes_build(Build *b, Kernel *k) {
     if (view_count(&s->view[0]) == 0) return build_fail(b, "pool: the output has no elements");
     p->class = view_class(s->view, 2);
     p->kind = s->param[POOL_KIND] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
-    p->wide = class_wide(p->class, p->kind);
+    const bool floats = adds_floats(s, p);
+    p->wide = floats ? CLASS_FLOAT : class_wide(p->class, p->kind);
     if (p->kind == REDUCE_MAX && s->view[0].dtype == type && s->ncode == 0)
         p->bytes = type == DT_UINT8 ? 1 : type == DT_INT8 ? 1 + (uint8_t)INT8_MIN : 0;
     const int dtype = p->bytes ? type : class_dtype(p->class);
@@ -205,13 +246,13 @@ bool planes_build(Build *b, Kernel *k) {
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     take_axes(b, p);
     take_room(b, p);
+    if (floats) make_divisors(b, p);
     p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];
-    if (p->kind == REDUCE_MAX)
-        p->both = simd->op[!p->bytes         ? p->class
-                           : type == DT_INT8 ? CLASS_INT8
-                                             : CLASS_UINT8][C_MAX];
-    p->down = p->bytes ? simd->max_bytes[type == DT_INT8] : simd->merge[p->class][p->kind];
-    p->across = p->bytes ? p->down : simd->merge[p->wide][p->kind];
+    const Class both = p->bytes ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
+    if (p->kind == REDUCE_MAX || floats) p->both = simd->op[both][floats ? C_ADD : C_MAX];
+    p->divide = simd->op[CLASS_FLOAT][C_DIV];
+    p->down = floats ? simd->add_floats : simd->merge[both][p->kind];
+    p->across = p->bytes || floats ? p->down : simd->merge[p->wide][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
     k->run = planes_run, k->self = p;
     return true;

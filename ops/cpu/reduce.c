@@ -5,6 +5,7 @@
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COLUMNS = 256, ACROSS = 1024 }; /* outputs side by side: by reduce_runs, by reduce_across */
 enum { FEW = 8 };                      /* elements that are reduced faster across */
@@ -37,6 +38,9 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
     static const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
     static const int32_t narrow[] = {0, 0, INT32_MIN, INT32_MAX, 1};
     static const int16_t narrower[] = {0, 0, INT16_MIN, INT16_MAX, 1};
+    static const uint8_t byte[2][REDUCE_KINDS] = {
+        {[REDUCE_MAX] = 1 + (uint8_t)INT8_MAX, [REDUCE_MIN] = INT8_MAX},
+        {[REDUCE_MIN] = UINT8_MAX}};
     switch (wide) {
     case CLASS_FLOAT:
         for (int64_t j = 0; j < n; j++) ((float *)acc)[j] = (float)real[kind];
@@ -53,6 +57,8 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
     case CLASS_INT16:
         for (int64_t j = 0; j < n; j++) ((int16_t *)acc)[j] = narrower[kind];
         break;
+    case CLASS_INT8:
+    case CLASS_UINT8: memset(acc, byte[wide == CLASS_UINT8][kind], (size_t)n); break;
     default:
         for (int64_t j = 0; j < n; j++) ((uint64_t *)acc)[j] = natural[kind];
         break;
@@ -186,7 +192,10 @@ static void make_nests(Build *b, Reduce *r) {
 }
 
 /* Sums and products of the narrow classes are int64, maxima what they are of. */
-static Class reduced_class(const View *x) {
+static Class reduced_class(const View *x, ReduceKind kind) {
+    const bool extreme = kind == REDUCE_MAX || kind == REDUCE_MIN;
+    if (extreme && x->dtype == DT_INT8) return CLASS_INT8;
+    if (extreme && x->dtype == DT_UINT8) return CLASS_UINT8;
     switch (x->dtype) {
     case DT_INT32:
     case DT_UINT16: return CLASS_INT32;
@@ -210,9 +219,9 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Reduce *r = ARENA_NEW(b->arena, Reduce, 1);
     const View *x = &b->step->view[1];
-    const Class class = reduced_class(x);
     const Simd *simd = b->device->simd;
     r->kind = (ReduceKind)b->step->param[REDUCE_KIND];
+    const Class class = reduced_class(x, r->kind);
     r->wide = class_wide(class, r->kind);
     const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
     if (x->dtype == in) r->x = operand_as_is(b, 1);

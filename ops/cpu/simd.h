@@ -99,6 +99,17 @@ typedef struct ChannelWindows {
     const int64_t *tap, *cell;
     Squash squash;
 } ChannelWindows;
+/* Windows of height * width places over some planes: y[r * ys + c] = sum over p < planes, i <
+   height, j < width of w[(p * height + i) * width + j] * x[plane[p] + (r + i) * xs + column[j] +
+   c], r < rows, c < columns. There are at least TAP_ROWS rows; columns that fill no vector are
+   read and written as if they did. */
+enum { TAP_ROWS = 4 };
+typedef struct TapRows {
+    const float *x, *w;
+    float *y;
+    int64_t xs, ys, rows, columns, planes, height, width;
+    const int64_t *plane, *column;
+} TapRows;
 /* What Winograd's convolution (winograd.c) makes of a tile: of its values x[point * xs + c] for c <
    channels the places of the output, y[i * ys[0] + j * ys[1] + c] = squash(.. + shift[c] + add[i *
    adds[0] + j * adds[1] + c]) for i < size[0], j < size[1]; there is at least a vector of
@@ -139,16 +150,18 @@ typedef struct Simd {
     /* y[i] = a[i] stored in an element of the type and loaded again; b is not read. */
     void (*as[CLASS_COUNT][SIMD_TYPES])(void *y, const void *a, const void *b, int64_t n);
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
-       class_wide). Mean sums. */
+       class_wide). Mean sums. Bytes have maxima and minima only. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
-    /* The greater ones of bytes: unsigned, signed. */
-    void (*max_bytes[2])(void *acc, const void *x, int64_t stride, int64_t n);
+    /* Sums of floats that stay floats. */
+    void (*add_floats)(void *acc, const void *x, int64_t stride, int64_t n);
     /* Likewise all of x[0..n-1] into the one acc[0]. */
     void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
     /* Where x[i] is greater (least: less; last: or equal), it becomes best[i],
        and `at` where[i]. */
     void (*better[CLASS_COUNT])(void *best, int32_t *where, const void *x, int32_t at, int64_t n,
                                 bool last, bool least);
+    /* The first place of *value in x[0..n-1], or the last one; -1: none. */
+    int64_t (*place[CLASS_COUNT])(const void *x, const void *value, int64_t n, bool last);
     /* Keys: integers of the elements' size, greater where an element comes earlier among the
        greatest ones, or else the least; the key may be the very x. int32 keys, int64 ones: how many
        of them are at least so great; their places, ascending, at[n-1] the last that is written; how
@@ -173,6 +186,7 @@ typedef struct Simd {
     Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
+    void (*tap_rows)(const TapRows *);
     /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,
        CLASS_DOUBLE */
     void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,

@@ -326,40 +326,7 @@ enum { SUMS = WIDTH == 16 ? 16 : 8 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
 #define UNROLLED _Pragma("GCC unroll 16") for
 
-/* ---- sums of shifted runs: blocks of accumulators, of few, of one, then single elements */
-#define DEFINE_TAPS(name, VECTORS)                                                                 \
-    static void name(float *y, const float *x, const int64_t offset[], const float w[],            \
-                     int64_t ntap) {                                                               \
-        Floats sum[VECTORS] = {{0}};                                                               \
-        for (int64_t t = 0; t < ntap; t++) {                                                       \
-            const Floats *from = (const Floats *)(x + offset[t]);                                  \
-            UNROLLED(int v = 0; v < VECTORS; v++) sum[v] = MULTIPLY_floats(from[v], w[t], sum[v]); \
-        }                                                                                          \
-        UNROLLED(int v = 0; v < VECTORS; v++)((Floats *)y)[v] = sum[v];                            \
-    }
-DEFINE_TAPS(taps_block, SUMS)
-DEFINE_TAPS(taps_few, SUMS / 4)
-DEFINE_TAPS(taps_vector, 1)
-static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap,
-                 int64_t n) {
-    enum { FEW = SUMS / 4 * WIDTH };
-    int64_t at = 0;
-    for (; at + SUMS * WIDTH <= n; at += SUMS * WIDTH) taps_block(y + at, x + at, offset, w, ntap);
-    for (; at + FEW <= n; at += FEW) taps_few(y + at, x + at, offset, w, ntap);
-    if (n >= FEW && n > at + WIDTH) { /* some once more */
-        taps_few(y + n - FEW, x + n - FEW, offset, w, ntap);
-        return;
-    }
-    for (; at + WIDTH <= n; at += WIDTH) taps_vector(y + at, x + at, offset, w, ntap);
-    if (at == n) return;
-    if (n >= WIDTH) { /* likewise */
-        taps_vector(y + n - WIDTH, x + n - WIDTH, offset, w, ntap);
-        return;
-    }
-    for (int64_t i = at; i < n; i++) y[i] = 0;
-    for (int64_t t = 0; t < ntap; t++)
-        float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
-}
+#include "ops/cpu/simd_taps.h"
 
 /* ---- elements gathered and weighted */
 #define DEFINE_BLEND(name, T)                                                                      \
@@ -397,6 +364,32 @@ DEFINE_BETTER(better_float, float)
 DEFINE_BETTER(better_double, double)
 DEFINE_BETTER(better_int, int64_t)
 DEFINE_BETTER(better_uint, uint64_t)
+
+/* The first place of a number in a run, or the last: most blocks do not hold it. */
+enum { SOUGHT = 64 };
+#define DEFINE_PLACE(name, T)                                                             \
+    static inline bool name##_within(const T *x, T value, int64_t n) {                    \
+        int found = 0;                                                                    \
+        _Pragma("omp simd reduction(| : found)") for (int64_t i = 0; i < n; i++) found |= \
+            x[i] == value;                                                                \
+        return found;                                                                     \
+    }                                                                                     \
+    static int64_t name(const void *px, const void *pvalue, int64_t n, bool last) {       \
+        const T *x = px, value = *(const T *)pvalue;                                      \
+        int64_t at = last ? n - SOUGHT : 0, end = n - SOUGHT;                             \
+        if (last) {                                                                       \
+            while (at > 0 && !name##_within(x + at, value, SOUGHT)) at -= SOUGHT;         \
+            for (at += SOUGHT - 1; at >= 0 && x[at] != value;) at--;                      \
+            return at;                                                                    \
+        }                                                                                 \
+        while (at < end && !name##_within(x + at, value, SOUGHT)) at += SOUGHT;           \
+        while (at < n && x[at] != value) at++;                                            \
+        return at < n ? at : -1;                                                          \
+    }
+DEFINE_PLACE(place_float, float)
+DEFINE_PLACE(place_double, double)
+DEFINE_PLACE(place_int, int64_t)
+DEFINE_PLACE(place_uint, uint64_t)
 
 #include "ops/cpu/simd_order.h"
 

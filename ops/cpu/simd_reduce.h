@@ -49,8 +49,7 @@ DEFINE_GATHERED(Any64)
                 }                                                             \
             }                                                                 \
     }
-DEFINE_MERGE(max_uint8, uint8_t, uint8_t, x > z ? x : z)
-DEFINE_MERGE(max_int8, int8_t, int8_t, x > z ? x : z)
+DEFINE_MERGE(add_floats, float, float, z + x)
 /* Partial results in LANES places, which become registers, folded at the end. */
 enum { LANES = 32 };
 #define FOLD_LANES(sum)                                                                     \
@@ -118,6 +117,10 @@ DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
 DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
 DEFINE_MERGES(int32, int64_t, int32_t, uint64_t)
 DEFINE_MERGES(int16, int64_t, int16_t, uint64_t)
+DEFINE_BOTH(int8_max, int8_t, int8_t, x > z ? x : z)
+DEFINE_BOTH(int8_min, int8_t, int8_t, x < z ? x : z)
+DEFINE_BOTH(uint8_max, uint8_t, uint8_t, x > z ? x : z)
+DEFINE_BOTH(uint8_min, uint8_t, uint8_t, x < z ? x : z)
 DEFINE_SCALE_ADD(float, float)
 DEFINE_SCALE_ADD(double, double)
 DEFINE_SCALE_ADD(int, int64_t)

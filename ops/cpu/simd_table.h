@@ -34,6 +34,8 @@
 #define AS_UINT8(dt, S, from, to, to_int) [dt] = as_uint8_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
+#define EXTREMES_OF(class) \
+    { [REDUCE_MAX] = class##_max, [REDUCE_MIN] = class##_min }
 #define TOTALS(class)                                                                       \
     {                                                                                       \
         total_##class##_sum, total_##class##_sum, total_##class##_max, total_##class##_min, \
@@ -82,9 +84,9 @@ const Simd SIMD_TABLE = {
            {BYTE_TYPES(AS_INT8)},
            {BYTE_TYPES(AS_UINT8)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint), MERGES(int32),
-              MERGES(int16)},
+              MERGES(int16), EXTREMES_OF(int8), EXTREMES_OF(uint8)},
     .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint), TOTALS(int32),
-              TOTALS(int16)},
+              TOTALS(int16), EXTREMES_OF(total_int8), EXTREMES_OF(total_uint8)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .cube = cube,
     .requantize = requantize,
@@ -94,8 +96,9 @@ const Simd SIMD_TABLE = {
     .line = line,
     .gate_sigmoid = gate_sigmoid,
     .gate_erf = gate_erf,
-    .max_bytes = {max_uint8, max_int8},
+    .add_floats = add_floats,
     .taps = taps,
+    .tap_rows = tap_rows,
     .softmax = {softmax_float, softmax_double},
     .row_squares = row_squares,
     .row_exps = row_exps,
@@ -104,6 +107,7 @@ const Simd SIMD_TABLE = {
     .softmax_columns = {softmax_columns_float, softmax_columns_double},
     .blend = {blend_float, blend_double},
     .better = {better_float, better_double, better_int, better_uint},
+    .place = {place_float, place_double, place_int, place_uint},
     .order = {order_float, order_double, order_int64_t, order_uint64_t},
     .count_from = {count_from_int32_t, count_from_int64_t},
     .places_from = {places_from_int32_t, places_from_int64_t},

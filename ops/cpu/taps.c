@@ -30,6 +30,10 @@ typedef struct Taps {
                                                of its planes */
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);
+    void (*tap_rows)(const TapRows *);
+    int width;     /* of a vector */
+    bool by_rows;  /* tiles; */
+    TapRows tiles; /* but for x, w, y */
     Turns turns;
     int64_t rows, *row; /* rows that count, and where each begins in the planes */
 } Taps;
@@ -59,16 +63,31 @@ static void scatter_channel(const Taps *t, float *restrict plane, const float *r
     }
 }
 
-static void gather_plane(const Taps *t, float *y, const float *result) {
+static void gather_plane(const Taps *t, float *y, const float *result, int64_t pitch) {
     const View *yv = &t->tail.into;
     const int r = yv->rank - 2, c = yv->rank - 1;
     for (int64_t i = 0; i < t->out[0]; i++) {
         float *to = y + i * (r > 1 ? yv->stride[r] : 0);
-        const float *from = result + i * t->phase[1];
+        const float *from = result + i * pitch;
         if (yv->stride[c] == 1) memcpy(to, from, (size_t)t->out[1] * sizeof *to);
         else
             for (int64_t j = 0; j < t->out[1]; j++) to[j * yv->stride[c]] = from[j];
     }
+}
+/* The windows of a plane of the output; x: of the first plane of the input that they reach. */
+static void run_plane(const Taps *t, float *y, float *result, const float *x, const float *w) {
+    if (!t->by_rows) {
+        t->taps(result, x, t->offset, w, t->ntap, t->run);
+        gather_plane(t, y, result, t->phase[1]);
+        return;
+    }
+    const View *yv = &t->tail.into;
+    const bool there = yv->stride[yv->rank - 1] == 1 && t->out[1] >= t->width;
+    TapRows s = t->tiles;
+    s.x = x, s.w = w, s.y = there ? y : result;
+    if (there) s.ys = yv->stride[yv->rank - 2];
+    t->tap_rows(&s);
+    if (!there) gather_plane(t, y, result, s.ys);
 }
 static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x,
                       const float *w) {
@@ -83,11 +102,9 @@ static void run_group(const Taps *t, float *planes, float *result, float *y, con
                                 x + i * xv->stride[1] + (r > 2 ? z * xv->stride[2] : 0),
                                 r > 1 ? xv->stride[r] : 0, xv->stride[c]);
     for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1])
-        for (int64_t z = 0; z < d->out; z++) {
-            t->taps(result, planes + (size_t)(z * d->stride) * t->nplane, t->offset,
-                    w + o * t->ntap, t->ntap, t->run);
-            gather_plane(t, y + (r > 2 ? z * yv->stride[2] : 0), result);
-        }
+        for (int64_t z = 0; z < d->out; z++)
+            run_plane(t, y + (r > 2 ? z * yv->stride[2] : 0), result,
+                      planes + (size_t)(z * d->stride) * t->nplane, w + o * t->ntap);
 }
 
 static int taps_run(const Kernel *k, void *const slot[], void *work) {
@@ -98,7 +115,7 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
     float *result = (float *)(void *)((char *)work + t->result);
     const View *yv = &t->tail.into;
     const int64_t of_group = t->outs / t->group;
-    memset(planes, 0, t->nplanes * (size_t)t->ins * sizeof *planes);
+    memset(planes, 0, (t->nplanes * (size_t)t->ins + (size_t)t->width) * sizeof *planes);
     for (int64_t n = 0; n < t->batch; n++)
         for (int64_t g = 0; g < t->group; g++)
             run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],
@@ -156,6 +173,26 @@ static void place_taps(Taps *t, const Step *s) {
     }
 }
 
+/* Tiles are for rows whose windows share rows of the image with those beside them. */
+static void take_tiles(Build *b, Taps *t, const StepWindow *w) {
+    const int n = w->n;
+    t->by_rows = n > 1 && w->stride[n - 2] == 1 && w->dilation[n - 2] == 1 &&
+                 t->out[0] >= TAP_ROWS && 2 * t->out[1] > t->width;
+    if (!t->by_rows) return;
+    const int64_t cells = w->kernel[n - 2] * w->kernel[n - 1], planes = t->ntap / cells;
+    int64_t *plane = ARENA_NEW(b->arena, int64_t, planes);
+    for (int64_t p = 0; p < planes; p++) plane[p] = t->offset[p * cells];
+    t->tiles = (TapRows){.xs = t->phase[1],
+                         .ys = t->out[1] > t->width ? t->out[1] : t->width,
+                         .rows = t->out[0],
+                         .columns = t->out[1],
+                         .planes = planes,
+                         .height = w->kernel[n - 2],
+                         .width = w->kernel[n - 1],
+                         .plane = plane,
+                         .column = t->offset};
+}
+
 static void place_rows(Build *b, Taps *t) {
     const int64_t k = t->stride[1], first = (k - t->pad[1] % k) % k, to = (first + t->pad[1]) / k,
                   turns = (t->in[1] - first) / k, room = t->phase[1] - to,
@@ -187,9 +224,13 @@ bool taps_build(Build *b, Kernel *k) {
     t->nplanes = (size_t)t->deep.planes * t->nplane;
     t->offset = ARENA_NEW(b->arena, int64_t, t->ntap);
     place_taps(t, s);
-    t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
-    t->result = build_bytes(b, (size_t)t->run * sizeof(float));
-    t->taps = b->device->simd->taps;
+    t->taps = b->device->simd->taps, t->tap_rows = b->device->simd->tap_rows;
+    t->width = b->device->simd->width;
+    const StepWindow window = step_window(s);
+    take_tiles(b, t, &window);
+    t->planes = build_bytes(b, (t->nplanes * (size_t)t->ins + (size_t)t->width) * sizeof(float));
+    t->result =
+        build_bytes(b, (size_t)(t->by_rows ? t->out[0] * t->tiles.ys : t->run) * sizeof(float));
     place_rows(b, t);
     if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2]))
         t->w = operand_as_is(b, 2);

@@ -449,7 +449,7 @@ static void conv_case(Case *c) {
     int64_t x[STEP_RANK] = {draw(c, 1, 2), in * group}, w[STEP_RANK] = {outs, in},
             y[STEP_RANK] = {x[0], outs};
     if (chance(c, 3)) x[0] = y[0] = 0;
-    for (int i = 0; i < n; i++) x[2 + i] = draw(c, 1, n == 3 ? 6 : 13);
+    for (int i = 0; i < n; i++) x[2 + i] = draw(c, 1, n == 3 ? 6 : chance(c, 7) ? 40 : 13);
     c->param[0] = group;
     c->step.nparam = 1 + draw_window(c, 1, n, x + 2, w + 2, y + 2, false);
     if (n == 2 && group == 1 && chance(c, 25)) { /* Winograd's: differences of large sums */

@@ -5,7 +5,6 @@
 
 const AtomInfo *atom_info(Prover *p, Atom a) { return slot_get(&p->tables->atoms, a); }
 
-/* What the atom has from its parts is noted: variables, height, hashes. */
 static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, const Symbol *except) {
     int n = nf_size(p, nf);
     uint64_t sum = 0;
@@ -18,47 +17,37 @@ static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, cons
         sum += mix(b->mask, mix((uint64_t)c.p, (uint64_t)c.q)); /* in any order */
     }
     i->mask = mix(i->mask, sum);
-    i->digest = mix(i->digest, nf_digest(p, nf));
 }
 static void note_poly(Prover *p, AtomInfo *i, Symbol **v, Poly x, int nexcept,
                       const Symbol *except) {
     const PolyInfo *info = poly_info(p, x);
     free_add(p, &i->nfree, v, info->n, info->variable, nexcept, except);
-    i->mask = mix(i->mask, info->mask);
-    i->digest = mix(i->digest, info->digest);
+    i->mask = mix(i->mask, info->masked);
 }
 static void note_dom(Prover *p, AtomInfo *i, Symbol **v, Dom d, int nexcept, const Symbol *except) {
-    const DomInfo *info = dom_info(p, d);
-    for (int k = 0; k < info->lits.n; k++) {
-        const PolyInfo *x = poly_info(p, info->lits.v[k].p);
-        free_add(p, &i->nfree, v, x->n, x->variable, nexcept, except);
+    Lits x = dom_lits(p, d);
+    uint64_t sum = 0, before = i->mask;
+    for (int k = 0; k < x.n; k++) {
+        i->mask = x.v[k].eq;
+        note_poly(p, i, v, x.v[k].p, nexcept, except);
+        sum += i->mask;
     }
-    i->mask = mix(i->mask, info->mask);
-    i->digest = mix(i->digest, info->digest);
+    i->mask = mix(before, sum);
 }
 static void note_parts(Prover *p, AtomInfo *i, Symbol **v) {
-    uint64_t mask = 0, digest = 0;
+    uint64_t sum = 0, before = i->mask;
     int height = 0;
-    AtomInfo before = *i;
     for (int k = 0; k < i->npart; k++) {
         const Part *x = &i->part[k];
-        i->mask = i->digest = (uint64_t)x->nvar;
+        i->mask = 0;
         i->height = 0;
         note_nf(p, i, v, x->nf, x->nvar, x->var);
         note_dom(p, i, v, x->dom, x->nvar, x->var);
-        mask += i->mask; /* in any order */
-        digest += i->digest;
+        sum += i->mask; /* in any order */
         if (i->height + (x->nvar > 0) > height) height = i->height + (x->nvar > 0);
     }
-    i->height = i->npart ? height : before.height;
-    i->mask = mix(before.mask, mask);
-    i->digest = mix(before.digest, digest);
-}
-static uint64_t word_digest(Prover *p, const AtomInfo *i) {
-    if (i->kind == AT_SIZE) return symbol_key(p, i->word);
-    if (i->kind != AT_PARAM) return i->word;
-    const char *name = world_text(p->w, i->word);
-    return hash_bytes(name, strlen(name));
+    if (i->npart) i->height = height;
+    i->mask = mix(before, sum);
 }
 /* Interns the record; what follows from it is worked out once. */
 static Atom atom_put(Prover *p, AtomInfo info) {
@@ -84,7 +73,7 @@ static Atom atom_put(Prover *p, AtomInfo info) {
     AtomInfo *i = ARENA_NEW(p->arena, AtomInfo, 1);
     Symbol *v = NULL;
     *i = info;
-    i->heads = i->mask = i->digest = mix(mix(info.kind, word_digest(p, &info)), bits);
+    i->heads = i->mask = mix(mix(info.kind, info.word), bits);
     i->index = arena_copy(p->arena, info.index, sizeof *info.index * (size_t)info.nindex);
     for (int k = 0; k < info.nindex; k++) note_poly(p, i, &v, info.index[k], 0, NULL);
     note_nf(p, i, &v, info.a, 0, NULL);
@@ -139,17 +128,16 @@ static Part part_close(Prover *p, const Part *part) {
     Map m = {n, order, to};
     return (Part){n, var, dom_subst(p, part->dom, m), nf_subst(p, part->nf, m)};
 }
-static bool part_after(Prover *p, const Part *a, const Part *b) {
-    int c = order_of(nf_digest(p, a->nf), nf_digest(p, b->nf));
-    if (!c) c = order_of(dom_info(p, a->dom)->digest, dom_info(p, b->dom)->digest);
-    return c ? c > 0 : a->nvar > b->nvar;
+static bool part_after(const Part *a, const Part *b) {
+    if (a->nf != b->nf) return a->nf > b->nf;
+    return a->dom != b->dom ? a->dom > b->dom : a->nvar > b->nvar;
 }
 Atom atom_parts(Prover *p, AtomKind kind, int n, const Part *part) {
     Part *v = ARENA_NEW(p->arena, Part, n);
     for (int k = 0; k < n; k++) {
         Part x = part_close(p, &part[k]);
         int j = k;
-        for (; j && part_after(p, &v[j - 1], &x); j--) v[j] = v[j - 1];
+        for (; j && part_after(&v[j - 1], &x); j--) v[j] = v[j - 1];
         v[j] = x;
     }
     return atom_put(p, (AtomInfo){.kind = kind, .npart = n, .part = v});
@@ -193,16 +181,4 @@ Atom atom_subst(Prover *p, Atom a, Map m) {
                                   .index = index,
                                   .a = nf_subst(p, i->a, m),
                                   .b = nf_subst(p, i->b, m)});
-}
-/* By kind and word, then by what does not depend on the names of variables: forms that differ only
-   in these have their factors in the same order. */
-int atom_order(Prover *p, Atom a, Atom b) {
-    const AtomInfo *x = atom_info(p, a), *y = atom_info(p, b);
-    int c = a == b ? 0 : order_of(x->kind, y->kind);
-    if (a == b || c) return c;
-    if (x->kind == AT_INPUT) c = order_of(x->word, y->word);
-    if (!c) c = order_of(x->mask, y->mask);
-    if (!c) c = variables_order(p, x->nfree, x->free, y->nfree, y->free);
-    if (!c) c = order_of(x->digest, y->digest);
-    return c ? c : order_of(a, b);
 }

@@ -47,8 +47,7 @@ typedef struct AtomInfo {
     Nf a, b;
     const Part *part;   /* closed */
     const Symbol *free; /* variables it depends on, in the order in which they appear */
-    uint64_t digest;    /* a hash of all that it says (tables.h) */
-    uint64_t mask;      /* the same, whatever the names of variables */
+    uint64_t mask;      /* a hash that does not depend on the names of variables */
     uint64_t heads;     /* a hash of the inputs and functions that occur, not of indices, domains */
 } AtomInfo;
 

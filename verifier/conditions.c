@@ -50,10 +50,6 @@ bool lit_mentions(Prover *p, Lit l, int n, const Symbol *v) {
 static uint32_t pack(Lit l) { return l.p << 1 | l.eq; }
 static Lit unpack(uint32_t x) { return (Lit){x >> 1, x & 1}; }
 
-static bool literal_after(Prover *p, uint32_t a, uint32_t b) {
-    const int c = poly_order(p, unpack(a).p, unpack(b).p);
-    return c ? c > 0 : a > b;
-}
 /* Sorted insertion without repetition; false when the literal is plainly false. */
 static bool insert_literal(Prover *p, uint32_t *v, int *n, Lit l) {
     int truth = lit_truth(p, &l);
@@ -62,7 +58,7 @@ static bool insert_literal(Prover *p, uint32_t *v, int *n, Lit l) {
     int k = *n;
     for (int j = 0; j < *n; j++)
         if (v[j] == x) return true;
-    while (k && literal_after(p, v[k - 1], x)) {
+    while (k && v[k - 1] > x) {
         v[k] = v[k - 1];
         k--;
     }
@@ -74,27 +70,18 @@ static Dom dom_intern(Prover *p, int n, const uint32_t *v) {
     if (!n) return DOM_TRUE;
     Dom d = intern_put(p->tables->dom, v, sizeof *v * (size_t)n);
     if (slot_get(&p->tables->doms, d)) return d;
-    DomInfo *info = ARENA_NEW(p->arena, DomInfo, 1);
+    Lits *lits = ARENA_NEW(p->arena, Lits, 1);
     Lit *list = ARENA_NEW(p->arena, Lit, n);
-    for (int k = 0; k < n; k++) {
-        list[k] = unpack(v[k]);
-        const PolyInfo *i = poly_info(p, list[k].p);
-        info->digest += mix(i->digest, list[k].eq);
-        info->mask += mix(i->mask, list[k].eq);
-    }
-    info->lits = (Lits){n, list};
-    slot_set(p, &p->tables->doms, d, info);
+    for (int k = 0; k < n; k++) list[k] = unpack(v[k]);
+    *lits = (Lits){n, list};
+    slot_set(p, &p->tables->doms, d, lits);
     return d;
 }
 static Dom dom_false_set(Prover *p) {
     return dom_intern(p, 1, (uint32_t[]){pack((Lit){poly_int(p->w, -1), false})});
 }
 
-const DomInfo *dom_info(Prover *p, Dom d) {
-    static const DomInfo everywhere;
-    return d ? slot_get(&p->tables->doms, d) : &everywhere;
-}
-Lits dom_lits(Prover *p, Dom d) { return dom_info(p, d)->lits; }
+Lits dom_lits(Prover *p, Dom d) { return d ? *(Lits *)slot_get(&p->tables->doms, d) : (Lits){0}; }
 Dom dom_make(Prover *p, int n, const Lit *l) {
     if (!n) return DOM_TRUE;
     prover_spend(p, n);

@@ -117,12 +117,8 @@ static void classify_term(Prover *p, Dom ctx, Classes *s, NfTerm t) {
 
 /* ---- forms */
 
-/* < 0: a is classified first. Of a difference the terms of one side come before those of the other,
-   which then find the classes that they cancel in. */
-static int term_order(const NfTerm *a, const NfTerm *b) {
-    if (a->nvar != b->nvar) return a->nvar - b->nvar;
-    if (a->nfactor != b->nfactor) return a->nfactor - b->nfactor;
-    return (a->c.p < 0) - (b->c.p < 0);
+static int simpler(const NfTerm *a, const NfTerm *b) {
+    return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor;
 }
 
 /* For --explain: the members of a class that does not add up to zero. */
@@ -148,7 +144,7 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     for (int k = 0; k < n; k++) {
         NfTerm x = nf_term(p, nf, k);
         int j = k;
-        for (; j && term_order(&x, &t[j - 1]) < 0; j--) t[j] = t[j - 1];
+        for (; j && simpler(&x, &t[j - 1]) < 0; j--) t[j] = t[j - 1];
         t[j] = x;
     }
     Classes s = {0};

@@ -213,8 +213,8 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
 static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
-/* Variables are ordered as they are made (tables.h): those of b first, whatever the order in which
-   a compiler evaluates arguments. */
+/* Forms are numbered as they are met, and their order follows the numbers: b is met first, whatever
+   the order in which a compiler evaluates arguments. */
 static Nf of_two(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     const Nf b = import_tree(s, ctx, x->b), a = import_tree(s, ctx, x->a);

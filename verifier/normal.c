@@ -27,8 +27,8 @@ static bool powers_merge(Prover *p, Atom atom, Ratio a, Ratio b, Ratio sum) {
     if ((a.p < 0) != (b.p < 0)) return false;
     return (a.q == 1 && b.q == 1) || sum.q != 1 || atom_nonnegative(p, atom);
 }
-static int factor_order(Prover *p, const Factor *a, const Factor *b) {
-    if (a->atom != b->atom) return atom_order(p, a->atom, b->atom);
+static int factor_order(const Factor *a, const Factor *b) {
+    if (a->atom != b->atom) return a->atom < b->atom ? -1 : 1;
     if (a->power.q != b->power.q) return a->power.q < b->power.q ? -1 : 1;
     return (a->power.p > b->power.p) - (a->power.p < b->power.p);
 }
@@ -44,7 +44,7 @@ static void factor_insert(Prover *p, Factor *v, int *n, Factor f) {
         return;
     }
     int k = *n;
-    for (; k && factor_order(p, &v[k - 1], &f) > 0; k--) v[k] = v[k - 1];
+    for (; k && factor_order(&v[k - 1], &f) > 0; k--) v[k] = v[k - 1];
     v[k] = f;
     ++*n;
 }
@@ -104,9 +104,8 @@ bool term_mentions_any(Prover *p, NfTerm t, int n, const Symbol *v) {
 
 static const BodyInfo *body_info(Prover *p, Body b) { return slot_get(&p->tables->bodies, b); }
 
-static uint64_t ratio_digest(Ratio r) { return mix((uint64_t)r.p, (uint64_t)r.q); }
 static uint64_t factor_mask(Prover *p, const Factor *f) {
-    return mix(atom_info(p, f->atom)->mask, ratio_digest(f->power));
+    return mix(atom_info(p, f->atom)->mask, mix((uint64_t)f->power.p, (uint64_t)f->power.q));
 }
 /* The term's variables as its factors show them. */
 static int variable_order(Prover *p, const NfTerm *t, Symbol *out, int *height, uint64_t *mask) {
@@ -131,24 +130,28 @@ static int variable_order(Prover *p, const NfTerm *t, Symbol *out, int *height, 
         if (!among(t->var[j], n, out)) out[n++] = t->var[j];
     return n;
 }
+static uint64_t dom_mask(Prover *p, Dom d) {
+    Lits x = dom_lits(p, d);
+    uint64_t sum = 0;
+    for (int k = 0; k < x.n; k++) sum += mix(poly_info(p, x.v[k].p)->masked, x.v[k].eq);
+    return sum;
+}
 static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     Symbol *v = NULL;
     const NfTerm *t = &b->term;
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         free_add(p, &b->nfree, &v, a->nfree, a->free, t->nvar, t->var);
-        b->heads += mix(a->heads, ratio_digest(t->factor[k].power));
-        b->digest += mix(a->digest, ratio_digest(t->factor[k].power));
+        b->heads +=
+            mix(a->heads, mix((uint64_t)t->factor[k].power.p, (uint64_t)t->factor[k].power.q));
     }
-    const DomInfo *dom = dom_info(p, t->dom);
-    const Lits x = dom->lits;
+    Lits x = dom_lits(p, t->dom);
     for (int k = 0; k < x.n; k++) {
         const PolyInfo *i = poly_info(p, x.v[k].p);
         free_add(p, &b->nfree, &v, i->n, i->variable, t->nvar, t->var);
     }
     b->free = v;
-    b->mask = mix(mask, mix(dom->mask, (uint64_t)t->nvar));
-    b->digest = mix(b->digest, mix(dom->digest, (uint64_t)t->nvar));
+    b->mask = mix(mask, mix(dom_mask(p, t->dom), (uint64_t)t->nvar));
 }
 static Body body_close(Prover *p, NfTerm t) {
     int height;
@@ -182,6 +185,12 @@ static Body body_close(Prover *p, NfTerm t) {
     slot_set(p, &p->tables->bodies, b, i);
     return b;
 }
+static Symbol depth_symbol(Prover *p, int k) {
+    if (p->depth >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
+    Symbol *s = &p->tables->open[p->depth][k];
+    if (!*s) *s = variable_new(p);
+    return *s;
+}
 static NfTerm body_open(Prover *p, Body b, Ratio c, bool rename, bool at_depth) {
     NfTerm t = body_info(p, b)->term;
     t.c = c;
@@ -205,38 +214,14 @@ static const NfRecord *records(Prover *p, Nf a, int *n) {
     *n = (int)(bytes / sizeof *r);
     return r;
 }
-uint64_t nf_digest(Prover *p, Nf a) {
-    int n;
-    uint64_t sum = 0;
-    const NfRecord *r = records(p, a, &n);
-    for (int k = 0; k < n; k++) sum += mix(body_info(p, r[k].body)->digest, ratio_digest(r[k].c));
-    return sum;
-}
-typedef struct Sorted { /* a record on its way to its place */
-    const BodyInfo *info;
-    NfRecord record;
-} Sorted;
 static int by_body(const void *a, const void *b) {
-    const Sorted *x = a, *y = b;
-    const BodyInfo *i = x->info, *j = y->info;
-    int c = order_of((uint64_t)i->term.nvar, (uint64_t)j->term.nvar);
-    if (!c) c = order_of((uint64_t)i->term.nfactor, (uint64_t)j->term.nfactor);
-    if (!c) c = order_of(i->mask, j->mask);
-    if (!c) c = order_of(i->digest, j->digest);
-    return c ? c : order_of(x->record.body, y->record.body);
-}
-static void sort_records(Prover *p, int n, NfRecord *r) {
-    const ArenaMark mark = arena_mark(p->w->scratch);
-    Sorted *v = ARENA_NEW(p->w->scratch, Sorted, n);
-    for (int k = 0; k < n; k++) v[k] = (Sorted){body_info(p, r[k].body), r[k]};
-    qsort(v, (size_t)n, sizeof *v, by_body);
-    for (int k = 0; k < n; k++) r[k] = v[k].record;
-    arena_reset(p->w->scratch, mark);
+    const NfRecord *x = a, *y = b;
+    return (x->body > y->body) - (x->body < y->body);
 }
 static Nf nf_put(Prover *p, int n, NfRecord *r) {
     int m = 0;
     if (n > TERMS_MAX) prover_fail(p, "a normal form has too many terms");
-    if (n > 1) sort_records(p, n, r);
+    if (n) qsort(r, (size_t)n, sizeof *r, by_body);
     for (int k = 0; k < n; k++) {
         if (m && r[m - 1].body == r[k].body) r[m - 1].c = ratio_plus(p, r[m - 1].c, r[k].c);
         else r[m++] = r[k];
@@ -339,10 +324,7 @@ Nf nf_mul(Prover *p, Nf a, Nf b) {
     if (n * m > TERMS_MAX) prover_fail(p, "a product has too many terms");
     NfTerm *t = ARENA_NEW(p->arena, NfTerm, n * m);
     for (int k = 0; k < n; k++)
-        for (int j = 0; j < m; j++) {
-            const NfTerm y = nf_term(p, b, j), x = nf_term(p, a, k);
-            t[count++] = term_times(p, x, y);
-        }
+        for (int j = 0; j < m; j++) t[count++] = term_times(p, nf_term(p, a, k), nf_term(p, b, j));
     return nf_from(p, count, t);
 }
 static NfTerm *open_all(Prover *p, Nf a, int *n) {

@@ -26,7 +26,7 @@ typedef struct BodyInfo {
     NfTerm term; /* closed, c = 1 */
     int nfree, height;
     const Symbol *free;
-    uint64_t digest, mask, heads; /* as of an atom */
+    uint64_t mask, heads;
 } BodyInfo;
 /* Checks on which soundness rests. All are on; tests switch off one at a time, to see that a false
    rule is proved without it. */

@@ -87,14 +87,13 @@ static bool is_exponential(Prover *p, const NfTerm *t, Nf *exponent) {
 }
 /* 1/(exp(s) + exp(t)) = exp(-s) * sigmoid(s - t). */
 static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
-    Nf s, t;
+    Nf s, t, inverse;
     if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
     NfTerm x = nf_term(p, base, 0), y = nf_term(p, base, 1);
     if (!is_exponential(p, &x, &s) || !is_exponential(p, &y, &t)) return false;
-    const Nf difference = nf_add(p, s, nf_scale(p, t, ratio(-1, 1))),
-             logistic = apply_plain(p, FN_SIGMOID, difference),
-             inverse = apply_exp(p, DOM_TRUE, nf_scale(p, s, ratio(-1, 1)));
-    *out = power_plain(p, nf_mul(p, inverse, logistic), ratio(-a.p, 1));
+    inverse = nf_mul(p, apply_exp(p, DOM_TRUE, nf_scale(p, s, ratio(-1, 1))),
+                     apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
+    *out = power_plain(p, inverse, ratio(-a.p, 1));
     return true;
 }
 /* Which of the base and its negation stands for both: the one that is positive, if it is known

@@ -107,10 +107,8 @@ static bool output_equal(Attempt *a, int k) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
     trace_stage(p->trace, arena_format(p->arena, "output %d%s", k + 1, attempt_words(p)));
-    Output o = {0};
-    o.from = import_value(&a->import, i->from.out[k]);
-    o.to = import_value(&a->import, i->to.out[k]);
-    o.ctx = import_range(&a->import, i->from.out[k]);
+    Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]),
+                import_range(&a->import, i->from.out[k])};
     if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
     p->index = a->import.index;
     p->nindex = RANK_MAX;

@@ -169,16 +169,13 @@ static Nf rebuilt_parts(Prover *p, Dom ctx, const AtomInfo *a) {
     if (a->kind == AT_MAX) return apply_max(p, ctx, n, v);
     return n ? apply_sum(p, ctx, v[0]) : 0;
 }
-static Nf simplify_pair(Prover *p, Dom ctx, const AtomInfo *a) {
-    const Nf y = simplify(p, ctx, a->b), x = simplify(p, ctx, a->a);
-    return apply_pair(p, ctx, a->word, x, y);
-}
 static Nf simplify_atom(Prover *p, Dom ctx, Factor f) {
     const AtomInfo *a = atom_info(p, f.atom);
     Nf r = 0;
     if (a->kind == AT_FN) r = apply_function(p, ctx, (Function)a->word, simplify(p, ctx, a->a));
     else if (a->kind == AT_BASE) return apply_power(p, ctx, simplify(p, ctx, a->a), f.power);
-    else if (a->kind == AT_PAIR) r = simplify_pair(p, ctx, a);
+    else if (a->kind == AT_PAIR)
+        r = apply_pair(p, ctx, a->word, simplify(p, ctx, a->a), simplify(p, ctx, a->b));
     else if (a->kind == AT_VALUE) r = nf_polynomial(p, a->index[0]);
     else if (a->kind == AT_MAX || a->kind == AT_SUM) r = rebuilt_parts(p, ctx, a);
     else r = nf_atom(p, f.atom);

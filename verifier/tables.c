@@ -3,25 +3,15 @@
 #include "verifier/tables.h"
 #include <string.h>
 
-/* Keys of variables: those of one kind follow each other. */
-enum { KEY_MASK, KEY_NESTED, KEY_DEPTH, KEY_VARIABLE, KEY_SHIFT = 48 };
-
 const Switches switches_all = {true, true, true, true, true, true};
 
-static Symbol variable_keyed(Prover *p, int kind, uint64_t k) {
-    const Symbol s = symbol_bound(p->w, 0);
-    uint64_t *key = ARENA_NEW(p->arena, uint64_t, 1);
-    *key = (uint64_t)kind << KEY_SHIFT | k;
-    slot_set(p, &p->tables->keys, s, key);
-    return s;
-}
 void normal_init(Prover *p) {
     Normal *t = p->tables = ARENA_NEW(p->arena, Normal, 1);
     t->dom = intern_new(p->arena);
     t->atom = intern_new(p->arena);
     t->body = intern_new(p->arena);
     t->nf = intern_new(p->arena);
-    t->mask = variable_keyed(p, KEY_MASK, 0);
+    t->mask = symbol_bound(p->w, 0);
 }
 void normal_done(Prover *p) {
     if (!p->tables) return;
@@ -65,18 +55,12 @@ Symbol nest_symbol(Prover *p, int height, int k) {
     if (height >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
     Symbol *s = &p->tables->nest[height][k];
     if (*s) return *s;
-    *s = variable_keyed(p, KEY_NESTED, (uint64_t)(height * NEST_MAX + k));
+    *s = symbol_bound(p->w, 0);
     slot_set(p, &p->tables->nested, *s, p);
     return *s;
 }
-Symbol depth_symbol(Prover *p, int k) {
-    if (p->depth >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
-    Symbol *s = &p->tables->open[p->depth][k];
-    if (!*s) *s = variable_keyed(p, KEY_DEPTH, (uint64_t)(p->depth * NEST_MAX + k));
-    return *s;
-}
 bool variable_nested(Prover *p, Symbol s) { return slot_get(&p->tables->nested, s) != NULL; }
-Symbol variable_new(Prover *p) { return variable_keyed(p, KEY_VARIABLE, p->tables->nvariable++); }
+Symbol variable_new(Prover *p) { return symbol_bound(p->w, 0); }
 uint64_t mix(uint64_t a, uint64_t b) { return hash_bytes((uint64_t[]){a, b}, 16); }
 
 /* ---- rationals */
@@ -132,80 +116,21 @@ static void collect_variables(Prover *p, Poly x, int *n, Symbol **v) {
                 free_add(p, n, v, 1, &m.symbol[k], 0, NULL);
         }
 }
-
-/* ---- digests */
-
-static uint64_t poly_digest(Prover *, Poly);
-static uint64_t definition_digest(Prover *p, SymbolDef d) {
-    uint64_t h = mix(d.kind, d.word);
-    if (d.kind == SYM_NAMED) {
-        const char *name = world_text(p->w, d.word);
-        h = mix(d.kind, hash_bytes(name, strlen(name)));
-    }
-    for (uint32_t k = 0; k < d.narg; k++) h = mix(h, poly_digest(p, d.arg[k]));
-    return h | (uint64_t)1 << 63;
-}
-uint64_t symbol_key(Prover *p, Symbol s) {
-    const uint64_t *known = slot_get(&p->tables->keys, s);
-    if (known) return *known;
-    uint64_t *key = ARENA_NEW(p->arena, uint64_t, 1);
-    *key = definition_digest(p, symbol_def(p->w, s));
-    slot_set(p, &p->tables->keys, s, key);
-    return *key;
-}
-/* Sums, since the order of monomials and of their symbols follows the numbers of symbols. */
-static uint64_t poly_digest(Prover *p, Poly x) {
-    uint64_t sum = 0;
-    PolyScan s = poly_scan(p->w, x);
-    for (Monomial m; poly_next(&s, &m);) {
-        uint64_t product = m.degree;
-        for (uint32_t k = 0; k < m.degree; k++) product += mix(symbol_key(p, m.symbol[k]), 0);
-        sum += mix(product, (uint64_t)m.coefficient);
-    }
-    return sum;
-}
-static void sort_symbols(Prover *p, int n, Symbol *v) {
-    for (int k = 1; k < n; k++) {
-        const Symbol s = v[k];
-        int j = k;
-        for (; j && symbol_key(p, v[j - 1]) > symbol_key(p, s); j--) v[j] = v[j - 1];
-        v[j] = s;
-    }
-}
 const PolyInfo *poly_info(Prover *p, Poly x) {
     PolyInfo *info = slot_get(&p->tables->polys, x);
     if (info) return info;
     info = ARENA_NEW(p->arena, PolyInfo, 1);
     Symbol *v = NULL;
     collect_variables(p, x, &info->n, &v);
-    sort_symbols(p, info->n, v);
     info->variable = v;
-    PolyScan s = poly_scan(p->w, x);
-    for (Monomial m; poly_next(&s, &m); info->nmonomial++)
-        if (m.degree > info->degree) info->degree = m.degree;
-    info->digest = info->mask = poly_digest(p, x);
+    info->masked = x;
     if (info->n) {
         Poly *to = ARENA_NEW(p->arena, Poly, info->n);
         for (int k = 0; k < info->n; k++) to[k] = poly_symbol(p->w, p->tables->mask);
-        info->mask = poly_digest(p, poly_subst(p->w, x, info->n, v, to));
+        info->masked = poly_subst(p->w, x, info->n, v, to);
     }
     slot_set(p, &p->tables->polys, x, info);
     return info;
-}
-int variables_order(Prover *p, int na, const Symbol *a, int nb, const Symbol *b) {
-    int c = 0;
-    for (int k = 0; !c && k < na && k < nb; k++)
-        c = order_of(symbol_key(p, a[k]), symbol_key(p, b[k]));
-    return c ? c : (na > nb) - (na < nb);
-}
-int poly_order(Prover *p, Poly a, Poly b) {
-    const PolyInfo *x = poly_info(p, a), *y = poly_info(p, b);
-    int c = order_of(x->nmonomial, y->nmonomial);
-    if (!c) c = order_of(x->degree, y->degree);
-    if (!c) c = order_of(x->mask, y->mask);
-    if (!c) c = variables_order(p, x->n, x->variable, y->n, y->variable);
-    if (!c) c = order_of(x->digest, y->digest);
-    return c ? c : order_of(a, b);
 }
 int poly_variables(Prover *p, Poly x, const Symbol **v) {
     const PolyInfo *info = poly_info(p, x);

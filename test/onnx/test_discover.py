@@ -400,7 +400,7 @@ def test_usage():
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["--dim", "depth=3"], "depth=3: no model has a size with this name"),
+        (["--dim", "depth=3"], "depth=3: the model has no size with this name; its open"),
         (["--dim", "h"], "h: expected NAME=NUMBER"),
         (["--dim", "h=-3"], "h=-3: a size cannot be negative"),
         (["--input-shape", "y:1,3"], "y:1,3: no model has an input with this name"),

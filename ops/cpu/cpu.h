@@ -342,6 +342,7 @@ bool depthwise_build(Build *, Kernel *);
 bool direct_conv_build(Build *, Kernel *);
 
 /* ---- planes.c: pooling, of any layout */
+enum { PLANES_FEW = 64 }; /* cells of a window: their floats are added as such, not as doubles */
 bool planes_build(Build *, Kernel *);
 
 /* ---- taps.c */

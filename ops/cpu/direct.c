@@ -246,10 +246,24 @@ static bool pool_possible(const Step *s) {
 static int pool_choices(const Device *d, const Step *s) {
     return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
 }
+/* Whether plane by plane is the fastest: means of few cells, and maxima over windows of images that
+   move by one place, or by their own size. oneDNN is faster where they overlap otherwise. */
+static bool planes_first(const Step *s) {
+    const StepWindow w = step_window(s);
+    int64_t cells = 1;
+    bool even = w.n == 2;
+    for (int i = 0; i < w.n; i++) {
+        cells *= w.kernel[i];
+        even &= w.stride[i] == 1 || w.stride[i] >= w.kernel[i];
+    }
+    return !view_is_channels_last(&s->view[0]) && !view_is_channels_last(&s->view[1]) &&
+           (s->param[POOL_KIND] == POOL_MAX ? even : cells <= PLANES_FEW);
+}
 static bool pool_build_whole(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
-    if (choice < dnn_pool_choices(b->device, b->step)) {
-        if (dnn_pool_build(b, choice, k)) return true;
+    const int of_dnn = planes_first(b->step) ? choice - 1 : choice;
+    if (of_dnn >= 0 && of_dnn < dnn_pool_choices(b->device, b->step)) {
+        if (dnn_pool_build(b, of_dnn, k)) return true;
         if (choice > 0) return false;
         b->workspace = before;
     }

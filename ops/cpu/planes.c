@@ -205,11 +205,10 @@ static void make_divisors(Build *b, Planes *p) {
 }
 /* Sums of few floats. */
 static bool adds_floats(const Step *s, const Planes *p) {
-    enum { FEW = 64 };
     const StepWindow w = step_window(s);
     int64_t cells = 1;
     for (int a = 0; a < w.n; a++) cells *= w.kernel[a];
-    return p->kind == REDUCE_MEAN && p->class == CLASS_FLOAT && cells <= FEW;
+    return p->kind == REDUCE_MEAN && p->class == CLASS_FLOAT && cells <= PLANES_FEW;
 }
 /* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
 static void take_room(Build *b, Planes *p) {

@@ -203,7 +203,7 @@ def test_second_opinion_that_is_not_there(optimize, tmp_path):
         tmp_path / "bin" / "python",
     )
     python.parent.mkdir()
-    python.write_text('#!/bin/sh\nexec python3 -S -I "$@"\n')
+    python.write_text('#!/bin/sh\nexec python3 -S -E -s "$@"\n')
     python.chmod(0o755)
     done = optimize(
         model,

@@ -4,7 +4,6 @@ import os, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
 from small_models import save, tensor
-from test_places import pricing, run  # noqa: F401
 
 SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
 

@@ -191,14 +191,34 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     r->d->classes |= m->instance->rule->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
-/* An operator that no file can have (OP_ON_CONSTANTS) must be computed in advance. */
-static bool can_be_computed(const World *w, Value v, const Match *m) {
+/* Whether an attribute is no number as long as sizes are open. */
+static bool has_open_attribute(const World *w, const Node *n) {
+    Attr attr[ATTRS_MAX];
+    int64_t number;
+    bool open = false;
+    sig_attr(w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs) && !open; k++)
+        for (int j = 0; j < attr[k].ints.n && !open; j++)
+            open = !poly_constant(w, attr[k].ints.v[j], &number);
+    return open;
+}
+
+/* Whether a file can hold what was made: an operator that occurs in rules only (OP_ON_CONSTANTS)
+   must be computed in advance, and where ONNX wants a number, no open size will do. */
+static bool can_be_written(const Derivation *d, Value v, const Match *m, const char **why) {
+    World *w = d->w;
     int left = LOOKED_AT;
     if (!v || value_among(v, m->instance->ninput, m->input)) return true;
     const Node n = node_get(w, v);
-    if (n.op->flags & OP_ON_CONSTANTS) return is_computed(w, v, &left);
+    if (n.op->flags & OP_ON_CONSTANTS) {
+        *why = "a value that must be computed in advance does not depend on constants alone";
+        return is_computed(w, v, &left);
+    }
+    if (d->library->written && has_open_attribute(w, &n) &&
+        !model_node_writable(d->library->written, n.out, why))
+        return false;
     bool good = true;
-    for (int k = 0; k < n.nin && good; k++) good = can_be_computed(w, n.in[k], m);
+    for (int k = 0; k < n.nin && good; k++) good = can_be_written(d, n.in[k], m, why);
     return good;
 }
 
@@ -218,6 +238,7 @@ static bool apply_match(Round *r, const Match *m) {
     World *w = d->w;
     const Instance *i = m->instance;
     Error why = {0};
+    const char *unwritable = NULL;
     Value *in = ARENA_NEW(w->scratch, Value, i->ninput),
           *to = ARENA_NEW(w->scratch, Value, i->to.nout);
     Match here = *m;
@@ -226,10 +247,8 @@ static bool apply_match(Round *r, const Match *m) {
     bool good = may_spread(w, m, in, &why) && match_apply(w, w->scratch, d->facts, &here, to, &why),
          change = false;
     for (int k = 0; good && k < i->to.nout; k++)
-        if (!(good = can_be_computed(w, to[k], &here)))
-            error_set(
-                &why, E_CHECK, i->rule->name,
-                "a value that must be computed in advance does not depend on constants alone");
+        if (!(good = can_be_written(d, to[k], &here, &unwritable)))
+            error_set(&why, E_CHECK, i->rule->name, "%s", unwritable);
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
                          "does not hold where the proof log applies it: %s", why.reason);

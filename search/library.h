@@ -2,6 +2,7 @@
    block lengths made once in the World. */
 #ifndef ISOMER_LIBRARY_H
 #define ISOMER_LIBRARY_H
+#include "graphs/onnx/onnx.h"
 #include "rules/match.h"
 
 typedef struct LibraryOptions {
@@ -29,6 +30,8 @@ typedef struct Library {
     LibraryRule *rule; /* in the order of the files' names, then of their text */
     Instance *instance;
     OpList *needs; /* by instance: the operators without which it does not match */
+    /* As which a result is written: what it cannot hold, no application makes. NULL: anything. */
+    Model *written;
 } Library;
 /* Every rule must pass rule_check: E_CHECK names the one that does not. Of `own`, which need not
    exist, those that pass are taken, unless the name or what it says is known. E_ENVIRONMENT: no

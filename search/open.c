@@ -70,8 +70,10 @@ static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i)
     return true;
 }
 
-/* Rules whose right side cannot be written in the model's operator set are switched off. */
+/* Rules whose right side cannot be written in the model's operator set are switched off; of the
+   others, applications that make what it cannot hold at open sizes are not made. */
 static void drop_unwritable(Run *r) {
+    r->library.written = r->source.model;
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
         const Instance *first = &r->library.instance[rule->first];

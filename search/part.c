@@ -54,12 +54,12 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     return true;
 }
 
-static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const RoleSet *set) {
+static bool rewrite_part(CutPart *p, const Library *l, const bool core[], const uint8_t role[]) {
     const uint8_t **at = ARENA_NEW(p->arena, const uint8_t *, p->cut.n);
     bool *on = ARENA_NEW(p->arena, bool, l->n);
     for (int k = 0; k < p->cut.n; k++)
-        if (core[p->cut.node[k]]) at[k] = set->role;
-    roles_mark(l, set->role, on);
+        if (core[p->cut.node[k]]) at[k] = role;
+    roles_mark(l, role, on);
     const Origins o = origins_find(&p->source, p->w, p->arena);
     const RuleScope scope = origins_scope(&o, p->arena, at);
     p->d = run_derivation(&p->source, l, p->w, p->arena);
@@ -82,7 +82,7 @@ static bool open_part(CutPart *p, const Pricing *x, int place, const char **why)
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;
     if (!read_part(p, whole, core, border_of(x, at), why)) return false;
-    return rewrite_part(p, &whole->library, core, &x->places->set[at->set]) ||
+    return rewrite_part(p, &whole->library, core, x->places->set[at->set].applied) ||
            (*why = p->error.reason, false);
 }
 

@@ -159,10 +159,17 @@ static double *enabled_flops(Derivation *d, Arena *a, const RoleSet *set, Sizes 
     return x.flops;
 }
 
+static const uint8_t *roles_applied(const Derivation *d, Arena *a, const uint8_t role[]) {
+    uint8_t *applied = ARENA_NEW(a, uint8_t, d->library->n);
+    for (int k = 0; k < d->library->n; k++) applied[k] = d->fired[k] ? role[k] : ROLE_NONE;
+    return applied;
+}
+
 static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Derivation *d,
                      RoleSet set) {
     NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
     for (int s = 0; s < d->nstep; s++) inner[s] = match_inner(d->w, d->arena, &d->step[s].match);
+    set.applied = roles_applied(d, a, set.role);
     if (set.seed >= 0) set.enables = enabled_flops(d, a, &set, r->source.sizes);
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;

@@ -8,7 +8,10 @@
 
 typedef struct RoleSet { /* a set of rules that is tried */
     const uint8_t *role; /* by rule of the library: ROLE_NONE, ROLE_FOLLOWER or ROLE_SEED */
-    int seed;            /* the rule that it started from; -1: all rules */
+    /* role, without rules that were applied nowhere: where sizes are numbers, as in a part, they
+       might be. */
+    const uint8_t *applied;
+    int seed; /* the rule that it started from; -1: all rules */
     /* By rule that is not in it: operations of the nodes that the rule could rewrite next, of which
        an application of the set made at least one; < 0: it matches nowhere. Only of a set with a
        seed, else NULL. */

@@ -104,6 +104,9 @@ bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, 
 /* Whether the result can be expressed in the model's operator set; *why, if not, lives in the
    World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
+/* The same of one new node, itself or as its expansion: where sizes are open, it may have an
+   attribute that depends on them and that ONNX wants as a number. What it reads does not matter. */
+bool model_node_writable(Model *, NodeId, const char **why);
 /* Whether this operator can be written in the model's operator set, itself or as its expansion;
  *why: if not. */
 bool model_exportable(Model *, const Op *, const char **why);

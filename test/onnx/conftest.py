@@ -63,12 +63,12 @@ def optimize(costs, rules):
 
 @pytest.fixture
 def costly(tmp_path):
-    """A target on which BatchNormalization and Div are costly."""
+    """A target on which BatchNormalization, Clip and Div are costly."""
     folder = tmp_path / "target"
     folder.mkdir()
     return [
         "--measure-with",
-        target(folder, "1 + data.count(b'BatchNormalization') + data.count(b'Div')"),
+        target(folder, "1 + sum(map(data.count, (b'BatchNormalization', b'Clip', b'Div')))"),
     ]
 
 
@@ -134,12 +134,12 @@ def pricing(tmp_path):
 
 @pytest.fixture
 def run(optimize, tmp_path):
-    """optimize-model with a cost file of its own."""
+    """optimize-model with a cost file of its own; keywords are those of optimize."""
 
-    def call(model, *options):
+    def call(model, *options, **keywords):
         out, report = tmp_path / "o.onnx", tmp_path / "r.json"
         costs = ["--cost-db", tmp_path / "costs.sqlite"]
-        done = optimize(model, out, *options, "--report", report, *costs)
+        done = optimize(model, out, *options, "--report", report, *costs, **keywords)
         assert done.returncode == 0, done.stdout + done.stderr
         return done, onnx.load(out), json.loads(report.read_text())
 

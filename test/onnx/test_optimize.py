@@ -93,7 +93,7 @@ def test_gain_report_table_and_log(optimize, costly, tmp_path):
     onnx.checker.check_model(onnx.load(out))
     said = json.loads(report.read_text())
     assert said["changed"] and said["nodes"] == {"total": 36, "understood": 36, "opaque": 0}
-    assert said["measured_seconds"] == {"before": 13, "after": 1}
+    assert said["measured_seconds"] == {"before": 19, "after": 1}
     assert said["check"]["done"] and 0 < said["check"]["max_relative"] < 1e-4
     counts = {rule["name"]: rule["count"] for rule in said["rules"]}
     assert (

@@ -1,8 +1,9 @@
-"""A command as the target: rules that gain together are tried together."""
+"""A command as the target: rules that gain together are tried together, and what the file cannot
+hold is not tried."""
 
 import numpy
 from onnx import helper
-from small_models import save, tensor
+from small_models import forged, save, tensor
 
 
 def head(path):
@@ -54,3 +55,61 @@ def test_what_a_rule_enables_is_found_beside_what_would_take_its_place(run, pric
     convolved = {node.output[0] for node in out.graph.node if node.op_type == "Conv"}
     resized = [node.input[0] for node in out.graph.node if node.op_type == "Resize"]
     assert set(resized) <= convolved, done.stdout
+
+
+ROWS_IN_FOURS = """rule rows-in-fours
+  %x : F [n, c, h, w]   %u : F [o, c, 1, 1]
+from
+  %y = conv %x %u
+  out %y
+to
+  %z = conv %x %u pads=[0, 0, 4*floor((h + 3)/4) - h, 0]
+  %y = slice %z starts=[0, 0, 0, 0] sizes=[n, o, h, w]
+  out %y
+
+rule square
+  axes b = 0..4
+  %x : F [b..]
+from
+  %two = fill value=2 shape=[]
+  %y = pow %x %two
+  out %y
+to
+  %y = mul %x %x
+  out %y
+"""
+# Slow: a power, and a convolution that pads nothing.
+PADDED = """
+slow = [node for node in graph.node if node.op_type == "Pow"]
+slow += [node for node in graph.node if node.op_type == "Conv"
+         and not any(any(a.ints) for a in node.attribute if a.name == "pads")]
+return 1.0 + len(slow)
+"""
+
+
+def squared(path, high):
+    return save(
+        path,
+        [
+            helper.make_node("Conv", ["x", "w"], ["c"]),
+            helper.make_node("Pow", ["c", "two"], ["y"]),
+        ],
+        [tensor("x", [1, 3, high, 8])],
+        [tensor("y", [1, 3, high, 8])],
+        {"w": numpy.ones((3, 3, 1, 1), "f"), "two": numpy.float32(2)},
+    )
+
+
+def padded(out):
+    return {a.name: list(a.ints) for n in out.graph.node for a in n.attribute}.get("pads")
+
+
+def test_where_sizes_are_open_a_pad_that_depends_on_them_is_not_tried(run, pricing, tmp_path):
+    """A part has numbers for sizes, so that it could be written there, and would gain; the other
+    rewriting is not lost with it."""
+    options = ["--rules", forged(tmp_path, ROWS_IN_FOURS), "-v", *pricing(PADDED)]
+    done, out, _ = run(squared(tmp_path / "m.onnx", "h"), "--dim", "h=6", *options, library=False)
+    assert [node.op_type for node in out.graph.node] == ["Conv", "Mul"], done.stdout
+    assert "is dropped" not in done.stderr and "rows-in-fours" not in done.stderr, done.stderr
+    done, out, _ = run(squared(tmp_path / "m.onnx", 6), *options, library=False)
+    assert padded(out) == [0, 0, 2, 0], done.stdout

@@ -60,7 +60,7 @@ static void test_corpus(void **state) {
 }
 static void test_further(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/further.rules", 67, 10, 0);
+    check_corpus("test/cases/verifier/further.rules", 68, 10, 0);
 }
 static void test_data(void **state) {
     (void)state;

@@ -5,6 +5,7 @@
    splits maxima, too, but does not put one into the argument of exp and
    simplify there. */
 #include "verifier/cases.h"
+#include "verifier/equal.h"
 #include "verifier/explain.h"
 #include <string.h>
 
@@ -100,6 +101,8 @@ bool reals_zero(Prover *p, Dom ctx, Nf nf) {
         Nf x = cell_restrict(p, nf, cell[k].known);
         Dom here = dom_and(p, ctx, cell[k].known);
         if (cell[k].known) x = simplify(p, here, x);
+        /* Where terms of one cell fit two classes, the wrong one may have been taken before. */
+        if (x && n > 1 && forms_equal(p, here, x, 0)) continue;
         x = without_sums(p, here, x);
         if (x && !zero_plain(p, here, x) && !zero_by_cases(p, here, x, 0, NULL)) return false;
     }

@@ -225,17 +225,19 @@ static void draw_scatter_add(Drawn *t) {
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);
 }
-/* Places beyond the borders too, and more places than a block has. */
+/* Places beyond the borders too, more places than a block has, and more channels than are summed at
+   a time where they are neighbours. */
 static void draw_grid_sample(Drawn *t) {
     static const char *const modes[] = {"linear", "nearest", "cubic"}, *const outside[] = {
                                                                            "zeros", "border",
                                                                            "reflection"};
-    const int64_t b = draw(t, 1, 3), rows = draw(t, 0, 3) ? draw(t, 1, 5) : 90;
+    const int64_t b = draw(t, 1, 3), rows = draw(t, 0, 3) ? draw(t, 1, 5) : 90,
+                  channels = draw(t, 0, 2) ? draw(t, 1, 5) : draw(t, 15, 40);
     attribute(t, "mode", modes[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
     attribute(t, "outside", outside[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
     attribute(t, "align", draw(t, 0, 1) ? "no" : "yes");
     t->tolerance = 1e-5;
-    reals(t, DT_FLOAT, 4, (int64_t[]){b, draw(t, 1, 5), draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
+    reals(t, DT_FLOAT, 4, (int64_t[]){b, channels, draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
     reals(t, DT_FLOAT, 4, (int64_t[]){b, rows, draw(t, 1, 7), 2}, -1.4, 1.4);
 }
 /* Boxes that are empty, or reach far outside. */

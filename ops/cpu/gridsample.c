@@ -6,13 +6,15 @@
 #include "ops/operator/op_kernel.h"
 #include <math.h>
 
-enum { Y, X, GRID, BLOCK = 256, TAPS = 4 };
+enum { Y, X, GRID, BLOCK = 256, TAPS = 4, CHANNELS = 16 };
 typedef struct GridSample {
     View view[3];
     int taps, parts;
     bool border, align;
-    int64_t blocks; /* of each batch */
-    size_t each;    /* bytes of a part's scratch */
+    bool neighbours; /* the channels of x */
+    bool rows;       /* y's last two axes are rows one after another */
+    int64_t blocks;  /* of each batch */
+    size_t each;     /* bytes of a part's scratch */
     size_t at;
 } GridSample;
 typedef struct GridRun {
@@ -24,6 +26,7 @@ typedef struct GridRun {
 typedef struct Reads { /* tap by tap */
     int32_t offset[TAPS][BLOCK];
     float weight[TAPS][BLOCK];
+    int64_t to[BLOCK]; /* where the sums go, from the first channel's element on */
 } Reads;
 
 /* Where g in -1..1 lies on an axis of n places; far outside it stays outside. */
@@ -64,32 +67,63 @@ static void list_reads(const GridSample *s, const float grid[2], Reads *r, int k
                  (down ? part[0] : 1 - part[0]) * (right ? part[1] : 1 - part[1]));
     }
 }
+static float sum_at(const Reads *r, int taps, int64_t k, const float *x) {
+    if (taps == 1) return r->weight[0][k] * x[r->offset[0][k]];
+    return r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
+           (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
+}
+/* Places one after another, `stride` apart. */
 static void sum_channel(const Reads *r, int taps, const float *restrict x, float *restrict y,
                         int64_t stride, int64_t n) {
-    if (taps == 1) {
-        for (int64_t k = 0; k < n; k++) y[k * stride] = r->weight[0][k] * x[r->offset[0][k]];
-        return;
-    }
-    for (int64_t k = 0; k < n; k++)
-        y[k * stride] =
-            r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
-            (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
+    if (taps == 1)
+        for (int64_t k = 0; k < n; k++) y[k * stride] = sum_at(r, 1, k, x);
+    else
+        for (int64_t k = 0; k < n; k++) y[k * stride] = sum_at(r, TAPS, k, x);
 }
-/* The places of y's last two axes are rows one after another. */
-static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
+static void sum_apart(const Reads *r, int taps, const float *restrict x, float *restrict y,
+                      int64_t n) {
+    for (int64_t k = 0; k < n; k++) y[r->to[k]] = sum_at(r, taps, k, x);
+}
+/* Channels that are neighbours in x, `stride` apart in y. */
+static void sum_place(const Reads *r, int taps, int64_t k, const float *restrict x,
+                      float *restrict y, int64_t stride, int64_t n) {
+    float sum[CHANNELS];
+    for (; n >= CHANNELS; n -= CHANNELS, x += CHANNELS, y += CHANNELS * stride) {
+        if (taps == 1)
+            for (int c = 0; c < CHANNELS; c++) sum[c] = sum_at(r, 1, k, x + c);
+        else
+            for (int c = 0; c < CHANNELS; c++) sum[c] = sum_at(r, TAPS, k, x + c);
+        for (int c = 0; c < CHANNELS; c++) y[c * stride] = sum[c];
+    }
+    for (int64_t c = 0; c < n; c++) y[c * stride] = sum_at(r, taps, k, x + c);
+}
+static void list_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
     const GridSample *s = run->g;
-    const View *y = &s->view[Y], *x = &s->view[X], *grid = &s->view[GRID];
+    const View *y = &s->view[Y], *grid = &s->view[GRID];
     const int64_t columns = y->dim[3];
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = (first + k) / columns, column = (first + k) % columns;
         const float *at =
             run->grid + b * grid->stride[0] + row * grid->stride[1] + column * grid->stride[2];
         list_reads(s, (const float[]){at[0], at[grid->stride[3]]}, r, (int)k);
+        r->to[k] = row * y->stride[2] + column * y->stride[3];
     }
-    for (int64_t c = 0; c < y->dim[1]; c++)
-        sum_channel(r, s->taps, run->x + b * x->stride[0] + c * x->stride[1],
-                    run->y + b * y->stride[0] + c * y->stride[1] + first * y->stride[3],
-                    y->stride[3], n);
+}
+static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
+    const GridSample *s = run->g;
+    const View *y = &s->view[Y], *x = &s->view[X];
+    const float *from = run->x + b * x->stride[0];
+    float *to = run->y + b * y->stride[0];
+    list_block(run, b, first, n, r);
+    if (s->neighbours) {
+        for (int64_t k = 0; k < n; k++)
+            sum_place(r, s->taps, k, from, to + r->to[k], y->stride[1], y->dim[1]);
+        return;
+    }
+    for (int64_t c = 0; c < y->dim[1]; c++, from += x->stride[1], to += y->stride[1]) {
+        if (s->rows) sum_channel(r, s->taps, from, to + r->to[0], y->stride[3], n);
+        else sum_apart(r, s->taps, from, to, n);
+    }
 }
 static void run_part(void *job, int k) {
     const GridRun *run = job;
@@ -127,10 +161,12 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     const View *y = &s->view[Y];
     view_extent(&s->view[X], &low, &high);
     if (step->param[GRID_MODE] > GRID_NEAREST || step->param[GRID_OUTSIDE] > GRID_BORDER ||
-        low < 0 || high > INT32_MAX || (y->dim[2] > 1 && y->stride[2] != y->dim[3] * y->stride[3]))
+        low < 0 || high > INT32_MAX)
         return false;
     s->taps = step->param[GRID_MODE] == GRID_NEAREST ? 1 : TAPS;
     s->border = step->param[GRID_OUTSIDE] == GRID_BORDER, s->align = step->param[GRID_ALIGN] != 0;
+    s->neighbours = s->view[X].stride[1] == 1 && y->dim[1] >= CHANNELS;
+    s->rows = y->dim[2] < 2 || y->stride[2] == y->dim[3] * y->stride[3];
     s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;
     s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y));
     s->each = (sizeof(Reads) + 63) / 64 * 64;

@@ -79,6 +79,24 @@ def test_summed_products(tmp_path, x, z, axis, y, rule):
     agree(*paths, {"x": floats(*x), "z": floats(*z)})
 
 
+@pytest.mark.parametrize("levels, stacked", [(2, False), (3, False), (3, True), (4, True)])
+def test_weighed_levels(tmp_path, levels, stacked):
+    """What levels of a pyramid give for each query is weighed and summed, never joined."""
+    names, shape = "abcd"[:levels], [2, 3, 5] + [1] * stacked + [4]
+    nodes = [helper.make_node("Concat", list(names), ["g"], axis=3)]
+    nodes += [helper.make_node("Reshape", ["g", "flat"], ["h"])] * stacked
+    nodes.append(helper.make_node("Mul", ["h" if stacked else "g", "w"], ["p"]))
+    nodes.append(helper.make_node("ReduceSum", ["p", "axis"], ["y"], keepdims=0))
+    known = {"axis": numpy.array([3])}
+    known |= {"flat": numpy.array([2, 3, 5, 4 * levels])} if stacked else {}
+    sizes = {n: shape for n in names} | {"w": [2, 1, 5, 4 * levels]}
+    given = nodes, [tensor(n, s) for n, s in sizes.items()], [tensor("y", [2, 3, 5])], known
+    name = f"sum-weighed-{'stack' if stacked else 'levels'}-{levels}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("reduce", name)])
+    assert "Concat" not in kinds and kinds.count("ReduceSum") == 1, kinds
+    agree(*paths, {n: floats(*s) for n, s in sizes.items()})
+
+
 def cut(shape, first, last):
     """A slice of "a" along the last axis, and its constants."""
     node = helper.make_node("Slice", ["a", "from", "to", "last"], ["y"])

@@ -93,12 +93,39 @@ static bool optimize_body(BodySearch *s, int k) {
     return good;
 }
 
+/* Whether a body of a bytes is rather left out than one of b: the smallest that is enough, or else
+   the largest. */
+static bool rather_left_out(int64_t a, int64_t b, int64_t enough) {
+    if ((a >= enough) != (b >= enough)) return a >= enough;
+    return a >= enough ? a < b : a > b;
+}
+static void leave_out(BodySearch *s, int64_t bytes) {
+    Run *r = s->r;
+    int worst = -1, kept = 0;
+    for (int k = 0; k < s->n; k++)
+        if (s->result[k].n && (worst < 0 || rather_left_out((int64_t)s->result[k].n,
+                                                            (int64_t)s->result[worst].n, bytes)))
+            worst = k;
+    run_say(r, "%s stays as it is: the file would grow by more than --max-growth allows",
+            s->body[worst].name);
+    s->result[worst] = (Piece){0};
+    for (int k = 0; k < r->stats.nbody; k++)
+        if (r->stats.body[k].name != s->body[worst].name) r->stats.body[kept++] = r->stats.body[k];
+    r->stats.nbody = kept;
+}
+
 static bool put_back(BodySearch *s, Pieces *file) {
     Run *r = s->r;
     const char *why;
-    if (model_with_bodies(r->source.model, s->n, s->body, s->result, r->arena, file, &why))
-        return search_command_keep(r, file, &r->stats.bodies_note);
-    r->stats.bodies_note = arena_format(r->arena, "they cannot be put back: %s", why);
+    while (r->stats.nbody) {
+        if (!model_with_bodies(r->source.model, s->n, s->body, s->result, r->arena, file, &why)) {
+            r->stats.bodies_note = arena_format(r->arena, "they cannot be put back: %s", why);
+            break;
+        }
+        const int64_t beyond = (int64_t)file->size - r->stats.bytes_before - r->growth_limit;
+        if (beyond <= 0) return search_command_keep(r, file, &r->stats.bodies_note);
+        leave_out(s, beyond);
+    }
     return *file = (Pieces){0}, true;
 }
 

@@ -400,7 +400,8 @@ bool model_with_bodies(Model *m, int n, const ModelBody body[], const Piece resu
     Splice x = {.m = m, .a = a, .n = n, .body = body, .why = why};
     Error e = {0};
     *why = "a result cannot be read";
-    x.known = intern_count(m->names), x.result = ARENA_NEW(a, FileIndex, n);
+    if (!m->own_names) m->own_names = intern_count(m->names);
+    x.known = m->own_names, x.result = ARENA_NEW(a, FileIndex, n);
     for (int k = 0; k < n; k++)
         if (result[k].at &&
             !index_file(a, (Slice){result[k].at, result[k].n}, "", &x.result[k], &e))

@@ -63,7 +63,8 @@ struct Model {
     FileIndex x;
     MappedFile *external;
     Intern *names, *sizes;
-    NameInfo *name; /* by NameId */
+    NameId own_names; /* the last one before model_with_bodies read results; 0: it has not yet */
+    NameInfo *name;   /* by NameId */
     uint32_t room;
     SizeName *size;
     uint32_t size_room;

@@ -1,6 +1,6 @@
 """Bodies of If and Loop are optimized like models, and put back."""
 
-import subprocess
+import os, subprocess
 import numpy, onnx, pytest
 import roundtrip
 from conftest import SLOWER
@@ -124,6 +124,25 @@ def test_a_weight_that_others_use_stays(tmp_path):
     path, out, _ = optimize(tmp_path, model)
     assert "s" in {t.name for t in onnx.load(out).graph.initializer}
     same(path, out, {"x": X, "cond": numpy.array(True)})
+
+
+@pytest.mark.parametrize("part, normalized", [(0, 2), (0.75, 1)])
+def test_bodies_within_the_growth_of_the_file(tmp_path, part, normalized):
+    """Each body gets weights of its own, and the old ones are outputs: as many bodies as the file
+    may grow by stay as they are, and the run goes on."""
+    model = if_model()
+    for weight in model.graph.initializer:
+        model.graph.output.append(info(weight.name, tuple(weight.dims)))
+    path, out, _ = optimize(tmp_path, model)
+    grown = os.path.getsize(out) - os.path.getsize(path)
+    assert grown > 0
+    allowed = int(part * grown)
+    path, out, said = optimize(tmp_path, model, "--max-growth", str(allowed))
+    assert os.path.getsize(out) - os.path.getsize(path) <= allowed
+    kept = sum("BatchNormalization" in {n.op_type for n in g.node} for g in bodies(out))
+    assert kept == normalized and said.count("as a model of its own") == 2 - normalized, said
+    for cond in (True, False):
+        same(path, out, {"x": X, "cond": numpy.array(cond)})
 
 
 def test_the_body_of_a_loop(tmp_path):

@@ -221,6 +221,7 @@ static void draw_scatter_add(Drawn *t) {
     int64_t x[STEP_RANK], i[STEP_RANK];
     const DType type = moved[draw(t, 0, 5)];
     const int rank = some_sizes(t, 1, 4, x), axis = index_of(t, rank, x, i);
+    if (!draw(t, 0, 9)) i[draw(t, 0, rank - 1)] = 0;
     wholes(t, type, rank, x, 0, 3);
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);

@@ -80,6 +80,7 @@ static int gather_run(const Kernel *k, void *const slot[], void *work) {
 }
 static int scatter_run(const Kernel *k, void *const slot[], void *work) {
     const Elements *e = k->self;
+    if (!view_count(&e->index)) return copy_run(e->copy, slot, work), 0;
     ElementsRun run = run_of(e, slot, work, true);
     run_part(&run, 0);
     if (atomic_load(&run.bad)) return -1;
@@ -92,7 +93,7 @@ static int scatter_run(const Kernel *k, void *const slot[], void *work) {
 /* ---- making */
 static bool possible(const View *y, const View *x, const View *index) {
     return y->dtype == x->dtype && !y->format && !x->format && !index->format &&
-           dtype_numeric(index->dtype) && view_count(index) > 0 && elements_move(y->dtype);
+           dtype_numeric(index->dtype) && elements_move(y->dtype);
 }
 /* order: decides in which order indices are taken; to, from: of the sizes of the index, one of them
    lies still along the axis, along which it has so many places. */
@@ -114,7 +115,7 @@ bool gatherelements_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;
     const int axis = (int)b->step->param[OP_AXIS];
     Elements *e = ARENA_NEW(b->arena, Elements, 1);
-    if (!possible(&v[0], &v[1], &v[2])) return false;
+    if (!possible(&v[0], &v[1], &v[2]) || !view_count(&v[2])) return false;
     *e = (Elements){.y = v[0], .from = v[1], .index = v[2]};
     e->places = e->from.dim[axis], e->stride = e->from.stride[axis];
     const View from = still(&e->from, &e->index, axis);
@@ -135,9 +136,10 @@ bool scatterelements_build(Build *b, int choice, Kernel *k) {
     if (how && !e->join) return false;
     e->places = e->y.dim[axis], e->stride = e->y.stride[axis];
     e->copy = copy_new(b, &v[0], &v[1]);
+    k->run = scatter_run, k->self = e;
+    if (!view_count(&e->index)) return e->copy != NULL;
     const View to = still(&e->y, &e->index, axis),
                order = view_dense(0, DT_INT64, e->index.rank, e->index.dim);
     finish(b, e, &order, &to, &e->from);
-    k->run = scatter_run, k->self = e;
     return e->copy != NULL;
 }

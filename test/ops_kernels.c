@@ -301,8 +301,10 @@ static void draw_best(Drawn *t) {
 static void draw_cumulated(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
-    const DType type = moved[draw(t, 0, 5)];
-    attribute(t, "axis", "%d", (int)draw(t, 0, rank - 1));
+    const bool wide = rank > 1 && draw(t, 0, 7) == 0; /* columns enough for several rounds */
+    const DType type = wide ? DT_FLOAT : moved[draw(t, 0, 5)];
+    if (wide) x[rank - 1] = draw(t, 100, 2300);
+    attribute(t, "axis", "%d", (int)draw(t, 0, wide ? rank - 2 : rank - 1));
     attribute(t, "exclusive", draw(t, 0, 1) ? "yes" : "no");
     attribute(t, "reverse", draw(t, 0, 1) ? "yes" : "no");
     fill(t, input(t, type, rank, x), dtype_class(type) == 'F' ? real : whole, 0, 2);

@@ -1,11 +1,14 @@
 /* scan.c -- cumsum and cumprod (ops/cumsum.c): along the axis, for some columns of another axis
    side by side, sums of floats in doubles; of columns that lie side by side a row is added and
-   written in one loop. Sums of int64 along runs of memory are added one after the other. Columns
-   go to threads. */
+   written in one loop, as many of them as the sums' place takes, since short pieces of rows are
+   read far more slowly than whole rows. Sums of int64 along runs of memory are added one after the
+   other. Columns go to threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 
-enum { COLUMNS = 128, APART = 8 }; /* columns that lie apart may share places of a cache */
+/* Columns that lie apart may share places of a cache; those that lie side by side are given to
+   threads by COLUMNS and added by WIDE. */
+enum { COLUMNS = 128, WIDE = 1024, APART = 8 };
 typedef struct Cumulated {
     View y, x;
     Nest rest; /* y and x without the axis */
@@ -13,7 +16,8 @@ typedef struct Cumulated {
     bool exclusive, reverse, runs; /* runs: int64, along memory */
     ReduceKind kind;
     Class wide;
-    int64_t columns, blocks; /* of columns, for each row of the rest */
+    int64_t columns, blocks, together; /* columns of a block, blocks of a row of the rest, blocks
+                                          that are added at once */
     Operand from;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -25,12 +29,14 @@ typedef struct ScanRun {
     const char *x;
 } ScanRun;
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) {
     const Cumulated *s = run->s;
     const int last = s->rest.rank - 1, y_size = dtype_size(s->y.dtype);
     const int64_t ys = s->rest.stride[last], xs = s->rest.stride[STEP_RANK + last],
                   length = s->y.dim[s->axis];
-    double acc[COLUMNS]; /* or any other class */
+    double acc[WIDE]; /* or any other class */
     reduce_start(acc, s->wide, s->kind, n);
     for (int64_t j = 0; j < length; j++) {
         const int64_t at = s->reverse ? length - 1 - j : j;
@@ -61,14 +67,15 @@ static void run_scan_part(void *job, int k) {
     const int64_t width = rest->dim[rest->rank - 1],
                   all = width ? rest->count / width * run->s->blocks : 0,
                   end = all * (k + 1) / run->s->parts;
-    for (int64_t at = all * k / run->s->parts; at < end; at++) {
-        const int64_t columns = run->s->columns, first = at % run->s->blocks * columns;
+    for (int64_t at = all * k / run->s->parts, taken; at < end; at += taken) {
+        const int64_t block = at % run->s->blocks, first = block * run->s->columns;
         int64_t index[STEP_RANK], offset[2];
+        taken = least(run->s->together, least(end - at, run->s->blocks - block));
         nest_goto(rest, 1, at / run->s->blocks, index, offset);
         for (int v = 0; v < 2; v++)
             offset[v] += first * rest->stride[v * STEP_RANK + rest->rank - 1];
         if (run->s->runs) run_along(run, offset);
-        else run_columns(run, offset, width - first < columns ? width - first : columns);
+        else run_columns(run, offset, least(width - first, taken * run->s->columns));
     }
 }
 static int scan_run(const Kernel *k, void *const slot[], void *work) {
@@ -104,6 +111,7 @@ static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
         s->rest.stride[last] == 1)
         s->cumulate = b->device->simd->cumulate;
     s->columns = s->runs ? 1 : across == 1 ? COLUMNS : APART;
+    s->together = across == 1 && s->rest.stride[last] == 1 && !s->runs ? WIDE / COLUMNS : 1;
     s->blocks = (s->rest.dim[last] + s->columns - 1) / s->columns;
     s->parts = count_parts(b, s->rest.count / s->rest.dim[last] * s->blocks, view_count(y));
     k->run = scan_run, k->self = s;

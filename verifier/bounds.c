@@ -1,7 +1,8 @@
 /* bounds.c -- intervals of integers: an element of an input lies in its type, sums and products lie
-   where those of the bounds do, and a sum over n places is at most n times as great. So bounds are
-   numbers or polynomials in sizes; the latter lie on both sides of 0. A product of k bytes by k
-   others stays in 32 bits where 255*255*k does: what is asked of k is the rule's condition. */
+   where those of the bounds do, a maximum where one of its arguments does, and a sum over n places
+   is at most n times as great. So bounds are numbers or polynomials in sizes; the latter lie on
+   both sides of 0. A product of k bytes by k others stays in 32 bits where 255*255*k does: what is
+   asked of k is the rule's condition. */
 #include "verifier/bounds.h"
 #include "ops/core/element.h"
 
@@ -31,7 +32,7 @@ static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 /* With 0 among them, as polynomials always have. */
 static Bounds with_zero(World *w, Bounds x) {
     int64_t v[2];
-    return numbers(w, x, v) ? between(w, least(v[0], 0), greatest(v[1], 0)) : x;
+    return x.known && numbers(w, x, v) ? between(w, least(v[0], 0), greatest(v[1], 0)) : x;
 }
 static Bounds either(World *w, Bounds x, Bounds y) {
     int64_t u[2], v[2];
@@ -86,9 +87,32 @@ static Bounds of_sum(const BoundsWalk *k, const ExNode *x) {
     }
     return y;
 }
+static bool is_whole_number(World *w, Ex e, int64_t *v) {
+    ExNode x;
+    if (!e) return *v = 0, true;
+    ex_get(w, e, &x);
+    *v = x.p;
+    return x.kind == EX_NUM && x.q == 1;
+}
+/* max(min(e, high), low) or min(max(e, low), high), whatever e is: not beyond the two numbers. */
+static bool is_limited(World *w, const ExNode *x, Bounds *y) {
+    const ExKind inner = x->kind == EX_MAX2 ? EX_MIN2 : EX_MAX2;
+    int64_t u, v;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        ExNode part;
+        const Ex in = swapped ? x->b : x->a;
+        if (!in || !is_whole_number(w, swapped ? x->a : x->b, &u)) continue;
+        ex_get(w, in, &part);
+        if (part.kind != inner) continue;
+        if (!is_whole_number(w, part.a, &v) && !is_whole_number(w, part.b, &v)) continue;
+        return *y = between(w, least(u, v), greatest(u, v)), true;
+    }
+    return false;
+}
 static Bounds of_tree(const BoundsWalk *k, Ex e) {
     World *w = world_of(k);
     ExNode x;
+    Bounds y;
     if (!e) return between(w, 0, 0);
     ex_get(w, e, &x);
     switch (x.kind) {
@@ -96,8 +120,14 @@ static Bounds of_tree(const BoundsWalk *k, Ex e) {
     case EX_AT: return of_value(k->m, k->node->in[x.word]);
     case EX_ADD: return sum_of(w, of_tree(k, x.a), of_tree(k, x.b));
     case EX_MUL: return product_of(w, of_tree(k, x.a), of_tree(k, x.b));
+    case EX_MAX2:
+    case EX_MIN2:
+        if (is_limited(w, &x, &y)) return y;
+        return either(w, of_tree(k, x.a), of_tree(k, x.b));
     case EX_IF:
     case EX_WHERE: return either(w, of_tree(k, x.a), of_tree(k, x.b));
+    case EX_TAKE: return of_tree(k, x.b);
+    case EX_MAXIMUM: return of_tree(k, x.a);
     case EX_SUM: return of_sum(k, &x);
     default: return unknown;
     }

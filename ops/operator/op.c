@@ -342,6 +342,7 @@ Ex minus_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
 Ex round_saturate(Call *c, Ex x, Ex zero) {
     int bits = dtype_bits(c->out[0].dtype);
     bool sign = dtype_class(c->out[0].dtype) == 'I';
+    if (bits >= 64) return 0;
     int64_t low = sign ? -((int64_t)1 << (bits - 1)) : 0, high = low + ((int64_t)1 << bits) - 1;
     Ex y = fn(c, FN_ROUND, x);
     if (zero) y = add(c, y, zero);

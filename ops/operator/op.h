@@ -146,7 +146,8 @@ const char *inputs_single(Call *, int n, const int input[]);
 /* NULL if the input fits an axis of n places, or is left out; else why not. */
 const char *per_axis_fits(Call *, int input, Poly n);
 Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */
-/* round(x) + zero, limited to the integers that out[0] can hold. */
+/* round(x) + zero, limited to the integers that out[0] can hold; 0, no definition, where these have
+   64 bits, whose limits are no numbers of an expression. */
 Ex round_saturate(Call *, Ex x, Ex zero);
 /* The scale or zero point `in` broadcast to the sizes of `like`: it varies along this axis, or not
    at all if the axis is -1 or `in` is a single number. */

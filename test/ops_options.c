@@ -167,9 +167,11 @@ static void letters_are_joined(void **state) {
 
 static void values_may_be_left_out(void **state) {
     Case *c = *state;
-    assert_true(parse(c, "--check 5"));
+    assert_true(parse(c, "--check ./5"));
     assert_int_equal(c->values.check, 3);
     assert_int_equal(c->rest.n, 1);
+    assert_true(parse(c, "--check"));
+    assert_int_equal(c->values.check, 3);
     assert_true(parse(c, "--check=5"));
     assert_int_equal(c->values.check, 5);
     assert_int_equal(c->rest.n, 0);
@@ -222,6 +224,8 @@ static void errors_name_option_and_expectation(void **state) {
         {"--effort=quick|default",
          "--effort: expects quick, default or thorough, not \"quick|default\" (usage)"},
         {"--check=many", "--check: expects an integer, not \"many\" (usage)"},
+        {"--check 5",
+         "--check: its value is joined to it: --check=5; a file of this name is ./5 (usage)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[600];

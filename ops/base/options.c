@@ -122,9 +122,19 @@ static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     return false;
 }
 
+/* A number that follows an option whose value is joined or left out would be taken for a file. */
+static bool is_detached(const Parse *p, const OptionDef *o) {
+    if (p->next >= p->argc || (o->kind != OPT_INT && o->kind != OPT_REAL)) return false;
+    const char *text = p->argv[p->next];
+    return *text && text[strspn(text, "0123456789")] == 0;
+}
 /* `joined` is what stood after "=" or the letter, or NULL. */
 static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
     if (joined) return option_set(p, o, joined);
+    if (o->when_bare && is_detached(p, o))
+        return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name),
+                         "its value is joined to it: --%s=%s; a file of this name is ./%s", o->name,
+                         p->argv[p->next], p->argv[p->next]);
     if (o->when_bare) return option_set(p, o, o->when_bare);
     if (p->next < p->argc) return option_set(p, o, p->argv[p->next++]);
     return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name),

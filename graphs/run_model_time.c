@@ -28,6 +28,7 @@ static bool run_once(ModelRun *r) {
         return true;
     }
     *r->error = first;
+    if (runner_refused(r->runner)) r->error->kind = E_INVALID;
     feed_explain(r->arena, r->feed, r->error);
     return false;
 }

@@ -32,6 +32,7 @@ struct Runner {
     char *work;
     void *workspace;
     bool ready;    /* inputs have been set, and all has run once */
+    bool refused;  /* a kernel did not take what it was given */
     Replay replay; /* from the second run on */
     Replay marked; /* the same with the times of each step */
 };
@@ -40,9 +41,12 @@ static bool no_memory(Error *e, const char *what, double bytes) {
     return error_set(e, E_LIMIT, "", "out of device memory for %s: %.0f bytes", what, bytes);
 }
 
+static const char *device_says(const Runner *r) {
+    return r->backend->failure ? r->backend->failure(r->device) : "";
+}
 /* With what the device says of it. */
 static bool device_failed(const Runner *r, const char *what, const char *place, Error *e) {
-    const char *more = r->backend->failure ? r->backend->failure(r->device) : "";
+    const char *more = device_says(r);
     return error_set(e, E_ENVIRONMENT, place, "%s%s%s", what, *more ? ": " : "", more);
 }
 
@@ -173,15 +177,17 @@ static void relieve(Runner *r, int k) {
     r->met = 0;
 }
 
-static bool step_failed(const Runner *r, int k, Error *e) {
+/* A kernel of an operator refuses numbers (op_kernel.h): where the device says nothing, they are at
+   fault. */
+static bool step_failed(Runner *r, int k, Error *e) {
     char place[STEP_PLACE];
-    const bool by_data = r->plan->step[k].step.kind == S_OP; /* op_kernel.h */
-    return device_failed(
-        r,
+    const bool by_data = r->plan->step[k].step.kind == S_OP;
+    const char *what =
         by_data ? "the kernel failed; an input may hold a value that the operator does not allow, "
                   "such as an index that is out of range"
-                : "the kernel failed",
-        step_place(r, k, place), e);
+                : "the kernel failed";
+    r->refused = by_data && !*device_says(r);
+    return device_failed(r, what, step_place(r, k, place), e);
 }
 
 /* Runs a step that reads constants only; the results are known afterwards, if all that writes them
@@ -262,6 +268,7 @@ Runner *runner_new_relieved(const Plan *p, const Backend *backend, Device *devic
     return r;
 }
 
+bool runner_refused(const Runner *r) { return r->refused; }
 const Backend *runner_backend(const Runner *r) { return r->backend; }
 const Device *runner_device(const Runner *r) { return r->device; }
 

@@ -18,6 +18,9 @@ Runner *runner_new_relieved(const Plan *, const Backend *, Device *, const Relie
 /* in, out: dense host buffers in the order of the graph's inputs and outputs. False: *e says which
    step failed. From the second run on, what the back end can record is replayed. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
+/* It failed, and what failed is the kernel of an operator that refuses numbers, such as an index
+   that is out of range. */
+bool runner_refused(const Runner *);
 /* Runs the steps before this one. */
 bool runner_reach(Runner *, const void *const in[], int step, Error *);
 /* What a view holds now, dense, in the arena; NULL: the device fails. */

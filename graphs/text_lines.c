@@ -129,6 +129,34 @@ static bool condition_parse(Arena *a, Scan *s, const char **when) {
     return scan_char(s, ']') || scan_fail(s, s->at, "expected ]");
 }
 
+/* How many letters must be put in, taken out or changed to make one of the other; `most` + 1: more
+   than that. */
+static int letters_between(const char *a, const char *b, int most) {
+    while (*a && *a == *b) a++, b++;
+    if (!*a && !*b) return 0;
+    if (most == 0) return 1;
+    int least = most;
+    for (int k = 0; k < 3; k++) { /* changed, taken out, put in */
+        const bool from_a = k != 2, from_b = k != 1;
+        if ((from_a && !*a) || (from_b && !*b)) continue;
+        const int rest = letters_between(a + from_a, b + from_b, most - 1);
+        if (rest < least) least = rest;
+    }
+    return 1 + least;
+}
+/* With the operator whose name is like it. */
+static bool unknown_operator(Scan *s, const char *at, const char *name) {
+    enum { FEW = 2 };
+    const char *near = NULL;
+    int least = FEW + 1;
+    for (int k = 0; k < op_count(); k++) {
+        const int n = letters_between(name, op_number(k)->name, FEW);
+        if (n < least && n < (int)strlen(name)) least = n, near = op_number(k)->name;
+    }
+    if (!near) return scan_fail(s, at, "unknown operator %s", name);
+    return scan_fail(s, at, "unknown operator %s; there is %s", name, near);
+}
+
 static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     char name[128];
     l->at = s->at;
@@ -140,7 +168,7 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     const char *at = s->at;
     if (l->when && at < s->end && *at == '%') return values_parse(s, a, false, &l->nin, &l->in);
     if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "expected an operator");
-    if (!(l->op = op_find(name))) return scan_fail(s, at, "unknown operator %s", name);
+    if (!(l->op = op_find(name))) return unknown_operator(s, at, name);
     if (l->op == &op_constant) return constant_parse(w, a, s, &l->constant);
     return values_parse(s, a, true, &l->nin, &l->in) && attrs_parse(w, a, s, l);
 }

@@ -293,6 +293,34 @@ static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
     return true;
 }
 
+/* A name in a polynomial that the left side lacks; NULL: there is none. */
+static const char *foreign_name(const Collection *c, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            const SymbolDef d = symbol_def(c->w, m.symbol[k]);
+            const char *inside = NULL;
+            for (uint32_t j = 0; j < d.narg && !inside; j++) inside = foreign_name(c, d.arg[j]);
+            bool found = d.kind != SYM_NAMED;
+            for (int j = 0; j < c->n && !found; j++) found = c->v[j] == m.symbol[k];
+            if (inside || !found) return inside ? inside : world_text(c->w, d.word);
+        }
+    return NULL;
+}
+/* No application would give it a value. */
+static bool conditions_known(const Collection *c, const Instance *i, Error *e) {
+    const Rule *rule = i->rule;
+    const int line = rule->where.text ? rule->where.line : rule->line;
+    for (int k = 0; k < i->nwhere; k++) {
+        const char *name = foreign_name(c, i->where[k].p);
+        if (name)
+            return error_at(e, E_INVALID, rule->file, line, 1,
+                            "rule %s: a condition names %s, which its left side lacks", rule->name,
+                            name);
+    }
+    return true;
+}
+
 static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
     i->from_stated = i->from;
@@ -300,7 +328,7 @@ static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
             add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
-    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) ||
+    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) || !conditions_known(&c, i, e) ||
         !add_graph(&c, &i->to, &i->nneed_to, &i->need_to, e))
         return false;
     for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);

@@ -37,6 +37,7 @@ bool verify_instance(Verify *v, const int length[], Instance *i) {
     if (verify_build(v, length, i, &e) && verify_expand(v, i, &e)) return true;
     error_print(&e, why, sizeof why);
     verify_unknown(v, why);
+    if (e.kind == E_INVALID) v->result.category = "invalid";
     return false;
 }
 const char *verify_lengths_text(Verify *v, const int length[]) {

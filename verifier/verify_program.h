@@ -30,7 +30,7 @@ typedef struct Program {
     bool *skip;
     int *again; /* by rule: the next one that is the same; 0: none */
     Journal *journal;
-    int done, count[4], conditional;
+    int done, count[4], conditional, invalid;
     bool terminal;
     Error error;
 } Program;

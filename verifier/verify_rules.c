@@ -142,6 +142,7 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
     p->done++;
     p->count[r->verdict]++;
     p->conditional += r->verdict == VERDICT_PROVED && *r->condition;
+    p->invalid += !strcmp(r->category, "invalid");
     if (p->terminal) fprintf(stderr, "\r\033[K");
     if (!p->o.quiet || r->verdict != VERDICT_PROVED) {
         printf("%-7s %s %-32s %8.1f ms %5d queries", verdict_words[r->verdict], rule->id,
@@ -300,6 +301,10 @@ static bool verify_files(Program *p, const StringList *files) {
                  (!p->o.json || program_write_json(p)) &&
                  (!p->o.obligations || program_write_index(p));
     journal_close(p->journal, wrote && all_decided(p));
+    if (p->invalid)
+        error_set(&p->error, E_INVALID, "",
+                  "%d of the rules %s not a pair of graphs; what is wrong stands with %s verdict",
+                  p->invalid, p->invalid == 1 ? "is" : "are", p->invalid == 1 ? "its" : "their");
     return wrote && ok && p->error.kind == E_NONE;
 }
 static void program_act(void *user, Arena *a, int argc, char **argv) {

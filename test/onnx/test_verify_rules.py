@@ -308,3 +308,30 @@ def test_explain(tmp_path):
     done = run("--explain", "r3", rules)
     assert done.returncode == 2 and not done.stdout
     assert "--explain: no rule in the given files" in done.stderr and "r3" in done.stderr
+
+
+def test_rules_that_are_no_graphs(tmp_path):
+    """An unknown operator, a condition on a name that the left side lacks: status 3, with the
+    place; the other rules get their verdicts."""
+    rule = "rule {}\n  %x : F [n]\nfrom\n  %y = {} %x\n  %z = neg %y\n  out %z\nto\n  out %x\n{}\n"
+    file, out = tmp_path / "r.rules", tmp_path / "r.json"
+    good, near, far, dead = (
+        rule.format("good", "neg", "where n >= 0\n"),
+        rule.format("near", "neeg", ""),
+        rule.format("far", "frobnicate", ""),
+        rule.format("dead", "neg", "where n >= 1, floor(q/2) >= 1\n"),
+    )
+    for text, line, said in [
+        (near, 4, "unknown operator neeg; there is neg"),
+        (far, 4, "unknown operator frobnicate"),
+        (dead, 9, "a condition names q, which its left side lacks"),
+    ]:
+        file.write_text(text + good)
+        done = run(file, "--json", out)
+        assert done.returncode == 3 and f"r.rules:{line}:" in done.stdout, done
+        assert said in done.stdout and "is not a pair of graphs" in done.stderr, done
+        first, second = json.load(open(out))
+        assert (first["verdict"], first["category"]) == ("unknown", "invalid")
+        assert second["verdict"] == "proved" and second["category"] is None
+    file.write_text(good)
+    assert run(file).returncode == 0

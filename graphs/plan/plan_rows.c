@@ -61,8 +61,10 @@ static bool is_float(int dtype) {
 }
 static bool reduces(const Rows *h, const Step *s) {
     const View y = view_narrow(&s->view[0]), x = s->nview > 1 ? view_narrow(&s->view[1]) : y;
-    return s->kind == S_REDUCE && is_float(s->view[1].dtype) &&
-           (s->param[0] == REDUCE_SUM || s->param[0] == REDUCE_MEAN || s->param[0] == REDUCE_MAX) &&
+    if (s->kind != S_REDUCE) return false;
+    const int64_t kind = s->param[REDUCE_KIND];
+    return is_float(s->view[1].dtype) &&
+           (kind == REDUCE_SUM || kind == REDUCE_MEAN || kind == REDUCE_MAX) &&
            same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
 }
 static bool may_join(const Rows *h, const Step *s) {
@@ -184,9 +186,9 @@ static int result(Rows *h, int i) {
     int x = -1;
     if (s->kind == S_SOFTMAX) x = softmax_of(h, read_view(h, k, 1));
     else if (s->kind == S_REDUCE) {
-        const int op = s->param[0] == REDUCE_MAX ? C_ROW_MAX : C_ROW_SUM;
+        const int op = s->param[REDUCE_KIND] == REDUCE_MAX ? C_ROW_MAX : C_ROW_SUM;
         x = add_binary(h, op, read_view(h, k, 1), 0);
-        if (s->param[0] == REDUCE_MEAN)
+        if (s->param[REDUCE_KIND] == REDUCE_MEAN)
             x = add_binary(h, C_DIV, x, add_code(h, (Scalar){.op = C_CONST, .k = row_length(h)}));
     }
     if (s->ncode) x = add_program(h, k, x);

@@ -289,6 +289,28 @@ static inline int view_spatial_axis(const View *y) {
 bool conv_fits(const Step *);
 bool gemm_fits(const Step *);
 
+/* ---- window.c: the windows of a convolution or pool along three spatial axes. Those that the step
+   lacks come first and have length 1. */
+typedef struct Window {
+    int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
+        begin[STEP_SPATIAL], end[STEP_SPATIAL], dilation[STEP_SPATIAL];
+    int64_t xs[STEP_SPATIAL], ys[STEP_SPATIAL]; /* strides in memory */
+} Window;
+/* y and x: those of the step, or where they lie otherwise. */
+Window window_new(const Step *, const View *y, const View *x);
+/* The strides of w, which has the axes of the step, along these three axes. */
+void window_strides(const View *w, int64_t stride[STEP_SPATIAL]);
+/* The input index under output o and kernel cell k; false: outside. */
+static inline bool window_at(const Window *g, int a, int64_t o, int64_t k, int64_t *i) {
+    *i = o * g->stride[a] - g->begin[a] + k * g->dilation[a];
+    return *i >= 0 && *i < g->in[a];
+}
+/* S_POOL: by how many cells the mean divides each output of an axis, in the arena of the build:
+   those of the input or, where pads count, of the padded input. */
+int64_t *window_cells(Build *, const Window *, int axis);
+/* Stores bytes as they are, as Simd.store does other types. */
+void store_bytes(void *y, int64_t stride, const void *x, int64_t n);
+
 /* ---- team.c */
 /* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. turns: the
    caller runs all parts, one after the other. */

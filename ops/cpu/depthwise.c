@@ -126,21 +126,19 @@ bool depthwise_possible(const Step *s) {
            view_count(&v[0]) > 0 && view_count(&v[1]) > 0 && view_count(&v[2]) > 0;
 }
 static void take_axes(Depthwise *d, const Step *s) {
-    const View *y = &d->e.tail.into, *x = &d->x.view;
-    const StepWindow w = step_window(s);
-    for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - w.n);
-        d->axis[a] = i < 0 ? (Axis){.in = 1, .out = 1, .cells = 1, .stride = 1, .dilation = 1}
-                           : (Axis){.in = x->dim[2 + i],
-                                    .out = y->dim[2 + i],
-                                    .cells = w.kernel[i],
-                                    .stride = w.stride[i],
-                                    .begin = w.begin[i],
-                                    .dilation = w.dilation[i],
-                                    .xs = x->stride[2 + i],
-                                    .ys = y->stride[2 + i],
-                                    .adds = d->e.add ? d->add.stride[2 + i] : 0};
-    }
+    const Window g = window_new(s, &d->e.tail.into, &d->x.view);
+    int64_t adds[STEP_SPATIAL] = {0};
+    if (d->e.add) window_strides(&d->add, adds);
+    for (int a = 0; a < STEP_SPATIAL; a++)
+        d->axis[a] = (Axis){.in = g.in[a],
+                            .out = g.out[a],
+                            .cells = g.kernel[a],
+                            .stride = g.stride[a],
+                            .begin = g.begin[a],
+                            .dilation = g.dilation[a],
+                            .xs = g.xs[a],
+                            .ys = g.ys[a],
+                            .adds = adds[a]};
 }
 /* The list, or as many of this number where there is none. */
 static const float *listed(Build *b, const float *list, float otherwise, int64_t n) {

@@ -1,43 +1,11 @@
 /* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row
-   of outputs is accumulated at once, one input row and one kernel cell after the other. Up to
-   three spatial axes; fewer are padded in front with axes of length 1. */
+   of outputs is accumulated at once, one input row and one kernel cell after the other. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-typedef struct Window {
-    int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
-        pad[STEP_SPATIAL], dilation[STEP_SPATIAL];
-    int64_t x[STEP_SPATIAL], y[STEP_SPATIAL], w[STEP_SPATIAL]; /* strides in memory */
-} Window;
-
-/* y and x: those of the step, or where they lie otherwise. */
-static Window window_new(const View *y, const View *x, const StepWindow *w) {
-    Window g;
-    const int skip = STEP_SPATIAL - w->n;
-    for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - skip;
-        const bool real = i >= 0;
-        g.in[a] = real ? x->dim[2 + i] : 1;
-        g.out[a] = real ? y->dim[2 + i] : 1;
-        g.x[a] = real ? x->stride[2 + i] : 0;
-        g.y[a] = real ? y->stride[2 + i] : 0;
-        g.kernel[a] = real ? w->kernel[i] : 1;
-        g.stride[a] = real ? w->stride[i] : 1;
-        g.pad[a] = real ? w->begin[i] : 0;
-        g.dilation[a] = real ? w->dilation[i] : 1;
-        g.w[a] = 0;
-    }
-    return g;
-}
-
-/* The input index under output o and kernel cell k; false: outside. */
-static inline bool window_at(const Window *g, int a, int64_t o, int64_t k, int64_t *i) {
-    *i = o * g->stride[a] - g->pad[a] + k * g->dilation[a];
-    return *i >= 0 && *i < g->in[a];
-}
 /* The outputs of the last axis whose cell k lies inside: lo..hi-1. */
 static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
-    const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->pad[2],
+    const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->begin[2],
                   room = g->in[2] - 1 - shift;
     *lo = shift >= 0 ? 0 : (-shift + s - 1) / s;
     *hi = room < 0 ? 0 : room / s + 1;
@@ -47,6 +15,7 @@ static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
 /* ---- convolution */
 typedef struct Conv {
     Window g;
+    int64_t ws[STEP_SPATIAL]; /* the strides of w */
     Operand x, w;
     Tail tail;
     Class class;
@@ -68,11 +37,12 @@ static void conv_plane(const Conv *c, void *acc, const char *x, const char *w, i
             for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
                 window_row(g, kw, &lo, &hi);
                 if (lo >= hi) continue;
-                const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
+                const int64_t i = lo * g->stride[2] - g->begin[2] + kw * g->dilation[2];
                 c->scale_add((char *)acc + lo * c->size,
-                             x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * c->size,
-                             g->stride[2] * g->x[2],
-                             w + (kd * g->w[0] + kh * g->w[1] + kw * g->w[2]) * c->size, hi - lo);
+                             x + (d * g->xs[0] + h * g->xs[1] + i * g->xs[2]) * c->size,
+                             g->stride[2] * g->xs[2],
+                             w + (kd * c->ws[0] + kh * c->ws[1] + kw * c->ws[2]) * c->size,
+                             hi - lo);
             }
         }
     }
@@ -86,7 +56,7 @@ static void conv_channel(const Conv *c, void *acc, char *y, const char *x, const
             for (int64_t i = 0; i < c->ins; i++)
                 conv_plane(c, acc, x + i * c->x.view.stride[1] * c->size,
                            w + i * c->w.view.stride[1] * c->size, od, oh);
-            c->store(y + (od * g->y[0] + oh * g->y[1]) * c->size, g->y[2], acc, g->out[2]);
+            c->store(y + (od * g->ys[0] + oh * g->ys[1]) * c->size, g->ys[2], acc, g->out[2]);
         }
 }
 
@@ -115,10 +85,8 @@ bool direct_conv_build(Build *b, Kernel *k) {
     if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) ||
         !tail_new(b, dtype, TAIL_ANY, &c->tail))
         return false;
-    const StepWindow window = step_window(b->step);
-    c->g = window_new(&c->tail.into, &c->x.view, &window);
-    for (int a = 0; a < window.n; a++)
-        c->g.w[STEP_SPATIAL - window.n + a] = c->w.view.stride[2 + a];
+    c->g = window_new(b->step, &c->tail.into, &c->x.view);
+    window_strides(&c->w.view, c->ws);
     c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1],
     c->group = b->step->param[CONV_GROUP];
     c->acc = build_bytes(b, (size_t)(c->g.out[2] * c->size));
@@ -149,11 +117,6 @@ static void pool_start(const Pool *p, void *acc, int64_t n) {
     if (p->bytes) memset(acc, p->lowest, (size_t)n);
     else reduce_start(acc, p->wide, p->kind, n);
 }
-static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
-    if (stride == 1) memcpy(y, x, (size_t)n);
-    else
-        for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
-}
 /* All channels of an output at once, where they are adjacent. */
 static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od,
                        int64_t oh, int64_t ow) {
@@ -165,7 +128,7 @@ static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels
             for (int64_t kw = 0; kw < g->kernel[2]; kw++)
                 if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h) &&
                     window_at(g, 2, ow, kw, &w))
-                    p->merge(acc, x + (d * g->x[0] + h * g->x[1] + w * g->x[2]) * p->size, 1,
+                    p->merge(acc, x + (d * g->xs[0] + h * g->xs[1] + w * g->xs[2]) * p->size, 1,
                              channels);
     if (p->kind == REDUCE_MEAN)
         reduce_divide(acc, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], channels);
@@ -181,24 +144,13 @@ static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
             for (int64_t oh = 0; oh < g->out[1]; oh++)
                 for (int64_t ow = 0; ow < g->out[2]; ow++) {
                     pool_cells(p, acc, x + n * xv->stride[0] * p->size, yv->dim[1], od, oh, ow);
-                    p->store(y + (n * yv->stride[0] + od * g->y[0] + oh * g->y[1] + ow * g->y[2]) *
-                                     p->size,
-                             yv->stride[1], acc, yv->dim[1]);
+                    p->store(
+                        y + (n * yv->stride[0] + od * g->ys[0] + oh * g->ys[1] + ow * g->ys[2]) *
+                                p->size,
+                        yv->stride[1], acc, yv->dim[1]);
                 }
     tail_run(&p->tail, slot, work);
     return 0;
-}
-
-/* Cells of the input, or of the padded input, under each output of an axis. */
-static int64_t *count_cells(Build *b, const Window *g, int a, bool padded, int64_t pad_end) {
-    int64_t *cells = ARENA_NEW(b->arena, int64_t, g->out[a]);
-    for (int64_t o = 0; o < g->out[a]; o++)
-        for (int64_t k = 0; k < g->kernel[a]; k++) {
-            int64_t i;
-            const bool inside = window_at(g, a, o, k, &i);
-            cells[o] += inside || (padded && i < g->in[a] + pad_end);
-        }
-    return cells;
 }
 
 static bool pools_bytes(const Step *s) {
@@ -214,7 +166,6 @@ static bool reads_channels(const Step *s) {
 static bool direct_pool_build(Build *b, Kernel *k) {
     Pool *p = ARENA_NEW(b->arena, Pool, 1);
     const Step *s = b->step;
-    const StepWindow window = step_window(s);
     p->class = view_class(s->view, 2);
     p->kind = s->param[POOL_KIND] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
     p->wide = class_wide(p->class, p->kind);
@@ -223,12 +174,8 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->lowest = type == DT_INT8 ? INT8_MIN : 0;
     p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
-    p->g = window_new(&p->tail.into, &p->x.view, &window);
-    for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - window.n);
-        p->cells[a] =
-            count_cells(b, &p->g, a, pool_counts_pads(s) != 0, i >= 0 ? window.end[i] : 0);
-    }
+    p->g = window_new(s, &p->tail.into, &p->x.view);
+    for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
     p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
     const Simd *simd = b->device->simd;
     const Class class = !p->bytes ? p->class : type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8;

@@ -33,21 +33,22 @@ DEFINE_MOVES(uint8_t)
 DEFINE_MOVES(uint16_t)
 DEFINE_MOVES(uint32_t)
 DEFINE_MOVES(uint64_t)
+/* By the size of an element. */
+typedef struct Moves {
+    void (*move)(char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o, int64_t os,
+                 int64_t n);
+    void (*put)(char *y, int64_t ys, const int64_t *o, int64_t os, const char *x, int64_t xs,
+                int64_t n);
+} Moves;
+static const Moves moves[] = {[1] = {move_uint8_t, put_uint8_t},
+                              [2] = {move_uint16_t, put_uint16_t},
+                              [4] = {move_uint32_t, put_uint32_t},
+                              [8] = {move_uint64_t, put_uint64_t}};
 void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
                    int64_t os, int64_t n) {
-    switch (size) {
-    case 1: move_uint8_t(y, ys, x, xs, o, os, n); break;
-    case 2: move_uint16_t(y, ys, x, xs, o, os, n); break;
-    case 4: move_uint32_t(y, ys, x, xs, o, os, n); break;
-    default: move_uint64_t(y, ys, x, xs, o, os, n);
-    }
+    moves[size].move(y, ys, x, xs, o, os, n);
 }
 void put_elements(int size, char *y, int64_t ys, const int64_t *o, int64_t os, const char *x,
                   int64_t xs, int64_t n) {
-    switch (size) {
-    case 1: put_uint8_t(y, ys, o, os, x, xs, n); break;
-    case 2: put_uint16_t(y, ys, o, os, x, xs, n); break;
-    case 4: put_uint32_t(y, ys, o, os, x, xs, n); break;
-    default: put_uint64_t(y, ys, o, os, x, xs, n);
-    }
+    moves[size].put(y, ys, o, os, x, xs, n);
 }

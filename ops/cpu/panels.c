@@ -263,43 +263,37 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
 /* The step with three spatial axes. */
 typedef struct Image {
     View x, w;
-    int64_t stride[STEP_SPATIAL], begin[STEP_SPATIAL], dilation[STEP_SPATIAL],
-        need[STEP_SPATIAL]; /* need: what the windows reach, from the first padding on */
+    Window g;
+    int64_t need[STEP_SPATIAL]; /* what the windows reach, from the first padding on */
 } Image;
-static View with_axes(const View *v) {
+static View with_axes(const View *v, const int64_t dim[], const int64_t stride[]) {
     View w = *v;
-    const int n = v->rank - 2, more = STEP_SPATIAL - n;
-    for (int i = n - 1; i >= 0; i--)
-        w.dim[2 + more + i] = v->dim[2 + i], w.stride[2 + more + i] = v->stride[2 + i];
-    for (int i = 0; i < more; i++) w.dim[2 + i] = 1, w.stride[2 + i] = 0;
     w.rank = 2 + STEP_SPATIAL;
+    for (int a = 0; a < STEP_SPATIAL; a++) w.dim[2 + a] = dim[a], w.stride[2 + a] = stride[a];
     return w;
 }
 static Image image_of(const Step *s) {
-    Image m = {.x = with_axes(&s->view[1]), .w = with_axes(&s->view[2])};
-    const View y = with_axes(&s->view[0]);
-    const StepWindow window = step_window(s);
-    for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - window.n);
-        const bool real = i >= 0;
-        m.stride[a] = real ? window.stride[i] : 1, m.begin[a] = real ? window.begin[i] : 0;
-        m.dilation[a] = real ? window.dilation[i] : 1;
-        m.need[a] = (y.dim[2 + a] - 1) * m.stride[a] + (m.w.dim[2 + a] - 1) * m.dilation[a] + 1;
-    }
+    const View *v = s->view;
+    Image m = {.g = window_new(s, &v[0], &v[1])};
+    int64_t ws[STEP_SPATIAL];
+    window_strides(&v[2], ws);
+    m.x = with_axes(&v[1], m.g.in, m.g.xs), m.w = with_axes(&v[2], m.g.kernel, ws);
+    for (int a = 0; a < STEP_SPATIAL; a++)
+        m.need[a] = (m.g.out[a] - 1) * m.g.stride[a] + (m.g.kernel[a] - 1) * m.g.dilation[a] + 1;
     return m;
 }
 /* The windows lie within the image, and its channels are adjacent. */
 static bool lies_ready(const Image *m) {
     for (int a = 0; a < STEP_SPATIAL; a++)
-        if (m->begin[a] != 0 || m->need[a] > m->x.dim[2 + a]) return false;
+        if (m->g.begin[a] != 0 || m->need[a] > m->x.dim[2 + a]) return false;
     return m->x.stride[1] == 1 || m->x.dim[1] == 1;
 }
 static bool copy_padded(Build *b, Image *m, Padded *p) {
     static const int order[] = {0, 4, 1, 2, 3}; /* of [batch, size.., channels] */
     int64_t dim[2 + STEP_SPATIAL] = {m->x.dim[0], 0, 0, 0, m->x.dim[1]};
     for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int64_t in = m->x.dim[2 + a], whole = m->begin[a] + in;
-        p->begin[a] = m->begin[a], p->in[a] = in;
+        const int64_t in = m->x.dim[2 + a], whole = m->g.begin[a] + in;
+        p->begin[a] = m->g.begin[a], p->in[a] = in;
         p->size[a] = dim[1 + a] = whole > m->need[a] ? whole : m->need[a];
     }
     const View lying = build_scratch(b, DT_FLOAT, 2 + STEP_SPATIAL, dim);
@@ -315,7 +309,7 @@ static bool copy_padded(Build *b, Image *m, Padded *p) {
 static void take_runs(Build *b, const Image *m, Panels *p, Source *s) {
     const View *x = &m->x, *w = &m->w;
     const int64_t *k = w->dim + 2, channels = w->dim[1];
-    const bool joined = k[2] == 1 || (m->dilation[2] == 1 && x->stride[4] == channels);
+    const bool joined = k[2] == 1 || (m->g.dilation[2] == 1 && x->stride[4] == channels);
     const int64_t across = joined ? k[2] : 1;
     p->n = across * channels, p->runs = 0;
     p->run = ARENA_NEW(b->arena, int64_t, k[0] * k[1] * k[2]);
@@ -324,9 +318,9 @@ static void take_runs(Build *b, const Image *m, Panels *p, Source *s) {
     for (int64_t d = 0; d < k[0]; d++)
         for (int64_t h = 0; h < k[1]; h++)
             for (int64_t c = 0; c < k[2]; c += across) {
-                p->run[p->runs++] = d * m->dilation[0] * x->stride[2] +
-                                    h * m->dilation[1] * x->stride[3] +
-                                    c * m->dilation[2] * x->stride[4];
+                p->run[p->runs++] = d * m->g.dilation[0] * x->stride[2] +
+                                    h * m->g.dilation[1] * x->stride[3] +
+                                    c * m->g.dilation[2] * x->stride[4];
                 for (int64_t i = 0; i < across; i++)
                     for (int64_t j = 0; j < channels; j++)
                         *at++ = j * w->stride[1] + d * w->stride[2] + h * w->stride[3] +
@@ -363,7 +357,7 @@ bool panels_conv_build(Build *b, Kernel *k) {
     p->view[X].stride[0] = m.x.stride[0];
     for (int a = 0; a < n; a++) {
         const int i = STEP_SPATIAL - n + a;
-        p->view[X].stride[2 + a] = m.x.stride[2 + i] * m.stride[i];
+        p->view[X].stride[2 + a] = m.x.stride[2 + i] * m.g.stride[i];
     }
     static const int axis[] = {0, 2, 3, 4};
     return panels_build(b, p, &s, n + 1, axis, k);

@@ -18,8 +18,7 @@ typedef struct Planes {
     Class class, wide;
     ReduceKind kind;
     int size, wide_size, bytes; /* bytes: the lowest 8-bit integer + 1; 0: another type */
-    int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
-        pad[STEP_SPATIAL], dilation[STEP_SPATIAL], xs[STEP_SPATIAL], ys[STEP_SPATIAL];
+    Window g;
     int64_t pitch, height;        /* a row of the copy, a multiple of the stride; output rows */
     int64_t rows;                 /* of the copy */
     bool flat, pads;              /* windows are one row each; which reach beyond the row */
@@ -45,19 +44,15 @@ static void copy_bytes(void *y, const void *x, int64_t stride, int64_t n) {
     else
         for (int64_t i = 0; i < n; i++) ((char *)y)[i] = ((const char *)x)[i * stride];
 }
-static void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
-    if (stride == 1) memcpy(y, x, (size_t)n);
-    else
-        for (int64_t i = 0; i < n; i++) ((char *)y)[i * stride] = ((const char *)x)[i];
-}
 /* The rows of plane x from `first` on, which may lie in the padding. What follows a row is read for
    outputs that are not used, unless windows reach beyond the row. */
 static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t rows, char *copy) {
-    if (p->pads || first < 0 || first + rows > p->in[H]) start(p, copy, p->class, rows * p->pitch);
+    if (p->pads || first < 0 || first + rows > p->g.in[H])
+        start(p, copy, p->class, rows * p->pitch);
     for (int64_t r = 0; r < rows; r++)
-        if (first + r >= 0 && first + r < p->in[H])
-            p->load(copy + (r * p->pitch + p->pad[W]) * p->size,
-                    x + (first + r) * p->xs[H] * p->size, p->xs[W], p->in[W]);
+        if (first + r >= 0 && first + r < p->g.in[H])
+            p->load(copy + (r * p->pitch + p->g.begin[W]) * p->size,
+                    x + (first + r) * p->g.xs[H] * p->size, p->g.xs[W], p->g.in[W]);
 }
 /* So many runs of n elements, the first at x and the others so many bytes apart. */
 typedef struct Cells {
@@ -78,15 +73,15 @@ static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
 /* Of `height` output rows from row `oh` on, x being a plane: what its rows contribute. */
 static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t height, char *copy,
                        char *line, bool fresh) {
-    const int64_t s = p->stride[H], reach = (p->kernel[H] - 1) * p->dilation[H],
+    const int64_t s = p->g.stride[H], reach = (p->g.kernel[H] - 1) * p->g.dilation[H],
                   row = p->pitch * p->size;
     Cells c = {.x = x + oh * s * row,
-               .apart = p->dilation[H] * row,
+               .apart = p->g.dilation[H] * row,
                .stride = 1,
                .n = s == 1 ? height * p->pitch : p->pitch,
-               .cells = p->kernel[H]};
+               .cells = p->g.kernel[H]};
     if (!p->in_place) {
-        copy_rows(p, x, oh * s - p->pad[H], (height - 1) * s + reach + 1, copy);
+        copy_rows(p, x, oh * s - p->g.begin[H], (height - 1) * s + reach + 1, copy);
         c.x = copy;
     }
     for (int64_t r = 0; r < (s == 1 ? 1 : height); r++, c.x += s * row)
@@ -98,54 +93,57 @@ static void divide_row(const Planes *p, char *sum, int64_t cells) {
     if (p->kind != REDUCE_MEAN) return;
     while (d < p->divisor + p->ndivisor && d->cells != cells) d++;
     if (d < p->divisor + p->ndivisor) {
-        p->divide(sum, sum, d->row, p->out[W]);
+        p->divide(sum, sum, d->row, p->g.out[W]);
         return;
     }
-    for (int64_t ow = 0; ow < p->out[W]; ow++)
+    for (int64_t ow = 0; ow < p->g.out[W]; ow++)
         reduce_divide(sum + ow * p->wide_size, p->wide, cells * p->cells[W][ow], 1);
 }
 static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
                        char *sum) {
     for (int64_t r = 0; r < height; r++) {
-        char *from = sum + r * (p->pitch / p->stride[W]) * p->wide_size;
+        char *from = sum + r * (p->pitch / p->g.stride[W]) * p->wide_size;
         divide_row(p, from, p->cells[D][od] * p->cells[H][oh + r]);
-        p->store(y + (od * p->ys[D] + (oh + r) * p->ys[H]) * p->size, p->ys[W], from, p->out[W]);
+        p->store(y + (od * p->g.ys[D] + (oh + r) * p->g.ys[H]) * p->size, p->g.ys[W], from,
+                 p->g.out[W]);
     }
 }
 /* The windows are parts of rows, which need no copy if nothing pads them; x: the plane. */
 static void merge_row(const Planes *p, const char *x, int64_t oh, char *copy, char *sum) {
-    const char *from = x + (oh * p->stride[H] - p->pad[H]) * p->xs[H] * p->size;
-    int64_t step = p->xs[W];
-    if (p->pads) copy_rows(p, x, oh * p->stride[H] - p->pad[H], 1, copy), from = copy, step = 1;
-    for (int64_t k = 0; k < p->kernel[W]; k++)
-        p->down(sum, from + k * p->dilation[W] * step * p->size, p->stride[W] * step, p->out[W]);
+    const char *from = x + (oh * p->g.stride[H] - p->g.begin[H]) * p->g.xs[H] * p->size;
+    int64_t step = p->g.xs[W];
+    if (p->pads)
+        copy_rows(p, x, oh * p->g.stride[H] - p->g.begin[H], 1, copy), from = copy, step = 1;
+    for (int64_t k = 0; k < p->g.kernel[W]; k++)
+        p->down(sum, from + k * p->g.dilation[W] * step * p->size, p->g.stride[W] * step,
+                p->g.out[W]);
 }
 /* Output rows from `oh` on of output plane `od`; x, y: the volumes. */
 static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_t od, int64_t oh) {
-    const int64_t left = p->out[H] - oh, height = left < p->height ? left : p->height,
-                  n = height * p->pitch, slack = (p->kernel[W] - 1) * p->dilation[W];
+    const int64_t left = p->g.out[H] - oh, height = left < p->height ? left : p->height,
+                  n = height * p->pitch, slack = (p->g.kernel[W] - 1) * p->g.dilation[W];
     char *line = work + p->line, *sum = work + p->sum;
     if (p->flat) {
-        start(p, sum, p->wide, p->out[W]);
-        merge_row(p, x + (od * p->stride[D] - p->pad[D]) * p->xs[D] * p->size, oh, work + p->copy,
-                  sum);
+        start(p, sum, p->wide, p->g.out[W]);
+        merge_row(p, x + (od * p->g.stride[D] - p->g.begin[D]) * p->g.xs[D] * p->size, oh,
+                  work + p->copy, sum);
         write_rows(p, y, od, oh, 1, sum);
         return;
     }
     bool fresh = true;
-    for (int64_t k = 0; k < p->kernel[D]; k++) {
-        const int64_t d = od * p->stride[D] - p->pad[D] + k * p->dilation[D];
-        if (d < 0 || d >= p->in[D]) continue;
-        merge_rows(p, x + d * p->xs[D] * p->size, oh, height, work + p->copy, line, fresh);
+    for (int64_t k = 0; k < p->g.kernel[D]; k++) {
+        const int64_t d = od * p->g.stride[D] - p->g.begin[D] + k * p->g.dilation[D];
+        if (d < 0 || d >= p->g.in[D]) continue;
+        merge_rows(p, x + d * p->g.xs[D] * p->size, oh, height, work + p->copy, line, fresh);
         fresh = false;
     }
     if (fresh) start(p, line, p->wide, n);
     start(p, line + n * p->wide_size, p->wide, slack);
     const Cells c = {.x = line,
-                     .apart = p->dilation[W] * p->wide_size,
-                     .stride = p->stride[W],
-                     .n = n / p->stride[W],
-                     .cells = p->kernel[W]};
+                     .apart = p->g.dilation[W] * p->wide_size,
+                     .stride = p->g.stride[W],
+                     .n = n / p->g.stride[W],
+                     .cells = p->g.kernel[W]};
     merge_cells(p, sum, &c, true, p->across);
     write_rows(p, y, od, oh, height, sum);
 }
@@ -156,8 +154,8 @@ static int planes_run(const Kernel *k, void *const slot[], void *work) {
     char *y = view_at(yv, slot, work);
     for (int64_t n = 0; n < yv->dim[0]; n++)
         for (int64_t c = 0; c < yv->dim[1]; c++)
-            for (int64_t od = 0; od < p->out[D]; od++)
-                for (int64_t oh = 0; oh < p->out[H]; oh += p->height)
+            for (int64_t od = 0; od < p->g.out[D]; od++)
+                for (int64_t oh = 0; oh < p->g.out[H]; oh += p->height)
                     run_rows(p, x + (n * xv->stride[0] + c * xv->stride[1]) * p->size,
                              y + (n * yv->stride[0] + c * yv->stride[1]) * p->size, work, od, oh);
     tail_run(&p->tail, slot, work);
@@ -165,41 +163,16 @@ static int planes_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* Cells of the input, or of the padded input, under each output of an axis. */
-static int64_t *count_cells(Build *b, const Planes *p, int a, bool padded, int64_t pad_end) {
-    int64_t *cells = ARENA_NEW(b->arena, int64_t, p->out[a]);
-    for (int64_t o = 0; o < p->out[a]; o++)
-        for (int64_t k = 0; k < p->kernel[a]; k++) {
-            const int64_t i = o * p->stride[a] - p->pad[a] + k * p->dilation[a],
-                          low = padded ? -p->pad[a] : 0, end = p->in[a] + (padded ? pad_end : 0);
-            cells[o] += i >= low && i < end;
-        }
-    return cells;
-}
-static void take_axes(Build *b, Planes *p) {
-    const Step *s = b->step;
-    const View *y = &p->tail.into, *x = &p->x.view;
-    const StepWindow w = step_window(s);
-    for (int a = 0; a < STEP_SPATIAL; a++) {
-        const int i = a - (STEP_SPATIAL - w.n);
-        const bool real = i >= 0;
-        p->in[a] = real ? x->dim[2 + i] : 1, p->out[a] = real ? y->dim[2 + i] : 1;
-        p->xs[a] = real ? x->stride[2 + i] : 0, p->ys[a] = real ? y->stride[2 + i] : 0;
-        p->kernel[a] = real ? w.kernel[i] : 1, p->stride[a] = real ? w.stride[i] : 1;
-        p->pad[a] = real ? w.begin[i] : 0, p->dilation[a] = real ? w.dilation[i] : 1;
-        p->cells[a] = count_cells(b, p, a, pool_counts_pads(s) != 0, real ? w.end[i] : 0);
-    }
-}
 /* One for each number of cells that there is. */
 static void make_divisors(Build *b, Planes *p) {
-    p->divisor = ARENA_NEW(b->arena, Divisor, p->out[D] * p->out[H]);
-    for (int64_t k = 0; k < p->out[D] * p->out[H]; k++) {
-        const int64_t cells = p->cells[D][k / p->out[H]] * p->cells[H][k % p->out[H]];
+    p->divisor = ARENA_NEW(b->arena, Divisor, p->g.out[D] * p->g.out[H]);
+    for (int64_t k = 0; k < p->g.out[D] * p->g.out[H]; k++) {
+        const int64_t cells = p->cells[D][k / p->g.out[H]] * p->cells[H][k % p->g.out[H]];
         int j = 0;
         while (j < p->ndivisor && p->divisor[j].cells != cells) j++;
         if (j < p->ndivisor) continue;
-        float *row = ARENA_NEW(b->arena, float, p->out[W]);
-        for (int64_t ow = 0; ow < p->out[W]; ow++) row[ow] = (float)(cells * p->cells[W][ow]);
+        float *row = ARENA_NEW(b->arena, float, p->g.out[W]);
+        for (int64_t ow = 0; ow < p->g.out[W]; ow++) row[ow] = (float)(cells * p->cells[W][ow]);
         p->divisor[p->ndivisor++] = (Divisor){cells, row};
     }
 }
@@ -212,18 +185,19 @@ static bool adds_floats(const Step *s, const Planes *p) {
 }
 /* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
 static void take_room(Build *b, Planes *p) {
-    const int64_t s = p->stride[W], slack = (p->kernel[W] - 1) * p->dilation[W],
-                  reached = (p->out[W] - 1) * s + slack + 1, own = p->pad[W] + p->in[W],
+    const int64_t s = p->g.stride[W], slack = (p->g.kernel[W] - 1) * p->g.dilation[W],
+                  reached = (p->g.out[W] - 1) * s + slack + 1, own = p->g.begin[W] + p->g.in[W],
                   row = own > reached ? own : reached;
     p->pitch = (row + s - 1) / s * s;
-    p->flat = p->kernel[D] == 1 && p->kernel[H] == 1 && !p->pad[D] && !p->pad[H];
-    p->pads = p->pad[W] > 0 || reached > p->in[W];
-    const int64_t down = (p->out[H] - 1) * p->stride[H] + (p->kernel[H] - 1) * p->dilation[H] + 1;
-    p->in_place = !p->pads && !p->pad[H] && down <= p->in[H] && p->in[W] % s == 0 &&
-                  p->xs[W] == 1 && p->xs[H] == p->in[W];
+    p->flat = p->g.kernel[D] == 1 && p->g.kernel[H] == 1 && !p->g.begin[D] && !p->g.begin[H];
+    p->pads = p->g.begin[W] > 0 || reached > p->g.in[W];
+    const int64_t down =
+        (p->g.out[H] - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;
+    p->in_place = !p->pads && !p->g.begin[H] && down <= p->g.in[H] && p->g.in[W] % s == 0 &&
+                  p->g.xs[W] == 1 && p->g.xs[H] == p->g.in[W];
     p->height = ROOM / p->pitch < 1 || p->flat ? 1 : ROOM / p->pitch;
-    if (p->height > p->out[H]) p->height = p->out[H];
-    p->rows = (p->height - 1) * p->stride[H] + (p->kernel[H] - 1) * p->dilation[H] + 1;
+    if (p->height > p->g.out[H]) p->height = p->g.out[H];
+    p->rows = (p->height - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;
     p->copy = build_bytes(b, (size_t)(p->rows * p->pitch * p->size));
     p->line = build_bytes(b, (size_t)((p->height * p->pitch + slack) * p->wide_size));
     p->sum = build_bytes(b, (size_t)(p->height * p->pitch / s * p->wide_size));
@@ -243,7 +217,8 @@ bool planes_build(Build *b, Kernel *k) {
     const int dtype = p->bytes ? type : class_dtype(p->class);
     p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
-    take_axes(b, p);
+    p->g = window_new(s, &p->tail.into, &p->x.view);
+    for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
     take_room(b, p);
     if (floats) make_divisors(b, p);
     p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];

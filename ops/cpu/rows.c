@@ -19,7 +19,7 @@ static bool reads_earlier(const Step *s, int i) {
 }
 static bool rows_well_formed(const Step *s) {
     const View *y = &s->view[0];
-    if (s->nparam != 1 || s->param[0] < 1 || s->param[0] > y->rank ||
+    if (s->nparam != 1 || s->param[ROWS_AXES] < 1 || s->param[ROWS_AXES] > y->rank ||
         view_class(y, 1) != CLASS_FLOAT || s->nview > ROWS_VIEWS || s->ncode < 1 ||
         s->ncode > ROWS_CODE)
         return false;
@@ -54,7 +54,7 @@ static int rows_choices(const Device *d, const Step *s) {
     if (!rows_well_formed(s) || has_activation(s)) return 0;
     const View *y = &s->view[0];
     int64_t columns = 1;
-    for (int a = y->rank - (int)s->param[0]; a < y->rank; a++) columns *= y->dim[a];
+    for (int a = y->rank - (int)s->param[ROWS_AXES]; a < y->rank; a++) columns *= y->dim[a];
     if (columns > WHOLE_ROW)
         return view_count(y) >= LEAST_LONG_ROWS * columns && count_costly(s) < 2;
     return columns >= LEAST_COLUMNS;
@@ -188,7 +188,7 @@ static bool is_crossed(const Rows *r) {
 }
 static void make_views(Build *b, Rows *r) {
     const Step *s = b->step;
-    const int row_rank = (int)s->param[0], outer_rank = s->view[0].rank - row_rank;
+    const int row_rank = (int)s->param[ROWS_AXES], outer_rank = s->view[0].rank - row_rank;
     View *part = ARENA_NEW(b->scratch, View, 2 * s->nview);
     const View **list = ARENA_NEW(b->scratch, const View *, 2 * s->nview);
     r->nview = s->nview;

@@ -132,41 +132,30 @@ bool taps_possible(const Step *s) {
     return view_class(v, 3) == CLASS_FLOAT;
 }
 
-/* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach
-   in planes. */
-static void take_axis(Taps *t, const Step *s, int a, int i) {
-    const StepWindow w = step_window(s);
-    const bool real = i >= 0;
-    t->in[a] = real ? s->view[1].dim[2 + i] : 1, t->out[a] = real ? s->view[0].dim[2 + i] : 1;
-    t->stride[a] = real ? w.stride[i] : 1, t->pad[a] = real ? w.begin[i] : 0;
-    const int64_t reach = real ? (w.kernel[i] - 1) * w.dilation[i] : 0;
-    t->phase[a] = t->out[a] + reach / t->stride[a];
-}
-
-/* The same of the first of three axes. */
-static void take_deep(Taps *t, const Step *s) {
-    const View *v = s->view;
-    const StepWindow w = step_window(s);
-    t->deep = w.n < STEP_SPATIAL ? (Deep){.in = 1, .out = 1, .stride = 1, .dilation = 1, .cells = 1}
-                                 : (Deep){.in = v[1].dim[2],
-                                          .out = v[0].dim[2],
-                                          .stride = w.stride[0],
-                                          .pad = w.begin[0],
-                                          .dilation = w.dilation[0],
-                                          .cells = w.kernel[0]};
+/* Of the last two axes, rows and columns, and of the first one, which is the depth. */
+static void take_axes(Taps *t, const Window *g) {
+    for (int a = 0; a < 2; a++) {
+        t->in[a] = g->in[1 + a], t->out[a] = g->out[1 + a];
+        t->stride[a] = g->stride[1 + a], t->pad[a] = g->begin[1 + a];
+        const int64_t reach = (g->kernel[1 + a] - 1) * g->dilation[1 + a];
+        t->phase[a] = t->out[a] + reach / t->stride[a];
+    }
+    t->deep = (Deep){.in = g->in[0],
+                     .out = g->out[0],
+                     .stride = g->stride[0],
+                     .pad = g->begin[0],
+                     .dilation = g->dilation[0],
+                     .cells = g->kernel[0]};
     t->deep.planes =
         (t->deep.out - 1) * t->deep.stride + (t->deep.cells - 1) * t->deep.dilation + 1;
 }
 /* The offset of every tap, in the order of the packed weights. */
-static void place_taps(Taps *t, const Step *s) {
-    const StepWindow w = step_window(s);
-    const int n = w.n;
-    const int64_t kh = n > 1 ? w.kernel[n - 2] : 1, kw = w.kernel[n - 1];
-    const int64_t dh = n > 1 ? w.dilation[n - 2] : 1, dw = w.dilation[n - 1],
-                  plane = t->phase[0] * t->phase[1], cells = t->deep.cells * kh * kw;
+static void place_taps(Taps *t, const Window *g) {
+    const int64_t kh = g->kernel[1], kw = g->kernel[2], plane = t->phase[0] * t->phase[1],
+                  cells = t->deep.cells * kh * kw;
     for (int64_t k = 0; k < t->ins * cells; k++) {
-        const int64_t c = k / cells, z = k / (kh * kw) % t->deep.cells, rows = k / kw % kh * dh,
-                      columns = k % kw * dw,
+        const int64_t c = k / cells, z = k / (kh * kw) % t->deep.cells,
+                      rows = k / kw % kh * g->dilation[1], columns = k % kw * g->dilation[2],
                       which = (rows % t->stride[0]) * t->stride[1] + columns % t->stride[1];
         t->offset[k] = c * (int64_t)t->nplanes + z * t->deep.dilation * (int64_t)t->nplane +
                        which * plane + rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
@@ -174,12 +163,11 @@ static void place_taps(Taps *t, const Step *s) {
 }
 
 /* Tiles are for rows whose windows share rows of the image with those beside them. */
-static void take_tiles(Build *b, Taps *t, const StepWindow *w) {
-    const int n = w->n;
-    t->by_rows = n > 1 && w->stride[n - 2] == 1 && w->dilation[n - 2] == 1 &&
-                 t->out[0] >= TAP_ROWS && 2 * t->out[1] > t->width;
+static void take_tiles(Build *b, Taps *t, const Window *g) {
+    t->by_rows = g->stride[1] == 1 && g->dilation[1] == 1 && t->out[0] >= TAP_ROWS &&
+                 2 * t->out[1] > t->width;
     if (!t->by_rows) return;
-    const int64_t cells = w->kernel[n - 2] * w->kernel[n - 1], planes = t->ntap / cells;
+    const int64_t cells = g->kernel[1] * g->kernel[2], planes = t->ntap / cells;
     int64_t *plane = ARENA_NEW(b->arena, int64_t, planes);
     for (int64_t p = 0; p < planes; p++) plane[p] = t->offset[p * cells];
     t->tiles = (TapRows){.xs = t->phase[1],
@@ -187,8 +175,8 @@ static void take_tiles(Build *b, Taps *t, const StepWindow *w) {
                          .rows = t->out[0],
                          .columns = t->out[1],
                          .planes = planes,
-                         .height = w->kernel[n - 2],
-                         .width = w->kernel[n - 1],
+                         .height = g->kernel[1],
+                         .width = g->kernel[2],
                          .plane = plane,
                          .column = t->offset};
 }
@@ -210,24 +198,21 @@ static void place_rows(Build *b, Taps *t) {
 bool taps_build(Build *b, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
-    const int n = v[1].rank - 2;
+    const Window g = window_new(s, &v[0], &v[1]);
     Taps *t = ARENA_NEW(b->arena, Taps, 1);
     k->self = t, k->run = taps_run;
     t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1],
     t->group = s->param[CONV_GROUP];
     t->ntap = t->ins * view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]);
-    take_axis(t, s, 0, n - 2);
-    take_axis(t, s, 1, n - 1);
+    take_axes(t, &g);
     t->run = (t->out[0] - 1) * t->phase[1] + t->out[1];
-    take_deep(t, s);
     t->nplane = (size_t)(t->stride[0] * t->stride[1] * t->phase[0] * t->phase[1]);
     t->nplanes = (size_t)t->deep.planes * t->nplane;
     t->offset = ARENA_NEW(b->arena, int64_t, t->ntap);
-    place_taps(t, s);
+    place_taps(t, &g);
     t->taps = b->device->simd->taps, t->tap_rows = b->device->simd->tap_rows;
     t->width = b->device->simd->width;
-    const StepWindow window = step_window(s);
-    take_tiles(b, t, &window);
+    take_tiles(b, t, &g);
     t->planes = build_bytes(b, (t->nplanes * (size_t)t->ins + (size_t)t->width) * sizeof(float));
     t->result =
         build_bytes(b, (size_t)(t->by_rows ? t->out[0] * t->tiles.ys : t->run) * sizeof(float));

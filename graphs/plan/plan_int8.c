@@ -10,6 +10,7 @@
    asked for each. Steps whose results nothing reads any longer are dropped.
    The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. */
 #include "graphs/plan/plan_inner.h"
+#include "ops/backend/windows.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -212,20 +213,6 @@ static bool make_int8(Int8 *f, int k) {
 }
 
 /* ---- the maximum of dequantized numbers */
-/* Each window of the pool reads an element of the image: else its maximum is not an integer. */
-static bool windows_inside(const Step *s) {
-    const StepWindow w = step_window(s);
-    for (int i = 0; i < w.n; i++)
-        for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++) {
-            bool inside = false;
-            for (int64_t k = 0; k < w.kernel[i] && !inside; k++) {
-                const int64_t at = o * w.stride[i] - w.begin[i] + k * w.dilation[i];
-                inside = at >= 0 && at < s->view[1].dim[2 + i];
-            }
-            if (!inside) return false;
-        }
-    return true;
-}
 /* One step reads the slot, and it is not an output. */
 static bool read_once(const Int8 *f, int slot) {
     return f->uses.readers[slot] == 1 && f->b->plan->slot[slot].output < 0;
@@ -250,7 +237,7 @@ static void pool_bytes(Int8 *f, int k) {
         y->dtype != DT_FLOAT || !dequantized_from(f, &pool->view[1], &d, &q) ||
         !read_once(f, pool->view[1].slot) || !plan_number(p, &d.scale, &scale) || scale <= 0 ||
         !isfinite(scale) || (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) ||
-        !windows_inside(pool))
+        !windows_read(pool)) /* else its maximum is not an integer */
         return;
     const int m = f->uses.writer[pool->view[1].slot];
     const Step *dequantize = &p->step[m].step;

@@ -5,6 +5,7 @@
    the header installed; where there is none it takes dnn_none.c in place of all of them. */
 #ifndef ISOMER_DNN_H
 #define ISOMER_DNN_H
+#include "ops/backend/windows.h"
 #include "ops/cpu/cpu.h"
 #include <oneapi/dnnl/dnnl.h>
 
@@ -142,8 +143,6 @@ Layout any_layout(Build *, Chain *, Layout like);
 /* Those of an S_CONV or S_POOL, with the pads at the ends that make oneDNN's formula give exactly
    the output's size. */
 Windows exact_windows(const Step *);
-/* Every window of the step reads a place of the image. */
-bool windows_read(const Step *);
 /* o, c/g, k.. as oneDNN has it where there are several groups: g, o/g, c/g, k.. */
 View grouped_weights(const View *w, int64_t group);
 bool is_reference(const_dnnl_primitive_desc_t);

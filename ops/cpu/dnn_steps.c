@@ -44,23 +44,8 @@ View grouped_weights(const View *w, int64_t group) {
     g.dim[1] = w->dim[0] / group, g.stride[1] = w->stride[0];
     return g;
 }
-/* A window along an axis reads a place of the image: version 3.7 crashes where one lies in the
-   padding alone. */
-static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t size) {
-    for (int64_t i = 0; i < kernel; i++)
-        if (start + i * dilation >= 0 && start + i * dilation < size) return true;
-    return false;
-}
-bool windows_read(const Step *s) {
-    const StepWindow w = step_window(s);
-    for (int i = 0; i < w.n; i++)
-        for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++)
-            if (!reads_image(o * w.stride[i] - w.begin[i], w.kernel[i], w.dilation[i],
-                             s->view[1].dim[2 + i]))
-                return false;
-    return true;
-}
 bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
+    /* Version 3.7 crashes where a window lies in the padding alone. */
     return d->dnn && all_float(s, 3) && windows_read(s) &&
            (algorithm != DNN_WINOGRAD ||
             (dnn_has_winograd && winograd_like(s) && d->simd->width == 16));

@@ -235,12 +235,12 @@ static bool write_json(GenerateProgram *m, const GenerateReport *r) {
     return ok;
 }
 
-static bool outputs_writable(GenerateProgram *m) {
-    const FileUse use[] = {{"--ops", m->o.ops, FILE_READ},
-                           {"--output", m->o.out, FILE_WRITTEN},
-                           {"--json", m->o.json, FILE_WRITTEN}};
-    return files_apart(3, use, &m->error) && (!m->o.out || file_writable(m->o.out, &m->error)) &&
-           (!m->o.json || file_writable(m->o.json, &m->error));
+static bool files_given_usable(GenerateProgram *m) {
+    FileUses u = {.arena = m->arena};
+    file_use_add(&u, "--ops", m->o.ops, FILE_READ);
+    file_use_add(&u, "--output", m->o.out, FILE_WRITTEN);
+    file_use_add(&u, "--json", m->o.json, FILE_WRITTEN);
+    return files_usable(&u, &m->error);
 }
 
 static bool command_run(GenerateProgram *m) {
@@ -250,7 +250,7 @@ static bool command_run(GenerateProgram *m) {
     m->g.progress = first ? progress : NULL;
     m->g.user = m;
     /* Not in an MPI job: the other processes would wait for this one. */
-    if (!m->link && !outputs_writable(m)) return false;
+    if (!m->link && !files_given_usable(m)) return false;
     bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!ok || !first) return ok;

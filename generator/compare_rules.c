@@ -234,19 +234,17 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     return true;
 }
 
-/* Before the work, which may take hours. */
-static bool outputs_writable(CompareProgram *m) {
+static bool files_given_usable(CompareProgram *m) {
     const CompareOptions *o = &m->o;
-    const FileUse use[] = {{"--output", o->out, FILE_WRITTEN},
-                           {"--rest", o->rest, FILE_WRITTEN},
-                           {"--basis", o->basis, FILE_WRITTEN},
-                           {"--trades", o->trades, FILE_WRITTEN},
-                           {"--json", o->json, FILE_WRITTEN}};
-    enum { USES = sizeof use / sizeof *use };
-    for (int k = 0; k < USES; k++)
-        if (use[k].path && !file_writable(use[k].path, &m->error)) return false;
-    return operands_apart(m->arena, m->files.n, m->files.v, USES, use, &m->error) &&
-           operands_apart(m->arena, o->known.n, o->known.v, USES, use, &m->error);
+    FileUses u = {.arena = m->arena};
+    file_use_add_list(&u, "FILE", m->files, FILE_READ);
+    file_use_add_list(&u, "--known", o->known, FILE_READ);
+    file_use_add(&u, "--output", o->out, FILE_WRITTEN);
+    file_use_add(&u, "--rest", o->rest, FILE_WRITTEN);
+    file_use_add(&u, "--basis", o->basis, FILE_WRITTEN);
+    file_use_add(&u, "--trades", o->trades, FILE_WRITTEN);
+    file_use_add(&u, "--json", o->json, FILE_WRITTEN);
+    return files_usable(&u, &m->error);
 }
 
 static bool run_subcommand(CompareProgram *m, const StringList *words) {
@@ -260,7 +258,7 @@ static bool run_subcommand(CompareProgram *m, const StringList *words) {
     if (m->files.n < c->least || m->files.n > c->most)
         return error_set(&m->error, E_USAGE, name, "expected compare-rules %s %s", c->name,
                          c->operands);
-    return options_fit(c, &m->o, &m->error) && outputs_writable(m) && c->run(m);
+    return options_fit(c, &m->o, &m->error) && files_given_usable(m) && c->run(m);
 }
 
 static void program_act(void *user, Arena *a, int argc, char **argv) {

@@ -239,21 +239,20 @@ static bool write_json(DiscoverProgram *m, const DiscoverReport *r) {
     return ok;
 }
 
-/* Before the work, which may take hours. */
-static bool outputs_writable(DiscoverProgram *m) {
-    const FileUse use[] = {{"--profile", m->d.profile, FILE_READ},
-                           {"--output", m->out, FILE_WRITTEN},
-                           {"--json", m->json, FILE_WRITTEN}};
-    return operands_apart(m->arena, m->d.files.n, m->d.files.v, 3, use, &m->error) &&
-           (!m->out || file_writable(m->out, &m->error)) &&
-           (!m->json || file_writable(m->json, &m->error));
+static bool files_given_usable(DiscoverProgram *m) {
+    FileUses u = {.arena = m->arena};
+    file_use_add_list(&u, "FILE", m->d.files, FILE_READ);
+    file_use_add(&u, "--profile", m->d.profile, FILE_READ);
+    file_use_add(&u, "--output", m->out, FILE_WRITTEN);
+    file_use_add(&u, "--json", m->json, FILE_WRITTEN);
+    return files_usable(&u, &m->error);
 }
 
 static bool command_run(DiscoverProgram *m) {
     Questions q = questions_new(m->arena);
     DiscoverReport r;
     Text out = text_new(m->arena);
-    if (!outputs_writable(m)) return false;
+    if (!files_given_usable(m)) return false;
     if (!discover_questions(&m->d, &q, &m->error)) return false;
     if (m->most && q.n > m->most) q.n = (int)m->most;
     if (m->list) return list_questions(m, &q);

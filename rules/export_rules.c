@@ -146,10 +146,11 @@ static void print_list(const ExportProgram *p) {
 }
 
 static bool export_run(ExportProgram *p) {
-    const FileUse out = {"--output", p->o.out, FILE_WRITTEN};
-    if (!read_options(p) || !read_rules(p) ||
-        !operands_apart(p->arena, p->o.files.n, p->o.files.v, 1, &out, &p->error))
-        return false;
+    FileUses u = {.arena = p->arena};
+    if (!read_options(p) || !read_rules(p)) return false;
+    file_use_add_list(&u, "FILE", p->o.files, FILE_READ);
+    file_use_add(&u, "--output", p->o.out, FILE_WRITTEN);
+    if (!files_apart(&u, &p->error)) return false; /* a format may write a folder */
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "not proved");

@@ -209,16 +209,6 @@ static bool open_inputs(Run *r) {
     return inputs_feed(&r->inputs, r->seed, r->error);
 }
 
-static bool outputs_writable(const Run *r) {
-    const IsomerOptions *o = r->o;
-    const char *const path[] = {
-        o->dry_run ? NULL : r->out,           o->report, o->html, o->dot, o->proof_log,
-        o->discover > 0 ? o->rules_out : NULL};
-    for (size_t k = 0; k < sizeof path / sizeof *path; k++)
-        if (path[k] && !file_writable(path[k], r->error)) return false;
-    return true;
-}
-
 /* Opens this model, if there is one, in place of the first one; bytes_before and the limit on
    growth remain those of the user's file. */
 static bool open_again(Run *r, const Pieces *file) {
@@ -241,9 +231,9 @@ static bool open_bodies(Run *r) {
 
 bool run_open(Run *r) {
     const bool opened = optimize_options_valid(r->arena, r->o, r->error) &&
-                        optimize_options_agree(r->in, r->out, r->o, r->error) &&
-                        run_can_discover(r) && outputs_writable(r) && run_read_inputs(r) &&
-                        choose_domains(r) && open_model(r) && open_log(r) && open_inputs(r) &&
+                        optimize_options_agree(r->arena, r->in, r->out, r->o, r->error) &&
+                        run_can_discover(r) && run_read_inputs(r) && choose_domains(r) &&
+                        open_model(r) && open_log(r) && open_inputs(r) &&
                         run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) &&
                         run_discover(r) && run_open_library(r) && open_costs(r) && open_bodies(r);
     if (opened) drop_unwritable(r);

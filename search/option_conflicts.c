@@ -35,23 +35,26 @@ static bool targets_agree(const IsomerOptions *o, Error *e) {
     return true;
 }
 
-/* The result may take the place of the model, and new rules are added to the file of rules. */
-static bool outputs_apart(const char *in, const char *out, const IsomerOptions *o, Error *e) {
-    const bool file_of_rules = o->rules && strcmp(o->rules, "none") != 0;
-    const FileUse use[] = {{"IN.onnx", in, FILE_READ},
-                           {"--rules", file_of_rules ? o->rules : NULL, FILE_READ},
-                           {"--replay", o->replay, FILE_READ},
-                           {"--cost-db", o->cost_db, FILE_ADDED_TO},
-                           {"--rules-out", o->rules_out, FILE_ADDED_TO},
-                           {"--report", o->report, FILE_WRITTEN},
-                           {"--html", o->html, FILE_WRITTEN},
-                           {"--dot", o->dot, FILE_WRITTEN},
-                           {"--proof-log", o->proof_log, FILE_WRITTEN},
-                           {"OUT.onnx", o->dry_run ? NULL : out, FILE_WRITTEN}};
-    enum { N = sizeof use / sizeof *use };
-    return files_apart(N - 1, use, e) && files_apart(N - 1, use + 1, e);
+/* New rules are added to the file of rules; without --discover it is only read. */
+static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
+                               Error *e) {
+    FileUses u = {.arena = a};
+    file_use_add(&u, "IN.onnx", in, FILE_OPERAND);
+    file_use_add(&u, "--rules", o->rules && strcmp(o->rules, "none") != 0 ? o->rules : NULL,
+                 FILE_READ);
+    file_use_add(&u, "--replay", o->replay, FILE_READ);
+    file_use_add(&u, "--cost-db", o->cost_db, FILE_ADDED_TO);
+    file_use_add(&u, "--rules-out", o->rules_out, FILE_ADDED_TO);
+    file_use_add(&u, "OUT.onnx", o->dry_run ? NULL : out, FILE_RESULT);
+    file_use_add(&u, "--report", o->report, FILE_WRITTEN);
+    file_use_add(&u, "--html", o->html, FILE_WRITTEN);
+    file_use_add(&u, "--dot", o->dot, FILE_WRITTEN);
+    file_use_add(&u, "--proof-log", o->proof_log, FILE_WRITTEN);
+    return files_usable(&u, e) &&
+           (o->discover <= 0 || !o->rules_out || file_writable(o->rules_out, e));
 }
 
-bool optimize_options_agree(const char *in, const char *out, const IsomerOptions *o, Error *e) {
-    return rules_out_used(o, e) && targets_agree(o, e) && outputs_apart(in, out, o, e);
+bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
+                            Error *e) {
+    return rules_out_used(o, e) && targets_agree(o, e) && files_given_usable(a, in, out, o, e);
 }

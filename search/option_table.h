@@ -21,7 +21,9 @@ IsomerOptions optimize_defaults(void); /* what isomer_options gives */
 /* Checks what a caller of the library set. E_USAGE: an option has a word or a number that it may
    not have; the error's place is its name. */
 bool optimize_options_valid(Arena *, const IsomerOptions *, Error *);
-/* Whether they go together. E_USAGE: one has no effect beside the others, or a file that is written
-   would take the place of another one that is given. in, out: the model and its result. */
-bool optimize_options_agree(const char *in, const char *out, const IsomerOptions *, Error *);
+/* Whether they go together, and with the files. E_USAGE: one has no effect beside the others, or a
+   file that is written would take the place of another one that is given; E_ENVIRONMENT: a file
+   cannot be written. in, out: the model and its result. */
+bool optimize_options_agree(Arena *, const char *in, const char *out, const IsomerOptions *,
+                            Error *);
 #endif

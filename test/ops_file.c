@@ -289,6 +289,11 @@ static void files_that_would_be_lost_are_refused(void **state) {
                  {{{"--rules-out", file, FILE_ADDED_TO}, {"IN", file, FILE_READ}}, true},
                  {{{"--rules-out", file, FILE_ADDED_TO}, {"--dot", file, FILE_WRITTEN}}, false},
                  {{{"IN", file, FILE_READ}, {"--rules", file, FILE_READ}}, true},
+                 {{{"FILE", file, FILE_OPERAND}, {"OUT", file, FILE_RESULT}}, true},
+                 {{{"OUT", file, FILE_RESULT}, {"FILE", file, FILE_OPERAND}}, true},
+                 {{{"FILE", file, FILE_OPERAND}, {"--json", file, FILE_WRITTEN}}, false},
+                 {{{"--rules", file, FILE_READ}, {"OUT", file, FILE_RESULT}}, false},
+                 {{{"--json", file, FILE_WRITTEN}, {"OUT", file, FILE_RESULT}}, false},
                  {{{"IN", file, FILE_READ}, {"--report", NULL, FILE_WRITTEN}}, true},
                  {{{"--dot", "/dev/null", FILE_WRITTEN}, {"-o", "/dev/null", FILE_WRITTEN}}, true},
                  {{{"IN", file, FILE_READ}, {"--dot", "file", FILE_WRITTEN}}, true}};
@@ -297,16 +302,47 @@ static void files_that_would_be_lost_are_refused(void **state) {
     for (int there = 0; there < 2; there++) {
         if (there) assert_true(file_write(file, "x", 1, &e));
         for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+            FileUses u = {.arena = a};
             e = (Error){0};
             if (!there && files[k].v[1].path == link) continue; /* a link to nothing */
-            assert_int_equal(files_apart(2, files[k].v, &e), files[k].apart);
+            for (int j = 0; j < 2; j++)
+                file_use_add(&u, files[k].v[j].name, files[k].v[j].path, files[k].v[j].kind);
+            assert_int_equal(files_apart(&u, &e), files[k].apart);
             assert_int_equal(e.kind, files[k].apart ? E_NONE : E_USAGE);
         }
     }
-    files_apart(2, files[1].v, &e);
+    FileUses u = {.arena = a};
+    file_use_add(&u, "--report", file, FILE_WRITTEN);
+    file_use_add_list(&u, "IN", (StringList){1, (const char *[]){file}}, FILE_READ);
+    assert_false(files_usable(&u, &e));
     assert_string_equal(e.place, "--report");
     assert_non_null(strstr(e.reason, "is also given as IN"));
     unlink(file), unlink(link);
+    arena_free(a);
+}
+
+/* Only what is to be written must be writable. */
+static void files_that_cannot_be_written_are_refused(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    const char *lost = arena_format(a, "%s/no/file", folder);
+    const struct {
+        FileUseKind kind;
+        bool usable;
+    } all[] = {{FILE_OPERAND, true},
+               {FILE_READ, true},
+               {FILE_ADDED_TO, true},
+               {FILE_WRITTEN, false},
+               {FILE_RESULT, false}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        Error e = {0};
+        FileUses u = {.arena = a};
+        file_use_add(&u, "--report", NULL, FILE_WRITTEN);
+        file_use_add(&u, "-o", lost, all[k].kind);
+        assert_int_equal(u.n, 1);
+        assert_int_equal(files_usable(&u, &e), all[k].usable);
+        assert_int_equal(e.kind, all[k].usable ? E_NONE : E_ENVIRONMENT);
+    }
     arena_free(a);
 }
 
@@ -316,6 +352,7 @@ int main(void) {
         cmocka_unit_test(memory_holds_pieces),
         cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(what_cannot_be_written_shows_before),
+        cmocka_unit_test(files_that_cannot_be_written_are_refused),
         cmocka_unit_test(files_that_would_be_lost_are_refused),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),

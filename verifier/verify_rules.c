@@ -260,13 +260,12 @@ static bool verify_all(Program *p) {
                          .obligations = p->o.obligations};
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
-/* The rules with their verdicts may take the place of the file that they were read from. */
-static bool outputs_writable(Program *p, const StringList *files) {
-    const FileUse use[] = {{"--json", p->o.json, FILE_WRITTEN},
-                           {"--output", p->o.out, FILE_WRITTEN}};
-    return operands_apart(p->arena, files->n, files->v, 1, use, &p->error) &&
-           files_apart(2, use, &p->error) && (!p->o.out || file_writable(p->o.out, &p->error)) &&
-           (!p->o.json || file_writable(p->o.json, &p->error));
+static bool files_given_usable(Program *p, const StringList *files) {
+    FileUses u = {.arena = p->arena};
+    file_use_add_list(&u, "FILE", *files, FILE_OPERAND);
+    file_use_add(&u, "--output", p->o.out, FILE_RESULT);
+    file_use_add(&u, "--json", p->o.json, FILE_WRITTEN);
+    return files_usable(&u, &p->error);
 }
 
 static bool verify_files(Program *p, const StringList *files) {
@@ -286,7 +285,7 @@ static bool verify_files(Program *p, const StringList *files) {
     for (int k = 0; k < p->set.n; k++)
         p->result[k] = (VerifyResult){
             .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
-    if (!outputs_writable(p, files)) return false;
+    if (!files_given_usable(p, files)) return false;
     if (p->o.directory && !folder_make(p->o.directory, &p->error)) return false;
     if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);

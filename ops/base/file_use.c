@@ -1,6 +1,7 @@
 /* file_use.c -- the files that a command line names: none that is written may be another one. What
    is there is known by its number on its device, what is not by its folder and name. */
 #include "ops/base/file_use.h"
+#include "ops/base/text.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +28,32 @@ static bool same_path(const char *a, const char *b) {
            !strcmp(real[0], real[1]);
 }
 
-bool files_apart(int n, const FileUse *use, Error *e) {
-    for (int k = 0; k < n; k++)
+void file_use_add(FileUses *u, const char *name, const char *path, FileUseKind kind) {
+    if (!path) return;
+    ARENA_GROW(u->arena, u->v, u->room, u->n + 1);
+    u->v[u->n++] = (FileUse){name, path, kind};
+}
+
+void file_use_add_list(FileUses *u, const char *name, StringList paths, FileUseKind kind) {
+    for (int k = 0; k < paths.n; k++) file_use_add(u, name, paths.v[k], kind);
+}
+
+static bool is_written(const FileUse *x) {
+    return x->kind == FILE_WRITTEN || x->kind == FILE_RESULT;
+}
+
+/* Whether writing the one destroys the other. */
+static bool would_lose(const FileUse *by, const FileUse *lost) {
+    const bool replaces = by->kind == FILE_RESULT && lost->kind == FILE_OPERAND;
+    return is_written(by) && !replaces && same_path(lost->path, by->path);
+}
+
+bool files_apart(const FileUses *u, Error *e) {
+    for (int k = 0; k < u->n; k++)
         for (int j = 0; j < k; j++) {
-            const bool later = use[k].kind >= use[j].kind;
-            const FileUse *lost = &use[later ? j : k], *by = &use[later ? k : j];
-            if (!lost->path || !by->path || by->kind != FILE_WRITTEN) continue;
-            if (same_path(lost->path, by->path))
+            const bool later = u->v[k].kind >= u->v[j].kind;
+            const FileUse *lost = &u->v[later ? j : k], *by = &u->v[later ? k : j];
+            if (would_lose(by, lost))
                 return error_set(e, E_USAGE, by->name,
                                  "%s is also given as %s: each needs a file of its own", by->path,
                                  lost->name);
@@ -41,10 +61,9 @@ bool files_apart(int n, const FileUse *use, Error *e) {
     return true;
 }
 
-bool operands_apart(Arena *a, int n, const char *const path[], int nuse, const FileUse *use,
-                    Error *e) {
-    FileUse *all = ARENA_NEW(a, FileUse, n + nuse);
-    for (int k = 0; k < n; k++) all[k] = (FileUse){"FILE", path[k], FILE_READ};
-    for (int k = 0; k < nuse; k++) all[n + k] = use[k];
-    return files_apart(n + nuse, all, e);
+bool files_usable(const FileUses *u, Error *e) {
+    if (!files_apart(u, e)) return false;
+    for (int k = 0; k < u->n; k++)
+        if (is_written(&u->v[k]) && !file_writable(u->v[k].path, e)) return false;
+    return true;
 }

@@ -6,6 +6,7 @@
 #include "graphs/oracle.h"
 #include "ops/backend/view.h"
 #include "ops/core/element.h"
+#include <stdlib.h>
 #include <string.h>
 
 static bool same_inputs(const Node *a, const Node *b) {
@@ -47,12 +48,35 @@ static bool is_view_of(const ModelRun *r, const View *v, const Type *t) {
            n == view_count(v);
 }
 
-/* What the step reads is known when the model is read again. */
-static bool keep_inputs(ModelRun *r, NodeId node, int step) {
-    const Node n = node_get(r->w, node);
-    const Step *s = &r->plan->step[step].step;
-    Error none = {.kind = E_NONE};
-    if (s->nview < n.nin || !runner_reach(r->runner, r->in, step, &none)) return false;
+typedef struct Counted { /* a node whose size was counted, and its step */
+    NodeId node;
+    int step;
+} Counted;
+
+static int by_step(const void *a, const void *b) {
+    const int x = ((const Counted *)a)->step, y = ((const Counted *)b)->step;
+    return (x > y) - (x < y);
+}
+
+static Counted *list_counted(const ModelRun *r, int *n) {
+    const NodeList live = graph_live(r->w, r->arena, r->graph);
+    Counted *list = ARENA_NEW(r->arena, Counted, live.n);
+    *n = 0;
+    for (int k = 0; k < live.n; k++) {
+        const int step = was_counted(r, live.v[k]) ? step_of(r, live, live.v[k]) : -1;
+        const bool reads =
+            step >= 0 && r->plan->step[step].step.nview >= node_get(r->w, live.v[k]).nin;
+        if (reads) list[(*n)++] = (Counted){live.v[k], step};
+    }
+    qsort(list, (size_t)*n, sizeof *list, by_step);
+    return list;
+}
+
+/* What the step, which is the next to run, reads is known when the model is read again. False:
+   nothing of it. */
+static bool keep_inputs(ModelRun *r, const Counted *c) {
+    const Node n = node_get(r->w, c->node);
+    const Step *s = &r->plan->step[c->step].step;
     bool any = false;
     for (int k = 0; k < n.nin; k++) {
         const View *v = &s->view[s->nview - n.nin + k];
@@ -70,11 +94,13 @@ bool run_recount(ModelRun *r, bool *changed) {
     *changed = false;
     if (!r->staged) return true;
     const Graph *before = r->graph;
-    const NodeList live = graph_live(r->w, r->arena, before);
+    Error none = {.kind = E_NONE}; /* a step that fails does so again in the run itself */
     bool any = false;
-    for (int k = 0; k < live.n; k++) {
-        const int step = was_counted(r, live.v[k]) ? step_of(r, live, live.v[k]) : -1;
-        if (step >= 0 && keep_inputs(r, live.v[k], step)) any = true;
+    int n, reached = 0;
+    const Counted *list = list_counted(r, &n);
+    for (int k = 0; k < n; reached = list[k++].step) {
+        if (!runner_advance(r->runner, r->in, reached, list[k].step, &none)) break;
+        if (keep_inputs(r, &list[k])) any = true;
     }
     if (!any) return true;
     if (!run_open(r)) return false;

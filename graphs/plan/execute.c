@@ -318,11 +318,11 @@ static bool set_inputs(Runner *r, const void *const in[], Error *e) {
     return true;
 }
 
-bool runner_reach(Runner *r, const void *const in[], int step, Error *e) {
+bool runner_advance(Runner *r, const void *const in[], int from, int to, Error *e) {
     const Running all = running(r);
     double ns = 0;
-    if (!set_inputs(r, in, e)) return false;
-    const int failed = steps_run(&all, 0, step, false, &ns);
+    if (!from && !set_inputs(r, in, e)) return false;
+    const int failed = steps_run(&all, from, to, false, &ns);
     if (failed >= 0) return step_failed(r, failed, e);
     return !r->backend->wait(r->device, NULL) || device_failed(r, "the device failed", "", e);
 }

@@ -21,8 +21,8 @@ bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 /* It failed, and what failed is the kernel of an operator that refuses numbers, such as an index
    that is out of range. */
 bool runner_refused(const Runner *);
-/* Runs the steps before this one. */
-bool runner_reach(Runner *, const void *const in[], int step, Error *);
+/* Runs the steps from..to-1 and waits for them; from step 0 on with these inputs. */
+bool runner_advance(Runner *, const void *const in[], int from, int to, Error *);
 /* What a view holds now, dense, in the arena; NULL: the device fails. */
 void *runner_read(const Runner *, const View *, Arena *);
 /* The whole plan once more on the inputs set before, nothing copied in or out; by the device's

@@ -128,49 +128,18 @@ static int find_set(const Places *p, const RoleSet *set, int nrule) {
     return -1;
 }
 
-static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
-    double sum = 0;
-    for (int k = 0; k < inner.n; k++)
-        sum += fmax(sig_flops(w, node_get(w, inner.v[k]).sig, sizes), 0);
-    return sum;
-}
-
-typedef struct Enabled {
-    const Derivation *d;
-    Sizes sizes;
-    double *flops; /* by rule */
-} Enabled;
-static void count_enabled(void *enabled, int rule, NodeList inner) {
-    Enabled *x = enabled;
-    x->flops[rule] = fmax(x->flops[rule], 0) + nodes_flops(x->d->w, inner, x->sizes);
-}
-/* See RoleSet.enables; d has applied the set. */
-static double *enabled_flops(Derivation *d, Arena *a, const RoleSet *set, Sizes sizes) {
-    const Library *l = d->library;
-    const RoleSet all = set_with_followers(l, d->arena, set, -1);
-    const RuleScope everywhere = {.everywhere = all.role};
-    Enabled x = {d, sizes, ARENA_NEW(a, double, l->n)};
-    bool *on = ARENA_NEW(d->arena, bool, l->n);
-    for (int k = 0; k < l->n; k++) {
-        on[k] = all.role[k] && !set->role[k];
-        x.flops[k] = -1;
-    }
-    fixpoint_next(d, on, &everywhere, count_enabled, &x);
-    return x.flops;
-}
-
 static const uint8_t *roles_applied(const Derivation *d, Arena *a, const uint8_t role[]) {
     uint8_t *applied = ARENA_NEW(a, uint8_t, d->library->n);
     for (int k = 0; k < d->library->n; k++) applied[k] = d->fired[k] ? role[k] : ROLE_NONE;
     return applied;
 }
 
+/* d has applied the set. */
 static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Derivation *d,
                      RoleSet set) {
     NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
     for (int s = 0; s < d->nstep; s++) inner[s] = match_inner(d->w, d->arena, &d->step[s].match);
     set.applied = roles_applied(d, a, set.role);
-    if (set.seed >= 0) set.enables = enabled_flops(d, a, &set, r->source.sizes);
     ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
     p->set[p->nset++] = set;
     places_append(p, a, o, d, inner, model_stats(r->source.model).nodes);
@@ -202,22 +171,29 @@ void places_say_limited(const Run *r, const Derivation *d) {
                 d->applied);
 }
 
+/* Applies the set to the whole model; the derivation lives in the arena. */
+static bool apply_set(Run *r, Arena *a, const RoleSet *set, Derivation *d) {
+    const Library *l = &r->library;
+    const RuleScope everywhere = {.everywhere = set->role};
+    FixpointLimits limits = places_limits(r);
+    limits.over = search_over;
+    bool *on = ARENA_NEW(a, bool, l->n);
+    roles_mark(l, set->role, on);
+    *d = run_derivation(&r->source, l, r->w, a);
+    return derive_fixpoint(d, on, &everywhere, limits, r->error) && !run_cancelled(r);
+}
+
 bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *given, int *at) {
     const Library *l = &r->library;
     RoleSet set = *given;
-    const RuleScope everywhere = {.everywhere = set.role};
     *set.digest = 0;
     if (run_cancelled(r)) return false;
     *at = find_set(p, &set, l->n);
     if (*at >= 0) return true;
-    bool *on = ARENA_NEW(a, bool, l->n);
-    roles_mark(l, set.role, on);
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
-    Derivation d = run_derivation(&r->source, l, r->w, own);
-    FixpointLimits limits = places_limits(r);
-    limits.over = search_over;
-    const bool good = derive_fixpoint(&d, on, &everywhere, limits, r->error) && !run_cancelled(r);
+    Derivation d;
+    const bool good = apply_set(r, own, &set, &d);
     places_say_limited(r, &d);
     if (good && d.applied) {
         digest_log(&d, set.digest);
@@ -245,6 +221,48 @@ RoleSet set_with_followers(const Library *l, Arena *a, const RoleSet *set, int r
         if (!role[k] && may_follow(l, set, k) && (rule < 0 || rule == k)) role[k] = ROLE_FOLLOWER;
     return (RoleSet){.role = role, .seed = set->seed};
 }
+
+/* ---- what a set enables */
+
+static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
+    double sum = 0;
+    for (int k = 0; k < inner.n; k++)
+        sum += fmax(sig_flops(w, node_get(w, inner.v[k]).sig, sizes), 0);
+    return sum;
+}
+
+typedef struct Enabled {
+    World *w;
+    Sizes sizes;
+    double *flops; /* by rule */
+} Enabled;
+
+static void count_enabled(void *enabled, int rule, NodeList inner) {
+    Enabled *x = enabled;
+    x->flops[rule] = fmax(x->flops[rule], 0) + nodes_flops(x->w, inner, x->sizes);
+}
+
+double *places_enabled(Run *r, Arena *a, const RoleSet *set) {
+    const Library *l = &r->library;
+    Enabled x = {r->w, r->source.sizes, ARENA_NEW(a, double, l->n)};
+    const WorldMark mark = world_mark(r->w);
+    Arena *own = arena_new(r->escape, 0);
+    Derivation d;
+    const bool good = apply_set(r, own, set, &d);
+    const RoleSet all = set_with_followers(l, own, set, -1);
+    const RuleScope everywhere = {.everywhere = all.role};
+    bool *on = ARENA_NEW(own, bool, l->n);
+    for (int k = 0; k < l->n; k++) {
+        on[k] = all.role[k] && !set->role[k];
+        x.flops[k] = -1;
+    }
+    if (good) fixpoint_next(&d, on, &everywhere, count_enabled, &x);
+    arena_free(own);
+    world_reset(r->w, mark);
+    return good ? x.flops : NULL;
+}
+
+/* ---- the first sets */
 
 bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     const Library *l = &r->library;

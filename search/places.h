@@ -11,11 +11,7 @@ typedef struct RoleSet { /* a set of rules that is tried */
     /* role, without rules that were applied nowhere: where sizes are numbers, as in a part, they
        might be. */
     const uint8_t *applied;
-    int seed; /* the rule that it started from; -1: all rules */
-    /* By rule that is not in it: operations of the nodes that the rule could rewrite next, of which
-       an application of the set made at least one; < 0: it matches nowhere. Only of a set with a
-       seed, else NULL. */
-    double *enables;
+    int seed;        /* the rule that it started from; -1: all rules */
     bool whole;      /* it is also tried as a whole, wherever it matches */
     char digest[33]; /* of the log of its applications to the whole model */
 } RoleSet;
@@ -59,6 +55,10 @@ bool places_find(Run *, const Origins *, Arena *, double until, Places *);
    set; -1: no rule applies. When the time of the search is over, rules are not applied any
    further. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int *at);
+/* What a set enables, in the arena: by rule that is not in it the operations (sig_flops) of the
+   nodes that the rule could rewrite next, of which an application of the set made at least one;
+   < 0: it matches nowhere. NULL: the run's error is set. */
+double *places_enabled(Run *, Arena *, const RoleSet *);
 /* The set extended by its followers: all of them, or one rule. */
 RoleSet set_with_followers(const Library *, Arena *, const RoleSet *, int rule);
 #endif

@@ -41,10 +41,10 @@ static bool extend_each(CommandSearch *s, int set) {
     int at, n = 0, follower[FOLLOWERS];
     double key[FOLLOWERS];
     if (!extend_by_all(s, set, &at)) return false;
-    for (int k = 0; k < r->library.n; k++) {
-        const double flops = s->places.set[set].enables[k];
-        if (flops >= 0) n = rank_insert(n, FOLLOWERS, follower, key, k, flops);
-    }
+    const double *flops = places_enabled(r, r->arena, &s->places.set[set]);
+    if (!flops) return false;
+    for (int k = 0; k < r->library.n; k++)
+        if (flops[k] >= 0) n = rank_insert(n, FOLLOWERS, follower, key, k, flops[k]);
     for (int k = 0; k < n; k++) {
         const RoleSet one =
             set_with_followers(&r->library, r->arena, &s->places.set[set], follower[k]);

@@ -105,9 +105,7 @@ int feed_find(const Feed *f, const char *name) {
 static bool no_input(const Feed *f, const FeedOption *x, Error *e) {
     char names[200] = "";
     for (int k = 0; k < f->n; k++) name_list_add(names, sizeof names, f->input[k].name);
-    return error_set(e, E_USAGE, "--input",
-                     "%s: the model has no input named %s; its inputs are %s", x->text, x->name,
-                     names);
+    return input_unknown("--input", x->text, x->name, names, e);
 }
 
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {

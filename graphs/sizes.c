@@ -69,17 +69,28 @@ bool size_unknown(const char *option, const char *names, Error *e) {
                      comma && strchr(comma, '=') ? "; give --dim once for each name" : "");
 }
 
-static bool no_input(Bind *b, const char *option) {
-    char names[200] = "";
-    for (int k = 0; k < b->g->nin; k++) name_list_add(names, sizeof names, b->name[k]);
-    return error_set(b->error, E_USAGE, "--input-shape",
-                     "%s: the model has no input with this name; its inputs are %s", option, names);
+bool input_unknown(const char *option, const char *text, const char *name, const char *names,
+                   Error *e) {
+    if (!name)
+        return error_set(e, E_USAGE, option, "%s: it must name one of the model's inputs: %s", text,
+                         names);
+    return error_set(e, E_USAGE, option, "%s: the model has no input named %s; its inputs are %s",
+                     text, name, names);
 }
 
-static bool set_shape(Bind *b, const char *option) {
+static bool no_input(Bind *b, Arena *a, const char *option) {
+    const char *colon = strrchr(option, ':');
+    char names[200] = "";
+    for (int k = 0; k < b->g->nin; k++) name_list_add(names, sizeof names, b->name[k]);
+    return input_unknown("--input-shape", option,
+                         colon ? arena_string(a, option, (size_t)(colon - option)) : NULL, names,
+                         b->error);
+}
+
+static bool set_shape(Bind *b, Arena *a, const char *option) {
     const char *at;
     int input = named_input(b, option, &at), axis = 0;
-    if (input < 0) return no_input(b, option);
+    if (input < 0) return no_input(b, a, option);
     const Type *t = value_type(b->w, b->g->in[input]);
     if (!t->known)
         return error_set(b->error, E_USAGE, "--input-shape",
@@ -166,7 +177,7 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
     *out = (Sizes){0};
     for (uint32_t s = 0; s < b.n; s++) b.value[s] = SIZE_UNKNOWN;
     for (int k = 0; k < given->shapes.n; k++)
-        if (!set_shape(&b, given->shapes.v[k])) return false;
+        if (!set_shape(&b, a, given->shapes.v[k])) return false;
     for (int k = 0; k < given->dims.n; k++)
         if (!set_dim(&b, a, given->dims.v[k])) return false;
     *out = (Sizes){b.n, b.value};

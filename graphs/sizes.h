@@ -25,6 +25,10 @@ bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 void name_list_add(char *list, size_t room, const char *name);
 /* False, E_USAGE: --dim names a size that there is not. names: those that there are; "": none. */
 bool size_unknown(const char *option, const char *names, Error *);
+/* False, E_USAGE: `text`, a value of the option, names an input that there is not, or NULL: it
+   names none. names: those that there are. */
+bool input_unknown(const char *option, const char *text, const char *name, const char *names,
+                   Error *);
 
 /* The NAME of a --dim NAME=NUMBER; NULL: E_USAGE, it is not of this form. In the arena. */
 const char *dim_option_name(Arena *, const char *option, Error *);

@@ -169,11 +169,6 @@ static bool any_open(const DomainWalk *k) {
     return false;
 }
 
-/* 0: there is none, or it says less of what is computed than the kernel does. */
-static Ex definition(const DomainWalk *k, int port) {
-    return k->node.op->flags & OP_DECIDES ? 0 : sig_define(k->w, k->node.sig, port);
-}
-
 static Range value_range(DomainWalk *k, Value v) {
     Type t;
     const void *bytes;
@@ -185,7 +180,7 @@ static Range value_range(DomainWalk *k, Value v) {
                    : range_unknown(false);
     k->out = value_type(k->w, v);
     if (k->input[v]) return usual(k->out->dtype);
-    const Ex define = definition(k, value_port(k->w, v));
+    const Ex define = sig_define_numbers(k->w, k->node.sig, value_port(k->w, v));
     if (define) return ex_range(k, define);
     if (k->node.op->flags & OP_PASSES && v == k->node.out) return k->have[k->node.in[0]];
     return k->out->dtype == DT_BOOL ? range_fixed(0, 1) : range_unknown(any_open(k));
@@ -322,7 +317,7 @@ static void require_node(DomainWalk *k) {
     }
     for (int port = 0; port < k->node.nout; port++) {
         const Value v = k->node.out + (Value)port;
-        const Ex define = definition(k, port);
+        const Ex define = sig_define_numbers(k->w, k->node.sig, port);
         k->out = value_type(k->w, v);
         if (define) require_domain(k, define, k->need[v]);
     }

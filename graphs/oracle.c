@@ -179,8 +179,8 @@ static bool oracle_node(Oracle *o, NodeId id) {
         b->data = arena_alloc(o->arena, element_bytes((DType)b->view.dtype, view_count(&b->view)));
     }
     for (int port = 0; port < n.nout; port++) {
-        Ex define = sig_define(o->w, n.sig, port);
-        if (!define || n.op->flags & OP_DECIDES) return run_kernel(o, &n);
+        Ex define = sig_define_numbers(o->w, n.sig, port);
+        if (!define) return run_kernel(o, &n);
         if (!run_loop(o, &n, port, define)) return false;
     }
     return true;

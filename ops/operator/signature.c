@@ -193,6 +193,10 @@ Ex sig_define(World *w, Sig sig, int port) {
     return cached->define;
 }
 
+Ex sig_define_numbers(World *w, Sig sig, int port) {
+    return entry_of(w, sig)->info.op->flags & OP_DECIDES ? 0 : sig_define(w, sig, port);
+}
+
 int sig_params(World *w, Sig sig, int64_t param[OP_PARAMS]) {
     SigEntry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);

@@ -45,6 +45,9 @@ const SigInfo *sig_info(World *, Sig);
 void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */
 /* Over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
 Ex sig_define(World *, Sig, int port);
+/* The same, but 0 if the kernel says more than the definition (OP_DECIDES): numbers are computed
+   from it only otherwise. */
+Ex sig_define_numbers(World *, Sig, int port);
 /* The parameters of an S_OP step of this signature (isomer_op_steps.h); returns how many there are,
    -1: an attribute is not a number. */
 int sig_params(World *, Sig, int64_t param[OP_PARAMS]);

@@ -3,9 +3,9 @@ on which some operators are costly, or whose prices are what a test says. ISOMER
 with many parameters every N-th; ISOMER_SLOWER=F: what tests start may take F times as long; both
 for programs under an emulator."""
 
-import collections, json, os, subprocess, sys, textwrap
+import collections, json, os, subprocess, textwrap
 import onnx, pytest
-from small_models import LIBRARY, PROGRAM, target
+from small_models import LIBRARY, PROGRAM, measuring, target
 
 STEP = int(os.environ.get("ISOMER_SAMPLE", "1"))
 SLOWER = float(os.environ.get("ISOMER_SLOWER", "1"))
@@ -82,8 +82,7 @@ def costly_chain(tmp_path):
     return ["--measure-with", target(folder, f"1 + sum(map(data.count, {kinds}))")]
 
 
-PRICED = """#!{python}
-import os, shutil, sys
+PRICES = """import os, shutil
 import onnx
 from onnx import numpy_helper
 
@@ -97,20 +96,6 @@ def price(path):
     graph = onnx.load(path).graph
     part = graph.name == "part"
 {body}
-
-batches, batch, seen = 0, [], {{}}
-for line in sys.stdin:
-    path = line.rstrip("\\n")
-    if path:
-        batch.append(path)
-        continue
-    batches += 1
-    for k, path in enumerate(batch):
-        shutil.copy(path, os.path.join({seen!r}, f"{{batches}}-{{k}}.onnx"))
-        seconds = price(path)
-        print(f"{{seconds:.6f}} {{path}}" if seconds else f"FAIL {{path}} it does not run")
-    print(flush=True)
-    batch = []
 """
 
 
@@ -120,13 +105,12 @@ def pricing(tmp_path):
     seen = tmp_path / "seen"
     seen.mkdir()
 
+    keep = f"""for k, path in enumerate(batch):
+    shutil.copy(path, os.path.join({str(seen)!r}, f"{{batches}}-{{k}}.onnx"))"""
+
     def call(body):
-        script = tmp_path / "target"
-        script.write_text(
-            PRICED.format(python=sys.executable, body=textwrap.indent(body, "    "), seen=str(seen))
-        )
-        script.chmod(0o755)
-        return ["--measure-with", str(script)]
+        prices = PRICES.format(body=textwrap.indent(body, "    "))
+        return ["--measure-with", measuring(tmp_path / "target", "price(path)", prices, keep)]
 
     call.seen = seen
     return call

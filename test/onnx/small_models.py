@@ -1,7 +1,7 @@
 """What tests of optimize-model share: small models, targets that give times, rules with forged
 verdicts, and what a refusal looks like."""
 
-import os, subprocess
+import os, subprocess, sys, textwrap
 import numpy, onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
@@ -27,19 +27,22 @@ to
   %z = conv %x %u %shift group=G strides=S pads=P dilations=D
   out %z
 """
-TARGET = """#!/usr/bin/env python3
+MEASURING = """#!{python}
 import sys
-batch = []
+{setup}
+
+batches, batch = 0, []
 for line in sys.stdin:
-    p = line.rstrip('\\n')
-    if p:
-        batch.append(p)
+    path = line.rstrip("\\n")
+    if path:
+        batch.append(path)
         continue
-    for p in batch:
-        open(%r, 'a').write('x')
-        data = open(p, 'rb').read()
-        t = %s
-        print(('%%.6f %%s' %% (t, p)) if t else 'FAIL %%s it does not run' %% p)
+    batches += 1
+{each_batch}
+    for path in batch:
+        data = open(path, "rb").read()
+        seconds = {seconds}
+        print(f"{{seconds:.6f}} {{path}}" if seconds else f"FAIL {{path}} it does not run")
     print(flush=True)
     batch = []
 """
@@ -127,13 +130,26 @@ def roots(path):
     )
 
 
-def target(path, times):
-    """A measuring command that gives times by what a file's text holds; logs how often it was
-    asked."""
-    script = path / "target"
-    script.write_text(TARGET % (str(path / "asked"), times))
+def measuring(script, seconds, setup="", each_batch="pass"):
+    """Writes a measuring command (search/README.md) and returns its path. seconds: an expression in
+    the `path` of a file and its bytes, `data`; 0: the file does not run. setup: statements before
+    the first batch; each_batch: statements for each `batch`, a list of paths, the number of which
+    is `batches`."""
+    text = MEASURING.format(
+        python=sys.executable,
+        setup=setup,
+        each_batch=textwrap.indent(each_batch, "    "),
+        seconds=seconds,
+    )
+    script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
     return str(script)
+
+
+def target(folder, seconds):
+    """A measuring command that logs for how many files it was asked."""
+    log = f"open({str(folder / 'asked')!r}, 'a').write('x' * len(batch))"
+    return measuring(folder / "target", seconds, each_batch=log)
 
 
 def forged(tmp_path, text, *defs):

@@ -5,15 +5,13 @@ import numpy, onnx, pytest
 import roundtrip
 from conftest import SLOWER
 from onnx import TensorProto as T, helper as h
+from small_models import measuring
 from unusual_models import X, constant, core, info, make, weights
 
-SLOW_IF = """
-import sys, onnx
-for line in sys.stdin:
-    path = line.strip()
-    kinds = [n.op_type for n in onnx.load(path).graph.node] if path else []
-    seconds = 5 if "If" in kinds else 1 + kinds.count("BatchNormalization")
-    print(f"{seconds} {path}" if path else "", flush=True)
+SLOW_IF = """import onnx
+def price(path):
+    kinds = [n.op_type for n in onnx.load(path).graph.node]
+    return 5 if "If" in kinds else 1 + kinds.count("BatchNormalization")
 """
 
 
@@ -179,11 +177,8 @@ def test_names_around_a_body_are_not_hidden(tmp_path):
 
 def test_the_whole_model_decides(tmp_path):
     """A target on which only models without an If gain."""
-    target = tmp_path / "target.py"
-    target.write_text(SLOW_IF)
-    path, out, said = optimize(
-        tmp_path, if_model(), target=f"exec {roundtrip.sys.executable} {target}"
-    )
+    command = measuring(tmp_path / "target", "price(path)", SLOW_IF)
+    path, out, said = optimize(tmp_path, if_model(), target=command)
     assert "these bodies are not used" in said and roundtrip.read(out) == roundtrip.read(path)
 
 

@@ -11,7 +11,7 @@ import numpy
 import onnx
 import pytest
 from onnx import helper
-from small_models import save, tensor
+from small_models import measuring, save, tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -48,15 +48,10 @@ ANSWERED = {
     "line": ["--depth", "0"],
 }
 # A target that takes a second for each convolution without strides.
-COSTLY = """import sys, onnx
-for line in sys.stdin:
-    if line.strip():
-        nodes = onnx.load(line.strip()).graph.node
-        convs = [n.SerializeToString() for n in nodes if n.op_type == "Conv"]
-        plain = [text for text in convs if b"strides" not in text]
-        print(1 + len(plain), line.strip())
-    else:
-        print(flush=True)
+COSTLY = """import onnx
+def price(path):
+    convs = [n.SerializeToString() for n in onnx.load(path).graph.node if n.op_type == "Conv"]
+    return 1 + sum(b"strides" not in text for text in convs)
 """
 FALSE = ["dropped"]  # what looks like an answer and is none
 
@@ -334,11 +329,10 @@ def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant, li
     )
     assert run("verify-rules", "-q", tmp_path / "block.rules", "-o", proved).returncode == 0
     model = one_convolution(tmp_path / "m.onnx", constant)
-    costly = tmp_path / "costly.py"
-    costly.write_text(COSTLY, encoding="utf-8")
+    costly = measuring(tmp_path / "costly", "price(path)", COSTLY)
     done = run(
         *("optimize-model", model, tmp_path / "o.onnx", "--rules", proved, "--allow", "drops"),
-        *("--measure-with", f"{sys.executable} {costly}", "--report", tmp_path / "o.json"),
+        *("--measure-with", costly, "--report", tmp_path / "o.json"),
         *("--cost-db", tmp_path / "costs.sqlite", "--check-with", "onnxruntime"),
         *(("--fold-limit", limit) if limit else ()),
     )

@@ -1,23 +1,21 @@
 """Questions of bodies of control flow: If, Loop and Scan, at any depth."""
 
-import json, os, re, subprocess, sys
+import json, os, re, subprocess
 import numpy, onnx, pytest
 from onnx import TensorProto as T, helper as h, numpy_helper
+from small_models import measuring
 from conftest import SLOWER
 import roundtrip
 
 BUILD = os.path.dirname(roundtrip.OPTIMIZE)
 SHAPE = [2, 32, 48]
 # A target that takes a second for each product that is not one of means, wherever it stands.
-COSTLY = """import sys, onnx
+COSTLY = """import onnx
 def costly(graph):
     means = {n.output[0] for n in graph.node if n.op_type == "ReduceMean"}
     inner = sum(costly(a.g) for n in graph.node for a in n.attribute if a.HasField("g"))
     products = [n for n in graph.node if n.op_type in ("MatMul", "Gemm")]
     return inner + sum(means.isdisjoint(n.input) for n in products)
-for line in sys.stdin:
-    path = line.strip()
-    print(f"{1 + costly(onnx.load(path).graph)} {path}" if path else "", flush=True)
 """
 
 
@@ -172,15 +170,15 @@ def test_a_profile_of_the_node(tmp_path):
 )
 def test_what_is_found_improves_the_bodies(tmp_path, made, rules):
     """optimize-model --discover: asked in a body, answered, proved, and used in it."""
-    path, out, target = save(tmp_path / "m.onnx", made()), tmp_path / "o.onnx", tmp_path / "t.py"
-    target.write_text(COSTLY)
+    path, out = save(tmp_path / "m.onnx", made()), tmp_path / "o.onnx"
+    command = measuring(tmp_path / "target", "1 + costly(onnx.load(path).graph)", COSTLY)
     done = subprocess.run(
         [
             roundtrip.OPTIMIZE,
             path,
             out,
             "--measure-with",
-            f"exec '{sys.executable}' '{target}'",
+            command,
             *rules,
         ]
         + ["--discover", str(60 * SLOWER), "--time-limit", str(120 * SLOWER)]

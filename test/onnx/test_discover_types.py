@@ -4,15 +4,13 @@ that it is proved, with which class, and used."""
 import json
 import os
 import re
-import subprocess
-import sys
 
 import numpy
 import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from small_models import save, tensor
+from small_models import measuring, save, tensor
 from test_discover import BUILD, ROOT, read, run, sides
 
 CORPUS = os.path.join(ROOT, "test/cases/discover/types.questions")
@@ -175,16 +173,12 @@ def test_questions_about_floats_take_no_truth_values(tmp_path):
 
 
 # A transpose of floats takes a second for each of its bytes, all else next to nothing.
-SLOW = """import sys, onnx
-for line in sys.stdin:
-    path = line.strip()
-    if not path:
-        print(flush=True)
-        continue
+SLOW = """import onnx
+def price(path):
     graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
     types = {v.name: v.type.tensor_type.elem_type for v in [*graph.input, *graph.value_info]}
     moved = [n for n in graph.node if n.op_type == "Transpose"]
-    print(1 + sum(1 if types.get(n.input[0]) == 2 else 9 for n in moved), path)
+    return 1 + sum(1 if types.get(n.input[0]) == 2 else 9 for n in moved)
 """
 
 
@@ -193,7 +187,7 @@ def test_what_is_found_moves_bytes_in_the_model(tmp_path):
     transpose is one of bytes."""
     model = quantized(tmp_path / "m.onnx")
     found, proved = tmp_path / "found.rules", tmp_path / "proved.rules"
-    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    slow = measuring(tmp_path / "slow", "price(path)", SLOW)
     done = run("discover-rules", model, "--operators", "2", "-q", "-o", found)
     assert done.returncode == 0, done.stderr
     assert run("verify-rules", "-q", found, "-o", tmp_path / "verdicts.rules").returncode in (0, 1)
@@ -201,7 +195,7 @@ def test_what_is_found_moves_bytes_in_the_model(tmp_path):
     out = tmp_path / "out.onnx"
     done = run(
         *["optimize-model", model, out, "-q", "--rules", proved],
-        *["--measure-with", f"{sys.executable} {tmp_path / 'slow.py'}"],
+        *["--measure-with", slow],
         *["--report", tmp_path / "r.json"],
     )
     assert done.returncode == 0, done.stderr

@@ -6,19 +6,17 @@ import numpy, onnx, onnxruntime, pytest
 import roundtrip
 from edges import ours
 from onnx import TensorProto as T, helper as h
+from small_models import measuring
 from test_bodies import optimize
 from unusual_models import constant, info, make
 
 # Every node in the body of a loop takes a second, an Identity none; all else takes one together.
-TARGET = """
-import sys, onnx
+SECONDS = "1 + inner(onnx.load(path).graph)"
+INNER = """import onnx
 def inner(graph):
     graphs = [a.g for n in graph.node for a in n.attribute if a.HasField("g")]
     free = ("Constant", "Identity")
     return sum(n.op_type not in free for g in graphs for n in g.node) + sum(map(inner, graphs))
-for line in sys.stdin:
-    path = line.strip()
-    print(f"{1 + inner(onnx.load(path).graph)} {path}" if path else "", flush=True)
 """
 DRAW = numpy.random.default_rng(3)
 W, V = (DRAW.normal(size=(16, 16)).astype("f") for _ in range(2))
@@ -84,9 +82,7 @@ def run(path, feed):
 
 def moved(tmp_path, model, *options, feed=None, **also):
     """Optimizes it, compares, and returns the body and what stands around the loop."""
-    target = tmp_path / "target.py"
-    target.write_text(TARGET)
-    command = f"exec {roundtrip.sys.executable} {target}"
+    command = measuring(tmp_path / "target", SECONDS, INNER)
     report = tmp_path / "report"
     path, out, said = optimize(
         tmp_path, model, "--report", report, *options, target=command, **also
@@ -186,9 +182,7 @@ def test_names_stay_unique(tmp_path, where):
     else:
         model.graph.node.append(h.make_node("Neg", ["x"], ["o"], "p_node"))
         model.graph.output.append(info("o", SHAPE))
-    target = tmp_path / "target.py"
-    target.write_text(TARGET)
-    path, out, _ = optimize(tmp_path, model, target=f"exec {roundtrip.sys.executable} {target}")
+    path, out, _ = optimize(tmp_path, model, target=measuring(tmp_path / "target", SECONDS, INNER))
     onnx.checker.check_model(out, full_check=True)
     for a, b in zip(run(path, {"x": X, "y": Y}), run(out, {"x": X, "y": Y}), strict=True):
         numpy.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
@@ -373,10 +367,11 @@ def test_in_a_loop_of_a_branch(tmp_path):
     choice = h.make_node("If", ["c"], ["out"], "choice", then_branch=branch, else_branch=other)
     inputs = [info("x", SHAPE), info("y", SHAPE), info("c", (), T.BOOL)]
     model = make([choice], inputs, [info("out", SHAPE)], list(inside.initializer))
-    target = tmp_path / "target.py"
     only = "(n.op_type == 'MatMul' and g.name == 'body'"
-    target.write_text(TARGET.replace("(n.op_type not in free", only))
-    path, out, said = optimize(tmp_path, model, target=f"exec {roundtrip.sys.executable} {target}")
+    inner = INNER.replace("(n.op_type not in free", only)
+    path, out, said = optimize(
+        tmp_path, model, target=measuring(tmp_path / "target", SECONDS, inner)
+    )
     (then,) = (a.g for a in onnx.load(out).graph.node[-1].attribute if a.name == "then_branch")
     assert "MatMul" in types(then), said
     for c in (True, False):

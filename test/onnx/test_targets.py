@@ -3,7 +3,7 @@ frozen cost file."""
 
 import json, os, re, shutil, sqlite3, subprocess, sys
 import numpy, onnx, pytest
-from small_models import PROGRAM, ROOT, SHAPE, agree, net, roots, target
+from small_models import PROGRAM, ROOT, SHAPE, agree, measuring, net, roots, target
 
 
 def test_the_built_in_runtime_as_target(optimize, tmp_path):
@@ -103,31 +103,18 @@ def test_a_target_decides(optimize, tmp_path):
     assert len((tmp_path / "asked").read_text()) == asked
 
 
-# A normalization costs, a hard sigmoid a little. Each batch adds how many models it has, and how
-# many there are in its folder.
-LISTING = """#!/usr/bin/env python3
-import os, sys
-batch = []
-for line in sys.stdin:
-    if line.strip():
-        batch.append(line.strip())
-        continue
-    models = [name for name in os.listdir(os.path.dirname(batch[0])) if name.endswith(".onnx")]
-    open(%r, "a").write(f"{len(batch)} {len(models)}\\n")
-    for path in batch:
-        data = open(path, "rb").read()
-        print(10 + data.count(b"BatchNormalization") + 0.06 * data.count(b"HardS"), path)
-    print(flush=True)
-    batch = []
-"""
-
-
 def test_files_of_slow_candidates_are_removed(optimize, tmp_path):
     """Each is a copy of the whole model: when the winner is confirmed, its rivals are there."""
-    command, log = tmp_path / "target", tmp_path / "log"
-    command.write_text(LISTING % str(log))
-    command.chmod(0o755)
-    out = tmp_path / "o.onnx"
+    log, out = tmp_path / "log", tmp_path / "o.onnx"
+    seconds = "10 + data.count(b'BatchNormalization') + 0.06 * data.count(b'HardS')"
+    command = measuring(
+        tmp_path / "target",
+        seconds,
+        setup="import os",
+        each_batch=f"""names = os.listdir(os.path.dirname(batch[0]))
+models = [name for name in names if name.endswith(".onnx")]
+open({str(log)!r}, "a").write(f"{{len(batch)}} {{len(models)}}\\n")""",
+    )
     done = optimize(net(tmp_path / "m.onnx"), out, *SHAPE, "--measure-with", command)
     assert done.returncode == 0 and "conv-batchnorm" in done.stdout, done.stdout + done.stderr
     batches = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]

@@ -1,6 +1,6 @@
 /* egraph_saturate.c -- equations applied in an e-graph, round after round: all matches of a round
    are found first, in the graph as it was, then both sides of each are added and united. */
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "rules/egraph_inner.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "graphs/needs.h"
 #include "ops/base/intern.h"
 #include "rules/export.h"
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "rules/taso.h"
 #include "rules/taso_write.h"
 #include <string.h>

@@ -2,7 +2,7 @@
    one of its symbols; what then satisfies every condition is built by match_apply, both sides,
    which checks the conditions and the types once more. */
 #include "rules/sample.h"
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "ops/base/random.h"
 #include <string.h>
 

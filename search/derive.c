@@ -5,7 +5,7 @@
    later) gets a round of its own, over the old values. */
 #include "search/derive.h"
 #include "graphs/infinities.h"
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include <limits.h>
 #include <string.h>
 

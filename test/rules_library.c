@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "test/shared/rule_trial.h"
 #include "graphs/world.h"
 #include <dirent.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/needs.h"
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "test/shared/rule_trial.h"
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/needs.h"
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include "test/shared/forge.h"
 #include "graphs/world.h"
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values, with
-   the bound sizes in their attributes. What the proof assumed must hold here: the left side's needs
-   (what shape() requires of sizes), stated over the rule's symbols, and every condition must be
-   entailed by what is known about the model's sizes. The graph's own nodes may need less, since a
-   shape function may be more lenient where a size is a number (a 1 is broadcast, a negative step is
-   allowed). Every need of the new nodes and the equality of the results' types must be entailed,
+/* match_apply.c -- the right side of a rule at a match: its nodes are made over the graph's values,
+   with the bound sizes in their attributes. What the proof assumed must hold here: the left side's
+   needs (what shape() requires of sizes), stated over the rule's symbols, and every condition must
+   be entailed by what is known about the model's sizes. The graph's own nodes may need less, since
+   a shape function may be more lenient where a size is a number (a 1 is broadcast, a negative step
+   is allowed). Every need of the new nodes and the equality of the results' types must be entailed,
    too; otherwise nothing is replaced. */
-#include "rules/apply.h"
+#include "rules/match_apply.h"
 #include <string.h>
 
 typedef struct RuleUse { /* a right side while it is made */

@@ -1,6 +1,6 @@
-/* apply.h -- what the right side of a rule is at a match. */
-#ifndef ISOMER_RULES_APPLY_H
-#define ISOMER_RULES_APPLY_H
+/* match_apply.h -- what the right side of a rule is at a match. */
+#ifndef ISOMER_MATCH_APPLY_H
+#define ISOMER_MATCH_APPLY_H
 #include "rules/match.h"
 
 /* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the

@@ -32,7 +32,7 @@ void candidates_take(Candidates *c, const Finding *f) {
 /* ---- what follows from smaller rules */
 
 typedef struct Closure {
-    Classes *c;
+    TermClasses *c;
     const Code *limit, *target; /* unnamed code to get below; named code to reach */
     int n;
     Code seen[SEEN_MAX];
@@ -55,7 +55,7 @@ static bool closure_add(void *user, const Term *t) {
     return false;
 }
 
-static bool follows(Classes *c, const Term *t, const Code *code, const Term *to) {
+static bool follows(TermClasses *c, const Term *t, const Code *code, const Term *to) {
     Closure k = {.c = c, .limit = code};
     Code target;
     k.target = &target;
@@ -97,7 +97,7 @@ typedef struct Equation {
     const Code *code, *rep;
     const uint8_t *to;
 } Equation;
-static void add_equation(Classes *c, const Equation *e, Arena *a, Finding *out) {
+static void add_equation(TermClasses *c, const Equation *e, Arena *a, Finding *out) {
     Term t = term_decode(c->s->form, e->code), y = term_decode(c->s->form, e->rep), right;
     out->raw++;
     if (!renamed_term(c->s, &t, &y, e->to, &right)) return;
@@ -114,11 +114,11 @@ static void add_equation(Classes *c, const Equation *e, Arena *a, Finding *out) 
     side_set(c->s, &x->to, &right);
 }
 
-void candidates_of_member(Classes *c, uint32_t k, Arena *a, Finding *out) {
+void candidates_of_member(TermClasses *c, uint32_t k, Arena *a, Finding *out) {
     const Member *m = &c->member[k];
     add_equation(c, &(Equation){'R', k, &m->code, &c->rep[m->rep].code, m->to}, a, out);
 }
-void candidates_of_symmetry(Classes *c, uint32_t k, Arena *a, Finding *out) {
+void candidates_of_symmetry(TermClasses *c, uint32_t k, Arena *a, Finding *out) {
     const Symmetry *y = &c->symmetry[k];
     add_equation(c, &(Equation){'S', k, &y->code, &y->code, y->to}, a, out);
 }
@@ -126,12 +126,12 @@ void candidates_of_symmetry(Classes *c, uint32_t k, Arena *a, Finding *out) {
 /* ---- two results */
 
 /* The least term equal to t's root, over t's variables; false: none is known. */
-static bool least_of(Classes *c, const Term *t, Term *out) {
+static bool least_of(TermClasses *c, const Term *t, Term *out) {
     Code code;
     uint8_t to[TERM_VARS];
     uint32_t rep;
     if (!term_canonical(c->s->form, t, false, &code, NULL)) return false;
-    if (!classes_least(c, t, &rep, to)) return false;
+    if (!term_classes_least(c, t, &rep, to)) return false;
     Term y = term_decode(c->s->form, &c->rep[rep].code);
     return renamed_term(c->s, t, &y, to, out);
 }
@@ -142,7 +142,7 @@ static bool uses_op_with_parts(const Space *s, const Term *t) {
     return false;
 }
 
-static void add_pair(Classes *c, const Term *whole, int size, Arena *a, Finding *out) {
+static void add_pair(TermClasses *c, const Term *whole, int size, Arena *a, Finding *out) {
     Term part[TERM_PORTS];
     Side from = {.b = {.most = 2 * TERM_OPS}}, to = {.b = {.most = 2 * TERM_OPS}};
     for (int p = 0; p < TERM_PORTS; p++) {
@@ -162,7 +162,7 @@ static void add_pair(Classes *c, const Term *whole, int size, Arena *a, Finding 
     x->to = to;
 }
 
-void candidates_of_pairs(Classes *c, uint32_t rep, int size, Arena *a, Finding *out) {
+void candidates_of_pairs(TermClasses *c, uint32_t rep, int size, Arena *a, Finding *out) {
     Term t = term_decode(c->s->form, &c->rep[rep].code);
     if (t.n >= size || !t.n) return;
     for (int op = 0; op < c->s->nop; op++) {

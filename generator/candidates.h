@@ -3,7 +3,7 @@
    those that follow from smaller ones. */
 #ifndef ISOMER_CANDIDATES_H
 #define ISOMER_CANDIDATES_H
-#include "generator/classes.h"
+#include "generator/term_classes.h"
 
 typedef struct Side {
     TermBuild b;
@@ -31,10 +31,10 @@ typedef struct Finding {
     Candidate *v;
 } Finding;
 /* The rule that a member or symmetry of this number gives, allocated from the arena. */
-void candidates_of_member(Classes *view, uint32_t member, Arena *, Finding *);
-void candidates_of_symmetry(Classes *view, uint32_t symmetry, Arena *, Finding *);
+void candidates_of_member(TermClasses *view, uint32_t member, Arena *, Finding *);
+void candidates_of_symmetry(TermClasses *view, uint32_t symmetry, Arena *, Finding *);
 /* Both outputs of an operator with two on this representative, of fewer than `size` operators. */
-void candidates_of_pairs(Classes *view, uint32_t rep, int size, Arena *, Finding *);
+void candidates_of_pairs(TermClasses *view, uint32_t rep, int size, Arena *, Finding *);
 void candidates_take(Candidates *, const Finding *);
 /* Regions of a term: connected instructions with one result `root`, what hangs below them made
    variables that stand for env[]. Calls back with each of fewer than `below` operators until it
@@ -51,5 +51,5 @@ bool region_replace(const Space *, const Term *, const Region *, const Term *y, 
                     Term *out);
 /* One-step rewritings of a term by classes of fewer than `below` operators, likewise. */
 typedef bool (*Rewritten)(void *user, const Term *);
-bool term_rewrites(Classes *, const Term *, int below, Rewritten, void *user);
+bool term_rewrites(TermClasses *, const Term *, int below, Rewritten, void *user);
 #endif

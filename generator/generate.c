@@ -243,7 +243,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     bool ok = g->s != NULL;
     if (ok) {
         g->s->exponents = space_has_functions(g->s);
-        g->classes = classes_new(g->s);
+        g->classes = term_classes_new(g->s);
         g->candidates = candidates_new(a);
         g->basis = basis_new(g->s, a);
         g->worker = ARENA_NEW(a, GenerateWorker, o->jobs);
@@ -253,7 +253,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     ok = ok && generate_levels(g, out);
     if (g->classes) runs_close(&g->runs);
     crew_free(g->crew);
-    classes_free(g->classes);
+    term_classes_free(g->classes);
     world_free(g->w);
     report->seconds = process_clock() - g->start;
     report->peak = process_peak();

@@ -18,7 +18,7 @@ typedef struct Generator {
     Error *error;
     World *w;
     Space *s;
-    Classes *classes;
+    TermClasses *classes;
     Runs runs;
     int level, mine; /* mine: runs of the level that are not from other processes */
     size_t received;

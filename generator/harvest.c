@@ -34,9 +34,9 @@ static size_t group_size(const Batch *b, uint64_t k) {
 
 static void judge_group(Hand *x, void *user, uint64_t k) {
     Batch *b = user;
-    Classes view = classes_view(b->g->classes, x->s, x->first, x->second);
-    classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch,
-                  b->fate + b->group[k]);
+    TermClasses view = term_classes_view(b->g->classes, x->s, x->first, x->second);
+    term_classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch,
+                       b->fate + b->group[k]);
 }
 
 static void judge_batch(Batch *b) {
@@ -93,7 +93,7 @@ typedef struct Search {
 
 static void judge_entry(Hand *x, void *user, uint64_t k) {
     Search *s = user;
-    Classes view = classes_view(s->g->classes, x->s, x->first, x->second);
+    TermClasses view = term_classes_view(s->g->classes, x->s, x->first, x->second);
     uint32_t entry = s->first + (uint32_t)k;
     if (s->source == OF_MEMBERS) candidates_of_member(&view, entry, x->batch, &s->finding[k]);
     else if (s->source == OF_SYMMETRIES)
@@ -222,7 +222,7 @@ static void conclude(Generator *g, const Attempt *a) {
     g->report->untrue += a->result == LIFT_FALSE;
     g->report->untried += a->result == LIFT_UNTRIED;
     if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS)
-        classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
+        term_classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
     if (a->result != LIFT_TRUE) return;
     if (a->mode <= LIFT_NUMBERS) use_candidate(g, g->basis, a->c, a->ranks);
     g->report->mode[a->mode]++;

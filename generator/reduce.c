@@ -66,14 +66,14 @@ static void canonical_env(const Region *r, const uint8_t renamed[], Ref env[]) {
 }
 
 typedef struct Rewrite {
-    Classes *c;
+    TermClasses *c;
     Rewritten f;
     void *user;
 } Rewrite;
 
 static bool rewrite_region(void *user, const Term *t, const Region *r) {
     Rewrite *x = user;
-    Classes *c = x->c;
+    TermClasses *c = x->c;
     const Space *s = c->s;
     Code code;
     uint8_t renamed[TERM_VARS];
@@ -81,7 +81,7 @@ static bool rewrite_region(void *user, const Term *t, const Region *r) {
     Term out;
     if (!term_canonical(s->form, &r->t, false, &code, renamed)) return false;
     canonical_env(r, renamed, env);
-    const Member *m = classes_member(c, &code);
+    const Member *m = term_classes_member(c, &code);
     if (m && m->conditional) return false;
     if (m) {
         Term y = term_decode(s->form, &c->rep[m->rep].code);
@@ -91,7 +91,7 @@ static bool rewrite_region(void *user, const Term *t, const Region *r) {
         return region_replace(s, t, r, &y, vars, &out) && x->f(x->user, &out);
     }
     int n;
-    const Symmetry *y = classes_symmetries(c, &code, &n);
+    const Symmetry *y = term_classes_symmetries(c, &code, &n);
     if (!n) return false;
     Term same = term_decode(s->form, &code);
     for (int k = 0; k < n; k++) {
@@ -119,7 +119,7 @@ bool term_regions(Space *s, const Term *t, int below, RegionFound f, void *user)
     return false;
 }
 
-bool term_rewrites(Classes *c, const Term *t, int below, Rewritten f, void *user) {
+bool term_rewrites(TermClasses *c, const Term *t, int below, Rewritten f, void *user) {
     Rewrite x = {c, f, user};
     return term_regions(c->s, t, below, rewrite_region, &x);
 }

@@ -2,7 +2,7 @@
    its records; it is written beside its name, synced and renamed, so that a name stands for a whole
    run. */
 #include "generator/shard.h"
-#include "generator/classes.h"
+#include "generator/term_classes.h"
 #include "ops/base/text.h"
 #include <dirent.h>
 #include <errno.h>

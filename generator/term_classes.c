@@ -1,6 +1,6 @@
-/* classes.c -- the table of representatives and members. Records of a level come sorted by key and
-   code, so that the least member of a class is met first, whichever worker found it. */
-#include "generator/classes.h"
+/* term_classes.c -- the table of representatives and members. Records of a level come sorted by key
+   and code, so that the least member of a class is met first, whichever worker found it. */
+#include "generator/term_classes.h"
 #include "ops/base/random.h"
 #include <string.h>
 
@@ -14,7 +14,8 @@ int record_compare(const void *a, const void *b) {
 
 /* ---- indices */
 
-static void index_grow(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c) {
+static void index_grow(Index *x, uint64_t (*hash)(const TermClasses *, uint32_t),
+                       const TermClasses *c) {
     uint32_t *old = x->slot, n = x->room;
     if (2 * x->n < x->room) return;
     x->room = n ? 2 * n : 1024;
@@ -30,8 +31,8 @@ static void index_grow(Index *x, uint64_t (*hash)(const Classes *, uint32_t), co
     }
     mem_realloc(old, 0);
 }
-static void index_add(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c,
-                      uint32_t entry) {
+static void index_add(Index *x, uint64_t (*hash)(const TermClasses *, uint32_t),
+                      const TermClasses *c, uint32_t entry) {
     index_grow(x, hash, c);
     uint32_t at = (uint32_t)hash(c, entry) & (x->room - 1);
     while (x->slot[at]) at = (at + 1) & (x->room - 1);
@@ -39,11 +40,13 @@ static void index_add(Index *x, uint64_t (*hash)(const Classes *, uint32_t), con
     x->n++;
 }
 static uint64_t spread(uint64_t key) { return random_at(key, 1); }
-static uint64_t hash_key(const Classes *c, uint32_t r) { return spread(c->rep[r].key); }
-static uint64_t hash_code(const Classes *c, uint32_t r) { return code_hash(&c->rep[r].code); }
-static uint64_t hash_member(const Classes *c, uint32_t m) { return code_hash(&c->member[m].code); }
+static uint64_t hash_key(const TermClasses *c, uint32_t r) { return spread(c->rep[r].key); }
+static uint64_t hash_code(const TermClasses *c, uint32_t r) { return code_hash(&c->rep[r].code); }
+static uint64_t hash_member(const TermClasses *c, uint32_t m) {
+    return code_hash(&c->member[m].code);
+}
 
-bool classes_is_rep(const Classes *c, const Code *code) {
+bool classes_is_rep(const TermClasses *c, const Code *code) {
     const Index *x = &c->by_code;
     if (!x->room) return false;
     for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at];
@@ -51,7 +54,7 @@ bool classes_is_rep(const Classes *c, const Code *code) {
         if (code_same(&c->rep[x->slot[at] - 1].code, code)) return true;
     return false;
 }
-const Member *classes_member(const Classes *c, const Code *code) {
+const Member *term_classes_member(const TermClasses *c, const Code *code) {
     const Index *x = &c->member_by_code;
     if (!x->room) return NULL;
     for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at];
@@ -59,10 +62,10 @@ const Member *classes_member(const Classes *c, const Code *code) {
         if (code_same(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
     return NULL;
 }
-static uint64_t hash_symmetry(const Classes *c, uint32_t m) {
+static uint64_t hash_symmetry(const TermClasses *c, uint32_t m) {
     return code_hash(&c->symmetry[m].code);
 }
-const Symmetry *classes_symmetries(const Classes *c, const Code *code, int *n) {
+const Symmetry *term_classes_symmetries(const TermClasses *c, const Code *code, int *n) {
     const Index *x = &c->symmetry_by_code;
     *n = 0;
     if (!x->room) return NULL;
@@ -76,7 +79,7 @@ const Symmetry *classes_symmetries(const Classes *c, const Code *code, int *n) {
     return NULL;
 }
 /* Representatives with this key, in the order in which they came. */
-static int reps_of_key(const Classes *c, uint64_t key, uint32_t out[]) {
+static int reps_of_key(const TermClasses *c, uint64_t key, uint32_t out[]) {
     const Index *x = &c->by_key;
     int n = 0;
     if (!x->room) return 0;
@@ -86,7 +89,7 @@ static int reps_of_key(const Classes *c, uint64_t key, uint32_t out[]) {
     return n;
 }
 
-static void *room_for(const Classes *c, void *v, uint32_t n, uint32_t *room, size_t size) {
+static void *room_for(const TermClasses *c, void *v, uint32_t n, uint32_t *room, size_t size) {
     if (n < *room) return v;
     *room = *room ? *room + *room / 2 : 1024;
     v = mem_realloc(v, *room * size);
@@ -95,19 +98,19 @@ static void *room_for(const Classes *c, void *v, uint32_t n, uint32_t *room, siz
     return v;
 }
 
-Classes *classes_new(Space *s) {
-    Classes *c = ARENA_NEW(s->arena, Classes, 1);
+TermClasses *term_classes_new(Space *s) {
+    TermClasses *c = ARENA_NEW(s->arena, TermClasses, 1);
     c->s = s;
     return c;
 }
-Classes classes_view(const Classes *c, Space *s, Values *first, Values *second) {
-    Classes view = *c;
+TermClasses term_classes_view(const TermClasses *c, Space *s, Values *first, Values *second) {
+    TermClasses view = *c;
     view.s = s;
     view.first = first;
     view.second = second;
     return view;
 }
-void classes_free(Classes *c) {
+void term_classes_free(TermClasses *c) {
     if (!c) return;
     mem_realloc(c->rep, 0);
     mem_realloc(c->member, 0);
@@ -145,7 +148,7 @@ static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term
 
 /* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v]
    == TERM_VARS: b does not depend on v. */
-static bool equal_renamed(Classes *c, const Term *a, const Code *code_b, uint8_t to[]) {
+static bool equal_renamed(TermClasses *c, const Term *a, const Code *code_b, uint8_t to[]) {
     Term b = term_decode(c->s->form, code_b);
     Key ka, kb;
     Naming plain;
@@ -164,7 +167,7 @@ static bool equal_renamed(Classes *c, const Term *a, const Code *code_b, uint8_t
     return false;
 }
 
-bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
+bool term_classes_least(TermClasses *c, const Term *t, uint32_t *rep, uint8_t to[]) {
     Key key;
     uint32_t reps[SAME_KEY];
     if (!values_load(c->first, t) || !values_key(c->first, t->root, &key)) return false;
@@ -177,7 +180,7 @@ bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
 }
 
 /* The renamings under which a term equals itself, but for those that only swap what commutes. */
-static void symmetries(Classes *c, const Code *code, Arena *a, Fate *out) {
+static void symmetries(TermClasses *c, const Code *code, Arena *a, Fate *out) {
     Term t = term_decode(c->s->form, code);
     Code seen[NAMINGS_MAX];
     Symmetry *list = NULL;
@@ -216,13 +219,13 @@ static void symmetries(Classes *c, const Code *code, Arena *a, Fate *out) {
 
 /* ---- levels */
 
-static void add_rep(Classes *c, const Record *r) {
+static void add_rep(TermClasses *c, const Record *r) {
     c->rep = room_for(c, c->rep, c->nrep, &c->rep_room, sizeof *c->rep);
     c->rep[c->nrep] = (Rep){r->key, r->code};
     index_add(&c->by_key, hash_key, c, c->nrep);
     index_add(&c->by_code, hash_code, c, c->nrep++);
 }
-static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t to[]) {
+static void add_member(TermClasses *c, const Record *r, uint32_t rep, const uint8_t to[]) {
     c->member = room_for(c, c->member, c->nmember, &c->member_room, sizeof *c->member);
     Member *m = &c->member[c->nmember];
     *m = (Member){.code = r->code, .rep = rep};
@@ -230,7 +233,7 @@ static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t 
     index_add(&c->member_by_code, hash_member, c, c->nmember++);
 }
 
-static void add_symmetries(Classes *c, const Fate *f) {
+static void add_symmetries(TermClasses *c, const Fate *f) {
     uint32_t first = c->nsymmetry;
     for (int k = 0; k < f->nsymmetry; k++) {
         c->symmetry =
@@ -254,7 +257,7 @@ static void know(Known *x, int64_t rep, const Code *code) {
 
 /* One key: its records against the representatives there are, which grow where the second stage
    tells them apart. */
-void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out) {
+void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, Fate *out) {
     uint32_t there[SAME_KEY];
     Known known = {0};
     int old = reps_of_key(view, r->key, there);
@@ -273,7 +276,7 @@ void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out
     }
 }
 
-void classes_add_group(Classes *c, const Record *r, size_t n, Fate *fate, bool last,
+void classes_add_group(TermClasses *c, const Record *r, size_t n, Fate *fate, bool last,
                        LevelStats *stats) {
     stats->terms += n;
     for (size_t k = 0; k < n; k++) {
@@ -291,7 +294,7 @@ void classes_add_group(Classes *c, const Record *r, size_t n, Fate *fate, bool l
     }
 }
 
-void classes_conditional(Classes *c, char type, uint32_t entry, bool last) {
+void term_classes_conditional(TermClasses *c, char type, uint32_t entry, bool last) {
     if (type == 'S') c->symmetry[entry].conditional = true;
     if (type != 'R') return;
     c->member[entry].conditional = true;

@@ -3,7 +3,6 @@
 #include "graphs/constants.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
-#include <string.h>
 
 bool constants_hold(const Constants *c, Value v) {
     return v >= c->least && v < c->past && c->is[v - c->least];
@@ -38,6 +37,5 @@ bool constant_plain(World *w, Value v) {
     if (!constant_get(w, v, &t, &bytes) || !element_readable(t.dtype) ||
         !poly_constant(w, type_count(w, &t), &n))
         return false;
-    size_t each = element_bytes(t.dtype, 1);
-    return n == 1 || (n > 1 && !memcmp(bytes, (const char *)bytes + each, each * (size_t)(n - 1)));
+    return n > 0 && elements_same(t.dtype, bytes, n);
 }

@@ -51,10 +51,6 @@ static int64_t source_bytes(Fold *f, Value v) {
     return sum;
 }
 
-static bool all_equal(const char *p, size_t n, size_t each) {
-    return n > each && !memcmp(p, p + each, n - each);
-}
-
 /* Contents that the World has already are not copied once more. */
 static Blob keep_contents(World *w, const void *data, size_t n) {
     ArenaMark mark = arena_mark(w->arena);
@@ -109,7 +105,8 @@ static Value computed_constant(Fold *f, Value v, int64_t bytes) {
     Value y = 0;
     bool done =
         oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
-    if (done && (bytes <= f->growth || !all_equal(data, (size_t)bytes, element_bytes(t.dtype, 1))))
+    const int64_t n = dtype_bits(t.dtype) ? bytes * 8 / dtype_bits(t.dtype) : 0;
+    if (done && (bytes <= f->growth || n < 2 || !elements_same(t.dtype, data, n)))
         y = constant_make(f->w, &t, keep_contents(f->w, data, (size_t)bytes));
     arena_reset(f->w->scratch, mark);
     return y;

@@ -178,10 +178,6 @@ static bool printable(DType t, const void *bytes, int64_t n) {
     return true;
 }
 
-static bool all_equal(const char *bytes, size_t each, int64_t n) {
-    return n > 1 && !memcmp(bytes, bytes + each, each * (size_t)(n - 1));
-}
-
 void constant_print(World *w, Value v, Text *text) {
     Type t;
     const void *bytes;
@@ -191,7 +187,7 @@ void constant_print(World *w, Value v, Text *text) {
     BlobInfo info = *blob_info(w, constant_blob(w, v));
     type_print(w, &t, text);
     text_add(text, " ");
-    bool equal = element_readable(t.dtype) && all_equal(bytes, element_bytes(t.dtype, 1), n);
+    const bool equal = element_readable(t.dtype) && n > 1 && elements_same(t.dtype, bytes, n);
     if (info.seeded == (uint32_t)t.dtype) text_add(text, "seed(%" PRId64 ")", (int64_t)info.seed);
     else if (!printable(t.dtype, bytes, equal ? 1 : n) || (!equal && n > LIST_MAX))
         hex_print(bytes, info.size, text);

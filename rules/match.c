@@ -89,8 +89,7 @@ static bool fill_number(const Type *t, const void *bytes, int64_t count, double 
                                         dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
     float x;
     if (count < 1 || (t->dtype != DT_FLOAT && !whole)) return false;
-    for (int64_t k = 1; k < count; k++)
-        if (memcmp(bytes, (const char *)bytes + k * (int64_t)size, size)) return false;
+    if (!elements_same(t->dtype, bytes, count)) return false;
     if (whole) {
         const int64_t i = element_integer(t->dtype, bytes, 0);
         *out = (double)i;

@@ -67,9 +67,7 @@ static Value as_fill(World *w, Value v) {
     const void *bytes;
     int64_t n;
     if (!constant_get(w, v, &t, &bytes) || t.dtype != DT_FLOAT ||
-        !poly_constant(w, type_count(w, &t), &n) || n < FEW)
-        return 0;
-    if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float)))
+        !poly_constant(w, type_count(w, &t), &n) || n < FEW || !elements_same(t.dtype, bytes, n))
         return 0;
     const Op *op = &op_fill;
     Attr attr[ATTRS_MAX] = {{{0, NULL}, 0, 0, 0}};

@@ -243,6 +243,16 @@ NodeList graph_live(World *w, Arena *a, const Graph *g) {
     return (NodeList){r.n, r.v};
 }
 
+int nodes_find(NodeList list, NodeId node) {
+    int low = 0, high = list.n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (list.v[middle] < node) low = middle + 1;
+        else high = middle;
+    }
+    return low < list.n && list.v[low] == node ? low : -1;
+}
+
 void graph_span(const World *w, const Graph *g, NodeList live, Value *least, Value *past) {
     *least = live.n ? live.v[0] : 1;
     *past = live.n ? live.v[live.n - 1] + (Value)node_get(w, live.v[live.n - 1]).nout : 1;

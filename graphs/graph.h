@@ -60,6 +60,7 @@ typedef struct NodeList {
     NodeId *v;
 } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
+int nodes_find(NodeList ascending, NodeId); /* its place in the list; -1: none */
 /* Who uses a value: the nodes user[first[v]] .. user[first[v] + count[v] - 1] of the list, and
    outputs[v] outputs of the graph. v < n. */
 typedef struct Uses {

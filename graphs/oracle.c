@@ -26,15 +26,9 @@ typedef struct Oracle {
 
 /* Of a result of a live node; NULL: of another value. */
 static Buffer *buffer_of(const Oracle *o, Value v) {
-    NodeId node = value_node(o->w, v);
-    int low = 0, high = o->live.n;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (o->live.v[middle] < node) low = middle + 1;
-        else high = middle;
-    }
-    bool found = low < o->live.n && o->live.v[low] == node;
-    return found ? &o->buffer[o->first[low] + (int)(v - node)] : NULL;
+    const NodeId node = value_node(o->w, v);
+    const int at = nodes_find(o->live, node);
+    return at < 0 ? NULL : &o->buffer[o->first[at] + (int)(v - node)];
 }
 
 static void buffers_new(Oracle *o) {

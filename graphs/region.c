@@ -6,6 +6,7 @@
 #include "graphs/region.h"
 #include "graphs/constants.h"
 #include "graphs/graph_text.h"
+#include "ops/base/groups.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,18 +26,6 @@ typedef struct Divide {
 static bool barrier(const Op *op) { return !op_algebraic(op); }
 
 /* ---- groups */
-
-static int group_root(Divide *d, int k) {
-    while (d->group[k] != k) k = d->group[k] = d->group[d->group[k]];
-    return k;
-}
-
-static void unite_groups(Divide *d, int a, int b) {
-    a = group_root(d, a);
-    b = group_root(d, b);
-    if (a < b) d->group[b] = a;
-    else d->group[a] = b;
-}
 
 static void find_levels(Divide *d) {
     int *depth = ARENA_NEW(d->w->scratch, int, d->live.n);
@@ -79,7 +68,7 @@ static void find_groups(Divide *d) {
         d->group[k] = k;
         for (int j = 0; j < n.nin && d->level[k] >= 0; j++)
             if (n.in[j] && d->level[d->place[n.in[j]]] == d->level[k])
-                unite_groups(d, k, d->place[n.in[j]]);
+                groups_unite(d->group, k, d->place[n.in[j]]);
     }
 }
 
@@ -95,7 +84,8 @@ static int crossing(Divide *d, const int *member, int from, int to) {
             bool later = false;
             for (int j = 0; j < d->uses.count[v] && !later; j++) {
                 int user = d->place[d->uses.user[d->uses.first[v] + j]];
-                later = user >= member[to] && group_root(d, user) == group_root(d, member[k]);
+                later = user >= member[to] &&
+                        group_least(d->group, user) == group_least(d->group, member[k]);
             }
             n += later;
         }
@@ -123,11 +113,11 @@ static void cut_groups(Divide *d, int limit) {
     int *count = ARENA_NEW(d->w->scratch, int, d->live.n + 1),
         *member = ARENA_NEW(d->w->scratch, int, d->live.n), *next;
     for (int k = 0; k < d->live.n; k++)
-        if (d->level[k] >= 0) count[group_root(d, k)]++;
+        if (d->level[k] >= 0) count[group_least(d->group, k)]++;
     next = ARENA_NEW(d->w->scratch, int, d->live.n + 1);
     for (int k = 0, at = 0; k < d->live.n; k++) next[k] = at, at += count[k];
     for (int k = 0; k < d->live.n; k++)
-        if (d->level[k] >= 0) member[next[group_root(d, k)]++] = k;
+        if (d->level[k] >= 0) member[next[group_least(d->group, k)]++] = k;
     for (int k = 0; k < d->live.n; k++)
         if (count[k]) cut_group(d, member + next[k] - count[k], count[k], limit);
 }

@@ -10,15 +10,10 @@ typedef struct Resize {
     Value *made; /* the first value of each of these nodes */
 } Resize;
 
-/* What became of a value of the old graph: of the last node that does not begin after it. */
+/* What became of a value of the old graph. */
 static Value resized_value(const Resize *r, Value v) {
-    int low = 0, high = r->live.n;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (r->live.v[middle] <= v) low = middle;
-        else high = middle;
-    }
-    return r->made[low] + (v - r->live.v[low]);
+    const NodeId node = value_node(r->w, v);
+    return r->made[nodes_find(r->live, node)] + (v - node);
 }
 
 static Poly resized_poly(const Resize *r, Poly p) {

@@ -2,6 +2,7 @@
    the file, directly or through what an application made. */
 #include "search/places.h"
 #include "graphs/constants.h"
+#include "ops/base/groups.h"
 #include <math.h>
 #include <string.h>
 
@@ -39,16 +40,10 @@ typedef struct Union {
     int *group; /* by node of the file: a smaller or equal one of its group; -1: in none */
 } Union;
 
-static int union_root(Union *u, int k) {
-    while (u->group[k] != k) k = u->group[k] = u->group[u->group[k]];
-    return k;
-}
-
 static void unite(Union *u, int a, int b) {
     if (u->group[a] < 0) u->group[a] = a;
     if (u->group[b] < 0) u->group[b] = b;
-    a = union_root(u, a), b = union_root(u, b);
-    u->group[a > b ? a : b] = a > b ? b : a;
+    groups_unite(u->group, a, b);
 }
 
 static int unite_step(Union *u, const Origins *o, const Derivation *d, NodeList inner) {
@@ -78,7 +73,7 @@ static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[
     int room = 0;
     for (int s = 0; s < d->nstep; s++) {
         const char *name = d->step[s].match.instance->rule->name;
-        bool new = first[s] >= 0 && union_root(u, first[s]) == group;
+        bool new = first[s] >= 0 && group_least(u->group, first[s]) == group;
         for (int k = 0; k < p->nrule && new; k++) new = strcmp(p->rule[k], name) != 0;
         if (!new) continue;
         ARENA_GROW(a, p->rule, room, p->nrule + 1);
@@ -88,10 +83,10 @@ static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[
 
 static Place *add_place(Places *p, Arena *a, Union *u, int group, int set) {
     int n = 0;
-    for (int k = group; k < u->n; k++) n += u->group[k] >= 0 && union_root(u, k) == group;
+    for (int k = group; k < u->n; k++) n += u->group[k] >= 0 && group_least(u->group, k) == group;
     int *node = ARENA_NEW(a, int, n), m = 0;
     for (int k = group; m < n; k++)
-        if (u->group[k] >= 0 && union_root(u, k) == group) node[m++] = k;
+        if (u->group[k] >= 0 && group_least(u->group, k) == group) node[m++] = k;
     ARENA_GROW(a, p->place, p->room, p->n + 1);
     p->place[p->n] = (Place){.set = set, .n = n, .node = node};
     return &p->place[p->n++];

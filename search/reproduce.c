@@ -40,14 +40,7 @@ typedef struct Pairs {
 } Pairs;
 
 static bool is_live(NodeList live, Value v, const World *w) {
-    int low = 0, high = live.n;
-    NodeId id = value_node(w, v);
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (live.v[middle] < id) low = middle + 1;
-        else high = middle;
-    }
-    return low < live.n && live.v[low] == id;
+    return nodes_find(live, value_node(w, v)) >= 0;
 }
 
 static void find_pairs(Pairs *p) {

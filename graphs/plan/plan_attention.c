@@ -15,16 +15,16 @@ typedef struct Affine { /* scale * scores + mask */
     double scale;
     const View *mask; /* NULL: none */
 } Affine;
-typedef struct Match {
+typedef struct AttentionMatch {
     PlanBuild *b;
     SlotUses uses;
     int scores, softmax, values, scale[2], copy; /* steps; -1: none */
     Affine affine;
     Unseen unseen;
     View view[SDPA_VIEWS];
-} Match;
+} AttentionMatch;
 
-static const Step *step_at(const Match *m, int k) { return &m->b->plan->step[k].step; }
+static const Step *step_at(const AttentionMatch *m, int k) { return &m->b->plan->step[k].step; }
 
 /* ---- views */
 /* v with the axes of `like`; false: it has other sizes, axes of size 1 aside. */
@@ -68,7 +68,7 @@ static bool is_float(const Step *s) {
     return s->nview > 0;
 }
 /* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
-static int maker(const Match *m, int k, int j) {
+static int maker(const AttentionMatch *m, int k, int j) {
     const int slot = step_at(m, k)->view[j].slot;
     if (slot < 0) return -1;
     const Slot *s = &m->b->plan->slot[slot];
@@ -93,8 +93,8 @@ typedef struct Part {
     double number;
     const View *tensor;
 } Part;
-static bool apply(int op, const Part *x, const Part *y, Part *out) {
-    if (op != C_DIV && y->is == SCORE) return apply(op, y, x, out);
+static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
+    if (op != C_DIV && y->is == SCORE) return apply_scalar(op, y, x, out);
     *out = *x;
     if (x->is != SCORE || y->is == SCORE) return false;
     if (op == C_ADD) {
@@ -117,7 +117,8 @@ static bool affine_of(const Step *s, int n, Affine *out) {
         if (score) part[i] = (Part){.is = SCORE, .score = {.scale = 1}};
         else if (c->op == C_VIEW) part[i] = (Part){.is = TENSOR, .tensor = &s->view[c->a]};
         else if (c->op == C_CONST) part[i] = (Part){.is = NUMBER, .number = c->k};
-        else if (scalar_values(c->op) != 2 || !apply(c->op, &part[c->a], &part[c->b], &part[i]))
+        else if (scalar_values(c->op) != 2 ||
+                 !apply_scalar(c->op, &part[c->a], &part[c->b], &part[i]))
             return false;
     }
     if (n) *out = part[n - 1].score;
@@ -148,7 +149,7 @@ static bool softmax_of(const Step *s, Affine *out, Unseen *unseen) {
 }
 
 /* ---- what matches */
-static bool take_affine(Match *m) {
+static bool take_affine(AttentionMatch *m) {
     Affine first, second;
     const Step *s = step_at(m, m->scores);
     if (!affine_of(s, s->ncode, &first) || !softmax_of(step_at(m, m->softmax), &second, &m->unseen))
@@ -159,7 +160,7 @@ static bool take_affine(Match *m) {
     return true;
 }
 /* A factor of view j of the scores' product is the scores'. */
-static void take_factor(Match *m, int j, View *v) {
+static void take_factor(AttentionMatch *m, int j, View *v) {
     const int k = maker(m, m->scores, j);
     const Step *s = k < 0 ? NULL : step_at(m, k);
     Affine factor;
@@ -173,7 +174,7 @@ static void take_factor(Match *m, int j, View *v) {
     *v = s->view[1];
 }
 /* The only reader of the result, if it copies all of it: *y becomes what that writes. */
-static void take_copy(Match *m, View *y) {
+static void take_copy(AttentionMatch *m, View *y) {
     const Plan *p = m->b->plan;
     const Slot *slot = &p->slot[y->slot];
     m->copy = -1;
@@ -198,7 +199,7 @@ static void take_copy(Match *m, View *y) {
     }
 }
 /* values: a product; whether it is the last of an attention. */
-static bool match(Match *m, int values) {
+static bool match_attention(AttentionMatch *m, int values) {
     m->values = values;
     const Step *last = step_at(m, values);
     if (!is_product(last) || last->ncode || (m->softmax = maker(m, values, 1)) < 0) return false;
@@ -227,7 +228,7 @@ static bool match(Match *m, int values) {
     }
     return m->affine.scale != 0; /* which would stand for 1 / sqrt(d) */
 }
-static void join(Match *m) {
+static void join_attention(AttentionMatch *m) {
     PlanBuild *b = m->b;
     int64_t param[SDPA_PARAMS] = {[OP_OUTPUTS] = ATTENTION_OUTPUTS,
                                   [ATTENTION_SCALE] = param_of_real(m->affine.scale),
@@ -259,13 +260,10 @@ static bool has_softmax(const Plan *p) {
 }
 void plan_attention(PlanBuild *b) {
     Plan *p = b->plan;
-    int n = 0;
     if (!b->device || !has_softmax(p)) return;
-    Match *m = ARENA_NEW(b->w->scratch, Match, 1);
+    AttentionMatch *m = ARENA_NEW(b->w->scratch, AttentionMatch, 1);
     m->b = b, m->uses = slot_uses_new(p, b->w->scratch, 0);
     for (int k = 0; k < p->nstep; k++)
-        if (step_at(m, k)->kind == S_GEMM && match(m, k)) join(m);
-    for (int k = 0; k < p->nstep; k++)
-        if (p->step[k].step.nview) p->step[n++] = p->step[k];
-    p->nstep = n;
+        if (step_at(m, k)->kind == S_GEMM && match_attention(m, k)) join_attention(m);
+    plan_drop_gone(p);
 }

@@ -385,9 +385,6 @@ void plan_fuse(PlanBuild *b) {
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}
     for (int k = 0; k < p->nstep; k++)
         if (reads_parts(&f, k)) join_parts(&f, k);
-    int n = 0;
-    for (int k = 0; k < p->nstep; k++)
-        if (p->step[k].step.nview) p->step[n++] = p->step[k];
-    p->nstep = n;
+    plan_drop_gone(p);
     arena_reset(b->w->scratch, mark);
 }

@@ -48,6 +48,8 @@ void plan_place(PlanBuild *);
 
 /* Whether all elements of the view are one known number that a double holds; *k: that number. */
 bool plan_number(const Plan *, const View *, double *k);
+/* Drops the steps without views: what they did, others do now. */
+void plan_drop_gone(Plan *);
 /* A new slot; returns its number. */
 int plan_slot(PlanBuild *, Slot);
 /* By slot: how many steps write it, how many read it (an output of the plan is not counted as

@@ -25,6 +25,13 @@ int plan_slot(PlanBuild *b, Slot slot) {
     return p->nslot++;
 }
 
+void plan_drop_gone(Plan *p) {
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.nview) p->step[n++] = p->step[k];
+    p->nstep = n;
+}
+
 /* Constant slots: no step writes them, or steps that are done once and write all of it. What turns
    out not to be one is passed on within the pass, so that few are needed. */
 static bool find_once(Plan *p, bool *constant) {

@@ -4,15 +4,14 @@
    values of the root's sizes, or one for each row of them by a sum, mean or maximum, and only
    members read what it writes; the closure of that is taken. It is computed in float32, and what a
    step would have stored in 16 bits is rounded to them. Axes of size 1 are left out of sizes that
-   are compared. Only for targets that have an
-   algorithm for such steps. */
+   are compared. Only for targets that have an algorithm for such steps. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/view.h"
 #include "ops/base/arena.h"
 #include <string.h>
 
 enum { MEMBERS = 32, CODE_MOST = 150, VIEWS_MOST = 32 };
-typedef struct Rows {
+typedef struct RowChain {
     const Plan *plan;
     int root, row_rank, nmember, reductions;
     int member[MEMBERS], number[MEMBERS]; /* number: of the instruction that is its result; -1 */
@@ -21,14 +20,14 @@ typedef struct Rows {
     View view[VIEWS_MOST];
     Scalar code[CODE_MOST];
     bool full;
-} Rows;
+} RowChain;
 
 /* ---- views */
 static bool same_sizes(const View *a, int rank, const View *b) {
     return a->rank == rank && !memcmp(a->dim, b->dim, (size_t)rank * sizeof *a->dim);
 }
 /* A number for each row as one for each element; false: it is not for each row. */
-static bool spread(const Rows *h, View *v) {
+static bool spread(const RowChain *h, View *v) {
     const int outer = h->y.rank - h->row_rank;
     if (!same_sizes(v, outer, &h->y)) return false;
     for (int a = outer; a < h->y.rank; a++) v->dim[a] = h->y.dim[a], v->stride[a] = 0;
@@ -37,18 +36,18 @@ static bool spread(const Rows *h, View *v) {
 }
 
 /* ---- who reads what */
-static const Step *step_of(const Rows *h, int k) { return &h->plan->step[k].step; }
+static const Step *step_of(const RowChain *h, int k) { return &h->plan->step[k].step; }
 static bool writes_slot(const Step *s, int slot) {
     for (int j = 0; s->nview && j < step_writes(s); j++)
         if (s->view[j].slot == slot) return true;
     return false;
 }
-static int last_writer(const Rows *h, int before, int slot) {
+static int last_writer(const RowChain *h, int before, int slot) {
     for (int m = before - 1; m >= 0; m--)
         if (writes_slot(step_of(h, m), slot)) return m;
     return -1;
 }
-static int member_index(const Rows *h, int k) {
+static int member_index(const RowChain *h, int k) {
     for (int i = 0; i < h->nmember; i++)
         if (h->member[i] == k) return i;
     return -1;
@@ -59,7 +58,7 @@ static bool is_float(int dtype) {
     const int bits = dtype_bits((DType)dtype);
     return dtype_class((DType)dtype) == 'F' && (bits == 32 || bits == 16);
 }
-static bool reduces(const Rows *h, const Step *s) {
+static bool reduces(const RowChain *h, const Step *s) {
     const View y = view_narrow(&s->view[0]), x = s->nview > 1 ? view_narrow(&s->view[1]) : y;
     if (s->kind != S_REDUCE) return false;
     const int64_t kind = s->param[REDUCE_KIND];
@@ -67,7 +66,7 @@ static bool reduces(const Rows *h, const Step *s) {
            (kind == REDUCE_SUM || kind == REDUCE_MEAN || kind == REDUCE_MAX) &&
            same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
 }
-static bool may_join(const Rows *h, const Step *s) {
+static bool may_join(const RowChain *h, const Step *s) {
     if (!s->nview || !is_float(s->view[0].dtype)) return false;
     for (int j = 1; j < s->nview; j++)
         if (s->view[j].rank < 0 || s->view[j].dtype == DT_DOUBLE) return false;
@@ -78,14 +77,14 @@ static bool may_join(const Rows *h, const Step *s) {
     return s->kind == S_EWISE ? same_sizes(&y, h->y.rank, &h->y) : reduces(h, s);
 }
 /* View j of step k is what step m writes: element for element, or for each row the number of it. */
-static bool reads_result(const Rows *h, int k, int j, int m) {
+static bool reads_result(const RowChain *h, int k, int j, int m) {
     const View x = view_narrow(&step_of(h, k)->view[j]);
     View y = view_narrow(&step_of(h, m)->view[0]);
     if (reduces(h, step_of(h, m)) && !same_sizes(&x, y.rank, &y) && !spread(h, &y)) return false;
     return x.offset == y.offset && x.dtype == y.dtype && view_same(&x, &y);
 }
 /* All that read the result of step m are members, and read it so. */
-static bool only_members_read(const Rows *h, int m) {
+static bool only_members_read(const RowChain *h, int m) {
     const View *y = &step_of(h, m)->view[0];
     const Slot *slot = &h->plan->slot[y->slot];
     if (slot->data || slot->input >= 0) return false;
@@ -98,14 +97,14 @@ static bool only_members_read(const Rows *h, int m) {
     }
     return slot->output < 0;
 }
-static bool add_member(Rows *h, int k) {
+static bool add_member(RowChain *h, int k) {
     if (h->nmember == MEMBERS) return false;
     h->number[h->nmember] = -1;
     h->member[h->nmember++] = k;
     h->reductions += step_of(h, k)->kind != S_EWISE;
     return true;
 }
-static void find_members(Rows *h) {
+static void find_members(RowChain *h) {
     h->nmember = h->reductions = 0;
     add_member(h, h->root);
     for (bool more = true; more;) {
@@ -122,21 +121,21 @@ static void find_members(Rows *h) {
 }
 
 /* ---- the program */
-static int add_code(Rows *h, Scalar c) {
+static int add_code(RowChain *h, Scalar c) {
     if (h->ncode == CODE_MOST) h->full = true;
     else h->code[h->ncode++] = c;
     return h->ncode - 1;
 }
-static int add_binary(Rows *h, int op, int a, int b) {
+static int add_binary(RowChain *h, int op, int a, int b) {
     return add_code(h, (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b});
 }
 /* What step k reads from outside is there still when the root runs. */
-static bool stays(const Rows *h, int k, const View *v) {
+static bool stays(const RowChain *h, int k, const View *v) {
     for (int q = k + 1; q < h->root; q++)
         if (member_index(h, q) < 0 && writes_slot(step_of(h, q), v->slot)) return false;
     return v->slot != h->y.slot || (v->offset == h->y.offset && view_same(v, &h->y));
 }
-static int outside(Rows *h, int k, int j) {
+static int outside(RowChain *h, int k, int j) {
     View v = view_narrow(&step_of(h, k)->view[j]);
     if (!same_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
     if (h->full || !stays(h, k, &v)) return h->full = true, 0;
@@ -148,14 +147,14 @@ static int outside(Rows *h, int k, int j) {
     if (at == h->nview) h->view[h->nview++] = v;
     return add_code(h, (Scalar){.op = C_VIEW, .a = (uint8_t)at});
 }
-static int result(Rows *h, int i);
-static int read_view(Rows *h, int k, int j) {
+static int result(RowChain *h, int i);
+static int read_view(RowChain *h, int k, int j) {
     const int m = last_writer(h, k, step_of(h, k)->view[j].slot),
               i = m < 0 ? -1 : member_index(h, m);
     return i >= 0 ? result(h, i) : outside(h, k, j);
 }
 /* The program of step k, in which the accumulator is instruction `acc`. */
-static int add_program(Rows *h, int k, int acc) {
+static int add_program(RowChain *h, int k, int acc) {
     const Step *s = step_of(h, k);
     int number[UINT8_MAX + 1], last = acc;
     if (s->ncode > CODE_MOST) h->full = true;
@@ -168,18 +167,18 @@ static int add_program(Rows *h, int k, int acc) {
     }
     return last;
 }
-static double row_length(const Rows *h) {
+static double row_length(const RowChain *h) {
     double n = 1;
     for (int a = h->y.rank - h->row_rank; a < h->y.rank; a++) n *= (double)h->y.dim[a];
     return n;
 }
-static int softmax_of(Rows *h, int x) {
+static int softmax_of(RowChain *h, int x) {
     const int top = add_code(h, (Scalar){.op = C_ROW_MAX, .a = (uint8_t)x});
     const int low = add_binary(h, C_SUB, x, top);
     const int e = add_code(h, (Scalar){.op = C_EXP, .a = (uint8_t)low});
     return add_binary(h, C_DIV, e, add_code(h, (Scalar){.op = C_ROW_SUM, .a = (uint8_t)e}));
 }
-static int result(Rows *h, int i) {
+static int result(RowChain *h, int i) {
     const int k = h->member[i];
     const Step *s = step_of(h, k);
     if (h->number[i] >= 0 || h->full) return h->number[i] < 0 ? 0 : h->number[i];
@@ -210,7 +209,7 @@ static bool target_has_rows(const PlanBuild *b) {
     const Step s = {S_ROWS, 2, 1, 2, v, &one, code, NULL};
     return target_runs(b, &s);
 }
-static bool join_rows(PlanBuild *b, Rows *h) {
+static bool join_rows(PlanBuild *b, RowChain *h) {
     Step *root = &b->plan->step[h->root].step;
     h->nview = 1, h->ncode = 0, h->full = false, h->view[0] = h->y;
     const int last = result(h, 0);
@@ -225,7 +224,7 @@ static bool join_rows(PlanBuild *b, Rows *h) {
     root->param = arena_copy(b->arena, &param, sizeof param);
     return true;
 }
-static void try_root(PlanBuild *b, Rows *h, int k) {
+static void try_root(PlanBuild *b, RowChain *h, int k) {
     const Step *s = &b->plan->step[k].step;
     if ((s->kind != S_EWISE && s->kind != S_SOFTMAX) || !s->nview) return;
     h->root = k, h->y = view_narrow(&s->view[0]);
@@ -239,14 +238,11 @@ static void try_root(PlanBuild *b, Rows *h, int k) {
 void plan_rows(PlanBuild *b) {
     Plan *p = b->plan;
     bool any = false;
-    int n = 0;
     for (int k = 0; k < p->nstep; k++)
         any = any || p->step[k].step.kind == S_REDUCE || p->step[k].step.kind == S_SOFTMAX;
     if (!any || !b->device || !target_has_rows(b)) return;
-    Rows *h = ARENA_NEW(b->w->scratch, Rows, 1);
+    RowChain *h = ARENA_NEW(b->w->scratch, RowChain, 1);
     h->plan = p;
     for (int k = p->nstep - 1; k >= 0; k--) try_root(b, h, k);
-    for (int k = 0; k < p->nstep; k++)
-        if (p->step[k].step.nview) p->step[n++] = p->step[k];
-    p->nstep = n;
+    plan_drop_gone(p);
 }

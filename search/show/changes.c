@@ -4,6 +4,7 @@
    applications in it replaced. A node is kept if the other file has the same bytes, changed if a
    node of its type replaced it; the rest is gone or new. */
 #include "search/show/changes.h"
+#include "ops/base/groups.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static bool read_side(Changes *c, Slice file, FileSide *s) {
     return true;
 }
 
-static int maker_of(const FileSide *s, const char *name) {
+int changes_maker(const FileSide *s, const char *name) {
     uint32_t id = *name ? intern_find(s->names, name, strlen(name)) : 0;
     return id ? s->maker[id] : -1;
 }
@@ -173,7 +174,7 @@ static bool same_bytes(const FileNode *a, const FileNode *b) {
 
 static int counterpart(const Changes *c, const FileNode *f) {
     for (int k = 0; k < f->nout; k++)
-        if (*f->out[k]) return maker_of(&c->side[0], f->out[k]);
+        if (*f->out[k]) return changes_maker(&c->side[0], f->out[k]);
     return -1;
 }
 
@@ -229,29 +230,18 @@ static void find_steps(Changes *c) {
 /* ---- places: a union of what belongs together; the original's nodes first, then the result's,
    then applications */
 
-static int find_root(int *up, int k) {
-    while (up[k] != k) k = up[k] = up[up[k]];
-    return k;
-}
-
-static void join_groups(int *up, int a, int b) {
-    a = find_root(up, a), b = find_root(up, b);
-    if (a < b) up[b] = a;
-    else up[a] = b;
-}
-
-/* A node that no rule made or replaced belongs to a changed node that reads
-   it, or that it reads. */
+/* A node that no rule made or replaced belongs to a changed node that reads it, or that it
+   reads. */
 static void join_neighbour(const Changes *c, int *up, int side, int k) {
     const FileSide *s = &c->side[side];
     int base = side ? c->side[0].n : 0;
     for (int j = 0; j < s->v[k].nin; j++) {
-        int p = maker_of(s, s->v[k].in[j]);
+        int p = changes_maker(s, s->v[k].in[j]);
         if (p < 0 || s->v[p].change == KEPT) continue;
-        if (s->v[k].step < 0 && find_root(up, base + k) == base + k)
-            join_groups(up, base + k, base + p);
-        if (s->v[p].step < 0 && find_root(up, base + p) == base + p)
-            join_groups(up, base + p, base + k);
+        if (s->v[k].step < 0 && group_least(up, base + k) == base + k)
+            groups_unite(up, base + k, base + p);
+        if (s->v[p].step < 0 && group_least(up, base + p) == base + p)
+            groups_unite(up, base + p, base + k);
     }
 }
 
@@ -261,15 +251,15 @@ static void join_all(const Changes *c, int *up) {
         for (int k = 0; k < c->side[side].n; k++) {
             const FileNode *f = &c->side[side].v[k];
             if (f->change == KEPT) continue;
-            if (f->step >= 0) join_groups(up, side * n0 + k, n0 + n1 + f->step);
-            if (f->other >= 0 && !side) join_groups(up, k, n0 + f->other);
+            if (f->step >= 0) groups_unite(up, side * n0 + k, n0 + n1 + f->step);
+            if (f->other >= 0 && !side) groups_unite(up, k, n0 + f->other);
         }
     for (int step = 0; step < c->d->nstep; step++) {
         for (int k = 0; k < c->origin[step].n; k++)
             if (c->side[0].v[c->origin[step].v[k]].change != KEPT)
-                join_groups(up, c->origin[step].v[k], n0 + n1 + step);
+                groups_unite(up, c->origin[step].v[k], n0 + n1 + step);
         for (int k = 0; k < c->earlier[step].n; k++)
-            join_groups(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
+            groups_unite(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
     }
     for (int side = 0; side < 2; side++)
         for (int k = c->side[side].n; k-- > 0;)
@@ -283,7 +273,7 @@ static void find_places(Changes *c) {
     join_all(c, up);
     for (int k = 0; k < c->side[0].n + c->side[1].n; k++) {
         FileNode *f = k < c->side[0].n ? &c->side[0].v[k] : &c->side[1].v[k - c->side[0].n];
-        int root = find_root(up, k);
+        int root = group_least(up, k);
         if (f->change == KEPT) continue;
         if (number[root] < 0) number[root] = c->nplace++;
         f->place = number[root];

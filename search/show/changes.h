@@ -42,7 +42,8 @@ Changes *changes_find(Run *, const Derivation *);
 const char *change_label(const FileNode *);                 /* its name, or its first output's */
 const Rule *change_rule(const Changes *, const FileNode *); /* NULL: none made or replaced it */
 int changes_count(const Changes *, int side, Change);
-void changes_print(const Changes *, Text *); /* --diff */
+int changes_maker(const FileSide *, const char *name); /* the node that makes it; -1: none */
+void changes_print(const Changes *, Text *);           /* --diff */
 /* --explain: a node or value of either file, by its name; or that neither has one. */
 void changes_explain(const Changes *, const char *node, Text *);
 #endif

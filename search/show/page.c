@@ -1,5 +1,6 @@
 /* page.c -- the page's text. No scripts, no network: long parts can be folded (<details>). Whatever
    comes from a model or a rule is escaped. */
+#include "search/rank.h"
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
 #include "search/show/report.h"
@@ -256,15 +257,11 @@ static void add_list(const Changes *c, int side, Text *t) {
 /* The drawn places, what gained most on the target first; those that were not timed as they
    come. */
 static const int *by_gain(const Changes *c, const Pictures *p) {
-    int *order = ARENA_NEW(c->arena, int, p->n);
+    int *order = ARENA_NEW(c->arena, int, p->n), n = 0;
     double *gain = ARENA_NEW(c->arena, double, p->n);
     for (int k = 0; k < p->n; k++) {
         const PlaceGain *g = gain_at(c, p->drawn[k].place);
-        const double own = g ? place_total(g) : 0;
-        int to = k;
-        for (; to > 0 && gain[to - 1] < own; to--)
-            order[to] = order[to - 1], gain[to] = gain[to - 1];
-        order[to] = k, gain[to] = own;
+        n = rank_insert(n, p->n, order, gain, k, g ? place_total(g) : 0);
     }
     return order;
 }

@@ -16,8 +16,7 @@ static void describe_place(const Changes *c, int side, int place, int *local, Te
         const Rule *rule = change_rule(c, f);
         text_add(t, "%s %d %s", f->type, f->change, rule ? rule->name : "");
         for (int j = 0; j < f->nin; j++) {
-            uint32_t id = *f->in[j] ? intern_find(s->names, f->in[j], strlen(f->in[j])) : 0;
-            int from = id ? s->maker[id] : -1;
+            const int from = changes_maker(s, f->in[j]);
             text_add(t, " %d", from >= 0 && s->v[from].place == place ? local[from] : -1);
         }
         text_add(t, "\n");

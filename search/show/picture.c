@@ -26,8 +26,7 @@ static bool is_constant(const FileNode *f) { return !strcmp(f->type, "Constant")
 
 /* The drawn node that makes a value; -1: none does. */
 static int maker(const FileSide *s, const char *name) {
-    uint32_t id = *name ? intern_find(s->names, name, strlen(name)) : 0;
-    int k = id ? s->maker[id] : -1;
+    const int k = changes_maker(s, name);
     return k >= 0 && is_constant(&s->v[k]) ? -1 : k;
 }
 

@@ -7,6 +7,12 @@
 
 static double peak_mb(void) { return (double)process_peak() / (1 << 20); }
 
+/* null where there is no text. */
+static void json_text(cJSON *o, const char *name, const char *text) {
+    if (text) cJSON_AddStringToObject(o, name, text);
+    else cJSON_AddNullToObject(o, name);
+}
+
 static void json_pair(cJSON *o, const char *name, double before, double after) {
     cJSON *p = cJSON_AddObjectToObject(o, name);
     if (before >= 0) cJSON_AddNumberToObject(p, "before", before);
@@ -88,8 +94,7 @@ static void json_numbers(const RunStats *s, double seconds, cJSON *o) {
     json_pair(o, "predicted_seconds", s->predicted_before, s->predicted_after);
     json_pair(o, "measured_seconds", s->measured_before, s->measured_after);
     json_also(s, o);
-    if (s->cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", s->cost_fault);
-    else cJSON_AddNullToObject(o, "cost_file_fault");
+    json_text(o, "cost_file_fault", s->cost_fault);
 }
 
 static void json_gains(cJSON *o, const char *name, int n, const PlaceGain *gain) {
@@ -109,12 +114,9 @@ static void json_gains(cJSON *o, const char *name, int n, const PlaceGain *gain)
 static void json_places(const RunStats *s, bool changed, cJSON *o) {
     json_gains(o, "places", changed ? s->nplace : 0, s->place);
     json_gains(o, "gains", s->ngain, s->gain);
-    if (!changed && s->reason) cJSON_AddStringToObject(o, "reason", s->reason);
-    else cJSON_AddNullToObject(o, "reason");
-    if (s->sizes) cJSON_AddStringToObject(o, "sizes", s->sizes);
-    else cJSON_AddNullToObject(o, "sizes");
-    if (!changed && s->headroom) cJSON_AddStringToObject(o, "headroom", s->headroom);
-    else cJSON_AddNullToObject(o, "headroom");
+    json_text(o, "reason", !changed ? s->reason : NULL);
+    json_text(o, "sizes", s->sizes);
+    json_text(o, "headroom", !changed ? s->headroom : NULL);
 }
 
 static void json_versions(const Run *r, cJSON *o) {
@@ -144,8 +146,7 @@ static void json_discovered(const RunDiscovered *d, cJSON *o) {
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         cJSON_AddNumberToObject(x, all[k].name, all[k].v);
     cJSON_AddStringToObject(x, "file", d->path);
-    if (d->note) cJSON_AddStringToObject(x, "note", d->note);
-    else cJSON_AddNullToObject(x, "note");
+    json_text(x, "note", d->note);
 }
 
 static void json_bodies(const RunStats *s, cJSON *o) {
@@ -156,8 +157,7 @@ static void json_bodies(const RunStats *s, cJSON *o) {
         cJSON_AddRawToObject(body, "report", s->body[k].report);
         cJSON_AddItemToArray(list, body);
     }
-    if (s->bodies_note) cJSON_AddStringToObject(x, "note", s->bodies_note);
-    else cJSON_AddNullToObject(x, "note");
+    json_text(x, "note", s->bodies_note);
 }
 
 static void json_moved(const RunStats *s, cJSON *o) {
@@ -169,8 +169,7 @@ static void json_moved(const RunStats *s, cJSON *o) {
                               cJSON_CreateStringArray(s->moved[k].node, s->moved[k].n));
         cJSON_AddItemToArray(list, body);
     }
-    if (s->moved_note) cJSON_AddStringToObject(x, "note", s->moved_note);
-    else cJSON_AddNullToObject(x, "note");
+    json_text(x, "note", s->moved_note);
 }
 
 static void drop(void *json) { cJSON_Delete(json); }

@@ -20,8 +20,8 @@ typedef struct CheckOptions {
                             been taken for those of which they are the nearest floats */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions
                             in double; 0: 2e6, < 0: never */
-    /* NULL, or one for each output, to be added to: what the built-in runtime's
-       results differ by. */
+    /* NULL, or one for each output, to be added to: what the built-in runtime's results differ
+       by. */
     Difference *each;
     CheckGiven *given; /* NULL: none is */
     const void *given_user;

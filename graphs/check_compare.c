@@ -159,8 +159,8 @@ void sampled_compare_kernels(Sampled *s, const Graph *g, void *const run[], void
     take_up(s, each, sum, NULL);
 }
 
-/* Where one of two results is finite and the other is not, for sampled_compare_runs b's
-   becomes a's. */
+/* Where one of two results is finite and the other is not, for sampled_compare_runs b's becomes
+   a's. */
 void sampled_compare_ranges(Sampled *s, Difference *d) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = sampled_type(s, k);

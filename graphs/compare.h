@@ -17,10 +17,9 @@ typedef struct TensorPair { /* n elements of one type each */
     const void *a, *b;
     int64_t n;
 } TensorPair;
-/* Equal infinities and two NaNs agree. moved (may be NULL): for each element,
-   how far roundings alone move it (disturb.h); it may differ by NOISE_MARGIN times that, whatever
-   the tolerance is. d is added to, so that it can be used for several outputs: start with
-   difference_none(). */
+/* Equal infinities and two NaNs agree. moved (may be NULL): for each element, how far roundings
+   alone move it (disturb.h); it may differ by NOISE_MARGIN times that, whatever the tolerance is. d
+   is added to, so that it can be used for several outputs: start with difference_none(). */
 #define NOISE_MARGIN 8.0
 Difference difference_none(void);
 void tensors_compare(TensorPair, Tolerance, const double moved[], int output, Difference *d);

@@ -57,7 +57,7 @@ bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n
 bool feed_next(Feed *);
 /* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there are none. */
 const char *feed_print(Arena *, const Feed *);
-/* Adds to the error of a run for which no other inputs helped: what was tried, and how to
-   give others. */
+/* Adds to the error of a run for which no other inputs helped: what was tried, and how to give
+   others. */
 void feed_explain(Arena *, const Feed *, Error *);
 #endif

@@ -1,6 +1,6 @@
 /* oracle.h -- runs a graph by its operators' definitions: as loop programs computed in double;
-   operators without one by their reference kernels. Slow, and the same on every
-   machine: what folding computes with and what kernels are checked against. */
+   operators without one by their reference kernels. Slow, and the same on every machine: what
+   folding computes with and what kernels are checked against. */
 #ifndef ISOMER_ORACLE_H
 #define ISOMER_ORACLE_H
 #include "graphs/graph.h"
@@ -10,9 +10,9 @@
    doubles. E_INVALID with the node for what cannot be run. */
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
-/* What a computation in double is disturbed by: each computed float is moved,
-   up or down, by half a roundoff to a whole one, of its own type or of double; where `rounded` is
-   set, also of a constant, of its own type. Drawn from the seed. */
+/* What a computation in double is disturbed by: each computed float is moved, up or down, by half a
+   roundoff to a whole one, of its own type or of double; where `rounded` is set, also of a
+   constant, of its own type. Drawn from the seed. */
 typedef struct OracleNoise {
     uint64_t seed;
     bool own_type;

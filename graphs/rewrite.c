@@ -133,8 +133,8 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     return (Bindings){b.n, b.v};
 }
 
-/* ---- conditions: "bias", "!bias", "mask:2", "mask:B", "causal=yes",
-   "heads!=0", joined by commas */
+/* ---- conditions: "bias", "!bias", "mask:2", "mask:B", "causal=yes", "heads!=0", joined by
+   commas */
 
 static int input_position(const Op *op, const char *wanted) {
     char name[NAME_MAX_LENGTH];

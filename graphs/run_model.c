@@ -81,7 +81,7 @@ static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
          .value = "N",
          .help = "Runs on N threads, 1 (the default) to 64. The outputs do not depend on N.",
          .least = 1,
-         .most = 64},
+         .most = BACKEND_THREADS},
         {.name = "backend-options",
          .kind = OPT_TEXT,
          .into = &o->backend_options,

@@ -1,5 +1,5 @@
-/* run_model_inputs.c -- what the inputs of a run of run-model hold, also while
-   the model is read. */
+/* run_model_inputs.c -- what the inputs of a run of run-model hold, also while the model is
+   read. */
 #include "graphs/model_run.h"
 #include "graphs/model_feed.h"
 #include "graphs/oracle.h"

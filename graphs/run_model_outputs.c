@@ -1,5 +1,5 @@
-/* run_model_outputs.c -- what came out: a line for each output, and a NumPy
-   file if one is wanted. */
+/* run_model_outputs.c -- what came out: a line for each output, and a NumPy file if one is
+   wanted. */
 #include "graphs/model_run.h"
 #include "graphs/npy.h"
 #include "ops/core/element.h"

@@ -1,5 +1,5 @@
-/* samples.h -- the data on which graphs are compared; it depends on nothing but
-   the arguments here. */
+/* samples.h -- the data on which graphs are compared; it depends on nothing but the arguments
+   here. */
 #ifndef ISOMER_SAMPLES_H
 #define ISOMER_SAMPLES_H
 #include "graphs/domain.h"

@@ -13,8 +13,8 @@
    only moves or converts elements (Op.value without a definition). Sizes are taken to be below
    2^24. Between them, fractions of them are: padding by ceil(size / stride) passes through floats.
    A quotient of whole numbers is rounded once, and so is its sum with a whole number; that moves
-   none onto or across a whole number while sizes are below 2^22 and divisors
-   at most DIVISOR_MAX. Halves, quarters, .. are exact. */
+   none onto or across a whole number while sizes are below 2^22 and divisors at most DIVISOR_MAX.
+   Halves, quarters, .. are exact. */
 enum { WHOLE_MAX = 1 << 24, DIVISOR_MAX = 1 << 10 };
 static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
 static bool followed(DType t) {

@@ -1,5 +1,5 @@
-/* tables.h -- what graphs/ keeps in addition to the tables of a World; for the files of
-   graphs/ only. */
+/* tables.h -- what graphs/ keeps in addition to the tables of a World; for the files of graphs/
+   only. */
 #ifndef ISOMER_GRAPH_TABLES_H
 #define ISOMER_GRAPH_TABLES_H
 #include "graphs/graph.h"

@@ -84,13 +84,14 @@ static double step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[
     return choose_step(c->chooser, c->w->scratch, s, known);
 }
 
-typedef struct Tell { /* receive the prices, one by one; each may be NULL */
+typedef struct PriceSink { /* receives the prices, one by one; each may be NULL */
     CostEach *each;
     void *user;
-} Tell;
+} PriceSink;
 
+/* nin: the inputs that the graph had; those after them stand for constants. */
 static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p,
-                         Tell tell) {
+                         PriceSink sink) {
     bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
     double sum = 0;
     for (int k = 0; k < g->nin; k++) weight[k] = k >= nin || (constant && constant[k]);
@@ -98,7 +99,7 @@ static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[]
         if (p->step[k].once) continue;
         const double price = step_price(c, p, &p->step[k], weight);
         sum += price;
-        if (tell.each) tell.each(tell.user, p->step[k].step.kind, price);
+        if (sink.each) sink.each(sink.user, p->step[k].step.kind, price);
     }
     return sum;
 }
@@ -118,7 +119,8 @@ static const bool *loose_inputs(Arena *a, const Graph *g, const CostPart *part, 
     return loose;
 }
 
-static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes, Tell tell) {
+static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes,
+                          PriceSink sink) {
     const bool *constant = part ? part->constant : NULL;
     WorldMark before = world_mark(c->w);
     ArenaMark mark = arena_mark(c->w->scratch);
@@ -131,7 +133,7 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
                   ? plan_build_for(&c->open, c->w, a, &cut, c->sizes,
                                    loose_inputs(a, g, part, cut.nin), &ignored)
                   : NULL;
-    if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
+    if (p) seconds = plan_price(c, &cut, g->nin, constant, p, sink);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
     world_reset(c->w, before);
@@ -140,12 +142,12 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
 }
 
 double cost_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes) {
-    double seconds = price_graph(c, g, part, nodes, (Tell){0});
+    double seconds = price_graph(c, g, part, nodes, (PriceSink){0});
     return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, part ? part->constant : NULL);
 }
 
 bool cost_kinds(Cost *c, const Graph *g, CostEach *each, void *user) {
-    return price_graph(c, g, NULL, NULL, (Tell){each, user}) >= 0;
+    return price_graph(c, g, NULL, NULL, (PriceSink){each, user}) >= 0;
 }
 
 /* ---- whole plans */

@@ -60,8 +60,8 @@ bool cut_remaining(Cut *c, int side, Graph *out, ValueMap *map, Error *e) {
                             e);
 }
 
-/* Whether the built-in runtime can compute with this type and rank, so that
-   values can be compared. */
+/* Whether the built-in runtime can compute with this type and rank, so that values can be
+   compared. */
 static bool comparable(World *w, Value v) {
     const Type *t = value_type(w, v);
     char class = dtype_class(t->dtype);

@@ -35,7 +35,7 @@ typedef struct Derivation {
     Application *step; /* in the order they were made */
     int nshared, shared_room;
     Shared *shared; /* without what depends on constants alone, and reshaping, which is free */
-    uint32_t nmade;
+    uint32_t nmade; /* the length of made[] and rebuilt[] */
     uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
     /* By value: the value from which it was rebuilt (the same operator on other inputs), or that it
        equals; 0: none. */

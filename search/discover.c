@@ -193,14 +193,6 @@ static bool discover(Discovering *d, char *out) {
     return !d->proved.n || keep(d, out);
 }
 
-bool run_can_discover(const Run *r) {
-    if (r->o->discover <= 0 || (!r->o->frozen && !r->o->replay)) return true;
-    return error_set(r->error, E_USAGE, "--discover",
-                     "what is found depends on timing and cannot be reproduced with %s: leave out "
-                     "one of the two",
-                     r->o->frozen ? "--frozen" : "--replay");
-}
-
 bool run_discover(Run *r) {
     RunDiscovered *s = &r->stats.discovered;
     char *out;

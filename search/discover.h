@@ -12,6 +12,4 @@ bool own_rules_file(const Run *, char **path, Error *);
    the run's stats. Only the two programs' absence, a file that cannot be read or written, and a
    run that is cancelled are errors. */
 bool run_discover(Run *);
-/* Whether the options go together. */
-bool run_can_discover(const Run *);
 #endif

@@ -232,10 +232,10 @@ static bool open_bodies(Run *r) {
 bool run_open(Run *r) {
     const bool opened = optimize_options_valid(r->arena, r->o, r->error) &&
                         optimize_options_agree(r->arena, r->in, r->out, r->o, r->error) &&
-                        run_can_discover(r) && run_read_inputs(r) && choose_domains(r) &&
-                        open_model(r) && open_log(r) && open_inputs(r) &&
-                        run_can_show(r->o, r->arena, r->error) && run_can_check_with(r) &&
-                        run_discover(r) && run_open_library(r) && open_costs(r) && open_bodies(r);
+                        run_read_inputs(r) && choose_domains(r) && open_model(r) && open_log(r) &&
+                        open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
+                        run_can_check_with(r) && run_discover(r) && run_open_library(r) &&
+                        open_costs(r) && open_bodies(r);
     if (opened) drop_unwritable(r);
     return opened;
 }

@@ -22,6 +22,15 @@ static bool rules_out_used(const IsomerOptions *o, Error *e) {
                      o->rules_out);
 }
 
+/* What is found depends on the time that there is. */
+static bool discovery_repeats(const IsomerOptions *o, Error *e) {
+    if (o->discover <= 0 || (!o->frozen && !o->replay)) return true;
+    return error_set(e, E_USAGE, "--discover",
+                     "what is found depends on timing and cannot be reproduced with %s: leave out "
+                     "one of the two",
+                     o->frozen ? "--frozen" : "--replay");
+}
+
 static bool targets_agree(const IsomerOptions *o, Error *e) {
     if (o->measure_with && o->search && strcmp(o->search, "backtrack") != 0)
         return error_set(e, E_USAGE, "--search",
@@ -56,5 +65,6 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
-    return rules_out_used(o, e) && targets_agree(o, e) && files_given_usable(a, in, out, o, e);
+    return rules_out_used(o, e) && targets_agree(o, e) && discovery_repeats(o, e) &&
+           files_given_usable(a, in, out, o, e);
 }

@@ -229,8 +229,8 @@ static Census take_census(CutPart *p, const Graph *g) {
 }
 
 /* The rewriting leaves all operators of the part and their arithmetic as they are, and adds light
-   ones, as where a convolution's bias is split off: it pays only where the target takes another way
-   then. */
+   ones, as where a convolution's bias is split off: it pays only where the target then chooses
+   another algorithm. */
 static bool only_adds(CutPart *p) {
     const Census a = take_census(p, &p->source.start), b = take_census(p, &p->d.graph);
     if (b.light <= a.light || a.heavy != b.heavy || !(b.flops > ALIKE * a.flops)) return false;

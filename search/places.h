@@ -11,7 +11,7 @@ typedef struct RoleSet { /* a set of rules that is tried */
     /* role, without rules that were applied nowhere: where sizes are numbers, as in a part, they
        might be. */
     const uint8_t *applied;
-    int seed;        /* the rule that it started from; -1: all rules */
+    int seed;        /* the rule that it started from; -1: several */
     bool whole;      /* it is also tried as a whole, wherever it matches */
     char digest[33]; /* of the log of its applications to the whole model */
 } RoleSet;

@@ -96,7 +96,7 @@ typedef struct RunStats {
     int64_t bodies_bytes; /* of the file with them */
     /* Why they are not used; NULL: they are, or there are none. */
     const char *moved_note, *bodies_note;
-    int noperator; /* run_operators */
+    int noperator; /* this and what follows: run_operators (show/report.h) */
     OpCost *operators;
     KindCost kinds[STEP_KIND_COUNT];
 } RunStats;

@@ -3,14 +3,16 @@
 #define ISOMER_SEARCH_COMMAND_H
 #include "search/run.h"
 
-/* Leaves the best result in the derivation. False: the run's error is set. */
+/* False, here and below: the run's error is set. */
+
+/* Leaves the best result in the derivation. */
 bool search_command(Run *, Derivation *);
 /* Times another file against the original on the target, in several batches. *before: the
    original's seconds; *ratio: the file's seconds / the original's, the greatest over the sets of
-   sizes; <= 0: the file does not run. False, here and below: the run's error is set. */
+   sizes; <= 0: the file does not run. */
 bool search_command_compare(Run *, const Pieces *file, double *before, double *ratio);
-/* That decides: a file that gains 3 % is kept, and the run's stats know by how much; else *file
-   loses its bytes, and *note says why. False: the run's error is set. */
+/* The same, and decides by it: a file that gains 3 % is kept, and the run's stats know by how much;
+   else *file loses its bytes, and *note says why. */
 bool search_command_keep(Run *, Pieces *file, const char **note);
 /* --also-threads: times original and result on more threads, into the run's stats. That it cannot
    be measured is no error: false only where the run was cancelled. */

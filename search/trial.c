@@ -47,8 +47,8 @@ static bool open_side(Trial *t, Side *s, const char *path, InputSize size, const
     return true;
 }
 
-/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves
-   it open. */
+/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves it
+   open. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
     const Trial *t = user;
     const Graph *g = &t->sized.graph;

@@ -1,7 +1,7 @@
 /* machine.c -- measured with steps like any other: products of matrices that stay in the cache, by
    every algorithm, and sums of two tensors that half fill a cache, or several times the last one.
-   A level is no slower than those after it: a short step spends part of its
-   time on being called. */
+   A level is no slower than those after it: a short step spends part of its time on being
+   called. */
 #include "graphs/plan/machine.h"
 #include "graphs/plan/profile.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* weights.h -- what it costs that the weights of a model do not stay in the cache: a step is timed
-   with its weights where its last run left them, in a plan the other steps'
-   weights come between. */
+   with its weights where its last run left them, in a plan the other steps' weights come
+   between. */
 #ifndef ISOMER_WEIGHTS_H
 #define ISOMER_WEIGHTS_H
 #include "graphs/plan/costdb.h"

@@ -1,7 +1,6 @@
 /* wire.h -- protobuf's wire format, read in place. A file is mapped, a message is a slice of it, a
-   walker steps through the fields of one message and checks every tag and length before it is
-   used. Nothing is decoded or copied: what is not understood can be written back as it
-   stands. */
+   walker steps through the fields of one message and checks every tag and length before it is used.
+   Nothing is decoded or copied: what is not understood can be written back as it stands. */
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
 #include "ops/base/text.h"

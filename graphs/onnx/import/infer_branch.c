@@ -1,11 +1,11 @@
 /* infer_branch.c -- an If whose condition depends on sizes or data, and whose branches give results
    of different ranks, may still be decided: where one branch makes a node that always runs meet a
    rank that ONNX does not allow (an LSTM of four axes), no run that ends takes that branch. So a
-   speech model that squeezes an axis "if it is 1" and then needs it squeezed is read as
-   the model that squeezes. Each branch is tried in a World of its own: it is put in the If's place,
-   Ifs that this decides are inlined too, then the nodes are examined. Soundness: the other branch
-   stays in the file, with whatever it demands itself; runs that would have failed may fail
-   elsewhere, all others are the same. */
+   speech model that squeezes an axis "if it is 1" and then needs it squeezed is read as the model
+   that squeezes. Each branch is tried in a World of its own: it is put in the If's place, Ifs that
+   this decides are inlined too, then the nodes are examined. Soundness: the other branch stays in
+   the file, with whatever it demands itself; runs that would have failed may fail elsewhere, all
+   others are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"

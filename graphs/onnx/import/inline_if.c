@@ -136,8 +136,8 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
-/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a
-   second one is dropped. */
+/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a second one is
+   dropped. */
 static bool put_node(Inliner *x, const Field *f, Pieces *out) {
     Wire w = inliner_wire(x, f->bytes);
     Pieces node = pieces_new(x->a);

@@ -318,7 +318,9 @@ def main():
             failed += 1
             verb = "have" if isinstance(value, list) else "has"
             print(f"FAIL the {what} {verb} changed: from {said(value)} to {said(have[what])}")
-    tolerance = options.rtol or (1e-2 if uses_float16(before) else 1e-4)
+    tolerance = options.rtol
+    if tolerance is None:
+        tolerance = 1e-2 if uses_float16(before) else 1e-4
     try:
         failed += compare_outputs(
             options.original, options.optimized, Feed(options), options.draws, tolerance

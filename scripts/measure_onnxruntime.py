@@ -120,10 +120,10 @@ def screened(runs):
 
 def affordable(runs, rounds, few, budget):
     """Rounds, and after how many of them files are left, so that they take `budget` seconds."""
-    share = budget / max(rounds * sum(file.first for file in runs), 1e-9) if budget else 1
-    if share >= 1:
+    part = budget / max(rounds * sum(file.first for file in runs), 1e-9) if budget else 1
+    if part >= 1:
         return rounds, few
-    fewer = min(rounds, max(LEAST_ROUNDS, int(rounds * share)))
+    fewer = min(rounds, max(LEAST_ROUNDS, int(rounds * part)))
     return fewer, few and max(SCREENED, round(few * fewer / rounds))
 
 

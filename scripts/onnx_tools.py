@@ -1,5 +1,5 @@
-"""What the Python tools of the tests share: the options that describe a feed, inputs drawn in the
-domain of a model, sessions.
+"""What the Python tools share, those that optimize-model starts among them: the options that
+describe a feed, inputs drawn from it, sessions of ONNX Runtime, tables of models.
 
 A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number,
 a range LO..HI (whole numbers when the input is of integers, both ends included) or a file .npy. Of

@@ -114,7 +114,7 @@ def share_others(model, listed, makers, nodes, others):
             others.remove((op, name, seconds))
 
 
-def least_seconds(run, values, threads):
+def least_of_runs(run, values, threads):
     clock, best = clock_of(threads), float("inf")
     for _ in range(5):
         start = clock()
@@ -134,7 +134,7 @@ def machine(threads):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
         model.ir_version = 8
         values = {name: numpy.ones(shape, numpy.float32) for name in "ab"}
-        return least_seconds(session(model.SerializeToString(), threads), values, threads)
+        return least_of_runs(session(model.SerializeToString(), threads), values, threads)
 
     n, many = 512, 1 << 23
     return 2 * n**3 / one("MatMul", [n, n]), 3 * 4 * many / one("Add", [many])

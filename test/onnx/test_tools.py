@@ -66,6 +66,14 @@ def test_compare_accepts_rounding(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("rtol, code", [("1e-5", 0), ("0", 1)])
+def test_compare_takes_the_tolerance(tmp_path, rtol, code):
+    """Also none: then only what roundings explain agrees."""
+    pair = [scaled(tmp_path / name, factor) for name, factor in (("a", 2.0), ("b", 2.00001))]
+    done = tool("compare-onnx", *pair, "--dim", "n=5", "--rtol", rtol)
+    assert done.returncode == code, done.stdout + done.stderr
+
+
 def through(path, operators, factor=1.0):
     """x [2, 8] through (operator, its scalar or None) in turn, then times a factor."""
     nodes, weights, at = [], {}, "x"

@@ -293,7 +293,7 @@ static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
     return true;
 }
 
-/* A name in a polynomial that the left side lacks; NULL: there is none. */
+/* A name in a polynomial that was not met yet; NULL: there is none. */
 static const char *foreign_name(const Collection *c, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m);)
@@ -307,15 +307,18 @@ static const char *foreign_name(const Collection *c, Poly p) {
         }
     return NULL;
 }
-/* No application would give it a value. */
-static bool conditions_known(const Collection *c, const Instance *i, Error *e) {
+/* A name that neither side has must be in an equation, which gives it a value: without one the
+   condition says nothing of the rule. */
+static bool conditions_known(Collection c, const Instance *i, Error *e) {
     const Rule *rule = i->rule;
     const int line = rule->where.text ? rule->where.line : rule->line;
+    for (int k = 0; k < i->nwhere; k++)
+        if (i->where[k].eq) add_poly(&c, i->where[k].p);
     for (int k = 0; k < i->nwhere; k++) {
-        const char *name = foreign_name(c, i->where[k].p);
+        const char *name = foreign_name(&c, i->where[k].p);
         if (name)
             return error_at(e, E_INVALID, rule->file, line, 1,
-                            "rule %s: a condition names %s, which its left side lacks", rule->name,
+                            "rule %s: a condition names %s, which neither side has", rule->name,
                             name);
     }
     return true;
@@ -328,8 +331,8 @@ static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
             add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
-    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) || !conditions_known(&c, i, e) ||
-        !add_graph(&c, &i->to, &i->nneed_to, &i->need_to, e))
+    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) ||
+        !add_graph(&c, &i->to, &i->nneed_to, &i->need_to, e) || !conditions_known(c, i, e))
         return false;
     for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);
     bool *is_size = ARENA_NEW(a, bool, c.n);

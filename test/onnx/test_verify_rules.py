@@ -311,7 +311,7 @@ def test_explain(tmp_path):
 
 
 def test_rules_that_are_no_graphs(tmp_path):
-    """An unknown operator, a condition on a name that the left side lacks: status 3, with the
+    """An unknown operator, a condition on a name that neither side has: status 3, with the
     place; the other rules get their verdicts."""
     rule = "rule {}\n  %x : F [n]\nfrom\n  %y = {} %x\n  %z = neg %y\n  out %z\nto\n  out %x\n{}\n"
     file, out = tmp_path / "r.rules", tmp_path / "r.json"
@@ -324,7 +324,7 @@ def test_rules_that_are_no_graphs(tmp_path):
     for text, line, said in [
         (near, 4, "unknown operator neeg; there is neg"),
         (far, 4, "unknown operator frobnicate"),
-        (dead, 9, "a condition names q, which its left side lacks"),
+        (dead, 9, "a condition names q, which neither side has"),
     ]:
         file.write_text(text + good)
         done = run(file, "--json", out)

@@ -52,16 +52,19 @@ static bool holds(World *w, const Instance *i, const Poly to[]) {
 
 /* ---- where the needs hold */
 
-static void fill(Trial *t, const Graph *g, const void **in) {
+enum { INPUT_ELEMENTS = 1 << 20, RESULT_ELEMENTS = 2000 }; /* larger ones are not computed */
+
+static bool fill(Trial *t, const Graph *g, const void **in) {
     for (int k = 0; k < g->nin; k++) {
         const Type *type = value_type(t->w, g->in[k]);
         int64_t n = 0;
-        poly_constant(t->w, type_count(t->w, type), &n);
+        if (!poly_constant(t->w, type_count(t->w, type), &n) || n > INPUT_ELEMENTS) return false;
         char *bytes = ARENA_NEW(t->arena, char, 8 * n + 8);
         for (int64_t j = 0; j < n && type->dtype == DT_FLOAT; j++)
             ((float *)(void *)bytes)[j] = (float)random_below(&t->random, 9) / 4 - 1;
         in[k] = bytes;
     }
+    return true;
 }
 /* The rule's numbers are the nearest floats there. */
 static bool near(double a, double b) {
@@ -78,11 +81,11 @@ static void same_meaning(Trial *t, const Graph *fixed) {
     if (i->nreal || fixed->nin > 16 || fixed->nout > 8) return;
     for (uint32_t k = 0; k < n; k++) value[k] = SIZE_UNKNOWN;
     for (int k = 0; k < i->nsymbol; k++) value[i->symbol[k]] = t->value[k];
-    fill(t, fixed, in);
+    if (!fill(t, fixed, in)) return;
     int64_t count[8];
     for (int k = 0; k < fixed->nout; k++) {
         if (!poly_constant(t->w, type_count(t->w, value_type(t->w, fixed->out[k])), &count[k]) ||
-            count[k] > 2000)
+            count[k] > RESULT_ELEMENTS)
             return;
         if (count[k] < 0)
             fail_msg("%s: a result has a negative size where the needs hold", t->rule->name);

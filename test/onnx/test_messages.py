@@ -81,7 +81,7 @@ def files(tmp_path):
         (
             "compare-rules choose proved.rules --known r.rules -o r.rules",
             "--output",
-            "FILE",
+            "--known",
         ),
     ],
 )

@@ -92,6 +92,8 @@ def kinds(graph):
 def sizes(graph):
     return {{x.name: list(x.dims) for x in graph.initializer}}
 
+seen = {{}}  # what a body remembers from one file to the next
+
 def price(path):
     graph = onnx.load(path).graph
     part = graph.name == "part"

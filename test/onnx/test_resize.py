@@ -38,7 +38,7 @@ def resized(path, axes, scales, roi=None, **words):
         ([-5], [2], None, {}, 3),
         ([2, 3], [2], None, {}, 3),
         ([0, 1, 2, 3, 7], [1, 1, 2, 2, 2], None, {}, 3),
-        ([2, 3], [2, 2], [0, 1], CROP, 5),
+        ([2, 3], [2, 2], [0, 1], CROP, 3),
     ],
 )
 def test_lists_fit_the_input(tmp_path, axes, scales, roi, words, code):

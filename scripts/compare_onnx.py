@@ -273,9 +273,10 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
                 )
                 print(f"FAIL output {each.name}: {reason}" + (allowed if error else ""))
     if not failed:
+        more = ", and as much as roundings move the original's" if worst > tolerance else ""
         print(
             f"agrees on {draws} draws, greatest difference relative to an output's greatest element"
-            f" {worst:.3g}, {tolerance:g} allowed"
+            f" {worst:.3g}, {tolerance:g} allowed{more}"
         )
     return failed
 

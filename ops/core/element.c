@@ -233,18 +233,10 @@ size_t element_bytes(DType t, int64_t count) {
     return ((size_t)count * (size_t)dtype_bits(t) + 7) / 8;
 }
 
-/* Of a type of less than a byte. */
-static unsigned element_bits(int bits, const void *p, int64_t i) {
-    const int64_t at = i * bits;
-    return ((const uint8_t *)p)[at / 8] >> (at % 8) & ((1u << bits) - 1);
-}
-
 bool elements_same(DType t, const void *p, int64_t n) {
-    const int bits = dtype_bits(t);
-    const size_t each = (size_t)bits / 8;
+    const size_t each = (size_t)dtype_bits(t) / 8;
     bool same = true;
     if (each) return !memcmp(p, (const char *)p + each, each * (size_t)(n - 1));
-    for (int64_t i = 1; i < n && same; i++)
-        same = element_bits(bits, p, i) == element_bits(bits, p, 0);
+    for (int64_t i = 1; i < n && same; i++) same = bits_get(t, p, i) == bits_get(t, p, 0);
     return same;
 }

@@ -98,8 +98,9 @@ def test_a_wrong_kernel_is_noticed(tmp_path):
 
 
 def test_a_wrong_constant_is_noticed(tmp_path):
-    """Of folded weights that are wrong by 1e-5 as a whole, 19 of 20 are caught (48 of 50 by two
-    other seeds). Which models are drawn depends on the rules that there are."""
+    """Of folded weights that are wrong by 1e-5 as a whole, 19 of 20 are caught; of the ten that are
+    tried here one may be such that ONNX Runtime itself deviates on the model. Which models are
+    drawn depends on the rules that there are."""
     count = 100 if HEAVY else 10
-    done, caught, missed = planted.wrong_constant(tmp_path, count, 11)
-    assert done == count and count - caught <= max(2, count // 20), missed
+    done, caught, missed = planted.wrong_constant(tmp_path, count, 12)
+    assert done == count and count - caught <= max(1, count // 20), missed

@@ -464,6 +464,27 @@ static void two_processes_share_costs(void **state) {
     munmap(count, 4096);
 }
 
+/* All of them find no file, or one that another has just begun. */
+static void processes_start_one_cost_file(void **state) {
+    (void)state;
+    enum { ROUNDS = 40, PROCESSES = 4 };
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t child[PROCESSES];
+        forget_costs();
+        for (int who = 0; who < PROCESSES; who++)
+            if (!(child[who] = fork())) {
+                Error e = {0};
+                CostDb *d = costdb_open(NULL, costs, &e);
+                if (!d) fprintf(stderr, "%s\n", e.reason);
+                costdb_close(d);
+                _exit(!d);
+            }
+        int failed = 0;
+        for (int who = 0; who < PROCESSES; who++) failed += finish(child[who]) != 0;
+        assert_int_equal(failed, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_is_left_open_is_noticed),
@@ -472,6 +493,7 @@ int main(void) {
         cmocka_unit_test(every_write_fails_once),
         cmocka_unit_test(killed_at_any_moment),
         cmocka_unit_test(two_processes_share_costs),
+        cmocka_unit_test(processes_start_one_cost_file),
     };
     arena = arena_new(NULL, 0);
     plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

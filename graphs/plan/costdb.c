@@ -43,18 +43,28 @@ static bool execute(CostDb *d, const char *sql, Error *e) {
     return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK || costdb_failed(d, e);
 }
 
+/* Nothing but what SQLite itself writes first. */
+static bool is_new(CostDb *d) {
+    return pragma(d->db, "PRAGMA application_id") == 0 &&
+           pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0;
+}
+
+/* Another process may find the same new file: in the transaction it is asked once more. The whole
+   content or none is there whenever the process is killed. */
+static bool start_file(CostDb *d, Error *e) {
+    char sql[400];
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; %s",
+             (int)APPLICATION_ID, (int)VERSION, schema);
+    if (!execute(d, "BEGIN IMMEDIATE", e)) return false;
+    if ((!is_new(d) || execute(d, sql, e)) && execute(d, "COMMIT", e)) return true;
+    sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
 static bool check_version(CostDb *d, Error *e) {
-    char sql[160];
-    int64_t application = pragma(d->db, "PRAGMA application_id"),
-            version = pragma(d->db, "PRAGMA user_version");
+    const int64_t application = pragma(d->db, "PRAGMA application_id"),
+                  version = pragma(d->db, "PRAGMA user_version");
     if (application < 0) return costdb_failed(d, e);
-    if (application == 0 && pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0) {
-        snprintf(sql, sizeof sql,
-                 "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-                 (int)APPLICATION_ID,
-                 (int)VERSION); /* both or none, whenever the process is killed */
-        return execute(d, sql, e);
-    }
     if (application != APPLICATION_ID)
         return error_set(e, E_INVALID, d->path,
                          "this SQLite file belongs to another program; name another file");
@@ -62,6 +72,18 @@ static bool check_version(CostDb *d, Error *e) {
                                            "cost file has version %d, but this program needs "
                                            "version %d; move it away to start a new one",
                                            (int)version, (int)VERSION);
+}
+
+/* The change to WAL mode needs the file alone, and SQLite gives up at once where another process
+   asks for the same, whatever busy timeout is set. */
+static bool use_wal(CostDb *d, Error *e) {
+    enum { PAUSE_MS = 5 };
+    for (int waited = 0; waited < BUSY_MS; waited += PAUSE_MS) {
+        const int code = sqlite3_exec(d->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (code != SQLITE_BUSY) return code == SQLITE_OK || costdb_failed(d, e);
+        sqlite3_sleep(PAUSE_MS);
+    }
+    return costdb_failed(d, e);
 }
 
 static bool prepare_statements(CostDb *d, Error *e) {
@@ -87,9 +109,8 @@ static bool open_file(CostDb *d, bool named, Error *e) {
                          d->db ? sqlite3_errmsg(d->db) : "out of memory");
     }
     sqlite3_busy_timeout(d->db, BUSY_MS);
-    return check_version(d, e) &&
-           execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
-           execute(d, schema, e) && prepare_statements(d, e);
+    return (!is_new(d) || start_file(d, e)) && check_version(d, e) && use_wal(d, e) &&
+           execute(d, "PRAGMA synchronous = NORMAL", e) && prepare_statements(d, e);
 }
 
 CostDb *costdb_open(Escape *escape, const char *path, Error *e) {

@@ -78,8 +78,7 @@ static const char *read_header(const char *text, size_t n, Npy *out) {
 static bool count_bytes(Npy *n) {
     int64_t count = 1;
     for (int k = 0; k < n->rank; k++)
-        if (__builtin_mul_overflow(count, n->dim[k], &count) || count > INT64_MAX / 16)
-            return false;
+        if (!elements_multiply(&count, n->dim[k])) return false;
     n->bytes = element_bytes(n->dtype, count);
     return true;
 }

@@ -116,6 +116,12 @@ static void refuses_wrong_sizes(void **state) {
     refuse(&negative, path, "negative size");
     add_tensor(&few, "h", 4, 12);
     refuse(&few, "tensor 'h'", "does not have the length");
+    /* 2^64 bits, which do not fit the type that bytes are counted in */
+    Text wraps = small_graph(), wraps_raw = small_graph();
+    add_tensor_of(&wraps, "h", 11, INT64_C(1) << 58, 0);
+    refuse(&wraps, "tensor 'h'", "less data");
+    add_tensor_of(&wraps_raw, "h", 11, (INT64_C(1) << 58) + 1, 8);
+    refuse(&wraps_raw, "tensor 'h'", "does not have the length");
 }
 
 static void unknown_operators_are_opaque(void **state) {

@@ -114,7 +114,7 @@ static bool dense_view(PlanBuild *b, Value v, View *out) {
         if (!poly_eval(b->w, t->dim.v[k], b->sizes, &dim[k]))
             return plan_fail(b, E_INVALID, "a size of its result has no value");
         if (dim[k] < 0) return plan_fail(b, E_INVALID, "a size of its result is negative");
-        if (__builtin_mul_overflow(count, dim[k] ? dim[k] : 1, &count) || count > INT64_MAX / 16)
+        if (!elements_multiply(&count, dim[k] ? dim[k] : 1))
             return plan_fail(b, E_LIMIT, "its result is too large");
     }
     if (!dtype_bits(t->dtype))

@@ -230,7 +230,12 @@ void element_fill(DType t, void *p, int64_t n, uint64_t seed) {
 }
 
 size_t element_bytes(DType t, int64_t count) {
-    return ((size_t)count * (size_t)dtype_bits(t) + 7) / 8;
+    const size_t bits = (size_t)dtype_bits(t), n = (size_t)count;
+    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits may overflow */
+}
+
+bool elements_multiply(int64_t *count, int64_t size) {
+    return !__builtin_mul_overflow(*count, size, count) && *count <= ELEMENT_COUNT_MAX;
 }
 
 bool elements_same(DType t, const void *p, int64_t n) {

@@ -17,6 +17,10 @@ void element_set_integer(DType, void *, int64_t i, int64_t);
    and logarithms and roots are ordinary, integers 0 and 1. What is not readable stays as it is. */
 void element_fill(DType, void *, int64_t n, uint64_t seed);
 size_t element_bytes(DType, int64_t count); /* of that many elements, packed; 0 for strings */
+/* The most elements of a tensor: their bytes, 16 of a complex number, are an int64. */
+#define ELEMENT_COUNT_MAX (INT64_MAX / 16)
+/* Multiplies a number of elements by a size. False: the result overflows, or is too large. */
+bool elements_multiply(int64_t *count, int64_t size);
 /* Whether n elements, n > 0, have the same bits. Not of strings. */
 bool elements_same(DType, const void *, int64_t n);
 #endif

@@ -39,14 +39,19 @@ static inline void add_info(Text *graph, uint32_t number, const char *name, int6
     message(graph, number, &info);
 }
 
-static inline void add_tensor(Text *graph, const char *name, int64_t n, size_t bytes) {
+/* n elements of this type, all 0; no bytes: no field for them. */
+static inline void add_tensor_of(Text *graph, const char *name, uint64_t dtype, int64_t n,
+                                 size_t bytes) {
     Text t = text_new(arena);
     char *zero = arena_alloc(arena, bytes);
     wire_put_int(&t, 1, (uint64_t)n);
-    wire_put_int(&t, 2, 1);
+    wire_put_int(&t, 2, dtype);
     text_field(&t, 8, name);
-    wire_put_bytes(&t, 9, zero, bytes);
+    if (bytes) wire_put_bytes(&t, 9, zero, bytes);
     message(graph, 5, &t);
+}
+static inline void add_tensor(Text *graph, const char *name, int64_t n, size_t bytes) {
+    add_tensor_of(graph, name, 1, n, bytes);
 }
 
 static inline void add_node(Text *graph, const char *type, const char *a, const char *b,

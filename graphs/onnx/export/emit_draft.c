@@ -175,8 +175,8 @@ bool draft_real_slot(Draft *d, int place, int attr) {
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_real(x->dtype, bytes, 0, value);
     Type type = {.dtype = x->dtype, .known = true};
-    return draft_slot(d, place,
-                      constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(x->dtype, 1))));
+    return draft_slot(
+        d, place, constant_make(d->w, &type, blob_put(d->w, bytes, element_bytes(x->dtype, 1))));
 }
 
 /* An enum attribute of ours as one of theirs. A value that counts from "no", or that is a number in

@@ -174,7 +174,7 @@ bool export_value_tensor(Draft *d, int attr) {
     Type type = {.dtype = dtype, .known = true, .dim = {1, {poly_int(d->w, 1)}}};
     Text t = text_new(d->w->arena);
     element_set_real(dtype, bytes, 0, value);
-    tensor_put(&t, NULL, &type, &one, bytes, tensor_size(dtype, 1));
+    tensor_put(&t, NULL, &type, &one, bytes, element_bytes(dtype, 1));
     draft_new(d, "value", EMIT_TENSOR)->tensor = (Slice){(const unsigned char *)t.data, t.size};
     return true;
 }
@@ -202,7 +202,7 @@ static Value scalar_value(Draft *d, Poly p, DType dtype) {
     if (!constant) return dtype == DT_INT64 ? list : cast_value(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);
-    return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));
+    return constant_make(d->w, &type, blob_put(d->w, bytes, element_bytes(dtype, 1)));
 }
 bool export_range(Draft *d, int attr) {
     PolyList start = draft_list(d, "start"), n = draft_list(d, "n"), step = draft_list(d, "step");

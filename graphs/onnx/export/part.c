@@ -7,6 +7,7 @@
    quantized, so these conversions come with their node and do not count as a step away from it. */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
+#include "ops/core/element.h"
 #include <string.h>
 
 enum { HOPS = 2, NODES_MAX = 600 };
@@ -193,7 +194,7 @@ static bool put_initializer(Part *p, NameId id) {
     for (int k = 0; k < t.dim.n; k++) poly_constant(m->w, t.dim.v[k], &dim[k]);
     Text head = text_new(p->a);
     Pieces message = pieces_new(p->a);
-    const size_t n = tensor_size(t.dtype, count);
+    const size_t n = element_bytes(t.dtype, count);
     tensor_put(&head, name->text, &t, dim, NULL, n);
     tensor_put_length(&head, n);
     pieces_add(&message, head.data, head.size);

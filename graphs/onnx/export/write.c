@@ -2,6 +2,7 @@
    its order, copied as it is; only nodes, initializers and what refers to names that are gone
    change. With an unchanged graph the bytes are those of the file. */
 #include "graphs/onnx/export/export.h"
+#include "ops/core/element.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     Text t = text_new(a);
     constant_get(m->w, v, &type, &bytes);
     poly_constant(m->w, type_count(m->w, &type), &count);
-    size_t n = tensor_size(type.dtype, count);
+    size_t n = element_bytes(type.dtype, count);
     Pieces message = pieces_new(a);
     tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, n);
     if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
@@ -104,7 +105,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
         !constant_get(m->w, m->name[id].value, &type, &bytes))
         return false;
     poly_constant(m->w, type_count(m->w, &type), &count);
-    size_t n = tensor_size(type.dtype, count);
+    size_t n = element_bytes(type.dtype, count);
     if (!is_stored(store, n)) return false;
     Wire w = model_wire(m, f->bytes, NULL);
     for (Field g; wire_next(&w, &g);) {

@@ -3,6 +3,7 @@
    messages that can hold tensors, so that a missing file is noticed before anything else happens,
    and files that the result names are next to it in the end. Paths stay in the model's folder. */
 #include "graphs/onnx/export/export.h"
+#include "ops/core/element.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,7 @@ static bool map_file(Model *m, const char *location, Slice *out, const char *pla
 }
 
 bool external_bytes(Model *m, const FileTensor *t, Slice *out, const char *place, Error *e) {
-    size_t offset, length, want = tensor_size(t->dtype, t->count);
+    size_t offset, length, want = element_bytes(t->dtype, t->count);
     Slice file;
     if (!map_file(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
     if (!decimal(t->offset, &offset) || !decimal(t->length, &length))

@@ -2,11 +2,8 @@
    (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
    width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/file/tensor.h"
+#include "ops/core/element.h"
 #include <string.h>
-
-size_t tensor_size(DType d, int64_t count) {
-    return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8;
-}
 
 typedef struct Numbers {
     Slice packed;
@@ -50,7 +47,7 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, FileTensor *t) {
         ARENA_APPEND(a, dims, t->rank, (int64_t)v);
         t->dims = dims;
         if ((int64_t)v < 0) return wire_fail(w, f->whole.at, "a tensor with a negative size");
-        if (__builtin_mul_overflow(t->count, (int64_t)v, &t->count) || t->count > INT64_MAX / 16)
+        if (!elements_multiply(&t->count, (int64_t)v))
             return wire_fail(w, f->whole.at, "a tensor that is too large");
     }
     return !w->failed;
@@ -117,7 +114,7 @@ static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
 }
 
 bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
-    size_t want = tensor_size(t->dtype, t->count), have = 0, width = 0;
+    size_t want = element_bytes(t->dtype, t->count), have = 0, width = 0;
     uint32_t number = 0;
     WireKind kind = WIRE_VARINT;
     Wire w = wire_inner(at, t->message);

@@ -25,8 +25,6 @@ bool tensor_read(Arena *, Wire message, FileTensor *);
 bool tensor_bytes(Arena *, const FileTensor *, const Wire *at, Slice *out);
 /* False: it has more than RANK_MAX axes or an unknown element type. */
 bool tensor_type(World *, const FileTensor *, Type *);
-/* Bytes of that many elements, types below 8 bits packed. */
-size_t tensor_size(DType, int64_t count);
 /* The tag and length of raw_data; its n bytes are then added by the caller. */
 void tensor_put_length(Text *, size_t n);
 void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,

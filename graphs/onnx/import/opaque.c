@@ -3,6 +3,7 @@
    opaque node has the types that the file states for its outputs; they are made once and kept, so
    that rebuilding it on other inputs is the same node. */
 #include "graphs/onnx/import/import.h"
+#include "ops/core/element.h"
 #include <string.h>
 
 static void add_type(World *w, Poly *v, int *n, const Type *t) {
@@ -84,7 +85,7 @@ static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in
 static Value small_constant(Model *m, DType dtype, int rank, int n, const void *bytes) {
     Type type = {
         .dtype = dtype, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(m->w, n) : 0}}};
-    size_t size = tensor_size(dtype, n);
+    size_t size = element_bytes(dtype, n);
     return constant_make(m->w, &type, blob_put(m->w, arena_copy(m->w->arena, bytes, size), size));
 }
 

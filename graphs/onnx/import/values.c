@@ -1,6 +1,7 @@
 /* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to
    symbols, TensorProto to constant. */
 #include "graphs/onnx/model.h"
+#include "ops/core/element.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
                                : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
     if (value < 0 && input && m->open.size)
         value = size_from_caller(m, name, t->dim.n, param.n ? text : "");
-    if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor that is too large");
+    if (value > ELEMENT_COUNT_MAX) return wire_fail(&w, w.rest.at, "a tensor that is too large");
     Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
     if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;
     t->dim.n++;

@@ -18,15 +18,19 @@ void give_list(Import *s, int k, DType dtype, Dims dim, const void *bytes) {
 static void give_numbers(Import *s, int k, DType dtype, int n, const void *bytes) {
     give_list(s, k, dtype, (Dims){n != 1, {poly_int(s->w, n)}}, bytes);
 }
-static void give_texts(Import *s, int k, const OnnxAttr *t) {
+static bool give_texts(Import *s, int k, const OnnxAttr *t) {
+    enum { BYTES_MAX = 1 << 26 }; /* a long text among many would fill the memory with zeros */
     size_t longest = 1;
     for (int j = 0; j < t->n; j++)
         longest = strlen(t->texts[j]) > longest ? strlen(t->texts[j]) : longest;
+    if ((size_t)t->n > BYTES_MAX / longest)
+        return import_fail(s, "%d texts of up to %zu bytes are too many", t->n, longest);
     char *bytes = arena_alloc(s->w->arena, (size_t)t->n * longest);
     for (int j = 0; j < t->n; j++)
         memcpy(bytes + (size_t)j * longest, t->texts[j], strlen(t->texts[j]));
     const Dims dim = {2, {poly_int(s->w, t->n), poly_int(s->w, (int64_t)longest)}};
     give_list(s, k, DT_UINT8, dim, bytes);
+    return true;
 }
 
 bool give_constant(Import *s, const char *ours, const char *theirs) {
@@ -41,7 +45,7 @@ bool give_constant(Import *s, const char *ours, const char *theirs) {
     case ONNX_ATTR_FLOAT: give_numbers(s, k, DT_FLOAT, 1, &t.f); break;
     case ONNX_ATTR_INTS: give_numbers(s, k, DT_INT64, t.n, t.ints); break;
     case ONNX_ATTR_FLOATS: give_numbers(s, k, DT_FLOAT, t.n, t.floats); break;
-    case ONNX_ATTR_TEXTS: give_texts(s, k, &t); break;
+    case ONNX_ATTR_TEXTS: return give_texts(s, k, &t);
     default: return import_fail(s, "attribute %s is not a list of numbers or texts", theirs);
     }
     return true;

@@ -31,12 +31,8 @@ static Value number_value(Import *s, DType d, int64_t v) {
 }
 
 static bool element_of(Import *s, Value v, int64_t *out) {
-    Type t;
-    const void *bytes;
-    int64_t n;
-    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1)
-        return import_fail(s, "a condition or trip count that cannot be computed");
-    return *out = element_integer(t.dtype, bytes, 0), true;
+    return import_number(s, v, out) ||
+           import_fail(s, "a condition or trip count that cannot be computed");
 }
 
 static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
@@ -66,7 +62,8 @@ static Value pick_element(Import *s, Value x, int axis, int64_t t) {
 
 /* n values of one type as one, along a new axis; of none the type is what the subgraph says of
    output `from`. */
-static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis) {
+static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along) {
+    int axis;
     Type t;
     if (!n) {
         if (!value_info_type(s->m, b->g.output.v[from], "", false, &t, &b->error) || !t.known ||
@@ -74,15 +71,14 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
             return import_fail(s, "a loop without iterations whose results have no stated sizes"),
                    0;
     } else t = *value_type(s->w, v[0]);
-    if (t.dim.n >= RANK_MAX) return import_fail(s, "more than 8 axes"), 0;
-    if (axis < 0) axis += t.dim.n + 1;
-    if (axis < 0 || axis > t.dim.n) return import_fail(s, "axis out of range"), 0;
-    for (int k = t.dim.n++; k > (int)axis; k--) t.dim.v[k] = t.dim.v[k - 1];
+    if (t.dim.n >= RANK_MAX) return import_fail(s, "more than %d axes", RANK_MAX), 0;
+    if (!import_axis(s, along, t.dim.n + 1, &axis)) return 0;
+    for (int k = t.dim.n++; k > axis; k--) t.dim.v[k] = t.dim.v[k - 1];
     t.dim.v[axis] = poly_int(s->w, n ? 1 : 0);
     Poly where = poly_int(s->w, axis);
     if (!n) {
         for (int k = 0; k < t.dim.n; k++)
-            if (!poly_constant(s->w, t.dim.v[k], &axis)) t.dim.v[k] = poly_int(s->w, 0);
+            if (!poly_constant(s->w, t.dim.v[k], &along)) t.dim.v[k] = poly_int(s->w, 0);
         return constant_make(s->w, &t, blob_put(s->w, "", 0));
     }
     for (int k = 0; k < n; k++)
@@ -178,11 +174,11 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
     for (int k = 0; k < n; k++) {
         const Type *t = import_type(s, x[k]);
         int64_t size;
-        if (!t) return false;
-        if (axis[k] < 0) axis[k] += t->dim.n;
-        if (axis[k] < 0 || axis[k] >= t->dim.n || !poly_constant(s->w, t->dim.v[axis[k]], &size))
-            return import_fail(
-                s, "a scan along an axis that is out of range or whose size is not known");
+        int at;
+        if (!t || !import_axis(s, axis[k], t->dim.n, &at)) return false;
+        axis[k] = at;
+        if (!poly_constant(s->w, t->dim.v[at], &size))
+            return import_fail(s, "a scan along an axis whose size is not known");
         if (*length >= 0 && *length != size)
             return import_fail(s, "scanned inputs of different lengths");
         *length = size;
@@ -238,6 +234,8 @@ static bool scan_batches(Import *s, Value out[]) {
     Body b;
     if (!x || s->in[0] || !x->dim.n || !poly_constant(s->w, x->dim.v[0], &batches) || batches < 1)
         return import_fail(s, "a batched scan with sequence lengths, or without batches");
+    if (batches > ITERATIONS_MAX)
+        return import_fail(s, "a scan of more than %d batches", ITERATIONS_MAX);
     Value *in = ARENA_NEW(s->w->arena, Value, s->nin),
           **one = ARENA_NEW(s->w->arena, Value *, batches);
     Value *same = ARENA_NEW(s->w->arena, Value, batches);

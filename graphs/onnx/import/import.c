@@ -109,6 +109,16 @@ bool import_data(Import *s, Value v, Type *t, const void **bytes) {
                  : open->value && open->value(open->value_user, s->m, v, t, bytes);
 }
 
+bool import_number(Import *s, Value v, int64_t *out) {
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1 ||
+        !element_readable(t.dtype))
+        return false;
+    return *out = element_integer(t.dtype, bytes, 0), true;
+}
+
 static bool elements_at_hand(Import *s, Value v, PolyList *out) {
     enum { MANY = 1 << 16 };
     Type t;
@@ -156,6 +166,24 @@ void give_ints(Import *s, int attr, int n, const Poly *v) {
 bool number_at(Import *s, PolyList list, int k, int64_t *out) {
     return poly_constant(s->w, list.v[k], out) ||
            import_fail(s, "a number that depends on sizes where ONNX needs a constant");
+}
+
+bool import_axis(Import *s, int64_t axis, int rank, int *out) {
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return (axis >= -rank && axis < rank) || import_fail(s, "axis out of range");
+}
+bool import_axis_of(Import *s, PolyList axes, int k, int rank, int *out) {
+    int64_t axis;
+    return number_at(s, axes, k, &axis) && import_axis(s, axis, rank, out);
+}
+
+bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
+    int first = x->n; /* of the columns */
+    if (at != x->n && !import_axis(s, at, x->n, &first)) return false;
+    *matrix = (Dims){2, {poly_int(s->w, 1), poly_int(s->w, 1)}};
+    for (int k = 0; k < x->n; k++)
+        matrix->v[k >= first] = poly_mul(s->w, matrix->v[k >= first], x->v[k]);
+    return true;
 }
 
 /* p / 10^k with the fewest digits, if it is small enough for a rational. */

@@ -79,6 +79,12 @@ bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
 /* The sizes of an input; NULL: the import has failed, its reason says why. */
 const Dims *import_dims(Import *, int input);
+/* An axis of `rank` of them, counted from the end where it is negative; false: it is out of range,
+   and the import has failed. import_axis_of: the k-th of a list. */
+bool import_axis(Import *, int64_t axis, int rank, int *out);
+bool import_axis_of(Import *, PolyList axes, int k, int rank, int *out);
+/* x as a matrix whose columns are its axes from `at` on, which may be its rank; false: likewise. */
+bool import_matrix(Import *, const Dims *x, int64_t at, Dims *matrix);
 /* Marks in `seen`, by axis of `rank`, those that the list names, counted from the end where they
    are negative. False: one is out of range or named twice, and the import has failed. */
 bool import_distinct_axes(Import *, PolyList axes, int rank, bool seen[]);
@@ -87,6 +93,12 @@ Ex real_shortest(World *, double, bool is_double);
 /* The elements of a constant, or of a value computed from inputs at hand (OpenOptions). False:
    neither; `why` is not set. */
 bool import_data(Import *, Value, Type *, const void **bytes);
+/* The first of these elements, as an integer. False: there is none, it is no number, or (`why` is
+   not set either) as import_data. */
+bool import_number(Import *, Value, int64_t *);
+/* Whether the node trains, as input 2 says, is as it is wanted; inputs from 1 on are taken. False:
+   the import has failed. */
+bool import_training(Import *, bool wanted);
 const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 
 /* constants.c: our input `ours` becomes a constant, the ONNX attribute `theirs`; true also if the

@@ -149,13 +149,13 @@ static Value make_gemm(Import *s, int n, Value in[]) {
 
 /* x as a matrix whose columns are the axes from flatten_at on. */
 static Value make_flat(Import *s, Value x) {
-    Dims d = value_type(s->w, x)->dim, flat = {2, {poly_int(s->w, 1), poly_int(s->w, 1)}};
-    int at = (int)(s->flatten_at < 0 ? s->flatten_at + d.n : s->flatten_at),
-        axis = op_attr_index(s->op, "axis");
-    if (at < 0 || at > d.n || axis < 0) return import_fail(s, "axis out of range"), 0;
-    Poly where = poly_int(s->w, at == d.n - 1 ? at : 1);
-    for (int k = 0; k < d.n; k++) flat.v[k >= at] = poly_mul(s->w, flat.v[k >= at], d.v[k]);
-    if (at != d.n - 1) x = reshape_to(s, x, flat);
+    const Dims d = value_type(s->w, x)->dim;
+    const bool last = s->flatten_at == d.n - 1 || s->flatten_at == -1;
+    const int axis = op_attr_index(s->op, "axis");
+    const Poly where = poly_int(s->w, last ? d.n - 1 : 1);
+    Dims matrix;
+    if (axis < 0 || !import_matrix(s, &d, s->flatten_at, &matrix)) return 0;
+    if (!last) x = reshape_to(s, x, matrix);
     give_ints(s, axis, 1, &where);
     Value y = x ? make_nodes(s, 1, &x, 1) : 0;
     return y ? reshape_to(s, y, d) : 0;
@@ -171,11 +171,9 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     sig_attr(s->w, node_get(s->w, value_node(s->w, y)).sig, attr);
     PolyList axes = attr[list >= 0 ? list : one].ints;
     for (int k = 0; k < axes.n; k++) {
-        int64_t a;
-        if (!number_at(s, axes, k, &a)) return 0;
-        if (a < 0) a += d.n;
-        if (a < 0 || a >= d.n) return import_fail(s, "axis out of range"), 0;
-        d.v[a] = poly_int(s->w, 1);
+        int axis;
+        if (!import_axis_of(s, axes, k, d.n, &axis)) return 0;
+        d.v[axis] = poly_int(s->w, 1);
     }
     return reshape_to(s, y, d);
 }

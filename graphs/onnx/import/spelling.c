@@ -27,16 +27,9 @@ static Poly min_size(Import *s, Poly a, Poly b) {
 static Poly max_size(Import *s, Poly a, Poly b) {
     return covers(s, a, b) ? a : covers(s, b, a) ? b : greatest(s, a, b);
 }
-static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
-    int64_t a;
-    if (!number_at(s, axes, k, &a)) return false;
-    if (a < 0) a += rank;
-    *out = (int)a;
-    return (a >= 0 && a < rank) || import_fail(s, "axis out of range");
-}
 bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
     for (int k = 0, a; k < axes.n; k++) {
-        if (!axis_number(s, axes, k, rank, &a)) return false;
+        if (!import_axis_of(s, axes, k, rank, &a)) return false;
         if (seen[a]) return import_fail(s, "an axis is given twice");
         seen[a] = true;
     }
@@ -52,6 +45,8 @@ static bool same_pads(Import *s, const AxisWindows *a, bool upper, Poly *begin, 
     if (!poly_constant(s->w, a->kernel, &k) || !poly_constant(s->w, a->stride, &st) ||
         !poly_constant(s->w, a->dilation, &d) || st < 1)
         return import_fail(s, "auto_pad where sizes are not known numbers");
+    if (k < 1 || k > INT32_MAX || st > INT32_MAX || d < 1 || d > INT32_MAX)
+        return import_fail(s, "a kernel size, stride or dilation below 1 or beyond 32 bits");
     if (!poly_constant(s->w, a->size, &n) && st != 1)
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
@@ -237,7 +232,7 @@ bool import_slice(Import *s, int attr) {
     for (int k = 0; k < from.n; k++) {
         int a = k;
         int64_t st = 1;
-        if ((some && !axis_number(s, axes, k, x->n, &a)) ||
+        if ((some && !import_axis_of(s, axes, k, x->n, &a)) ||
             (stepped && !number_at(s, steps, k, &st)))
             return false;
         int64_t n;
@@ -265,7 +260,7 @@ bool import_pads(Import *s, int attr) {
     if (some && !import_distinct_axes(s, axes, x->n, seen)) return false;
     for (int k = 0, a; k < n; k++) {
         a = k;
-        if (some && !axis_number(s, axes, k, x->n, &a)) return false;
+        if (some && !import_axis_of(s, axes, k, x->n, &a)) return false;
         v[a] = pads.v[k], v[a + x->n] = pads.v[k + n];
     }
     give_ints(s, attr, 2 * x->n, v);
@@ -273,7 +268,7 @@ bool import_pads(Import *s, int attr) {
     int value = op_attr_index(s->op, "value");
     if (value < 0 && op_arity(s->op, &(bool){0}) > 1)
         return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
-    if (value < 0) return onnx_attr(s, "value", &t), s->taken |= 4, true;
+    if (value < 0) return onnx_attr(s, "value", &t), import_take(s, 2), true;
     return onnx_attr(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
@@ -288,7 +283,7 @@ bool import_pads_center(Import *s, int attr) {
     Poly v[2 * RANK_MAX] = {0}, none = whole_number(s, 0), two = whole_number(s, 2);
     for (int k = 0, a; k < sizes.n; k++) {
         a = k;
-        if (some && !axis_number(s, axes, k, x->n, &a)) return false;
+        if (some && !import_axis_of(s, axes, k, x->n, &a)) return false;
         Poly more = poly_sub(s->w, sizes.v[k], x->v[a]), less = poly_sub(s->w, none, more);
         v[a] = poly_sub(s->w, poly_floor(s->w, max_size(s, more, none), two),
                         poly_floor(s->w, max_size(s, less, none), two));
@@ -303,11 +298,13 @@ bool import_split(Import *s, int attr) {
         return import_fail(s, "num_outputs is not the number of outputs");
     if (s->given[attr]) return true;
     const Dims *x = import_dims(s, 0);
-    int64_t a = 0;
-    if (!x || (at >= 0 && s->given[at] && !number_at(s, s->attr[at].ints, 0, &a))) return false;
-    if (a < 0) a += x->n;
-    if (a < 0 || a >= x->n || parts < 1) return import_fail(s, "axis out of range");
-    Poly n = x->v[a],
+    const bool given = at >= 0 && s->given[at];
+    int axis;
+    if (!x || !(given ? import_axis_of(s, s->attr[at].ints, 0, x->n, &axis)
+                      : import_axis(s, 0, x->n, &axis)))
+        return false;
+    if (parts < 1) return import_fail(s, "a Split without outputs");
+    Poly n = x->v[axis],
          each = poly_floor(s->w, poly_add(s->w, n, whole_number(s, parts - 1)),
                            whole_number(s, parts)),
          exact, *v = ARENA_NEW(s->w->arena, Poly, parts);

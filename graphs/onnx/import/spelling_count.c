@@ -66,12 +66,12 @@ bool import_count_unique(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     Type t;
     const void *bytes;
-    int64_t most, n = 0, a = 0;
-    int axis = op_attr_index(s->op, "axis");
-    if (!x || (s->given[axis] && !number_at(s, s->attr[axis].ints, 0, &a))) return false;
-    if (a < 0) a += x->dim.n;
-    if (a < 0 || a >= x->dim.n) return import_fail(s, "axis out of range");
-    if (!computed_rows(s, attr, x->dim.v[a], 1, 4, &t, &bytes)) return unknown_count(s, attr);
+    int64_t most, n = 0;
+    int at = op_attr_index(s->op, "axis"), axis;
+    if (!x || !(s->given[at] ? import_axis_of(s, s->attr[at].ints, 0, x->dim.n, &axis)
+                             : import_axis(s, 0, x->dim.n, &axis)))
+        return false;
+    if (!computed_rows(s, attr, x->dim.v[axis], 1, 4, &t, &bytes)) return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[0], &most);
     while (n < most && element_integer(t.dtype, bytes, n) > 0) n++;
     return give_count(s, attr, poly_int(s->w, n));

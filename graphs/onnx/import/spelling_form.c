@@ -51,26 +51,21 @@ bool import_trains_by_attribute(Import *s, int attr) {
     return onnx_attr_int(s, "training_mode", 0) == 1 ||
            import_fail(s, "attribute training_mode is not 1");
 }
-static bool training(Import *s, bool wanted) {
-    Type type;
-    const void *bytes;
-    bool trains = false;
+bool import_training(Import *s, bool wanted) {
+    int64_t trains = 0;
     for (int k = 1; k < s->nin; k++) import_take(s, k);
-    if (s->nin > 2 && s->in[2]) {
-        if (!import_data(s, s->in[2], &type, &bytes))
-            return import_fail(s, "a training mode that is computed from data");
-        trains = *(const unsigned char *)bytes != 0;
-    }
-    return trains == wanted || import_fail(s, "training mode is not supported");
+    if (s->nin > 2 && s->in[2] && !import_number(s, s->in[2], &trains))
+        return import_fail(s, "a training mode that is computed from data");
+    return (trains != 0) == wanted || import_fail(s, "training mode is not supported");
 }
-bool import_trains_by_input(Import *s, int attr) { return (void)attr, training(s, true); }
-bool import_trains_not(Import *s, int attr) { return (void)attr, training(s, false); }
+bool import_trains_by_input(Import *s, int attr) { return (void)attr, import_training(s, true); }
+bool import_trains_not(Import *s, int attr) { return (void)attr, import_training(s, false); }
 
 /* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input
    0. */
 bool import_shape_like(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
-    s->taken |= 1;
+    import_take(s, 0);
     if (x) give_ints(s, attr, x->dim.n, x->dim.v);
     return x != NULL;
 }

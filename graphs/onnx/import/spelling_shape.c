@@ -62,7 +62,7 @@ bool import_unsqueeze(Import *s, int attr) {
     bool added[RANK_MAX] = {0};
     if (!x || !list_from(s, "axes", 1, &axes)) return import_fail(s, "axes are missing");
     Dims d = {.n = x->n + axes.n};
-    if (d.n > RANK_MAX) return import_fail(s, "more than 8 axes");
+    if (d.n > RANK_MAX) return import_fail(s, "more than %d axes", RANK_MAX);
     if (!import_distinct_axes(s, axes, d.n, added)) return false;
     for (int k = 0, from = 0; k < d.n; k++) d.v[k] = added[k] ? poly_int(s->w, 1) : x->v[from++];
     return give_ints(s, attr, d.n, d.v), true;
@@ -70,13 +70,9 @@ bool import_unsqueeze(Import *s, int attr) {
 
 bool import_flatten(Import *s, int attr) {
     const Dims *x = import_dims(s, 0);
-    int64_t at = onnx_attr_int(s, "axis", 1);
-    if (!x) return false;
-    if (at < 0) at += x->n;
-    if (at < 0 || at > x->n) return import_fail(s, "axis out of range");
-    Poly v[2] = {poly_int(s->w, 1), poly_int(s->w, 1)};
-    for (int k = 0; k < x->n; k++) v[k >= at] = poly_mul(s->w, v[k >= at], x->v[k]);
-    return give_ints(s, attr, 2, v), true;
+    const int64_t at = onnx_attr_int(s, "axis", 1);
+    Dims matrix;
+    return x && import_matrix(s, x, at, &matrix) && (give_ints(s, attr, 2, matrix.v), true);
 }
 
 /* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
@@ -84,14 +80,7 @@ bool import_flatten(Import *s, int attr) {
 bool import_same(Import *s, int attr) {
     s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
     const Dims *x = s->same ? NULL : import_dims(s, 0);
-    Type type;
-    const void *bytes;
-    for (int k = 1; k < s->nin; k++) {
-        import_take(s, k);
-        if (k == 2 && s->in[k] &&
-            (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
-            return import_fail(s, "training mode is not supported");
-    }
+    if (!import_training(s, false)) return false;
     if (x) give_ints(s, attr, x->n, x->v);
     return x || s->same;
 }
@@ -110,6 +99,6 @@ bool import_expand(Import *s, int attr) {
 bool import_to_like(Import *s, int attr) {
     const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
     if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
-    s->taken |= 2, s->attr[attr].word = (int)t->dtype;
+    import_take(s, 1), s->attr[attr].word = (int)t->dtype;
     return s->given[attr] = true;
 }

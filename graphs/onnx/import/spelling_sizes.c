@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double SIZE_MOST = 1e9; /* of what is computed as a floating-point number */
+
 static bool give_int(Import *s, const char *name, Poly p) {
     int k = op_attr_index(s->op, name);
     if (k >= 0) give_ints(s, k, 1, &p);
@@ -43,8 +45,8 @@ bool import_range(Import *s, int attr) {
     if (!input_list(s, 0, &start) || !input_list(s, 1, &limit) || !input_list(s, 2, &delta) ||
         start.n != 1 || limit.n != 1 || delta.n != 1)
         return import_fail(s, "a range whose bounds or step are not known integers");
-    if (!number_at(s, delta, 0, &step) || step == 0)
-        return import_fail(s, "a range whose step is 0 or not a known number");
+    if (!number_at(s, delta, 0, &step) || step == 0 || step == INT64_MIN)
+        return import_fail(s, "a range whose step is 0, beyond 64 bits or not a known number");
     Poly length =
         step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
     int64_t by = step > 0 ? step : -step;
@@ -83,51 +85,76 @@ static bool scales_of(Import *s, int *n, double factor[]) {
         return import_fail(s, "scales that are not constant");
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX ||
         type.dtype != DT_FLOAT)
-        return import_fail(s, "scales that are not a list of at most 8 numbers");
+        return import_fail(s, "scales that are not a list of at most %d numbers", RANK_MAX);
     for (*n = 0; *n < count; ++*n) factor[*n] = element_real(type.dtype, bytes, *n);
     return *n > 0 || import_fail(s, "no scales");
 }
 
-bool import_resize(Import *s, int attr) {
-    PolyList sizes = {0}, axes = {0};
-    double factor[RANK_MAX];
-    int n = 0;
+/* What Resize says of sizes: for n of the axes, none of them twice, a size or a scale. */
+typedef struct Scaling {
+    Dims from; /* of the input */
+    bool sized;
+    int n, axis[RANK_MAX];
+    PolyList sizes;          /* sized */
+    double factor[RANK_MAX]; /* not sized */
+} Scaling;
+static bool read_scaling(Import *s, Scaling *z) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    const uint64_t taken = s->taken; /* the item decides whether its inputs are taken */
+    bool seen[RANK_MAX] = {0};
+    PolyList axes = {0};
     if (!x) return false;
-    Dims d = x->dim;
-    bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
-    for (int k = 1; k < s->nin; k++) import_take(s, k);
-    if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
-    if (sized) n = sizes.n;
-    if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");
-    for (int k = 0; k < n; k++) {
-        int64_t a = k;
-        if (some && !number_at(s, axes, k, &a)) return false;
-        if (a < 0) a += d.n;
-        if (a < 0 || a >= d.n) return import_fail(s, "axis out of range");
-        if (sized) d.v[a] = sizes.v[k];
-        else if (!scaled_size(s, d.v[a], factor[k], &d.v[a])) return false;
+    *z = (Scaling){.from = x->dim, .sized = s->nin > 3 && s->in[3]};
+    const bool some = list_from(s, "axes", -1, &axes);
+    if (s->why || (z->sized ? !input_list(s, 3, &z->sizes) : !scales_of(s, &z->n, z->factor)))
+        return false;
+    s->taken = taken;
+    if (z->sized) z->n = z->sizes.n;
+    if (z->n != (some ? axes.n : x->dim.n))
+        return import_fail(s, "a wrong number of sizes or scales");
+    if (some && !import_distinct_axes(s, axes, x->dim.n, seen)) return false;
+    for (int k = 0; k < z->n; k++) {
+        z->axis[k] = k;
+        if (some && !import_axis_of(s, axes, k, x->dim.n, &z->axis[k])) return false;
     }
-    return give_ints(s, attr, d.n, d.v), true;
+    return true;
+}
+/* The sizes of the result; scaled: a size times a scale. */
+static bool resized(Import *s, const Scaling *z,
+                    bool (*scaled)(Import *, Poly size, double factor, Poly *out), Dims *out) {
+    *out = z->from;
+    for (int k = 0; k < z->n; k++) {
+        Poly *size = &out->v[z->axis[k]];
+        if (z->sized) *size = z->sizes.v[k];
+        else if (!scaled(s, *size, z->factor[k], size)) return false;
+    }
+    return true;
+}
+
+bool import_resize(Import *s, int attr) {
+    Scaling z;
+    Dims d;
+    if (!read_scaling(s, &z) || !resized(s, &z, scaled_size, &d)) return false;
+    for (int k = 1; k < s->nin; k++) import_take(s, k);
+    return give_ints(s, attr, d.n, d.v), !s->why;
 }
 
 /* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of
    what the sizes ask for. */
-static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], Dims *d) {
-    const Type *x = import_type(s, s->in[0]);
+static bool keep_aspect(Import *s, const char *policy, const Scaling *z, Dims *d) {
+    int64_t from[RANK_MAX], to;
     double scale = 0;
-    for (int k = 0; k < n; k++) {
-        int64_t from, to;
-        if (!poly_constant(s->w, x->dim.v[axis[k]], &from) ||
-            !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
+    for (int k = 0; k < z->n; k++) {
+        if (!poly_constant(s->w, z->from.v[z->axis[k]], &from[k]) ||
+            !poly_constant(s->w, d->v[z->axis[k]], &to) || from[k] < 1)
             return import_fail(s, "keeping the aspect ratio where sizes are not known numbers");
-        double f = (double)to / (double)from;
+        double f = (double)to / (double)from[k];
         if (!k || (strcmp(policy, "not_larger") == 0 ? f < scale : f > scale)) scale = f;
     }
-    for (int k = 0; k < n; k++) {
-        int64_t from = 0;
-        poly_constant(s->w, x->dim.v[axis[k]], &from);
-        d->v[axis[k]] = poly_int(s->w, (int64_t)(scale * (double)from + 0.5));
+    for (int k = 0; k < z->n; k++) {
+        const double size = scale * (double)from[k] + 0.5;
+        if (!(size >= 0 && size < SIZE_MOST)) return import_fail(s, "a scale that is too large");
+        d->v[z->axis[k]] = poly_int(s->w, (int64_t)size);
     }
     return true;
 }
@@ -137,35 +164,17 @@ static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
     int64_t n;
     if (!poly_constant(s->w, size, &n)) return scaled_size(s, size, factor, out);
     double product = (double)((float)n * (float)factor);
-    if (!(product >= 0 && product < 1e9)) return import_fail(s, "a scale that is too large");
+    if (!(product >= 0 && product < SIZE_MOST)) return import_fail(s, "a scale that is too large");
     return *out = poly_int(s->w, (int64_t)floor(product)), true;
 }
 
 bool import_resample(Import *s, int attr) {
-    PolyList sizes = {0}, axes = {0};
-    OnnxAttr policy;
-    double factor[RANK_MAX];
-    int n = 0, axis[RANK_MAX];
-    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
-    if (!x) return false;
-    Dims d = x->dim;
-    bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
-    uint64_t taken = s->taken;
-    if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
-    s->taken = taken;
-    if (sized) n = sizes.n;
-    if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");
-    for (int k = 0; k < n; k++) {
-        int64_t a = k;
-        if (some && !number_at(s, axes, k, &a)) return false;
-        axis[k] = (int)(a < 0 ? a + d.n : a);
-        if (axis[k] < 0 || axis[k] >= d.n) return import_fail(s, "axis out of range");
-        if (sized) d.v[axis[k]] = sizes.v[k];
-        else if (!scaled_down(s, d.v[axis[k]], factor[k], &d.v[axis[k]])) return false;
-    }
-    if (sized && onnx_attr(s, "keep_aspect_ratio_policy", &policy) &&
-        strcmp(policy.text, "stretch") && !keep_aspect(s, policy.text, n, axis, &d))
-        return false;
+    Scaling z;
+    Dims d;
+    if (!read_scaling(s, &z) || !resized(s, &z, scaled_down, &d)) return false;
+    const char *policy =
+        z.sized ? onnx_attr_text(s, "keep_aspect_ratio_policy", "stretch") : "stretch";
+    if (s->why || (strcmp(policy, "stretch") && !keep_aspect(s, policy, &z, &d))) return false;
     return give_ints(s, attr, d.n, d.v), true;
 }
 

@@ -1,0 +1,124 @@
+"""Numbers in a file that nothing sensible holds: sizes, axes and lists that would overflow, or lead
+beyond the end of memory, make a node one that is not understood, or the file one that is refused;
+never a crash, nor memory without end."""
+
+import os, resource, subprocess
+import numpy, onnx, pytest
+from onnx import TensorProto, helper
+from small_models import BUILD, PROGRAM, save, tensor
+
+RUN = os.path.join(BUILD, "run-model")
+
+
+def bounded():
+    """3 GiB of memory: more than any of these models needs."""
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+
+def run(*words):
+    return subprocess.run(
+        [str(w) for w in words], capture_output=True, text=True, timeout=120, preexec_fn=bounded
+    )
+
+
+def both(tmp_path, node, inputs, outputs, weights, opset=18, said=None, code=3):
+    """optimize-model copies the node; run-model says that it cannot be run, and why (no reason: it
+    runs)."""
+    path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
+    domains = [helper.make_opsetid(node.domain, 1)] if node.domain else []
+    save(path, [node], inputs, outputs, weights, opset)
+    model = onnx.load(path)
+    model.opset_import.extend(domains)
+    onnx.save(model, path)
+    done = run(PROGRAM, path, out, "--cost", "flops")
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == path.read_bytes()
+    done = run(RUN, path)
+    assert done.returncode == (code if said else 0), done.stderr
+    assert not said or said in done.stderr, done.stderr
+
+
+def resize(tmp_path, axes, sizes, said, mode="linear", **attributes):
+    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], axes=axes, mode=mode, **attributes)
+    both(
+        tmp_path,
+        node,
+        [tensor("x", [2, 4096])],
+        [tensor("y", ["a", "b"])],
+        {"s": numpy.array(sizes, numpy.int64)},
+        said=said,
+    )
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize(
+    "axes, said",
+    [
+        ([0, 0], "an axis is given twice"),
+        ([0] * 400, "an axis is given twice"),
+        ([1 << 32], "axis out of range"),
+        ([-(1 << 63)], "axis out of range"),
+    ],
+)
+def test_axes_of_a_resize(tmp_path, mode, axes, said):
+    resize(tmp_path, axes, [8] * len(axes), "cannot be run", mode)
+    path = tmp_path / "m.onnx"
+    reasons = run(os.path.join(BUILD, "test", "tools", "onnx_roundtrip"), "-v", path).stdout
+    assert said in reasons or "mode" in reasons, reasons
+
+
+def test_a_kept_aspect_ratio(tmp_path):
+    policy = {"keep_aspect_ratio_policy": "not_smaller"}
+    resize(tmp_path, [0, 1], [1 << 62, 1 << 40], "cannot be run", **policy)
+
+
+def test_a_policy_that_is_no_text(tmp_path):
+    number = helper.make_tensor("t", TensorProto.FLOAT, [], [1])
+    resize(tmp_path, [0, 1], [3, 4], "cannot be run", keep_aspect_ratio_policy=number)
+
+
+def test_batches_of_a_scan(tmp_path):
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["i"], ["o"])],
+        "body",
+        [tensor("i", [0])],
+        [tensor("o", [0])],
+    )
+    node = helper.make_node("Scan", ["", "x"], ["y"], body=body, num_scan_inputs=1)
+    huge = TensorProto(name="x", data_type=TensorProto.FLOAT, dims=[1 << 40, 3, 0])
+    said = "more than 65536 batches"
+    both(tmp_path, node, [], [tensor("y", ["a", "b", "c"])], {"x": huge}, opset=8, said=said)
+
+
+def test_texts_of_one_length(tmp_path):
+    """Texts become rows of one length: a long one among many would take 10^11 bytes."""
+    texts = ["t"] * 100000 + ["t" * 1000000]
+    node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=texts)
+    kind = helper.make_map_type_proto(
+        TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    )
+    out = helper.make_value_info("y", helper.make_sequence_type_proto(kind))
+    both(tmp_path, node, [tensor("x", [2, 100001])], [out], {}, said="cannot be run")
+
+
+def test_an_empty_training_mode(tmp_path):
+    node = helper.make_node("Dropout", ["x", "r", "t"], ["y"])
+    weights = {"r": numpy.float32(0.5), "t": numpy.zeros([0], bool)}
+    shape = [tensor("x", [2, 3])], [tensor("y", [2, 3])]
+    both(tmp_path, node, *shape, weights, said="a training mode that is computed from data")
+
+
+def test_a_step_without_a_negative(tmp_path):
+    node = helper.make_node("Range", ["a", "b", "c"], ["y"])
+    weights = {n: numpy.int64(v) for n, v in [("a", 0), ("b", 5), ("c", -(1 << 63))]}
+    out = [tensor("y", ["n"], TensorProto.INT64)]
+    both(tmp_path, node, [], out, weights, said="a range whose step")
+
+
+@pytest.mark.parametrize("name", ["dilations", "strides"])
+def test_windows_of_a_pooling(tmp_path, name):
+    node = helper.make_node(
+        "MaxPool", ["x"], ["y"], kernel_shape=[3, 3], auto_pad="SAME_UPPER", **{name: [1 << 62, 1]}
+    )
+    shape = [tensor("x", [1, 1, 8, 8])], [tensor("y", [1, 1, "h", 8])]
+    both(tmp_path, node, *shape, {}, said="beyond 32 bits")

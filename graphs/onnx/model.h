@@ -100,6 +100,11 @@ const char *node_place(Model *, const OnnxNode *); /* for an error: file, number
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
 bool size_is_unnamed(Slice name);
+/* A constant of these elements, whose sizes are numbers, and that of one number. The bytes are
+   copied. */
+Value constant_copied(World *, DType, Dims, const void *bytes);
+Value constant_integer(World *, DType, int64_t);
+Value constant_real(World *, DType, double);
 /* *out = 0: a tensor that cannot be a constant of ours. False: the error is set. */
 bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 

@@ -2,7 +2,6 @@
    is a constant where it can be; else it is computed in the model, from the sizes of values that
    are there: Shape, then a slice of it. */
 #include "graphs/onnx/export/emit_draft.h"
-#include "ops/core/element.h"
 #include <string.h>
 
 bool draft_fail(Draft *d, const char *why) {
@@ -46,50 +45,44 @@ bool draft_int(Draft *d, const char *name, int64_t v) {
     return draft_new(d, name, EMIT_INT)->i = v, true;
 }
 
-static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
-    Type type = {
-        .dtype = DT_INT64, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(w, n) : 0}}};
-    return constant_make(
-        w, &type,
-        blob_put(w, arena_copy(w->arena, v, sizeof *v * (size_t)n), sizeof *v * (size_t)n));
+static Value int_list(World *w, int n, const int64_t *v) {
+    return constant_copied(w, DT_INT64, (Dims){1, {poly_int(w, n)}}, v);
 }
 
+/* A size of a value as a list of one number: Shape, then a slice of it. */
 static Value axis_size(World *w, Value v, int axis) {
     Poly start = poly_int(w, axis), one = poly_int(w, 1);
     Value shape = node_call(w, &op_shape, 1, &v, NULL);
     const NamedList part[] = {{"starts", {1, &start}}, {"sizes", {1, &one}}, {0}};
     return shape ? node_call(w, &op_slice, 1, &shape, part) : 0;
 }
-static int axis_of_size(World *w, Value v, Poly size) {
+/* The same of the axis that has this size; 0: none has it. */
+static Value size_of_value(World *w, Value v, Poly size) {
     const Type *t = v ? value_type(w, v) : NULL;
     for (int k = 0; t && t->known && k < t->dim.n; k++)
-        if (t->dim.v[k] == size) return k;
-    return -1;
+        if (t->dim.v[k] == size) return axis_size(w, v, k);
+    return 0;
 }
 
-/* A value that has this size along an axis, the size as a list of one number: Shape, then a slice
-   of it. Inputs first, then what is written anyway. */
+/* Read off an input of the node or of the graph, then off what is written anyway. */
 static Value size_near(Draft *d, Poly size) {
     const Graph *g = model_graph(d->m);
-    for (int k = 0; k < d->node.nin; k++)
-        if (axis_of_size(d->w, d->node.in[k], size) >= 0)
-            return axis_size(d->w, d->node.in[k], axis_of_size(d->w, d->node.in[k], size));
-    for (int k = 0; k < g->nin; k++)
-        if (axis_of_size(d->w, g->in[k], size) >= 0)
-            return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
-    for (Value v = 1; v < d->node.out; v++)
-        if (d->context->live(d->context->user, v) && axis_of_size(d->w, v, size) >= 0)
-            return axis_size(d->w, v, axis_of_size(d->w, v, size));
-    return 0;
+    Value found = 0;
+    for (int k = 0; k < d->node.nin && !found; k++)
+        found = size_of_value(d->w, d->node.in[k], size);
+    for (int k = 0; k < g->nin && !found; k++) found = size_of_value(d->w, g->in[k], size);
+    for (Value v = 1; v < d->node.out && !found; v++)
+        if (d->context->live(d->context->user, v)) found = size_of_value(d->w, v, size);
+    return found;
 }
 
 /* Likewise of whatever the model made before this node: it may be computed for its size alone, and
    keep its weights. */
 static Value size_far(Draft *d, Poly size) {
-    for (Value v = 1; v < d->m->nvalue && v < d->node.out; v++)
-        if (d->m->value_name[v] && axis_of_size(d->w, v, size) >= 0)
-            return axis_size(d->w, v, axis_of_size(d->w, v, size));
-    return 0;
+    Value found = 0;
+    for (Value v = 1; v < d->m->nvalue && v < d->node.out && !found; v++)
+        if (d->m->value_name[v]) found = size_of_value(d->w, v, size);
+    return found;
 }
 
 static Value binary_node(World *w, const Op *op, Value a, Value b) {
@@ -100,10 +93,11 @@ static Value size_value(Draft *d, Poly p, int depth);
 
 /* Of the sizes that it is made of. */
 static Value composed_value(Draft *d, Poly p, int depth) {
+    enum { DEPTH_MAX = 8 };
     World *w = d->w;
     Symbol s = poly_is_symbol(w, p);
     Value sum = 0;
-    if (depth > 8) return 0;
+    if (depth > DEPTH_MAX) return 0;
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
@@ -113,7 +107,7 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     }
     Monomial m;
     for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {
-        Value term = int_tensor(w, 1, 1, &m.coefficient);
+        Value term = int_list(w, 1, &m.coefficient);
         for (uint32_t k = 0; k < m.degree; k++) {
             Value factor = size_value(d, poly_symbol(w, m.symbol[k]), depth + 1);
             term = k || m.coefficient != 1 ? binary_node(w, &op_mul, term, factor) : factor;
@@ -128,7 +122,7 @@ static Value composed_value(Draft *d, Poly p, int depth) {
    model shows. */
 static Value size_value(Draft *d, Poly p, int depth) {
     int64_t c;
-    if (poly_constant(d->w, p, &c)) return int_tensor(d->w, 1, 1, &c);
+    if (poly_constant(d->w, p, &c)) return int_list(d->w, 1, &c);
     Value v = size_near(d, p);
     if (!v) v = composed_value(d, p, depth);
     return v ? v : size_far(d, p);
@@ -142,7 +136,7 @@ static Value list_value(Draft *d, PolyList list) {
     bool constant = true;
     for (int k = 0; k < list.n; k++)
         constant &= poly_constant(d->w, list.v[k], constant ? &v[k] : &none);
-    if (constant) return int_tensor(d->w, 1, list.n, v);
+    if (constant) return int_list(d->w, list.n, v);
     Value *part = ARENA_NEW(d->w->arena, Value, list.n);
     for (int k = 0; k < list.n; k++)
         if (!(part[k] = size_value(d, list.v[k], 0)))
@@ -172,11 +166,7 @@ bool draft_real_slot(Draft *d, int place, int attr) {
         return draft_slot(d, place, 0);
     if (!x || !ex_number(d->w, d->attr[attr].real, &value))
         return draft_fail(d, "a number that is a symbolic variable");
-    char *bytes = arena_alloc(d->w->arena, 16);
-    element_set_real(x->dtype, bytes, 0, value);
-    Type type = {.dtype = x->dtype, .known = true};
-    return draft_slot(
-        d, place, constant_make(d->w, &type, blob_put(d->w, bytes, element_bytes(x->dtype, 1))));
+    return draft_slot(d, place, constant_real(d->w, x->dtype, value));
 }
 
 /* An enum attribute of ours as one of theirs. A value that counts from "no", or that is a number in
@@ -218,6 +208,7 @@ bool draft_input(Draft *d, int attr, int place, bool list) {
     if (kind == A_INTS) return draft_list_slot(d, place, a->ints);
     if (kind != A_INT) return draft_fail(d, "an attribute that is not a list of integers");
     if (poly_constant(d->w, a->ints.v[0], &i))
-        return draft_slot(d, place, int_tensor(d->w, list, 1, &i));
+        return draft_slot(d, place,
+                          list ? int_list(d->w, 1, &i) : constant_integer(d->w, DT_INT64, i));
     return draft_fail(d, "a number that depends on sizes");
 }

@@ -67,7 +67,7 @@ bool export_slice(Draft *d, int attr) {
     Poly *ends = ARENA_NEW(d->w->arena, Poly, start.n),
          *axes = ARENA_NEW(d->w->arena, Poly, start.n),
          *from = ARENA_NEW(d->w->arena, Poly, start.n), *by = ARENA_NEW(d->w->arena, Poly, start.n);
-    bool old = model_opset(d->m, (Slice){0}) < 10, unit = true;
+    bool old = model_version(d->m) < 10, unit = true;
     int n = 0;
     (void)attr;
     for (int k = 0; k < start.n; k++) {
@@ -97,7 +97,7 @@ bool export_slice(Draft *d, int attr) {
 
 bool export_pads(Draft *d, int attr) {
     int value = draft_attr(d, "value");
-    if (model_opset(d->m, (Slice){0}) < 11)
+    if (model_version(d->m) < 11)
         return draft_ints(d, "pads", d->attr[attr].ints) &&
                (value < 0 || draft_put(d, "value", value));
     return draft_list_slot(d, 1, d->attr[attr].ints) && (value < 0 || draft_real_slot(d, 2, value));
@@ -126,12 +126,11 @@ bool export_reshape(Draft *d, int attr) {
     for (int k = 0; k < list.n; k++)
         if (list.v[k] == 0 && (!copied || k >= x->dim.n || x->dim.v[k] != 0)) copied = false;
     if (zero && !copied) {
-        if (model_opset(d->m, (Slice){0}) < 14) return draft_fail(d, "a size of 0");
+        if (model_version(d->m) < 14) return draft_fail(d, "a size of 0");
         return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, list);
     }
     PolyList out = {list.n, holes > 1 ? list.v : v};
-    return model_opset(d->m, (Slice){0}) < 5 ? draft_ints(d, "shape", out)
-                                             : draft_list_slot(d, 1, out);
+    return model_version(d->m) < 5 ? draft_ints(d, "shape", out) : draft_list_slot(d, 1, out);
 }
 
 bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
@@ -139,7 +138,7 @@ bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[at
 static bool export_scales(Draft *d, PolyList list) {
     const Type *x = draft_type(d, 0);
     float *v = ARENA_NEW(d->w->arena, float, list.n);
-    if (model_opset(d->m, (Slice){0}) < 9) return draft_fail(d, "scales as an attribute");
+    if (model_version(d->m) < 9) return draft_fail(d, "scales as an attribute");
     for (int k = 0; k < list.n; k++) {
         Poly factor;
         int64_t c;
@@ -149,16 +148,15 @@ static bool export_scales(Draft *d, PolyList list) {
                                  "from version 11 on");
         v[k] = (float)c;
     }
-    Type type = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(d->w, list.n)}}};
     return draft_slot(d, 1,
-                      constant_make(d->w, &type, blob_put(d->w, v, sizeof *v * (size_t)list.n)));
+                      constant_copied(d->w, DT_FLOAT, (Dims){1, {poly_int(d->w, list.n)}}, v));
 }
 
 bool export_resize(Draft *d, int attr) {
-    if (model_opset(d->m, (Slice){0}) < 11) return export_scales(d, d->attr[attr].ints);
-    Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
-    Value empty =
-        model_opset(d->m, (Slice){0}) < 13 ? constant_make(d->w, &none, blob_put(d->w, "", 0)) : 0;
+    if (model_version(d->m) < 11) return export_scales(d, d->attr[attr].ints);
+    const Value empty = model_version(d->m) < 13
+                            ? constant_copied(d->w, DT_FLOAT, (Dims){1, {poly_int(d->w, 0)}}, "")
+                            : 0;
     return draft_slot(d, 1, empty) && draft_slot(d, 2, empty) &&
            draft_list_slot(d, 3, d->attr[attr].ints);
 }
@@ -193,16 +191,12 @@ static Value cast_value(World *w, Value v, DType dtype) {
 
 static Value scalar_value(Draft *d, Poly p, DType dtype) {
     int64_t v;
-    Type type = {.dtype = dtype, .known = true};
-    bool constant = poly_constant(d->w, p, &v);
-    Value list = constant ? 0 : draft_size(d, p);
-    if (!constant && !list) return draft_fail(d, "a size that no value in the model has"), 0;
-    if (!constant)
-        list = node_call(d->w, &op_reshape, 1, &list, (NamedList[]){{"shape", {0, NULL}}, {0}});
-    if (!constant) return dtype == DT_INT64 ? list : cast_value(d->w, list, dtype);
-    char *bytes = arena_alloc(d->w->arena, 16);
-    element_set_integer(dtype, bytes, 0, v);
-    return constant_make(d->w, &type, blob_put(d->w, bytes, element_bytes(dtype, 1)));
+    if (poly_constant(d->w, p, &v)) return constant_integer(d->w, dtype, v);
+    const Value list = draft_size(d, p);
+    if (!list) return draft_fail(d, "a size that no value in the model has"), 0;
+    const Value number =
+        node_call(d->w, &op_reshape, 1, &list, (NamedList[]){{"shape", {0, NULL}}, {0}});
+    return dtype == DT_INT64 ? number : cast_value(d->w, number, dtype);
 }
 bool export_range(Draft *d, int attr) {
     PolyList start = draft_list(d, "start"), n = draft_list(d, "n"), step = draft_list(d, "step");
@@ -218,8 +212,8 @@ bool export_hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr
 /* The type that the node has by itself, or output_dtype. */
 static bool output_dtype(Draft *d, int attr, DType itself) {
     if ((DType)d->attr[attr].word == itself) return true;
-    return model_opset(d->m, (Slice){0}) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
-                                               : draft_fail(d, "another element type");
+    return model_version(d->m) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
+                                     : draft_fail(d, "another element type");
 }
 bool export_to_quantized(Draft *d, int attr) {
     return output_dtype(d, attr, draft_type(d, 2) ? draft_type(d, 2)->dtype : DT_UINT8);
@@ -239,9 +233,8 @@ bool export_activation(Draft *d, int attr) {
     return true;
 }
 bool export_trains_by_input(Draft *d, int attr) {
-    Type type = {.dtype = DT_BOOL, .known = true};
     (void)attr;
-    return draft_slot(d, 2, constant_make(d->w, &type, blob_put(d->w, "\1", 1)));
+    return draft_slot(d, 2, constant_integer(d->w, DT_BOOL, true));
 }
 bool export_dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
 bool export_axis_dft(Draft *d, int attr) { return draft_input(d, attr, 2, false); }

@@ -2,17 +2,11 @@
    become constants. One number has no axis, so that it broadcasts; several have one; texts are rows
    of bytes, which zeros fill to one length. The way back is in export/emit_constants.c. */
 #include "graphs/onnx/import/import.h"
-#include "ops/core/element.h"
 #include <string.h>
 
 void give_list(Import *s, int k, DType dtype, Dims dim, const void *bytes) {
-    World *w = s->w;
-    const Type type = {.dtype = dtype, .known = true, .dim = dim};
-    int64_t n = 1, size;
-    for (int d = 0; d < dim.n; d++) n *= poly_constant(w, dim.v[d], &size) ? size : 0;
-    const size_t all = element_bytes(dtype, n);
-    if (!s->constant) s->constant = ARENA_NEW(w->arena, Value, op_input_count(s->op));
-    s->constant[k] = constant_make(w, &type, blob_put(w, arena_copy(w->arena, bytes, all), all));
+    if (!s->constant) s->constant = ARENA_NEW(s->w->arena, Value, op_input_count(s->op));
+    s->constant[k] = constant_copied(s->w, dtype, dim, bytes);
 }
 /* No axis for one number, else one. */
 static void give_numbers(Import *s, int k, DType dtype, int n, const void *bytes) {

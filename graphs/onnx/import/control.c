@@ -23,13 +23,6 @@ static bool settle_value(Import *s, int64_t iterations, Value *v) {
     return true;
 }
 
-static Value number_value(Import *s, DType d, int64_t v) {
-    Type t = {.dtype = d, .known = true};
-    void *bytes = arena_alloc(s->w->arena, 8);
-    element_set_integer(d, bytes, 0, v);
-    return constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(d, 1)));
-}
-
 static bool element_of(Import *s, Value v, int64_t *out) {
     return import_number(s, v, out) ||
            import_fail(s, "a condition or trip count that cannot be computed");
@@ -158,7 +151,8 @@ static bool take_loop(Import *s, Value out[]) {
     if (!iterations_new(&l, s, nstate + 2, nstate, 1)) return false;
     for (int k = 0; k < nstate; k++) l.in[k + 2] = s->in[k + 2];
     while (go && l.n < most) {
-        l.in[0] = number_value(s, DT_INT64, l.n), l.in[1] = number_value(s, DT_BOOL, 1);
+        l.in[0] = constant_integer(s->w, DT_INT64, l.n);
+        l.in[1] = constant_integer(s->w, DT_BOOL, true);
         if (!iterations_next(&l, nstate + 2, 2, 1)) return false;
         if (l.out[0] != l.in[1] && !element_of(s, l.out[0], &go)) return false;
     }

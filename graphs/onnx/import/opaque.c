@@ -3,7 +3,6 @@
    opaque node has the types that the file states for its outputs; they are made once and kept, so
    that rebuilding it on other inputs is the same node. */
 #include "graphs/onnx/import/import.h"
-#include "ops/core/element.h"
 #include <string.h>
 
 static void add_type(World *w, Poly *v, int *n, const Type *t) {
@@ -82,11 +81,8 @@ static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in
     for (int k = 0; k < n->x.nout; k++) out[k] = y && n->out[k] ? y + (Value)k : 0;
 }
 
-static Value small_constant(Model *m, DType dtype, int rank, int n, const void *bytes) {
-    Type type = {
-        .dtype = dtype, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(m->w, n) : 0}}};
-    size_t size = element_bytes(dtype, n);
-    return constant_make(m->w, &type, blob_put(m->w, arena_copy(m->w->arena, bytes, size), size));
+static Value list_constant(Model *m, DType dtype, int n, const void *bytes) {
+    return constant_copied(m->w, dtype, (Dims){1, {poly_int(m->w, n)}}, bytes);
 }
 
 /* Constant: tensor, number or list of numbers; strings and sparse tensors are opaque. */
@@ -101,13 +97,13 @@ static bool make_constant(Import *s, Value out[]) {
         if (!tensor_read(s->w->arena, w, &tensor) || !tensor_constant(m, &tensor, &out[0], &e))
             return import_fail(s, "%s", e.reason);
     } else if (onnx_attr(s, "value_int", &t) && t.kind == ONNX_ATTR_INT)
-        out[0] = small_constant(m, DT_INT64, 0, 1, &t.i);
+        out[0] = constant_integer(m->w, DT_INT64, t.i);
     else if (onnx_attr(s, "value_ints", &t) && t.kind == ONNX_ATTR_INTS)
-        out[0] = small_constant(m, DT_INT64, 1, t.n, t.ints);
+        out[0] = list_constant(m, DT_INT64, t.n, t.ints);
     else if (onnx_attr(s, "value_float", &t) && t.kind == ONNX_ATTR_FLOAT)
-        out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
+        out[0] = constant_copied(m->w, DT_FLOAT, (Dims){0}, &t.f);
     else if (onnx_attr(s, "value_floats", &t) && t.kind == ONNX_ATTR_FLOATS)
-        out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
+        out[0] = list_constant(m, DT_FLOAT, t.n, t.floats);
     return out[0] || import_fail(s, "a constant that is not a dense numeric tensor");
 }
 

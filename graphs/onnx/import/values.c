@@ -128,6 +128,25 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
     return !w.failed;
 }
 
+Value constant_copied(World *w, DType dtype, Dims dim, const void *bytes) {
+    const Type type = {.dtype = dtype, .known = true, .dim = dim};
+    int64_t count = 0;
+    poly_constant(w, type_count(w, &type), &count);
+    const size_t n = element_bytes(dtype, count);
+    return constant_make(w, &type, blob_put(w, arena_copy(w->arena, bytes, n), n));
+}
+enum { ELEMENT_BYTES = 16 }; /* of the largest */
+Value constant_integer(World *w, DType dtype, int64_t number) {
+    char bytes[ELEMENT_BYTES] = {0};
+    element_set_integer(dtype, bytes, 0, number);
+    return constant_copied(w, dtype, (Dims){0}, bytes);
+}
+Value constant_real(World *w, DType dtype, double number) {
+    char bytes[ELEMENT_BYTES] = {0};
+    element_set_real(dtype, bytes, 0, number);
+    return constant_copied(w, dtype, (Dims){0}, bytes);
+}
+
 /* Small tensors are copied where the file does not align them; large ones stay in the map as they
    are. */
 static const unsigned char *aligned(Model *m, Slice s, DType d) {

@@ -222,7 +222,7 @@ bool model_body(Model *m, ModelBody *b, Arena *a, Pieces *file, const char **why
     const Slice body = body_graph(m, b);
     BodyNames x;
     *why = "its names cannot be read";
-    if (m->external || m->x.ir_version < OLDEST_IR)
+    if (m->external || m->x.ir_version < IR_FREE_INITIALIZERS)
         return *why = "its weights lie in other files, or its IR version is too old", false;
     if (!body_names(m, a, body, &x)) return false;
     Pieces graph = pieces_new(a);
@@ -353,7 +353,7 @@ static void note_read(void *splice, Slice text, bool defined) {
 }
 
 /* Weights that only bodies used, and that these no longer use, are left out. */
-static bool put_graph(Splice *x, Pieces *out) {
+static bool put_graph_of_bodies(Splice *x, Pieces *out) {
     const Model *m = x->m;
     Error e = {0};
     Pieces nodes = pieces_new(x->a);
@@ -408,7 +408,7 @@ bool model_with_bodies(Model *m, int n, const ModelBody body[], const Piece resu
             return false;
     x.read = intern_new(a);
     Pieces graph = pieces_new(a);
-    const bool put = put_graph(&x, &graph);
+    const bool put = put_graph_of_bodies(&x, &graph);
     intern_free(x.read);
     if (!put) return false;
     *file = pieces_new(a);

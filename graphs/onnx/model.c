@@ -29,6 +29,28 @@ bool model_allows(const Model *m, const char *domain) {
     return false;
 }
 
+bool model_has_function(const Model *m, Slice domain, Slice name) {
+    for (int k = 0; k < m->x.function.n; k++) {
+        const Wire w = model_wire(m, m->x.function.v[k], NULL);
+        if (slice_equal(wire_bytes(w, FUNCTION_NAME), name) &&
+            slice_equal(index_domain(wire_bytes(w, FUNCTION_DOMAIN)), domain))
+            return true;
+    }
+    return false;
+}
+
+bool node_read(Model *m, Wire message, OnnxNode *n) {
+    Arena *a = m->w->arena;
+    if (!index_node(a, &message, &n->x)) return false;
+    n->name = slice_text(a, n->x.name);
+    n->type = slice_text(a, n->x.type);
+    n->domain = slice_text(a, n->x.domain);
+    n->version = model_opset(m, n->x.domain);
+    n->call = model_has_function(m, n->x.domain, n->x.type);
+    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
+    return true;
+}
+
 const char *node_shown(Arena *a, const OnnxNode *n) {
     return n->name[0] ? n->name : n->x.nout ? slice_text(a, n->x.out[0]) : "";
 }

@@ -89,10 +89,15 @@ static inline Wire model_wire(const Model *m, Slice message, Error *e) {
 }
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
 const char *slice_text(Arena *, Slice);
+/* Whether the model defines a function of this name, which may be that of any operator and takes
+   its place. */
+bool model_has_function(const Model *, Slice domain, Slice name);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 /* Whether operators of this domain may be written although the file does not import it
    (OpenOptions.domain). */
 bool model_allows(const Model *, const char *domain);
+/* Reads a NodeProto but for the names of its values: in[] and out[] have room for these. */
+bool node_read(Model *, Wire message, OnnxNode *);
 const char *node_shown(Arena *, const OnnxNode *); /* its name, or that of its first result */
 const char *node_place(Model *, const OnnxNode *); /* for an error: file, number, name, type */
 /* import/values.c: the type that a ValueInfoProto gives; not known where it says nothing.
@@ -118,9 +123,11 @@ bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Err
 /* Copies the external files that the result names into the folder of `path`, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
-/* export/part.c: a file with this graph, with the model's versions and functions. An IR version in
-   which initializers have to be inputs becomes the first in which they need not. */
-enum { OLDEST_IR = 4 };
+/* The first IR version in which initializers need not be inputs. Where they are, a caller may give
+   others. */
+enum { IR_FREE_INITIALIZERS = 4 };
+/* export/part.c: a file with this graph, with the model's versions and functions; an older IR
+   version becomes IR_FREE_INITIALIZERS. */
 void model_around(const Model *, Arena *, const Pieces *graph, Pieces *file);
 
 /* bodies.c: the tensor that input k of the body of this node, a Loop, is in every iteration: it
@@ -128,10 +135,9 @@ void model_around(const Model *, Arena *, const Pieces *graph, Pieces *file);
    change, or is neither. */
 Slice body_known_state(const Model *, Arena *, const OnnxNode *, const GraphIndex *g, int k);
 
-/* import/model_extras.c: functions, training and annotations of quantization: what is outside the
-   graph and refers to its names. */
+/* import/model_extras.c: training and annotations of quantization: what is outside the graph and
+   refers to its names. */
 bool extras_read(Model *, Error *);
-bool extras_is_function(const Model *, Slice domain, Slice name);
 
 /* import/inline_if.c: the file with this branch of that node (node < 0: those that are decided) in
    place of it; false: there is none, or names would clash. */

@@ -100,13 +100,9 @@ static void put_weights(Mover *x, const Motion *o, Pieces *out) {
 
 /* ---- the body */
 
+/* Gives what was moved the name that it had in the body. */
 static void put_again(Mover *x, const Motion *o, NameId id, Pieces *out) {
-    Text t = text_new(x->a);
-    const char *from = o->name[id].outside, *to = o->m->name[id].text;
-    wire_put_bytes(&t, NODE_INPUT, from, strlen(from));
-    wire_put_bytes(&t, NODE_OUTPUT, to, strlen(to));
-    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
-    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
+    index_put_identity(x->a, slice_of(o->name[id].outside), slice_of(o->m->name[id].text), "", out);
 }
 
 static void put_inner_nodes(Mover *x, const Motion *o, Pieces *out) {
@@ -179,7 +175,7 @@ static void put_nodes(Mover *x, Pieces *out) {
     }
 }
 
-static bool put_graph(Mover *x, Pieces *out) {
+static bool put_moved_graph(Mover *x, Pieces *out) {
     const Model *m = x->m;
     bool nodes = false;
     for (int i = 0; i < m->nnode; i++) name_free(x, m->node[i].x.name);
@@ -223,12 +219,12 @@ static int find_all(Mover *x, Facts *facts, Sizes sizes, MovedNodes **moved) {
 int model_move_invariants(Model *m, Facts *facts, Sizes sizes, Arena *a, MovedNodes **moved,
                           Pieces *file) {
     Mover x = {.m = m, .a = a};
-    const int n = m->x.ir_version < OLDEST_IR ? 0 : find_all(&x, facts, sizes, moved);
+    const int n = m->x.ir_version < IR_FREE_INITIALIZERS ? 0 : find_all(&x, facts, sizes, moved);
     if (!n || !index_names(a, model_wire(m, m->x.graph, &x.error), 0, true, count_name, &x))
         return 0;
     Pieces graph = pieces_new(a);
     x.value = intern_new(a), x.node = intern_new(a);
-    const bool put = put_graph(&x, &graph);
+    const bool put = put_moved_graph(&x, &graph);
     intern_free(x.value), intern_free(x.node);
     if (!put) return 0;
     *file = pieces_new(a);

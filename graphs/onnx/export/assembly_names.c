@@ -26,7 +26,7 @@ Value assembly_was(const Assembly *p, NameId id) { return id ? p->m->name[id].va
 NameId assembly_fresh_name(Assembly *p) {
     for (;;) {
         const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
-        NameId id = name_id(p->m, (Slice){(const unsigned char *)text, strlen(text)}, p->e);
+        NameId id = name_id(p->m, slice_of(text), p->e);
         const NameInfo *n = &p->m->name[id];
         if (n->source == FROM_NOTHING && !n->inner && !table_get(&p->made, id)) return id;
     }

@@ -146,7 +146,7 @@ static void mark_owned(Assembly *p, Value v, const Node *composite) {
 }
 
 static void note_domain(Assembly *p, const char *domain) {
-    if (model_opset(p->m, (Slice){(const unsigned char *)domain, strlen(domain)})) return;
+    if (model_opset(p->m, slice_of(domain))) return;
     for (int k = 0; k < p->plan->nimport; k++)
         if (!strcmp(p->plan->import[k], domain)) return;
     ARENA_GROW(p->a, p->plan->import, p->import_room, p->plan->nimport + 1);

@@ -139,7 +139,7 @@ static bool valid_at(const OnnxMap *e, int64_t version) {
     return version && version >= e->since && (!e->until || version <= e->until);
 }
 static int64_t version_of(const Model *m, const OnnxMap *e) {
-    int64_t version = model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)});
+    int64_t version = model_opset(m, slice_of(e->domain));
     return version || !model_allows(m, e->domain) ? version : 1;
 }
 

@@ -252,8 +252,9 @@ static bool part_graph(Part *p) {
 void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
     const FileIndex *x = &m->x;
     Text head = text_new(a);
-    wire_put_int(&head, MODEL_IR_VERSION,
-                 (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
+    wire_put_int(
+        &head, MODEL_IR_VERSION,
+        (uint64_t)(x->ir_version < IR_FREE_INITIALIZERS ? IR_FREE_INITIALIZERS : x->ir_version));
     *file = pieces_new(a);
     pieces_add(file, head.data, head.size);
     for (int k = 0; k < x->nopset; k++)

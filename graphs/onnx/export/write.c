@@ -45,11 +45,7 @@ static bool is_unchanged(const Model *m, const ModelWrite *x) {
 
 /* The name of an entry of the graph's lists; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
-    Wire w = model_wire(m, f->bytes, NULL);
-    Slice text = f->number == GRAPH_INITIALIZER ? wire_bytes(w, TENSOR_NAME)
-                 : f->number == GRAPH_SPARSE_INITIALIZER
-                     ? wire_bytes(wire_inner(&w, wire_bytes(w, SPARSE_TENSOR_VALUES)), TENSOR_NAME)
-                     : wire_bytes(w, VALUE_INFO_NAME); /* as that of a TensorAnnotation */
+    const Slice text = index_entry_name(model_wire(m, f->bytes, NULL), f->number);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
@@ -116,7 +112,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     return true;
 }
 
-/* IR versions below 4 want every initializer among the inputs too. */
+/* Old IR versions want every initializer among the inputs, too (IR_FREE_INITIALIZERS). */
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text info = text_new(a);
     value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n,
@@ -140,7 +136,7 @@ static void write_graph(Model *m, Arena *a, Store *store, const FilePlan *plan, 
     }
     for (int k = 0; k < plan->nconstant; k++)
         put_constant(m, a, store, out, plan->constant[k], plan->content[k]);
-    for (int k = 0; k < plan->nconstant && m->x.ir_version < 4; k++)
+    for (int k = 0; k < plan->nconstant && m->x.ir_version < IR_FREE_INITIALIZERS; k++)
         put_input(m, a, out, plan->constant[k], value_type(m->w, plan->content[k]));
 }
 
@@ -152,8 +148,7 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     write_graph(m, a, store, &plan, &graph);
     index_put_graph(&m->x, &graph, file);
     for (int k = 0; k < plan.nimport; k++) {
-        const Slice domain = {(const unsigned char *)plan.import[k], strlen(plan.import[k])};
-        index_put_opset(a, domain, 1, file);
+        index_put_opset(a, slice_of(plan.import[k]), 1, file);
     }
     return true;
 }

@@ -9,6 +9,8 @@ void slices_push(Arena *a, SliceList *list, Slice s) {
     list->v[list->n++] = s;
 }
 
+Slice index_domain(Slice domain) { return slice_is(domain, "ai.onnx") ? (Slice){0} : domain; }
+
 static SliceList *list_of(GraphIndex *g, uint32_t number) {
 #define X(member, field) \
     if (number == field) return &g->member;
@@ -36,7 +38,7 @@ bool index_opset(Wire w, Opset *out) {
         if (f.number == OPERATOR_SET_ID_VERSION && wire_want(&w, &f, WIRE_VARINT))
             out->version = (int64_t)f.value;
     }
-    if (slice_is(out->domain, "ai.onnx")) out->domain = (Slice){0};
+    out->domain = index_domain(out->domain);
     return !w.failed;
 }
 
@@ -73,6 +75,34 @@ void index_put_graph(const FileIndex *x, const Pieces *graph, Pieces *file) {
     for (Field f; wire_next(&w, &f);)
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, graph);
         else pieces_add(file, f.whole.at, f.whole.n);
+}
+
+Slice index_subgraph(const NodeIndex *n, const char *attribute) {
+    for (int k = 0; k < n->nattr; k++)
+        if (slice_is(n->attr[k].name, attribute) && n->attr[k].graph.n == 1)
+            return n->attr[k].graph.v[0];
+    return (Slice){0};
+}
+
+Slice index_entry_name(Wire entry, uint32_t number) {
+    switch (number) {
+    case GRAPH_NODE: return wire_bytes(entry, NODE_NAME);
+    case GRAPH_INITIALIZER: return wire_bytes(entry, TENSOR_NAME);
+    case GRAPH_SPARSE_INITIALIZER:
+        return wire_bytes(wire_inner(&entry, wire_bytes(entry, SPARSE_TENSOR_VALUES)), TENSOR_NAME);
+    case GRAPH_QUANTIZATION_ANNOTATION: return wire_bytes(entry, TENSOR_ANNOTATION_TENSOR_NAME);
+    default: return wire_bytes(entry, VALUE_INFO_NAME);
+    }
+}
+
+void index_put_identity(Arena *a, Slice from, Slice to, const char *node_name, Pieces *graph) {
+    static const char type[] = "Identity";
+    Text t = text_new(a);
+    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
+    wire_put_bytes(&t, NODE_OUTPUT, to.at, to.n);
+    if (*node_name) wire_put_bytes(&t, NODE_NAME, node_name, strlen(node_name));
+    wire_put_bytes(&t, NODE_OP_TYPE, type, strlen(type));
+    wire_put_slice(graph, GRAPH_NODE, t.data, t.size);
 }
 
 void index_put_opset(Arena *a, Slice domain, int64_t version, Pieces *file) {
@@ -116,7 +146,7 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
         if (list) slices_push(a, list, f.bytes);
         else *text = f.bytes;
     }
-    if (slice_is(x->domain, "ai.onnx")) x->domain = (Slice){0};
+    x->domain = index_domain(x->domain);
     x->nin = in.n, x->nout = out.n, x->in = in.v, x->out = out.v;
     x->attr = ARENA_NEW(a, AttrSlice, attr.n);
     for (x->nattr = 0; !w->failed && x->nattr < attr.n; x->nattr++)
@@ -125,18 +155,19 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
     return !w->failed;
 }
 
+static void list_names(Wire w, const SliceList *list, uint32_t number, NameVisit *name,
+                       void *user) {
+    for (int k = 0; k < list->n; k++)
+        name(user, index_entry_name(wire_inner(&w, list->v[k]), number), true);
+}
+
 bool index_names(Arena *a, Wire graph, int depth, bool deep, NameVisit *name, void *user) {
     GraphIndex g;
     Wire w = graph;
     if (!index_graph(a, &w, depth, &g)) return false;
-    for (int k = 0; k < g.input.n; k++)
-        name(user, wire_bytes(wire_inner(&w, g.input.v[k]), VALUE_INFO_NAME), true);
-    for (int k = 0; k < g.initializer.n; k++)
-        name(user, wire_bytes(wire_inner(&w, g.initializer.v[k]), TENSOR_NAME), true);
-    for (int k = 0; k < g.sparse.n; k++) {
-        const Slice values = wire_bytes(wire_inner(&w, g.sparse.v[k]), SPARSE_TENSOR_VALUES);
-        name(user, wire_bytes(wire_inner(&w, values), TENSOR_NAME), true);
-    }
+    list_names(w, &g.input, GRAPH_INPUT, name, user);
+    list_names(w, &g.initializer, GRAPH_INITIALIZER, name, user);
+    list_names(w, &g.sparse, GRAPH_SPARSE_INITIALIZER, name, user);
     for (int k = 0; k < g.node.n; k++) {
         NodeIndex n;
         Wire node = wire_inner(&w, g.node.v[k]);

@@ -51,6 +51,8 @@ typedef struct NodeIndex {
 } NodeIndex;
 
 void slices_push(Arena *, SliceList *, Slice);
+/* ONNX's own operator set has two names; here it is always "". */
+Slice index_domain(Slice);
 /* Of an OperatorSetIdProto, a whole file, a GraphProto at this depth of nesting, a NodeProto. The
    lists are in the arena, the slices of the file. False: E_INVALID, with the byte. */
 bool index_opset(Wire message, Opset *);
@@ -59,6 +61,12 @@ bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);
 bool index_node(Arena *, Wire *message, NodeIndex *);
 /* The file with this graph, all else as it is. */
 void index_put_graph(const FileIndex *, const Pieces *graph, Pieces *file);
+/* The subgraph that is this attribute; absent: there is none. */
+Slice index_subgraph(const NodeIndex *, const char *attribute);
+/* What an entry of a list of GraphProto is called, by the number of the list. */
+Slice index_entry_name(Wire entry, uint32_t number);
+/* An Identity that gives a value another name, as a field of GraphProto. node_name: "": none. */
+void index_put_identity(Arena *, Slice from, Slice to, const char *node_name, Pieces *graph);
 /* An import of an operator set, as a field of ModelProto. */
 void index_put_opset(Arena *, Slice domain, int64_t version, Pieces *file);
 /* name(user, text, defined) for each name that the graph defines (defined) or a node of it reads;

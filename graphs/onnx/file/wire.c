@@ -123,6 +123,14 @@ Slice wire_bytes(Wire w, uint32_t number) {
     return out;
 }
 
+bool wire_read_bytes(Wire w, uint32_t number, Slice *out) {
+    *out = (Slice){0};
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && wire_want(&w, &f, WIRE_BYTES)) *out = f.bytes;
+    return !w.failed;
+}
+
+Slice slice_of(const char *text) { return (Slice){(const unsigned char *)text, strlen(text)}; }
 bool slice_is(Slice s, const char *text) {
     return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0);
 }

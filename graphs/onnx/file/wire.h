@@ -53,9 +53,12 @@ bool wire_fail_format(Wire *, const unsigned char *at, const char *what);
 /* False and an error: the field has another kind. */
 bool wire_want(Wire *, const Field *, WireKind);
 
-/* The contents of the last WIRE_BYTES field of this number; absent: there is none. */
+/* The contents of the last WIRE_BYTES field of this number; absent: there is none. wire_read_bytes:
+   false and an error: the message is damaged, or the field has another kind. */
 Slice wire_bytes(Wire, uint32_t number);
+bool wire_read_bytes(Wire, uint32_t number, Slice *out);
 
+Slice slice_of(const char *text);
 bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
 

@@ -40,11 +40,10 @@ static NameId used_name(Body *b, Slice text) {
 static bool info_names(Body *b, const SliceList *list, NameId **out) {
     *out = ARENA_NEW(b->s->w->arena, NameId, list->n);
     for (int k = 0; k < list->n; k++) {
-        Wire w = body_wire(b, list->v[k]);
-        for (Field f; wire_next(&w, &f);)
-            if (f.number == VALUE_INFO_NAME && wire_want(&w, &f, WIRE_BYTES))
-                (*out)[k] = used_name(b, f.bytes);
-        if (w.failed || !(*out)[k]) return body_failed(b);
+        Slice name;
+        if (!wire_read_bytes(body_wire(b, list->v[k]), VALUE_INFO_NAME, &name) ||
+            !((*out)[k] = used_name(b, name)))
+            return body_failed(b);
     }
     return true;
 }
@@ -66,18 +65,11 @@ static bool read_weights(Body *b) {
     return true;
 }
 
-static bool read_node(Body *b, int k) {
+static bool read_body_node(Body *b, int k) {
     Model *m = b->s->m;
-    Arena *a = b->s->w->arena;
     OnnxNode *n = &b->node[k];
-    Wire w = body_wire(b, b->g.node.v[k]);
-    if (!index_node(a, &w, &n->x)) return body_failed(b);
+    if (!node_read(m, body_wire(b, b->g.node.v[k]), n)) return body_failed(b);
     n->inner = true;
-    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
-    n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain),
-    n->call = extras_is_function(m, n->x.domain, n->x.type);
-    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
     for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
     if (!subgraph_captures(m, n, &b->error)) return body_failed(b);
@@ -86,11 +78,8 @@ static bool read_node(Body *b, int k) {
 }
 
 bool body_read(Import *s, const char *attribute, Body *b) {
-    Slice graph = {0};
+    const Slice graph = index_subgraph(&s->n->x, attribute);
     *b = (Body){.s = s};
-    for (int k = 0; k < s->n->x.nattr; k++)
-        if (slice_is(s->n->x.attr[k].name, attribute) && s->n->x.attr[k].graph.n == 1)
-            graph = s->n->x.attr[k].graph.v[0];
     if (!graph.at) return import_fail(s, "it has no subgraph %s", attribute);
     Wire w = body_wire(b, graph);
     if (!index_graph(s->w->arena, &w, 1, &b->g)) return body_failed(b);
@@ -99,7 +88,7 @@ bool body_read(Import *s, const char *attribute, Body *b) {
         !read_weights(b))
         return false;
     for (int k = 0; k < b->g.node.n; k++)
-        if (!read_node(b, k)) return false;
+        if (!read_body_node(b, k)) return false;
     return true;
 }
 

@@ -69,7 +69,7 @@ static void put_value_info(SizeFixer *x, Slice info, bool input, Pieces *out) {
     put_along(x, info, 0, input ? name : NULL, out);
 }
 
-static void put_graph(SizeFixer *x, Slice graph, Pieces *out) {
+static void put_fixed_graph(SizeFixer *x, Slice graph, Pieces *out) {
     Wire w = walk(x, graph);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != GRAPH_INPUT && f.number != GRAPH_OUTPUT && f.number != GRAPH_VALUE_INFO) {
@@ -87,7 +87,7 @@ bool model_fix_sizes(const Model *m, InputSize size, const void *user, Arena *a,
     Pieces unused = pieces_new(a), graph = pieces_new(a);
     for (int k = 0; k < m->x.g.input.n; k++) /* another may name a size that this one gives */
         put_value_info(&x, m->x.g.input.v[k], true, &unused);
-    put_graph(&x, m->x.graph, &graph);
+    put_fixed_graph(&x, m->x.graph, &graph);
     intern_free(x.name);
     *file = pieces_new(a);
     index_put_graph(&m->x, &graph, file);

@@ -78,7 +78,7 @@ static bool read_function(Inlining *x, Slice message, bool all, LocalFunction *o
         default: break;
         }
     }
-    if (slice_is(out->domain, "ai.onnx")) out->domain = (Slice){0};
+    out->domain = index_domain(out->domain);
     out->inlined &= all || !names_an_operator(out->domain);
     if (!out->inlined) x->nopset = nopset;
     return !w.failed;
@@ -219,14 +219,6 @@ static void put_node(Inlining *x, const NodeIndex *n, FunctionCall *c, int depth
     wire_put_pieces(out, GRAPH_NODE, &node);
 }
 
-static void put_alias(Inlining *x, Slice from, Slice to, Pieces *out) {
-    Text t = text_new(x->a);
-    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
-    wire_put_bytes(&t, NODE_OUTPUT, to.at, to.n);
-    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
-    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
-}
-
 /* The call, whose names are those of the result, as its function's nodes. */
 static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, int depth,
                      Pieces *out) {
@@ -241,7 +233,8 @@ static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, in
     put_nodes(x, &f->node, &c, depth, out);
     for (int k = 0; k < n->nout; k++) {
         const Slice have = renamed(x, &c, f->out.v[k]);
-        if (n->out[k].n && !slice_equal(have, n->out[k])) put_alias(x, have, n->out[k], out);
+        if (n->out[k].n && !slice_equal(have, n->out[k]))
+            index_put_identity(x->a, have, n->out[k], "", out);
     }
     intern_free(c.from);
     x->inlined = true;

@@ -39,13 +39,6 @@ static int condition_value(const Inliner *x, const OnnxNode *n) {
     return -1;
 }
 
-static Slice subgraph(const OnnxNode *n, const char *name) {
-    for (int k = 0; k < n->x.nattr; k++)
-        if (slice_is(n->x.attr[k].name, name) && n->x.attr[k].graph.n == 1)
-            return n->x.attr[k].graph.v[0];
-    return (Slice){0};
-}
-
 /* ---- names */
 
 static void count_name(void *inliner, Slice text, bool defined) {
@@ -56,29 +49,32 @@ static void count_name(void *inliner, Slice text, bool defined) {
     x->times[id]++;
 }
 
-static Slice name_in(const Inliner *x, Slice message, uint32_t number) {
-    return wire_bytes(inliner_wire(x, message), number);
+static bool is_unique(Inliner *x, Slice name) {
+    return x->times[name_id(x->m, name, x->error)] < 2;
 }
-static Slice sparse_name(const Inliner *x, Slice message) {
-    return name_in(x, name_in(x, message, SPARSE_TENSOR_VALUES), TENSOR_NAME);
+static bool unique_entries(Inliner *x, const SliceList *list, uint32_t number) {
+    bool unique = true;
+    for (int k = 0; unique && k < list->n; k++)
+        unique = is_unique(x, index_entry_name(inliner_wire(x, list->v[k]), number));
+    return unique;
 }
 
+/* Whether a branch defines only names that nothing else defines, in a form that a graph may have.
+ */
 static bool unique_names(Inliner *x, Slice graph) {
     GraphIndex g;
     Wire w = inliner_wire(x, graph);
-    bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
-    for (int k = 0; unique && k < g.initializer.n; k++)
-        unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], TENSOR_NAME), x->error)] < 2;
-    for (int k = 0; unique && k < g.sparse.n; k++)
-        unique = x->times[name_id(x->m, sparse_name(x, g.sparse.v[k]), x->error)] < 2;
+    bool unique = index_graph(x->a, &w, 1, &g) && g.input.n == 0 &&
+                  !(x->m->x.ir_version < IR_FREE_INITIALIZERS && g.initializer.n) &&
+                  unique_entries(x, &g.initializer, GRAPH_INITIALIZER) &&
+                  unique_entries(x, &g.sparse, GRAPH_SPARSE_INITIALIZER);
     for (int k = 0; unique && k < g.node.n; k++) {
         NodeIndex n;
         Wire node = inliner_wire(x, g.node.v[k]);
         unique = index_node(x->a, &node, &n);
-        for (int j = 0; unique && j < n.nout; j++)
-            unique = !n.out[j].n || x->times[name_id(x->m, n.out[j], x->error)] < 2;
+        for (int j = 0; unique && j < n.nout; j++) unique = !n.out[j].n || is_unique(x, n.out[j]);
     }
-    return unique && g.input.n == 0;
+    return unique;
 }
 
 /* ---- choosing */
@@ -100,7 +96,7 @@ static bool count_names(Inliner *x) {
 
 static void choose_branch(Inliner *x, int i, bool then) {
     GraphIndex g;
-    Slice graph = subgraph(&x->m->node[i], then ? "then_branch" : "else_branch");
+    Slice graph = index_subgraph(&x->m->node[i].x, then ? "then_branch" : "else_branch");
     Wire w = inliner_wire(x, graph);
     if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout)
         x->branch[i] = graph;
@@ -126,14 +122,9 @@ static int count_chosen(Inliner *x) {
 /* ---- writing */
 
 static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, Pieces *out) {
-    Text t = text_new(x->a);
-    const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
-    if (!n->x.out[output].n) return;
-    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
-    wire_put_bytes(&t, NODE_OUTPUT, n->x.out[output].at, n->x.out[output].n);
-    if (n->name[0]) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
-    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
-    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
+    const char *name =
+        output && n->name[0] ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
+    if (n->x.out[output].n) index_put_identity(x->a, from, n->x.out[output], name, out);
 }
 
 /* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a second one is
@@ -165,7 +156,8 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
         if (f.number == GRAPH_OUTPUT)
-            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, VALUE_INFO_NAME), nodes);
+            put_identity(x, &x->m->node[i], output++,
+                         index_entry_name(inliner_wire(x, f.bytes), GRAPH_OUTPUT), nodes);
     }
 }
 
@@ -178,7 +170,7 @@ static bool put_nodes(Inliner *x, Pieces *out, Pieces *rest) {
     return true;
 }
 
-static bool put_graph(Inliner *x, Pieces *out) {
+static bool put_inlined_graph(Inliner *x, Pieces *out) {
     bool nodes = false;
     Pieces rest = pieces_new(x->a);
     for (int k = 0; k < x->m->nnode; k++) {
@@ -207,7 +199,7 @@ bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool th
     *file = pieces_new(a);
     if (node < 0) choose_decided(&x);
     else choose_branch(&x, node, then);
-    const bool put = count_chosen(&x) && !e.kind && put_graph(&x, &graph);
+    const bool put = count_chosen(&x) && !e.kind && put_inlined_graph(&x, &graph);
     intern_free(x.node_name);
     if (!put) return false;
     index_put_graph(&m->x, &graph, file);

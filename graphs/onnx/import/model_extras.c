@@ -1,5 +1,4 @@
-/* model_extras.c -- the parts of a file outside its graph that refer to the graph's names. A
-   function of the model may have the name of any operator and takes its place. Training
+/* model_extras.c -- the parts of a file outside its graph that refer to the graph's names. Training
    (TrainingInfoProto) runs graphs that use names of the main one and gives initializers new values:
    such names stay, such initializers are not constants. Annotations of quantization name the
    tensors that hold scales. */
@@ -7,17 +6,6 @@
 
 static Slice message_part(const Model *m, Slice message, uint32_t number) {
     return wire_bytes(model_wire(m, message, NULL), number);
-}
-
-bool extras_is_function(const Model *m, Slice domain, Slice name) {
-    for (int k = 0; k < m->x.function.n; k++) {
-        Slice theirs = message_part(m, m->x.function.v[k], FUNCTION_DOMAIN);
-        if (slice_is(theirs, "ai.onnx")) theirs = (Slice){0};
-        if (slice_equal(message_part(m, m->x.function.v[k], FUNCTION_NAME), name) &&
-            slice_equal(theirs, domain))
-            return true;
-    }
-    return false;
 }
 
 static bool pin_name(Model *m, Slice name, bool trained, Error *e) {

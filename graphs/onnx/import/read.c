@@ -20,14 +20,6 @@ static bool define(Model *m, Slice text, Source source, int index, const char *p
     return true;
 }
 
-/* wire_bytes that fails where the message is damaged, or the field is not of bytes. */
-static bool read_bytes(Wire w, uint32_t number, Slice *out) {
-    *out = (Slice){0};
-    for (Field f; wire_next(&w, &f);)
-        if (f.number == number && wire_want(&w, &f, WIRE_BYTES)) *out = f.bytes;
-    return !w.failed;
-}
-
 /* An initializer, also one that cannot be a constant: then its source is an opaque node without
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
@@ -54,8 +46,8 @@ static bool read_initializers(Model *m, Error *e) {
         Slice values, name;
         NameId id;
         Wire w = model_wire(m, m->x.g.sparse.v[i], e);
-        if (!read_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
-            !read_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
+        if (!wire_read_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
+            !wire_read_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
         m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
@@ -63,15 +55,15 @@ static bool read_initializers(Model *m, Error *e) {
     return true;
 }
 
-/* IR versions below 4 list initializers among the inputs; later ones mean by it that a caller may
+/* Old IR versions list initializers among the inputs; later ones mean by it that a caller may
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text)) return false;
+    if (!wire_read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
-    if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
-    if (was == FROM_INITIALIZER && m->name[id].index >= 0) m->name[id].source = FROM_NOTHING;
+    if (was == FROM_INITIALIZER && m->x.ir_version < IR_FREE_INITIALIZERS) return true;
+    if (was == FROM_INITIALIZER) m->name[id].source = FROM_NOTHING;
     const char *place =
         arena_format(m->w->arena, "%s: input '%s'", m->path, slice_text(m->w->arena, text));
     if (!define(m, text, FROM_INPUT, i, place, e, &id)) return false;
@@ -91,7 +83,7 @@ static bool learn_sizes(Model *m, Error *e) {
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text) ||
+            if (!wire_read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -103,7 +95,8 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!read_bytes(model_wire(m, lists[k]->v[i], e), VALUE_INFO_NAME, &text)) return false;
+            if (!wire_read_bytes(model_wire(m, lists[k]->v[i], e), VALUE_INFO_NAME, &text))
+                return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
             if (!id && text.n) return false;
@@ -112,19 +105,12 @@ static bool read_infos(Model *m, Error *e) {
     return true;
 }
 
-static bool read_node(Model *m, int i, Error *e) {
+static bool read_graph_node(Model *m, int i, Error *e) {
     OnnxNode *n = &m->node[i];
-    Arena *a = m->w->arena;
-    Wire w =
-        wire_new(m->x.g.node.v[i], m->x.bytes.at, arena_format(a, "%s: node %d", m->path, i), e);
-    if (!index_node(a, &w, &n->x)) return false;
-    n->name = slice_text(a, n->x.name);
-    n->type = slice_text(a, n->x.type);
-    n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain);
+    const Wire w = wire_new(m->x.g.node.v[i], m->x.bytes.at,
+                            arena_format(m->w->arena, "%s: node %d", m->path, i), e);
+    if (!node_read(m, w, n)) return false;
     n->number = i;
-    n->call = extras_is_function(m, n->x.domain, n->x.type);
-    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
     if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without an operator");
     for (int k = 0; k < n->x.nout; k++)
@@ -216,7 +202,7 @@ static bool read_graph(Model *m, Error *e) {
     set_inputs(m);
     if (!read_infos(m, e)) return false;
     for (int i = 0; i < m->nnode; i++)
-        if (!read_node(m, i, e)) return false;
+        if (!read_graph_node(m, i, e)) return false;
     order_nodes(m);
     for (int i = 0; i < m->nnode; i++)
         if (!import_node(m, i, e)) return false;

@@ -103,7 +103,7 @@ static bool write_int(OnnxWrite *w, const char *name, int64_t v) {
     return draft_int(draft_of(w), name, v);
 }
 static bool write_text(OnnxWrite *w, const char *name, const char *text) {
-    return draft_new(draft_of(w), name, EMIT_STRING)->text = text, true;
+    return draft_new(draft_of(w), name, ONNX_ATTR_TEXT)->text = text, true;
 }
 static bool write_list(OnnxWrite *w, const char *name, PolyList list) {
     return draft_ints(draft_of(w), name, list);
@@ -117,7 +117,7 @@ static bool write_reals(OnnxWrite *w, const char *name, int n, const int attr[])
             return draft_fail(d, "a number that is a symbolic variable");
         v[k] = (float)real;
     }
-    EmitAttr *t = draft_new(d, name, EMIT_FLOATS);
+    OnnxAttr *t = draft_new(d, name, ONNX_ATTR_FLOATS);
     return t->n = n, t->floats = v, true;
 }
 static bool write_list_input(OnnxWrite *w, int place, PolyList list) {

@@ -8,6 +8,10 @@
 
 typedef uint32_t NameId;
 typedef enum Source { FROM_NOTHING, FROM_INPUT, FROM_INITIALIZER, FROM_SPARSE, FROM_NODE } Source;
+/* The file gives the value itself: no node computes it. */
+static inline bool source_is_given(Source s) {
+    return s == FROM_INPUT || s == FROM_INITIALIZER || s == FROM_SPARSE;
+}
 typedef struct NameInfo {
     const char *text;
     Source source;
@@ -42,6 +46,30 @@ static inline int node_input_count(const OnnxNode *n) { return n->x.nin + n->nca
 static inline NameId node_input(const OnnxNode *n, int k) {
     return k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
 }
+
+typedef enum OnnxAttrKind { /* those that we read or write are AttributeProto.AttributeType */
+                            ONNX_ATTR_NONE = 0,
+                            ONNX_ATTR_FLOAT = 1,
+                            ONNX_ATTR_INT = 2,
+                            ONNX_ATTR_TEXT = 3,
+                            ONNX_ATTR_TENSOR = 4,
+                            ONNX_ATTR_FLOATS = 6,
+                            ONNX_ATTR_INTS = 7,
+                            ONNX_ATTR_TEXTS = 8,
+                            ONNX_ATTR_OTHER = 99
+} OnnxAttrKind;
+typedef struct OnnxAttr { /* an attribute of an ONNX node, decoded or to be written */
+    OnnxAttrKind kind;    /* says which of the others holds it; lists have n entries */
+    const char *name;     /* where it is to be written */
+    int64_t i;
+    float f;
+    const char *text;
+    int n;
+    const int64_t *ints;
+    const float *floats;
+    const char *const *texts;
+    Slice tensor;
+} OnnxAttr;
 
 /* Where the value of a size that is named in the file is kept. */
 typedef struct SizeName {
@@ -162,7 +190,7 @@ Value node_call(World *, const Op *, int nin, const Value in[], const NamedList[
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
 /* An opaque node in place of an initializer that cannot be a constant of ours. */
 Value normalize_source(Model *, Slice message, const Type *);
-/* Adds the outer names that this subgraph uses to OnnxNode.capture. */
+/* import/captures.c. Adds the outer names that this subgraph uses to OnnxNode.capture. */
 bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *);
 /* Finds OnnxNode.capture and reserves the inner names. */
 bool subgraph_captures(Model *, OnnxNode *, Error *);

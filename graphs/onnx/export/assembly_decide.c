@@ -144,7 +144,7 @@ static void find_makers(Assembly *p, bool old) {
 
 static bool is_given(const Assembly *p, const NameInfo *n) {
     (void)p;
-    return n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE;
+    return source_is_given(n->source);
 }
 static bool is_copied(const Assembly *p, const NameInfo *n) {
     return n->source == FROM_NODE && p->copy[n->index];

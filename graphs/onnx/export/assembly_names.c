@@ -64,9 +64,7 @@ NameId assembly_name(Assembly *p, Value v, int place) {
 }
 
 NameId assembly_name_for_copy(Assembly *p, NameId id, int place) {
-    Source from = p->m->name[id].source;
-    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE)
-        return need_name(p, id), id;
+    if (!id || source_is_given(p->m->name[id].source)) return need_name(p, id), id;
     return assembly_name(p, p->now[id], place);
 }
 

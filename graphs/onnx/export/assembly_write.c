@@ -9,21 +9,16 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
                         const char *name) {
     Text t = text_new(p->a);
     Wire w = model_wire(p->m, n->x.whole, p->e);
-    int k[NODE_OUTPUT + 1] = {0}; /* inputs and outputs met so far, by field */
+    int nin = 0, nout = 0; /* met so far */
     for (Field f; wire_next(&w, &f);) {
-        bool named = f.number == NODE_INPUT || f.number == NODE_OUTPUT;
-        NameId was = !named                   ? 0
-                     : f.number == NODE_INPUT ? n->in[k[NODE_INPUT]]
-                                              : n->out[k[NODE_OUTPUT]],
-               is = !named                   ? 0
-                    : f.number == NODE_INPUT ? in[k[NODE_INPUT]]
-                                             : out[k[NODE_OUTPUT]];
-        if (f.number == NODE_NAME && name) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
-        else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
-        else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
-        if (named) k[f.number]++;
+        const char *text = f.number == NODE_NAME ? name : NULL; /* another one */
+        if (f.number == NODE_INPUT && in[nin] != n->in[nin]) text = p->m->name[in[nin]].text;
+        if (f.number == NODE_OUTPUT && out[nout] != n->out[nout]) text = p->m->name[out[nout]].text;
+        if (text) wire_put_bytes(&t, f.number, text, strlen(text));
+        else text_bytes(&t, (const char *)f.whole.at, f.whole.n);
+        nin += f.number == NODE_INPUT, nout += f.number == NODE_OUTPUT;
     }
-    return (Slice){(const unsigned char *)t.data, t.size};
+    return text_slice(&t);
 }
 
 /* A node of the old file, its names replaced where they are others now. A second copy has a name of

@@ -23,7 +23,7 @@ static bool export_fixed(Draft *d, int attr, const char *text) {
 
 /* The enum attribute that was written last. */
 static bool in_capitals(Draft *d) {
-    EmitAttr *t = &d->e->attr[d->e->nattr - 1];
+    OnnxAttr *t = &d->e->attr[d->e->nattr - 1];
     char *text = arena_string(d->w->arena, t->text, strlen(t->text));
     for (char *c = text; *c; c++) *c = (char)toupper((unsigned char)*c);
     t->text = text;
@@ -35,7 +35,7 @@ static bool export_equals(Draft *d, const ItemText *item) {
     if (!item->written) return true;
     if (*value == '-' || (*value >= '0' && *value <= '9'))
         return draft_int(d, item->theirs, atoll(value));
-    return draft_new(d, item->theirs, EMIT_STRING)->text = value, true;
+    return draft_new(d, item->theirs, ONNX_ATTR_TEXT)->text = value, true;
 }
 
 static bool export_item(Draft *d, const ItemText *item) {
@@ -91,7 +91,7 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
-    d->filled = d->constants = 0;
+    d->filled = 0, d->constants = 0;
     d->broadcasts = d->node.op->flags & OP_BROADCASTS ? BROADCASTS_ALL : BROADCASTS_NONE;
     if (!items_export(d, map->attrs)) return false;
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
@@ -100,7 +100,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     if (d->broadcasts) drop_broadcasts(d, ours, context);
     int n = 0, nours = 0;
     for (int k = 0; k < d->node.nin; k++)
-        if (k >= 32 || !(d->constants >> k & 1)) ours[nours++] = ours[k];
+        if (k >= DRAFT_CONSTANTS || !(d->constants >> k & 1)) ours[nours++] = ours[k];
     for (int k = 0; k < nours || (n < EMIT_SLOTS && d->filled >> n); n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
         in[n] = slot ? d->slot[n] : k < nours ? ours[k] : 0;

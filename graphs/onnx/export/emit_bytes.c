@@ -4,7 +4,7 @@
 #include "onnx.pb-c.h"
 #include <string.h>
 
-static void pack_strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
+static void pack_strings(Arena *a, const OnnxAttr *x, Onnx__AttributeProto *p) {
     p->n_strings = (size_t)x->n;
     p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
     for (int k = 0; k < x->n; k++)
@@ -21,29 +21,31 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
     wire_put_bytes(&t, NODE_OP_TYPE, e->type, strlen(e->type));
     for (int k = 0; k < e->nattr; k++) {
         Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
-        const EmitAttr *x = &e->attr[k];
+        const OnnxAttr *x = &e->attr[k];
         p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
         p.type = (Onnx__AttributeProto__AttributeType)x->kind;
-        if (x->kind == EMIT_FLOAT) p.has_f = 1, p.f = x->f;
-        if (x->kind == EMIT_INT) p.has_i = 1, p.i = x->i;
-        if (x->kind == EMIT_STRING)
+        if (x->kind == ONNX_ATTR_FLOAT) p.has_f = 1, p.f = x->f;
+        if (x->kind == ONNX_ATTR_INT) p.has_i = 1, p.i = x->i;
+        if (x->kind == ONNX_ATTR_TEXT)
             p.has_s = 1,
             p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
-        if (x->kind == EMIT_STRINGS) pack_strings(a, x, &p);
-        if (x->kind == EMIT_FLOATS)
+        if (x->kind == ONNX_ATTR_TEXTS) pack_strings(a, x, &p);
+        if (x->kind == ONNX_ATTR_FLOATS)
             p.n_floats = (size_t)x->n, p.floats = (float *)(uintptr_t)x->floats;
-        if (x->kind == EMIT_INTS) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
+        if (x->kind == ONNX_ATTR_INTS)
+            p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
         size_t n = onnx__attribute_proto__get_packed_size(&p);
         Text attr = text_new(a);
         uint8_t *bytes = arena_alloc_raw(a, n);
         onnx__attribute_proto__pack(&p, bytes);
         text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == EMIT_TENSOR) wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+        if (x->kind == ONNX_ATTR_TENSOR)
+            wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
         wire_put_bytes(&t, NODE_ATTRIBUTE, attr.data, attr.size);
     }
     if (doc) wire_put_bytes(&t, NODE_DOC_STRING, doc, strlen(doc));
     if (*e->domain) wire_put_bytes(&t, NODE_DOMAIN, e->domain, strlen(e->domain));
-    return (Slice){(const unsigned char *)t.data, t.size};
+    return text_slice(&t);
 }
 
 void onnx_versions(Text *t) {

@@ -20,8 +20,8 @@ PolyList draft_list(const Draft *d, const char *name) {
     return k < 0 ? (PolyList){0} : d->attr[k].ints;
 }
 
-EmitAttr *draft_new(Draft *d, const char *name, EmitKind kind) {
-    ARENA_APPEND(d->w->arena, d->e->attr, d->e->nattr, ((EmitAttr){.name = name, .kind = kind}));
+OnnxAttr *draft_new(Draft *d, const char *name, OnnxAttrKind kind) {
+    ARENA_APPEND(d->w->arena, d->e->attr, d->e->nattr, ((OnnxAttr){.name = name, .kind = kind}));
     return &d->e->attr[d->e->nattr - 1];
 }
 
@@ -37,12 +37,12 @@ static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
     if (!constant_numbers(d, list, &v)) return false;
-    EmitAttr *t = draft_new(d, name, EMIT_INTS);
+    OnnxAttr *t = draft_new(d, name, ONNX_ATTR_INTS);
     t->n = list.n, t->ints = v;
     return true;
 }
 bool draft_int(Draft *d, const char *name, int64_t v) {
-    return draft_new(d, name, EMIT_INT)->i = v, true;
+    return draft_new(d, name, ONNX_ATTR_INT)->i = v, true;
 }
 
 static Value int_list(World *w, int n, const int64_t *v) {
@@ -175,7 +175,7 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;
     for (int k = 0; k < word; k++) at += strcspn(at, " ") + 1;
-    draft_new(d, name, EMIT_STRING)->text = arena_string(d->w->arena, at, strcspn(at, " "));
+    draft_new(d, name, ONNX_ATTR_TEXT)->text = arena_string(d->w->arena, at, strcspn(at, " "));
     return true;
 }
 
@@ -196,7 +196,7 @@ bool draft_put(Draft *d, const char *name, int attr) {
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
         return draft_fail(d, "a number that is a symbolic variable");
-    draft_new(d, name, EMIT_FLOAT)->f = (float)real;
+    draft_new(d, name, ONNX_ATTR_FLOAT)->f = (float)real;
     return true;
 }
 

@@ -12,6 +12,7 @@ typedef enum Broadcasts {
     BROADCASTS_BATCH,
     BROADCASTS_C
 } Broadcasts;
+enum { DRAFT_CONSTANTS = 64 }; /* as many bits has Draft.constants */
 typedef struct Draft {
     Model *m;
     World *w;
@@ -21,7 +22,7 @@ typedef struct Draft {
     Emit *e;
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
     uint32_t filled;        /* which places these are */
-    uint32_t constants;     /* inputs of ours that became attributes */
+    uint64_t constants;     /* inputs of ours that became attributes */
     bool kept;              /* keepdims: the reduced axes are to be kept as 1s */
     Broadcasts broadcasts;
     const char *why;
@@ -36,7 +37,7 @@ PolyList draft_list(const Draft *, const char *name);
 
 /* Add an attribute to the ONNX node: an empty one of a kind, an integer, a list of integers, an
    attribute of our node under that name. */
-EmitAttr *draft_new(Draft *, const char *name, EmitKind);
+OnnxAttr *draft_new(Draft *, const char *name, OnnxAttrKind);
 bool draft_int(Draft *, const char *name, int64_t);
 bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
 bool draft_put(Draft *, const char *name, int attr);

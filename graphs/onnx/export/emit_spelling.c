@@ -173,7 +173,7 @@ bool export_value_tensor(Draft *d, int attr) {
     Text t = text_new(d->w->arena);
     element_set_real(dtype, bytes, 0, value);
     tensor_put(&t, NULL, &type, &one, bytes, element_bytes(dtype, 1));
-    draft_new(d, "value", EMIT_TENSOR)->tensor = (Slice){(const unsigned char *)t.data, t.size};
+    draft_new(d, "value", ONNX_ATTR_TENSOR)->tensor = text_slice(&t);
     return true;
 }
 
@@ -228,7 +228,7 @@ bool export_activation(Draft *d, int attr) {
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
     const int direction = d->attr[draft_attr(d, "direction")].word;
-    EmitAttr *t = draft_new(d, "activations", EMIT_STRINGS);
+    OnnxAttr *t = draft_new(d, "activations", ONNX_ATTR_TEXTS);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }

@@ -6,30 +6,10 @@
 #include "graphs/onnx/model.h"
 
 enum { EMIT_SLOTS = 8 };
-typedef enum EmitKind { /* which member of EmitAttr holds it: AttributeProto.AttributeType */
-                        EMIT_FLOAT = 1,
-                        EMIT_INT = 2,
-                        EMIT_STRING = 3,
-                        EMIT_TENSOR = 4,
-                        EMIT_FLOATS = 6,
-                        EMIT_INTS = 7,
-                        EMIT_STRINGS = 8
-} EmitKind;
-typedef struct EmitAttr { /* an attribute to be written */
-    const char *name, *text;
-    EmitKind kind;
-    int64_t i;
-    float f;
-    int n;
-    const int64_t *ints;
-    const float *floats;
-    const char *const *texts;
-    Slice tensor;
-} EmitAttr;
 typedef struct Emit { /* one ONNX node that computes a node of ours */
     const char *type, *domain;
     int nattr, nin, nout;
-    EmitAttr *attr;
+    OnnxAttr *attr;
     Value *in; /* values its inputs carry, 0: left out */
     Value out; /* its first output */
 } Emit;

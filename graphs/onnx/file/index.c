@@ -86,7 +86,6 @@ Slice index_subgraph(const NodeIndex *n, const char *attribute) {
 
 Slice index_entry_name(Wire entry, uint32_t number) {
     switch (number) {
-    case GRAPH_NODE: return wire_bytes(entry, NODE_NAME);
     case GRAPH_INITIALIZER: return wire_bytes(entry, TENSOR_NAME);
     case GRAPH_SPARSE_INITIALIZER:
         return wire_bytes(wire_inner(&entry, wire_bytes(entry, SPARSE_TENSOR_VALUES)), TENSOR_NAME);

@@ -131,6 +131,7 @@ bool wire_read_bytes(Wire w, uint32_t number, Slice *out) {
 }
 
 Slice slice_of(const char *text) { return (Slice){(const unsigned char *)text, strlen(text)}; }
+Slice text_slice(const Text *t) { return (Slice){(const unsigned char *)t->data, t->size}; }
 bool slice_is(Slice s, const char *text) {
     return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0);
 }

@@ -59,6 +59,7 @@ Slice wire_bytes(Wire, uint32_t number);
 bool wire_read_bytes(Wire, uint32_t number, Slice *out);
 
 Slice slice_of(const char *text);
+Slice text_slice(const Text *);
 bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
 

@@ -32,7 +32,21 @@ static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) 
     return texts;
 }
 
-#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+/* What it says it is, or, in old files that do not say, what it holds. */
+static OnnxAttrKind kind_of(const AttrSlice *x, const Onnx__AttributeProto *p) {
+    static const OnnxAttrKind known[] = {ONNX_ATTR_FLOAT,  ONNX_ATTR_INT,   ONNX_ATTR_TEXT,
+                                         ONNX_ATTR_FLOATS, ONNX_ATTR_TEXTS, ONNX_ATTR_INTS};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (x->type == known[k]) return known[k];
+    return x->type        ? ONNX_ATTR_OTHER
+           : p->has_f     ? ONNX_ATTR_FLOAT
+           : p->has_i     ? ONNX_ATTR_INT
+           : p->has_s     ? ONNX_ATTR_TEXT
+           : p->n_floats  ? ONNX_ATTR_FLOATS
+           : p->n_strings ? ONNX_ATTR_TEXTS
+           : p->n_ints    ? ONNX_ATTR_INTS
+                          : ONNX_ATTR_OTHER;
+}
 
 static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
     *t = (OnnxAttr){.kind = ONNX_ATTR_OTHER, .tensor = x->tensor};
@@ -43,20 +57,15 @@ static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
     if (!p) return false;
     t->i = p->i, t->f = p->f, t->ints = p->ints, t->floats = p->floats;
     t->text = arena_string(a, p->s.data ? (const char *)p->s.data : "", p->s.len);
-    if (x->type == TYPE(FLOAT) || (!x->type && p->has_f)) t->kind = ONNX_ATTR_FLOAT;
-    else if (x->type == TYPE(INT) || (!x->type && p->has_i)) t->kind = ONNX_ATTR_INT;
-    else if (x->type == TYPE(STRING) || (!x->type && p->has_s)) t->kind = ONNX_ATTR_TEXT;
-    else if (x->type == TYPE(FLOATS) || (!x->type && p->n_floats))
-        t->kind = ONNX_ATTR_FLOATS, t->n = (int)p->n_floats;
-    else if (x->type == TYPE(STRINGS) || (!x->type && p->n_strings))
-        t->kind = ONNX_ATTR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
-    else if (x->type == TYPE(INTS) || (!x->type && p->n_ints))
-        t->kind = ONNX_ATTR_INTS, t->n = (int)p->n_ints;
+    t->kind = kind_of(x, p);
+    if (t->kind == ONNX_ATTR_FLOATS) t->n = (int)p->n_floats;
+    if (t->kind == ONNX_ATTR_INTS) t->n = (int)p->n_ints;
+    if (t->kind == ONNX_ATTR_TEXTS) t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
     return true;
 }
 
 bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
-    for (int k = 0; k < s->n->x.nattr && k < 64; k++)
+    for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
         if (slice_is(s->n->x.attr[k].name, name)) {
             s->named |= 1ull << k;
             return decode_attr(s->w->arena, &s->n->x.attr[k], out);

@@ -5,30 +5,12 @@
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
-typedef enum OnnxAttrKind {
-    ONNX_ATTR_NONE,
-    ONNX_ATTR_INT,
-    ONNX_ATTR_FLOAT,
-    ONNX_ATTR_TEXT,
-    ONNX_ATTR_INTS,
-    ONNX_ATTR_FLOATS,
-    ONNX_ATTR_TEXTS,
-    ONNX_ATTR_TENSOR,
-    ONNX_ATTR_OTHER
-} OnnxAttrKind;
-typedef struct OnnxAttr { /* an attribute of an ONNX node, decoded */
-    OnnxAttrKind kind;
-    int64_t i;
-    float f;
-    const char *text;
-    int n;
-    const int64_t *ints;
-    const float *floats;
-    const char *const *texts;
-    Slice tensor;
-} OnnxAttr;
-
-enum { INPUTS_TAKEN = 64 }; /* as many bits has Import.taken */
+enum {
+    INPUTS_TAKEN = 64, /* as many bits has Import.taken */
+    ATTRS_NAMED = 64,  /* as many has Import.named */
+    INPUTS_MAX = 1024,
+    OUTPUTS_MAX = 256
+};
 typedef struct Import {
     Model *m;
     World *w;

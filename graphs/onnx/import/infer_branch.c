@@ -82,7 +82,7 @@ static bool open_rank(const Model *m, const OnnxNode *n) {
 }
 
 /* The branch (1: then, 0: else) that every run that ends takes, since the other makes a later node
-   impossible; -1: none is known. Names are numbered. */
+   impossible; -1: none is known. */
 static int branch_forced(Model *m, int node) {
     const OnnxNode *n = &m->node[node];
     Escape *escape = arena_escape(m->w->arena);

@@ -38,7 +38,6 @@ typedef struct FunctionCall {
 static Wire inlining_wire(const Inlining *x, Slice s) {
     return wire_new(s, x->file->bytes.at, x->path, x->error);
 }
-static Slice text_slice(const Text *t) { return (Slice){(const unsigned char *)t->data, t->size}; }
 
 /* ---- the model's functions */
 

@@ -1,11 +1,13 @@
-/* letters.c -- a product that letters describe (Einsum), two inputs after the other, in one of few
-   forms: the axes of an input are put in order by a transpose, those of one role are joined by a
-   reshape, and the result goes back the same way, so that rules need to know these forms only. A
-   letter of both inputs and of y is of the batch, one of both alone is summed; of the others, the
-   input whose letter ends y has the columns, the other one the rows. m k, k n -> m n      ..b m k,
-   ..b k n -> ..b m n      m k, ..b k n -> ..b m n In the third form the batch are letters of the
-   second factor alone, which y has first. A node with a letter that stands twice in a term, or in
-   one input and nowhere else, stays as it is. */
+/* letters.c -- a product that letters describe (Einsum), two inputs at a time, in one of few forms:
+   the axes of an input are put in order by a transpose, those of one role are joined by a reshape,
+   and the result goes back the same way, so that rules need to know these forms only. A letter of
+   both inputs and of y is of the batch, one of both alone is summed; of the others, the input whose
+   letter ends y has the columns, the other one the rows. The forms are
+   1. m k, k n -> m n;
+   2. ..b m k, ..b k n -> ..b m n;
+   3. m k, ..b k n -> ..b m n: the batch is of letters of the second factor alone, first in y.
+   A node with a letter that stands twice in a term, or in one input and nowhere else, stays as it
+   is. */
 #include "graphs/onnx/import/import.h"
 
 enum { Y = 2, BATCH_MAX = 3, LETTERS = 64 };

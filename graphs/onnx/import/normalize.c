@@ -16,14 +16,11 @@
 static bool give_fixed(Import *s, int attr, const char *text) {
     Error e = {0};
     Scan scan = scan_new("", text, strlen(text), &e);
-    if (s->op->attrs[attr].kind == A_INTS &&
-        *text != '[') { /* the number that fills the list by default */
-        const char *init = s->op->attrs[attr].init;
-        return (init && strcmp(init, text) == 0) ||
-               import_fail(s, "bug: the ONNX table of %s has an invalid value", s->op->name);
-    }
-    s->given[attr] = attr_parse(s->w, &scan, &s->op->attrs[attr], &s->attr[attr]);
-    return s->given[attr] ||
+    const AttrDef *def = &s->op->attrs[attr];
+    /* a number for a list fills it, as it does by default */
+    const bool filled = def->kind == A_INTS && *text != '[';
+    if (!filled) s->given[attr] = attr_parse(s->w, &scan, def, &s->attr[attr]);
+    return (filled ? def->init && strcmp(def->init, text) == 0 : s->given[attr]) ||
            import_fail(s, "bug: the ONNX table of %s has an invalid value", s->op->name);
 }
 
@@ -58,7 +55,7 @@ static bool items_import(Import *s, const char *items) {
     for (int pass = 0; pass < 2; pass++)
         for (const char *at = items; item_next(s->w->arena, &at, &item);)
             if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !import_item(s, &item)) return false;
-    for (int k = 0; k < s->n->x.nattr && k < 64; k++)
+    for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
         if (!(s->named >> k & 1))
             return import_fail(s, "attribute %s is not supported",
                                slice_text(s->w->arena, s->n->x.attr[k].name));

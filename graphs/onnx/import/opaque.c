@@ -1,7 +1,6 @@
-/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are not
-   ours, and the subgraphs of If, Loop and Scan, of which only the outer names are of interest. An
-   opaque node has the types that the file states for its outputs; they are made once and kept, so
-   that rebuilding it on other inputs is the same node. */
+/* opaque.c -- what is carried through: nodes that no table entry fits, and constants that are not
+   ours. An opaque node has the types that the file states for its outputs; they are made once and
+   kept, so that rebuilding it on other inputs is the same node. */
 #include "graphs/onnx/import/import.h"
 #include <string.h>
 
@@ -91,7 +90,7 @@ static bool make_constant(Import *s, Value out[]) {
     FileTensor tensor;
     Error e = {0};
     Model *m = s->m;
-    if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without output");
+    if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without an output");
     if (onnx_attr(s, "value", &t) && t.kind == ONNX_ATTR_TENSOR) {
         Wire w = wire_new(t.tensor, m->x.bytes.at, node_place(m, s->n), &e);
         if (!tensor_read(s->w->arena, w, &tensor) || !tensor_constant(m, &tensor, &out[0], &e))
@@ -114,8 +113,9 @@ static bool understood(Import *s, Value out[]) {
     if (n->call) return import_fail(s, "a function defined by the model");
     if (control)
         return control_import(s, out) || import_fail(s, "its subgraphs depend on unknown data");
-    if (n->x.nin > 1024 || n->x.nout > 256 || n->x.nattr > 64)
-        return import_fail(s, "it has more than 1024 inputs, 256 outputs or 64 attributes");
+    if (n->x.nin > INPUTS_MAX || n->x.nout > OUTPUTS_MAX || n->x.nattr > ATTRS_NAMED)
+        return import_fail(s, "it has more than %d inputs, %d outputs or %d attributes", INPUTS_MAX,
+                           OUTPUTS_MAX, ATTRS_NAMED);
     if (!n->version)
         return import_fail(s, "domain %s is not among the model's operator sets", n->domain);
     return !n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(s, out)
@@ -130,100 +130,4 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     overflow_end(m->w, overflow);
     if (!good) make_opaque(m, n, &s.guess, in, out);
     *opaque = good ? NULL : s.why;
-}
-
-/* Finds the names that subgraphs of a node use without defining them: they become its captures. The
-   names that subgraphs define are reserved (NameInfo.inner). */
-typedef struct NameScope {
-    Model *m;
-    Error *error;
-    NameId *defined;
-    int ndefined, room;
-    OnnxNode *node;
-} NameScope;
-
-static void scope_define(NameScope *c, Slice text) {
-    NameId id = name_id(c->m, text, c->error);
-    ARENA_GROW(c->m->w->arena, c->defined, c->room, c->ndefined + 1);
-    c->defined[c->ndefined++] = id;
-    if (id && c->m->name[id].source == FROM_NOTHING) c->m->name[id].inner = true;
-}
-
-static void scope_use(NameScope *c, Slice text) {
-    NameId id = name_id(c->m, text, c->error);
-    OnnxNode *n = c->node;
-    for (int k = 0; k < c->ndefined; k++)
-        if (c->defined[k] == id) return;
-    for (int k = 0; k < n->ncapture; k++)
-        if (n->capture[k] == id) return;
-    if (!id) return;
-    ARENA_APPEND(c->m->w->arena, n->capture, n->ncapture, id);
-}
-
-/* Defines what the entries of a list are called: the field `name` of each, or of its message in the
-   field `inside` (0: of the entry itself). */
-static bool scope_defines(NameScope *c, Wire w, const SliceList *list, uint32_t name,
-                          uint32_t inside) {
-    for (int k = 0; k < list->n; k++) {
-        Wire item = wire_inner(&w, list->v[k]);
-        for (Field f, g; wire_next(&item, &f);) {
-            if (!inside && f.number == name && wire_want(&item, &f, WIRE_BYTES))
-                scope_define(c, f.bytes);
-            if (!inside || f.number != inside || !wire_want(&item, &f, WIRE_BYTES)) continue;
-            for (Wire t = wire_inner(&w, f.bytes); wire_next(&t, &g);)
-                if (g.number == name && wire_want(&t, &g, WIRE_BYTES)) scope_define(c, g.bytes);
-        }
-        if (item.failed) return false;
-    }
-    return true;
-}
-
-static bool scope_graph(NameScope *c, Wire w, int depth) {
-    Arena *a = c->m->w->arena;
-    GraphIndex g;
-    int before = c->ndefined;
-    Wire start = w;
-    if (!index_graph(a, &w, depth, &g)) return false;
-    if (!scope_defines(c, start, &g.input, VALUE_INFO_NAME, 0) ||
-        !scope_defines(c, start, &g.initializer, TENSOR_NAME, 0) ||
-        !scope_defines(c, start, &g.sparse, TENSOR_NAME, SPARSE_TENSOR_VALUES))
-        return false;
-    for (int i = 0; i < g.node.n; i++) {
-        NodeIndex x;
-        Wire node = wire_inner(&start, g.node.v[i]);
-        if (!index_node(a, &node, &x)) return false;
-        for (int k = 0; k < x.nin; k++) scope_use(c, x.in[k]);
-        for (int j = 0; j < x.nattr; j++)
-            for (int k = 0; k < x.attr[j].graph.n; k++)
-                if (!scope_graph(c, wire_inner(&start, x.attr[j].graph.v[k]), depth + 1))
-                    return false;
-        for (int k = 0; k < x.nout; k++) scope_define(c, x.out[k]);
-    }
-    for (int k = 0; k < g.output.n; k++) {
-        Wire info = wire_inner(&start, g.output.v[k]);
-        for (Field f; wire_next(&info, &f);)
-            if (f.number == VALUE_INFO_NAME && wire_want(&info, &f, WIRE_BYTES))
-                scope_use(c, f.bytes);
-        if (info.failed) return false;
-    }
-    c->ndefined = before;
-    return c->error->kind == E_NONE;
-}
-
-bool subgraph_uses(Model *m, OnnxNode *n, Slice graph, Error *e) {
-    Error local = {0};
-    NameScope scope = {.m = m, .error = &local, .node = n};
-    return scope_graph(&scope, model_wire(m, graph, &local), 1) ||
-           error_set(e, E_INVALID, local.place, "%s", local.reason);
-}
-
-bool subgraph_captures(Model *m, OnnxNode *n, Error *e) {
-    Error local = {0};
-    NameScope scope = {.m = m, .error = &local, .node = n};
-    Wire w = wire_new(n->x.whole, m->x.bytes.at, node_place(m, n), &local);
-    for (int j = 0; j < n->x.nattr; j++)
-        for (int k = 0; k < n->x.attr[j].graph.n; k++)
-            if (!scope_graph(&scope, wire_inner(&w, n->x.attr[j].graph.v[k]), 1))
-                return error_set(e, E_INVALID, local.place, "%s", local.reason);
-    return true;
 }

@@ -22,20 +22,24 @@ typedef struct Fold {
     Value *from, *to;
 } Fold;
 
-static bool numeric_type(World *w, Value v, int64_t *bytes) {
+typedef struct Extent { /* of a value whose sizes are numbers */
+    int64_t count, bytes;
+} Extent;
+static bool numeric_type(World *w, Value v, Extent *out) {
     const Type *t = value_type(w, v);
-    int64_t dim[RANK_MAX], count;
-    if (!element_readable(t->dtype) || !oracle_dims(w, t, (Sizes){0}, dim, &count)) return false;
-    *bytes = (int64_t)element_bytes(t->dtype, count);
+    int64_t dim[RANK_MAX];
+    if (!element_readable(t->dtype) || !oracle_dims(w, t, (Sizes){0}, dim, &out->count))
+        return false;
+    out->bytes = (int64_t)element_bytes(t->dtype, out->count);
     return true;
 }
 
 static bool computable(World *w, const Node *n) {
-    int64_t bytes;
+    Extent size;
     if (constant_get(w, n->out, NULL, NULL)) return true;
     if (!op_algebraic(n->op) && !n->op->kernel) return false;
     for (int port = 0; port < n->nout; port++)
-        if (!numeric_type(w, n->out + (Value)port, &bytes)) return false;
+        if (!numeric_type(w, n->out + (Value)port, &size)) return false;
     return true;
 }
 
@@ -43,10 +47,11 @@ static bool computable(World *w, const Node *n) {
 static int64_t source_bytes(Fold *f, Value v) {
     ArenaMark mark = arena_mark(f->w->scratch);
     NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
-    int64_t sum = 0, bytes;
+    int64_t sum = 0;
+    Extent size;
     for (int k = 0; k < live.n; k++)
-        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f->w, live.v[k], &bytes))
-            sum += bytes;
+        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f->w, live.v[k], &size))
+            sum += size.bytes;
     arena_reset(f->w->scratch, mark);
     return sum;
 }
@@ -92,7 +97,7 @@ static bool integers_in_doubles(Fold *f, Value v) {
     return good;
 }
 
-static Value computed_constant(Fold *f, Value v, int64_t bytes) {
+static Value computed_constant(Fold *f, Value v, Extent size) {
     Type t = *value_type(f->w, v);
     Error ignored = {0};
     void *data;
@@ -101,26 +106,25 @@ static Value computed_constant(Fold *f, Value v, int64_t bytes) {
         if (few || !integers_in_doubles(f, v)) return few;
     }
     ArenaMark mark = arena_mark(f->w->scratch);
-    data = arena_alloc(f->w->scratch, (size_t)bytes);
+    data = arena_alloc(f->w->scratch, (size_t)size.bytes);
     Value y = 0;
     bool done =
         oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
-    const int64_t n = dtype_bits(t.dtype) ? bytes * 8 / dtype_bits(t.dtype) : 0;
-    if (done && (bytes <= f->growth || n < 2 || !elements_same(t.dtype, data, n)))
-        y = constant_make(f->w, &t, keep_contents(f->w, data, (size_t)bytes));
+    if (done &&
+        (size.bytes <= f->growth || size.count < 2 || !elements_same(t.dtype, data, size.count)))
+        y = constant_make(f->w, &t, keep_contents(f->w, data, (size_t)size.bytes));
     arena_reset(f->w->scratch, mark);
     return y;
 }
 
 /* Other numbers for each value: constants that are alike would become one. */
-static Value drawn_constant(Fold *f, Value v, int64_t bytes) {
+static Value drawn_constant(Fold *f, Value v, Extent size) {
     const ArenaMark mark = arena_mark(f->w->scratch);
-    const int64_t n = bytes / (int64_t)sizeof(float);
-    float *data = ARENA_NEW(f->w->scratch, float, n);
-    for (int64_t k = 0; k < n; k++)
+    float *data = ARENA_NEW(f->w->scratch, float, size.count);
+    for (int64_t k = 0; k < size.count; k++)
         data[k] = 0.5F + (float)(random_at(v, (uint64_t)k) >> 40) * 0x1p-24F;
     const Value y =
-        constant_make(f->w, value_type(f->w, v), keep_contents(f->w, data, (size_t)bytes));
+        constant_make(f->w, value_type(f->w, v), keep_contents(f->w, data, (size_t)size.bytes));
     arena_reset(f->w->scratch, mark);
     return y;
 }
@@ -136,11 +140,11 @@ static Value known_constant(const Fold *f, Value v) {
 }
 
 static bool fold_value(Fold *f, Value v) {
-    int64_t bytes = 0;
-    if (!numeric_type(f->w, v, &bytes) || bytes > source_bytes(f, v) + f->growth) return false;
+    Extent size;
+    if (!numeric_type(f->w, v, &size) || size.bytes > source_bytes(f, v) + f->growth) return false;
     Value y = known_constant(f, v);
     if (!y)
-        y = is_drawn(f, v, bytes) ? drawn_constant(f, v, bytes) : computed_constant(f, v, bytes);
+        y = is_drawn(f, v, size.bytes) ? drawn_constant(f, v, size) : computed_constant(f, v, size);
     if (!y) return false;
     f->from[f->n] = v;
     f->to[f->n++] = y;

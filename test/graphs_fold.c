@@ -52,6 +52,14 @@ static void splats_stay_small(void **state) {
     check_fold(text, 4000, "  %1 = constant F [1000] splat(6)\n  %2 = add %x %1\n  out %2\n");
 }
 
+/* What fills the last byte of packed elements is none. */
+static void packed_splats_stay_small(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph g\nbody\n %k = constant F4E2M1 [3] {1, 1, 1}\n %y = neg %k\n out %y\n";
+    check_fold(text, 0, "  %1 = constant F4E2M1 [3] splat(1)\n  %2 = neg %1\n  out %2\n");
+}
+
 static void what_depends_on_inputs_or_unknown_sizes_stays(void **state) {
     (void)state;
     static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 "
@@ -217,6 +225,7 @@ int main(void) {
         cmocka_unit_test(constants_are_computed),
         cmocka_unit_test(nothing_grows_beyond_the_limit),
         cmocka_unit_test(splats_stay_small),
+        cmocka_unit_test(packed_splats_stay_small),
         cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
         cmocka_unit_test(composites_fold),
         cmocka_unit_test(oracle_computes_wide),

@@ -46,6 +46,7 @@ void export_leave(Export *, ExportReasons *, const Rule *, const char *reason);
 typedef struct ExportFormat {
     const char *name, *what; /* of what the path becomes: "a file", .. for the help */
     bool (*write)(Export *, const char *path, Error *);
+    bool folder; /* the path becomes a new folder */
 } ExportFormat;
 #define X(name) extern const ExportFormat export_##name;
 EXPORT_FORMATS(X)

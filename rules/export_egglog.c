@@ -311,4 +311,4 @@ static bool egglog_write_file(Export *x, const char *path, Error *e) {
     return file_write(path, all.data, all.size, e);
 }
 
-const ExportFormat export_egglog = {"egglog", "a program for egglog", egglog_write_file};
+const ExportFormat export_egglog = {"egglog", "a program for egglog", egglog_write_file, false};

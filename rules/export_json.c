@@ -323,4 +323,4 @@ static bool json_write_file(Export *x, const char *path, Error *e) {
 }
 
 const ExportFormat export_json = {"json", "a JSON file with everything (rules/rules.schema.json)",
-                                  json_write_file};
+                                  json_write_file, false};

@@ -149,4 +149,5 @@ static bool write_folder(Export *x, const char *path, Error *e) {
     return good;
 }
 
-const ExportFormat export_onnx = {"onnx", "a new folder with pairs of ONNX models", write_folder};
+const ExportFormat export_onnx = {"onnx", "a new folder with pairs of ONNX models", write_folder,
+                                  .folder = true};

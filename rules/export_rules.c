@@ -150,7 +150,8 @@ static bool export_run(ExportProgram *p) {
     if (!read_options(p) || !read_rules(p)) return false;
     file_use_add_list(&u, "FILE", p->o.files, FILE_READ);
     file_use_add(&u, "--output", p->o.out, FILE_WRITTEN);
-    if (!files_apart(&u, &p->error)) return false; /* a format may write a folder */
+    const bool folder = p->format && p->format->folder;
+    if (!(folder ? files_apart : files_usable)(&u, &p->error)) return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "not proved");

@@ -142,4 +142,4 @@ static bool taso_write_file(Export *x, const char *path, Error *e) {
     return good && file_write(path, o.file.data ? o.file.data : "", o.file.size, e);
 }
 
-const ExportFormat export_taso = {"taso", "a file of TASO substitutions", taso_write_file};
+const ExportFormat export_taso = {"taso", "a file of TASO substitutions", taso_write_file, false};

@@ -35,6 +35,28 @@ def whole(tmp_path_factory):
     return path
 
 
+UNPROVED = """rule pow-square
+  axes b = 0..4
+  %x : F [b..]
+from
+  %two = fill value=2 shape=[]
+  %y = pow %x %two
+  out %y
+to
+  %y = mul %x %x
+  out %y
+"""
+
+
+@pytest.mark.parametrize("format", ["json", "taso", "egglog"])
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, format):
+    rules, lost = tmp_path / "r.rules", tmp_path / "no" / "file"
+    rules.write_text(UNPROVED)
+    done = run(rules, "-o", lost, "--format", format)
+    assert done.returncode == 5 and "left out" not in done.stderr, done.stderr
+    assert str(lost) in done.stderr and "cannot write" in done.stderr
+
+
 # ---- json
 
 

@@ -5,6 +5,7 @@
 #include "graphs/samples.h"
 #include "graphs/sizes.h"
 #include "ops/core/element.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,15 @@ bool feed_options(Arena *a, StringList list, FeedOptions *o, Error *e) {
     return true;
 }
 
+bool feed_named(const FeedOptions *o, int n, const char *const name[], Error *e) {
+    for (int k = 0; k < o->n; k++) {
+        bool found = false;
+        for (int j = 0; j < n && !found; j++) found = !strcmp(name[j], o->v[k].name);
+        if (!found) return input_unknown("--input", o->v[k].text, o->v[k].name, n, name, e);
+    }
+    return true;
+}
+
 static const char *shape_text(Arena *a, const FeedOption *x) {
     Text t = text_new(a);
     text_add(&t, "%s:", x->name);
@@ -102,15 +112,9 @@ int feed_find(const Feed *f, const char *name) {
     return -1;
 }
 
-static bool no_input(const Feed *f, const FeedOption *x, Error *e) {
-    char names[200] = "";
-    for (int k = 0; k < f->n; k++) name_list_add(names, sizeof names, f->input[k].name);
-    return input_unknown("--input", x->text, x->name, names, e);
-}
-
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
-    if (k < 0) return no_input(f, x, e);
+    assert(k >= 0);
     f->input[k].option = x;
     return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
            error_set(e, E_INVALID, x->text,

@@ -13,13 +13,16 @@ bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptio
                 Feed *feed, Error *e) {
     const Graph *g = model_graph(m);
     FeedInput *input = ARENA_NEW(a, FeedInput, g->nin);
+    const char **name = ARENA_NEW(a, const char *, g->nin);
     const Domain *domain = graph_domains(w, a, g, sizes);
     const Compared *compared = graph_compared(w, a, g);
-    for (int k = 0; k < g->nin; k++)
-        input[k] = (FeedInput){.name = arena_format(a, "%s", model_input_name(m, k)),
+    for (int k = 0; k < g->nin; k++) {
+        name[k] = arena_format(a, "%s", model_input_name(m, k));
+        input[k] = (FeedInput){.name = name[k],
                                .dtype = value_type(w, g->in[k])->dtype,
                                .domain = domain[k],
                                .known = has_default(w, m, k, sizes),
                                .compared = compared[k]};
-    return feed_new(given, g->nin, input, feed, e);
+    }
+    return feed_named(given, g->nin, name, e) && feed_new(given, g->nin, input, feed, e);
 }

@@ -69,28 +69,27 @@ bool size_unknown(const char *option, const char *names, Error *e) {
                      comma && strchr(comma, '=') ? "; give --dim once for each name" : "");
 }
 
-bool input_unknown(const char *option, const char *text, const char *name, const char *names,
-                   Error *e) {
+bool input_unknown(const char *option, const char *text, const char *name, int n,
+                   const char *const names[], Error *e) {
+    char list[200] = "";
+    for (int k = 0; k < n; k++) name_list_add(list, sizeof list, names[k]);
     if (!name)
         return error_set(e, E_USAGE, option, "%s: it must name one of the model's inputs: %s", text,
-                         names);
+                         list);
     return error_set(e, E_USAGE, option, "%s: the model has no input named %s; its inputs are %s",
-                     text, name, names);
+                     text, name, list);
 }
 
-static bool no_input(Bind *b, Arena *a, const char *option) {
-    const char *colon = strrchr(option, ':');
-    char names[200] = "";
-    for (int k = 0; k < b->g->nin; k++) name_list_add(names, sizeof names, b->name[k]);
-    return input_unknown("--input-shape", option,
-                         colon ? arena_string(a, option, (size_t)(colon - option)) : NULL, names,
-                         b->error);
+static bool shape_of_unknown(Bind *b, Arena *a, const char *option) {
+    const char *colon = strrchr(option, ':'),
+               *name = colon ? arena_string(a, option, (size_t)(colon - option)) : NULL;
+    return input_unknown("--input-shape", option, name, b->g->nin, b->name, b->error);
 }
 
 static bool set_shape(Bind *b, Arena *a, const char *option) {
     const char *at;
     int input = named_input(b, option, &at), axis = 0;
-    if (input < 0) return no_input(b, a, option);
+    if (input < 0) return shape_of_unknown(b, a, option);
     const Type *t = value_type(b->w, b->g->in[input]);
     if (!t->known)
         return error_set(b->error, E_USAGE, "--input-shape",

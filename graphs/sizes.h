@@ -21,14 +21,14 @@ bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const
    all needs are met; *sizes is complete all the same. It lives in the arena. */
 bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 
-/* Appends to a message's list of names, with commas between them; "..": what has no room. */
+/* Appends a name to a message's list, with a comma before it; "..": there is no more room. */
 void name_list_add(char *list, size_t room, const char *name);
 /* False, E_USAGE: --dim names a size that there is not. names: those that there are; "": none. */
 bool size_unknown(const char *option, const char *names, Error *);
-/* False, E_USAGE: `text`, a value of the option, names an input that there is not, or NULL: it
-   names none. names: those that there are. */
-bool input_unknown(const char *option, const char *text, const char *name, const char *names,
-                   Error *);
+/* False, E_USAGE: `text`, a value of the option, names an input that is none of these n, or (NULL)
+   names none. */
+bool input_unknown(const char *option, const char *text, const char *name, int n,
+                   const char *const names[], Error *);
 
 /* The NAME of a --dim NAME=NUMBER; NULL: E_USAGE, it is not of this form. In the arena. */
 const char *dim_option_name(Arena *, const char *option, Error *);

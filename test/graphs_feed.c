@@ -24,7 +24,7 @@ static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
     *e = (Error){0};
     if (!feed_options(a, (StringList){n, option}, &o, e)) return false;
     o.seed = 7;
-    return feed_new(&o, INPUTS, input, f, e);
+    return feed_named(&o, INPUTS, name, e) && feed_new(&o, INPUTS, input, f, e);
 }
 
 /* The same number everywhere, or -1. */

@@ -472,8 +472,8 @@ def test_data_that_does_not_fit(optimize, tmp_path):
     refused(
         given(z=numpy.zeros(3, "f")),
         2,
-        "z:3",
-        "the model has no input named z; its inputs are",
+        "--input: ",
+        "f.npz: the model has no input named z; its inputs are",
         out=out,
     )
     refused(given(z=numpy.float32(3)), 2, "f.npz", "the model has no input named z", out=out)

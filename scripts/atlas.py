@@ -25,10 +25,11 @@ import time
 
 from atlas_cases import ASKED
 from bench_operators import written
-from discover_steps import BUILD, KEPT, load, rule_texts, run
+from discover_steps import KEPT, rule_texts, run
 from markdown_page import page, table
-from onnx_tools import ROOT, one_line
-from packages import check_words, option_parser
+from onnx_tools import one_line, times_as_fast
+from packages import check_words, option_parser, positive
+from project import BUILD, ROOT, read_json
 
 WORK = os.path.join(BUILD, "atlas")
 ALTERNATIVE = 1.2  # a ratio that counts as one
@@ -152,16 +153,13 @@ def timed(entry, rules, options):
         if done.returncode:
             entry.refused = done.stderr.strip()
             return None
-    return load(report)
+    return read_json(report)
 
 
 def best_of(report):
     """(ratio, rules) of the fastest that was timed; (1, "") where nothing gains."""
-    pair = report["measured_seconds"]
-    if report["changed"] and pair and pair["before"] and pair["after"]:
-        names = [rule["name"] for rule in report["rules"]]
-        return pair["before"] / pair["after"], " ".join(names)
-    return 1.0, ""
+    ratio = times_as_fast(report) if report["changed"] else None
+    return (ratio, " ".join(rule["name"] for rule in report["rules"])) if ratio else (1.0, "")
 
 
 def seconds_of(entry, target):
@@ -282,8 +280,8 @@ def main():
     parser.add_argument("words", nargs="*")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
     parser.add_argument("--time", type=float, default=math.inf, help="times no more afterwards")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument("--steps", type=positive, default=1500)
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "thorough"))
     parser.add_argument("--update", action="store_true", help="other rows of the page stay")
     options = parser.parse_args()

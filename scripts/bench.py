@@ -10,26 +10,25 @@ changing speed disturbs less. What was measured is kept in build/bench/results.j
 models renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
 
-import argparse, datetime, filecmp, json, math, os, platform, random, re, shlex, subprocess, sys
-import time
-from packages import check_words, need, option_parser, positive
+import datetime, filecmp, json, math, os, random, shlex, statistics, subprocess, sys, time
+from packages import need, option_parser, positive
+from project import BUILD, ROOT, processor, read_json
 
 need("numpy", "onnx", "onnxruntime")
 import measure_onnxruntime, numpy, onnx, onnxruntime  # noqa: E402
 from markdown_page import page, table  # noqa: E402
 from onnx_tools import (  # noqa: E402
-    ROOT,
-    Feed,
-    add_feed_options,
+    check_models,
+    feed_of,
     feed_options,
     least_seconds,
     model_table,
+    models_named,
     prepared,
     session,
     shape_options,
 )
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "bench")
 SCRIPTS = os.path.join(ROOT, "scripts")
 COLUMNS = [
@@ -103,9 +102,7 @@ def optimize(row, source, target, extra):
 
 def run_options(row, source):
     """The feed for run-model: values that are not simply random as files."""
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    feed, words = Feed(parser.parse_args(feed_options(row))), shape_options(row)
+    feed, words = feed_of(feed_options(row)), shape_options(row)
     for each in session(source).get_inputs() if feed.values else []:
         if each.name in feed.values:
             path = os.path.join(WORK, f"{row['name']}.{each.name}.npy")
@@ -137,9 +134,7 @@ def own_times(row, paths, rounds):
 
 def ort_times(row, paths, rounds):
     """(minimum, median share of the fastest round) of each file, in seconds."""
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    files = measure_onnxruntime.measure(paths, Feed(parser.parse_args(feed_options(row))), rounds)
+    files = measure_onnxruntime.measure(paths, feed_of(feed_options(row)), rounds)
     reasons = [f"{file.path}: {file.reason}" for file in files if file.reason]
     if reasons:
         raise Failed(" ".join(reasons))
@@ -259,16 +254,10 @@ def cell(result, key):
 def mean(results, key):
     """A file that was not changed counts as 1, whatever was timed of it."""
     parts = [r[key] for r in results if key in r]
-    logs = [0.0 if part.get("same") else math.log(part["ratio"]) for part in parts]
-    return f"{math.exp(sum(logs) / len(logs)):.3f} over {len(logs)} models" if logs else "-"
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next(
-            (line.split(":")[1].strip() for line in file if line.startswith("model name")),
-            platform.machine(),
-        )
+    ratios = [1.0 if part.get("same") else part["ratio"] for part in parts]
+    if not ratios:
+        return "-"
+    return f"{statistics.geometric_mean(ratios):.3f} over {len(ratios)} models"
 
 
 def render(results, rounds):
@@ -310,10 +299,6 @@ def sections(path):
     return old[at:] if at >= 0 else ""
 
 
-def begins(word, name):
-    return name.startswith(word)
-
-
 def main():
     parser = option_parser(__doc__)
     parser.add_argument(
@@ -330,16 +315,13 @@ def main():
     )
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
-    check_words(options.names, [row["name"][:-5] for row in model_table()], begins)
+    check_models(options.names)
     os.makedirs(WORK, exist_ok=True)
     os.makedirs(os.path.dirname(options.output), exist_ok=True)
     kept_path = os.path.join(WORK, "results.json")
-    kept = json.load(open(kept_path, encoding="utf-8")) if os.path.exists(kept_path) else {}
-    bad = False
-    for row in model_table():
+    kept, bad = read_json(kept_path, {}), False
+    for row in models_named(options.names):
         name = row["name"][:-5]
-        if options.names and not any(begins(word, name) for word in options.names):
-            continue
         result = bench(row, options.rounds, options.target or ["own", "ort"])
         bad |= bool(result["failures"]) or not result["agrees"]
         kept[name] = {**kept.get(name, {}), **result}

@@ -8,12 +8,11 @@ Size 5 of taso runs only if it is named. --compare NAME=COMMAND measures the run
 a shell command, in the same way.
 """
 
-import datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
-from markdown_page import page, table
+import datetime, json, os, platform, re, subprocess, sys, tempfile, time
+from markdown_page import page, put_section, table
 from packages import fail, option_parser
+from project import BUILD, ROOT, processor_seconds, read_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 KEPT = os.path.join(BUILD, "bench", "generator.json")
 TITLE = "## Rule generator"
 RUNS = ["taso:3:1", "taso:4:1", "taso:4:2", "attention:3:1", "cnn:3:1", "elementwise:3:1"]
@@ -27,7 +26,7 @@ TASO = [
 
 def timed(command):
     """Seconds of the processor, seconds of the clock, peak in MB of a command that must succeed."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before, start = processor_seconds(), time.monotonic()
     process = subprocess.Popen(
         command,
         shell=isinstance(command, str),
@@ -39,8 +38,7 @@ def timed(command):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         fail(1, f"{command} ended with {process.returncode}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    cpu = processor_seconds() - before
     return {"cpu": cpu, "wall": time.monotonic() - start, "peak": used.ru_maxrss / 1024}
 
 
@@ -72,8 +70,7 @@ def measure(run):
                 figures,
             ]
         )
-        with open(figures, encoding="utf-8") as file:
-            return {**json.load(file), **took}
+        return {**read_json(figures), **took}
 
 
 def number(v, digits=0):
@@ -187,19 +184,6 @@ def render(kept, others, note):
     return page(lines + (["", note] if note else []))
 
 
-def put_section(path, text):
-    """Replaces the section that starts with the title; the text before and after it stays."""
-    old = open(path, encoding="utf-8").read() if os.path.exists(path) else "# Benchmark\n"
-    start = old.find(TITLE)
-    if start < 0:
-        new = old.rstrip("\n") + "\n\n" + text
-    else:
-        end = re.compile(r"^## ", re.M).search(old, start + len(TITLE))
-        new = old[:start] + text + ("\n" + old[end.start() :] if end else "")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(new)
-
-
 def main():
     parser = option_parser(__doc__)
     parser.add_argument(
@@ -211,11 +195,7 @@ def main():
     options = parser.parse_args()
     check_runs(options.runs)
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)
-    kept = (
-        json.load(open(KEPT, encoding="utf-8"))
-        if os.path.exists(KEPT)
-        else {"runs": {}, "beside": {}, "note": ""}
-    )
+    kept = read_json(KEPT, {"runs": {}, "beside": {}, "note": ""})
     kept["note"] = options.note or kept["note"]
     for run in options.runs or ([] if options.compare or options.note else RUNS):
         kept["runs"][run] = measure(run)
@@ -224,7 +204,7 @@ def main():
         kept["beside"][name] = timed(command)
     with open(KEPT, "w", encoding="utf-8") as file:
         json.dump(kept, file, indent=1)
-    put_section(options.output, render(kept["runs"], kept["beside"], kept["note"]))
+    put_section(options.output, TITLE, render(kept["runs"], kept["beside"], kept["note"]))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,50 @@
 """What the scripts that measure whole models share: the groups of models, which of them are run,
 and the page that is written."""
 
-import os, sys
-from bench import BUILD, WORK
+import collections, os, re, sys
+from bench import BUILD, WORK, call
 from markdown_page import page
 from onnx_tools import feed_options, model_table, one_line, prepared, tables, zoo_tables
 from packages import check_words, fail, option_parser, table_file
 
+# Of run-model --profile: number ms share GFLOP rate MB roofline operator node kind.
+STEP = re.compile(
+    r"^ *\d+ +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ +(\d+)  (\S+) +\S+  "
+    r"(?:algorithm \d+ of )?(\S+)"
+)
+ALL = re.compile(r"^ all +([\d.]+) +100.0 +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) ")
+# Milliseconds, percent of the model's time, percent of the roofline.
+ProfiledStep = collections.namedtuple("ProfiledStep", "ms share roof operator kind")
 
-def public():
-    """(name, file, feed options) of the models of scripts/models.tsv."""
+
+def run_model(path, words, threads=1):
+    """The command that runs a model by the algorithms of a cost file that it fills."""
+    command = [os.path.join(BUILD, "run-model"), path, *words, "--threads", str(threads)]
+    return command + ["--cost-db", os.path.join(WORK, f"runtimes-{threads}.db")]
+
+
+def profiled(command):
+    """Milliseconds of the model, percent of its roofline, its steps."""
+    lines = call(command + ["--profile"])[2].splitlines()
+    whole = next(found for found in map(ALL.match, lines) if found)
+    steps = [
+        ProfiledStep(float(found[1]), float(found[2]), int(found[3]), found[4], found[5])
+        for found in map(STEP.match, lines)
+        if found
+    ]
+    return float(whole[1]), int(whole[2]), steps
+
+
+def named(name, words):
+    """Whether one of the words is in the name, or there are none."""
+    return not words or any(word in name for word in words)
+
+
+def public(words):
+    """(name, file, feed options) of the models of scripts/models.tsv that are named."""
     for row in model_table():
-        yield row["name"], prepared(row, WORK), feed_options(row)
+        if named(row["name"], words):
+            yield row["name"], prepared(row, WORK), feed_options(row)
 
 
 def model_parser(doc):
@@ -36,20 +69,20 @@ def parsed(parser):
 
 
 def groups(options):
-    """(title, models) of the public models and of each table, which is titled by its folder."""
+    """(title, models) of the public models and of each table, which is titled by its folder: of
+    those that are named."""
     if not options.table:
-        yield "Public models", public()
+        yield "Public models", public(options.words)
     for path in options.table or zoo_tables():
-        yield os.path.basename(os.path.dirname(os.path.abspath(path))), tables(path)
+        title = os.path.basename(os.path.dirname(os.path.abspath(path)))
+        yield title, (model for model in tables(path) if named(model[0], options.words))
 
 
-def measured(models, words, measure):
-    """What measure(name, file, feed options) says of each model named by a word, or of all; (name,
-    reason) of each that fails: that is one line of the page."""
+def measured(models, measure):
+    """What measure(name, file, feed options) says of each model; (name, reason) of each that fails:
+    that is one line of the page."""
     rows, failed = [], []
     for name, path, feed in models:
-        if words and not any(word in name for word in words):
-            continue
         try:
             rows.append(measure(name, path, feed))
         except Exception as error:

@@ -9,15 +9,15 @@ them are run, and the table is printed, not kept.
 
 import os, platform, re, subprocess, sys, tempfile
 from packages import check_words, need, option_parser, positive
+from project import BUILD, ROOT
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx, onnxruntime  # noqa: E402
 from onnx import helper, numpy_helper  # noqa: E402
 from bench_operator_cases import CASES  # noqa: E402
 from markdown_page import page, table  # noqa: E402
-from onnx_tools import ROOT, clock_of, least_seconds, one_line, session  # noqa: E402
+from onnx_tools import clock_of, least_seconds, one_line, session  # noqa: E402
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
 TYPES |= {"i32": "int32", "i64": "int64", "bool": "bool"}
 ROUNDS, SECONDS = 4, 0.06  # of each program

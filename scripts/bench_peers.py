@@ -19,16 +19,16 @@ What was measured is kept in build/bench/peers.json, and a model that is there i
 again; --page only writes the page.
 """
 
-import argparse, datetime, filecmp, json, math, os, re, resource, shutil, statistics
-import subprocess, sys, tempfile, time
-from bench import BUILD, ROOT, WORK, call, processor  # first: it says what is missing
+import datetime, filecmp, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
+from bench import WORK, call  # first: it says what is missing
 import numpy, onnx, onnxruntime
 from bench_groups import groups, model_parser, parsed
 from compare_onnx import MARGIN, nearby
 from markdown_page import page, table
 from measure_onnxruntime import measure
-from onnx_tools import Feed, add_feed_options, one_line, session
+from onnx_tools import feed_of, one_line, session, times_as_fast
 from packages import fail
+from project import BUILD, ROOT, processor, processor_seconds, read_json
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 from peer_process import Peer, VENV
@@ -42,25 +42,17 @@ GAIN, LOSS = 1.03, 0.99
 DISTURBANCES = 4
 
 
-def used():
-    """Seconds of the processor, of this process and of those that ended."""
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, who))
-
-
 def ours(path, out, words, folder):
     report = os.path.join(folder, "report.json")
     command = [os.path.join(BUILD, "optimize-model"), path, out, *words, "--quiet"]
     command += ["--measure-with", "onnxruntime", "--report", report]
     call(command + ["--cost-db", os.path.join(folder, "costs.sqlite")])
-    with open(report, encoding="utf-8") as file:
-        times = json.load(file)["measured_seconds"]
-    return times["before"] / times["after"] if times["before"] and times["after"] else None
+    return times_as_fast(read_json(report))
 
 
 def optimized(tool, peers, path, out, words, folder):
     """What became of it: state, seconds, and of ours the gain that is claimed."""
-    start, before, row = time.monotonic(), used(), {"state": "ok"}
+    start, before, row = time.monotonic(), processor_seconds(own=True), {"state": "ok"}
     try:
         if tool == OURS:
             row["claimed"] = ours(path, out, words, folder)
@@ -73,7 +65,7 @@ def optimized(tool, peers, path, out, words, folder):
         row["state"] = "failed"
     row["seconds"] = time.monotonic() - start
     if tool == OURS:
-        row["processor"] = used() - before
+        row["processor"] = processor_seconds(own=True) - before
     return row
 
 
@@ -147,7 +139,7 @@ def differs(wanted, moved, path, feed):
 
 def ratios(paths, feed):
     """Of each file but the first: how many times as fast; and the least seconds of the first."""
-    logs, least = [[] for _ in paths[1:]], math.inf
+    medians, least = [[] for _ in paths[1:]], math.inf
     for block in range(BLOCKS):
         order = paths[::-1] if block % 2 else paths
         files = {file.path: file for file in measure(order, feed, ROUNDS)}
@@ -155,14 +147,12 @@ def ratios(paths, feed):
         least = min(least, *first)
         for k, path in enumerate(paths[1:]):
             pairs = zip(first, files[path].visits)
-            logs[k].append(statistics.median(math.log(a / b) for a, b in pairs))
-    return [math.exp(statistics.fmean(each)) for each in logs], least
+            medians[k].append(statistics.median(a / b for a, b in pairs))
+    return [statistics.geometric_mean(each) for each in medians], least
 
 
 def measure_model(name, path, words, peers):
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    feed, rows = Feed(parser.parse_args(words)), {}
+    feed, rows = feed_of(words), {}
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         source = os.path.join(folder, os.path.basename(path))
         shutil.copy(path, source)
@@ -218,7 +208,7 @@ def summary(rows, tool):
     seconds = [t["seconds"] for t in mine]
     return [
         tool,
-        f"{math.exp(statistics.fmean(map(math.log, gains))):.3f}",
+        f"{statistics.geometric_mean(gains):.3f}",
         sum(g > GAIN for g in gains),
         sum(g < LOSS for g in gains),
         f"{min(gains):.2f}",
@@ -311,10 +301,7 @@ def main():
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parsed(parser)
     os.makedirs(WORK, exist_ok=True)
-    kept = {"versions": {}, "groups": {}}
-    if os.path.exists(KEPT):
-        with open(KEPT, encoding="utf-8") as file:
-            kept = json.load(file)
+    kept = read_json(KEPT, {"versions": {}, "groups": {}})
     if options.page:
         return write(kept)
     if subprocess.run([os.path.join(ROOT, "test", "random", "install-peers"), VENV]).returncode:
@@ -324,7 +311,7 @@ def main():
     for title, models in groups(options):
         rows = kept["groups"].setdefault(title, {})
         for name, path, words in models:
-            if name in rows or options.words and not any(w in name for w in options.words):
+            if name in rows:
                 continue
             try:
                 rows[name] = measure_model(name, path, words, peers)

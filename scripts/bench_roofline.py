@@ -9,19 +9,13 @@ Models: the public ones of scripts/models.tsv and those of the tables ISOMER_ZOO
 named. With words, only models whose names contain one of them are run, and nothing is written.
 """
 
-import collections, datetime, os, re, sys
-from bench import BUILD, WORK, call, processor
-from bench_groups import measured, model_parser, parsed, write_page
+import collections, datetime, os, sys
+from bench import call  # first: it says what is missing
+from bench_groups import measured, model_parser, parsed, profiled, run_model, write_page
 from markdown_page import table
-from onnx_tools import ROOT
+from project import BUILD, ROOT, processor
 
 PAGE = os.path.join(ROOT, "test/bench/ROOFLINE.md")
-# number ms share GFLOP rate MB roofline operator node kind
-STEP = re.compile(
-    r"^ *\d+ +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ +(\d+)  (\S+) +(\S+)  "
-    r"(?:algorithm \d+ of )?(\S+)"
-)
-ALL = re.compile(r"^ all +([\d.]+) +100.0 +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) ")
 SHARE, ROOF, SMALL = 1.0, 10, 0.005  # percent, percent, milliseconds
 # What a kind of step is limited by, where that is known; else it is to be mended.
 REASONS = {
@@ -36,20 +30,6 @@ REASONS = {
 }
 
 
-def profiled(path, words):
-    """Milliseconds, percent of the roofline, and the steps of the list."""
-    command = [os.path.join(BUILD, "run-model"), path, *words, "--profile"]
-    text = call(command + ["--cost-db", os.path.join(WORK, "runtimes-1.db")])[2]
-    steps = [found.groups() for found in map(STEP.match, text.splitlines()) if found]
-    whole = next(found for found in map(ALL.match, text.splitlines()) if found)
-    far = [
-        (float(ms), float(share), int(roof), operator, kind)
-        for ms, share, roof, operator, _, kind in steps
-        if float(share) > SHARE and int(roof) < ROOF
-    ]
-    return float(whole[1]), int(whole[2]), far
-
-
 def reason(operator, kind, ms):
     if ms < SMALL:
         return "so short that being called is most of it"
@@ -59,26 +39,26 @@ def reason(operator, kind, ms):
 def rows_of(name, far):
     """One row for each operator and kind of step."""
     groups = collections.defaultdict(list)
-    for ms, share, roof, operator, kind in far:
-        groups[operator, kind].append((ms, share, roof))
+    for step in far:
+        groups[step.operator, step.kind].append(step)
     for (operator, kind), found in sorted(
-        groups.items(), key=lambda each: -sum(s for _, s, _ in each[1])
+        groups.items(), key=lambda each: -sum(step.share for step in each[1])
     ):
-        ms, share = sum(m for m, _, _ in found), sum(s for _, s, _ in found)
-        least = min(roof for _, _, roof in found)
+        ms, share = sum(step.ms for step in found), sum(step.share for step in found)
+        least = min(step.roof for step in found)
         why = reason(operator, kind, ms / len(found))
         yield [name, operator, kind, len(found), f"{ms:.3f}", f"{share:.0f}", least, why]
 
 
 def measure(name, path, feed):
-    ms, roof, far = profiled(path, feed)
-    rows = list(rows_of(name, far))
+    ms, roof, steps = profiled(run_model(path, feed))
+    rows = list(rows_of(name, [s for s in steps if s.share > SHARE and s.roof < ROOF]))
     print(f"{name}: {ms:.2f} ms, {roof} % of the roofline", *rows, sep="\n  ", flush=True)
     return (name, ms, roof), rows
 
 
-def section(title, models, words):
-    found, failed = measured(models, words, measure)
+def section(title, models):
+    found, failed = measured(models, measure)
     summary, rows = [row[0] for row in found], [row for each in found for row in each[1]]
     lines = [f"## {title}", ""]
     lines += table(
@@ -110,7 +90,7 @@ def main():
         f"thread; {machine}. {__doc__.split(chr(10) * 2)[1]}",
         "",
     ]
-    return write_page(PAGE, head, options, lambda *group: section(*group, options.words))
+    return write_page(PAGE, head, options, section)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,16 @@ one thread: on a shared machine noise only adds. With words, only models whose n
 them are run, and nothing is written.
 """
 
-import argparse, datetime, math, os, re, sys
-from bench import BUILD, WORK, call, processor  # first: it says what is missing
+import datetime, math, os, statistics, sys
+from bench import call  # first: it says what is missing
 import onnxruntime
-from bench_groups import measured, model_parser, parsed, write_page
+from bench_groups import measured, model_parser, parsed, profiled, run_model, write_page
 from markdown_page import table
-from onnx_tools import ROOT, Feed, add_feed_options, clock_of, least_seconds, one_line, session
+from onnx_tools import clock_of, feed_of, least_seconds, one_line, session
 from packages import positive
+from project import BUILD, ROOT, processor
 
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
-STEP = re.compile(r"^ *\d+ +[\d.]+ +([\d.]+) +(?:[\d.]+ +){4}(\S+)")  # of run-model --profile
 ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
 
 
@@ -29,8 +29,7 @@ class Ours:
     name = "ours"
 
     def __init__(self, path, words, threads):
-        self.command = [os.path.join(BUILD, "run-model"), path, "--threads", str(threads)] + words
-        self.command += ["--cost-db", os.path.join(WORK, f"runtimes-{threads}.db")]
+        self.command = run_model(path, words, threads)
         self.start = call(self.command)[0]
 
     def round(self, repeat):
@@ -87,18 +86,15 @@ class OpenVino(OnnxRuntime):
 def costliest(ours):
     """The two operators that take most of our time, with their shares."""
     shares = {}
-    for found in map(STEP.match, call(ours.command + ["--profile"])[2].splitlines()):
-        if found:
-            shares[found[2]] = shares.get(found[2], 0.0) + float(found[1])
+    for step in profiled(ours.command)[2]:
+        shares[step.operator] = shares.get(step.operator, 0.0) + step.share
     first = sorted(shares.items(), key=lambda each: -each[1])[:2]
     return ", ".join(f"{operator} {share:.0f} %" for operator, share in first)
 
 
 def times_of(name, path, words, threads):
     """A row: milliseconds by runtime, seconds of our first run, reasons of what does not run."""
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    feed = Feed(parser.parse_args(words))
+    feed = feed_of(words)
     row = {"name": name, "missing": {}}
     runners = [Ours(path, words, threads)]
     theirs = OnnxRuntime(path, feed, threads)
@@ -127,8 +123,8 @@ def ratio(row, name):
 
 def mean(rows, name):
     """Geometric mean of another runtime's time over ours."""
-    shares = [math.log(ratio(row, name)) for row in rows if ratio(row, name)]
-    return math.exp(sum(shares) / len(shares)) if shares else float("nan")
+    ratios = [ratio(row, name) for row in rows if ratio(row, name)]
+    return statistics.geometric_mean(ratios) if ratios else math.nan
 
 
 def cell(value, digits):
@@ -184,7 +180,7 @@ def measure(name, path, feed, threads):
 
 
 def group(title, models, options):
-    rows, failed = measured(models, options.words, lambda *model: measure(*model, options.threads))
+    rows, failed = measured(models, lambda *model: measure(*model, options.threads))
     print(f"{title}: {mean(rows, 'ONNX Runtime'):.3f} {mean(rows, 'OpenVINO'):.3f}")
     return section(title, rows, failed), len(failed)
 

@@ -9,13 +9,11 @@ cost file; for ONNX Runtime each search has a cost file of its own. TASO's rules
 published file that verify-rules proves.
 """
 
-import datetime, json, os, resource, subprocess, sys, time
+import datetime, json, os, subprocess, sys, time
 import markdown_page
-from packages import option_parser
+from packages import option_parser, positive
+from project import BUILD, ROOT, processor, processor_seconds, read_json
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PAGE = os.path.join(ROOT, "test", "bench", "TENSAT.md")
 # Speed-ups in percent and seconds of search of TASO and of TENSAT, on a T4 GPU (Yang et al., 2021).
 PUBLISHED = {
@@ -62,8 +60,7 @@ def kept_path(folder, name, search):
 
 
 def kept_report(folder, name, search):
-    with open(kept_path(folder, name, search), encoding="utf-8") as file:
-        return json.load(file)
+    return read_json(kept_path(folder, name, search))
 
 
 def ask(folder, name, search, seconds):
@@ -76,16 +73,14 @@ def ask(folder, name, search, seconds):
         words += [os.path.join(folder, "result.onnx"), "-q", "--report", kept + ".new"]
         words += ["--cost-db", os.path.join(folder, costs), "--time-limit", str(seconds)]
         words += [taso_rules(folder) if w == "TASO" else w for w in SEARCHES[search]]
-        start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        start, before = time.monotonic(), processor_seconds()
         failed = subprocess.run(words, check=False).returncode
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        report = {"failed": failed, "limit": seconds}
+        used, report = processor_seconds() - before, {"failed": failed, "limit": seconds}
         if not failed:
-            with open(kept + ".new", encoding="utf-8") as file:
-                report |= json.load(file)
+            report |= read_json(kept + ".new")
             os.unlink(kept + ".new")
         report["wall"] = time.monotonic() - start
-        report["processor"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        report["processor"] = used
         with open(kept, "w", encoding="utf-8") as file:
             json.dump(report, file)
     return kept_report(folder, name, search)
@@ -156,7 +151,7 @@ def write(folder, names, versions):
 
 def main():
     parser = option_parser(__doc__)
-    parser.add_argument("--seconds", type=int, default=60, help="of each search, at most")
+    parser.add_argument("--seconds", type=positive, default=60, help="of each search, at most")
     parser.add_argument("folder")
     parser.add_argument("name", nargs="*", metavar="NAME", choices=[*PUBLISHED, []])
     options = parser.parse_args()
@@ -171,7 +166,6 @@ def main():
             said = gains(report, search.startswith("ONNX"))
             print(f"{name}, {search}: {said}", flush=True)
     import onnxruntime
-    from bench import processor
 
     done = [name for name in PUBLISHED if complete(options.folder, name)]
     if not done:

@@ -13,25 +13,22 @@ Sizes that a model leaves open and the range of its integers are given by
 options, tabs between.
 """
 
-import argparse, json, math, os, resource, shutil, subprocess, statistics, sys, tempfile, time
+import json, os, shutil, subprocess, statistics, sys, tempfile, time
 from packages import fail, need, option_parser, table_file
+from project import BUILD, processor_seconds, read_json
 
 need("numpy", "onnxruntime")
-from onnx_tools import Feed, add_feed_options, tables  # noqa: E402
+from onnx_tools import feed_of, tables, times_as_fast  # noqa: E402
 from measure_onnxruntime import measure  # noqa: E402
 
 ROUNDS = 21
 GAIN = 1.03
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def confirm(paths, words):
     """Of each file but the first: how many times as fast, by the median over rounds; and the least
     seconds of all."""
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    feed = Feed(parser.parse_args(words))
-    files = measure(paths, feed, ROUNDS)
+    files = measure(paths, feed_of(words), ROUNDS)
     for file in files:
         if file.reason:
             raise RuntimeError(f"{file.path}: {file.reason}")
@@ -41,20 +38,13 @@ def confirm(paths, words):
     return ratios, [min(file.visits) for file in files]
 
 
-def processor_seconds():
-    """Of all programs that have ended."""
-    use = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return use.ru_utime + use.ru_stime
-
-
 def optimize(program, path, out, feed, folder):
     report = os.path.join(folder, "report.json")
     words = [program, path, out, "--measure-with", "onnxruntime", "--quiet", "--report", report]
     words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + feed
     start, used = time.time(), processor_seconds()
     subprocess.run(words, check=True)
-    with open(report, encoding="utf-8") as file:
-        return time.time() - start, processor_seconds() - used, json.load(file)
+    return time.time() - start, processor_seconds() - used, read_json(report)
 
 
 def one(program, path, feed, into):
@@ -72,14 +62,8 @@ def one(program, path, feed, into):
             shutil.copy(path, copy)
             (row["control"], row["ratio"]), least = confirm([path, copy, out], feed)
             row["before"], row["after"] = least[0], least[2]
-            row["claimed"] = claimed(report)
+            row["claimed"] = times_as_fast(report)  # None: the search did not time the whole
     return row
-
-
-def claimed(report):
-    """What the search says; None: it did not time the whole."""
-    before, after = (report["measured_seconds"][k] for k in ("before", "after"))
-    return before / after if before and after else None
 
 
 def rows_of(folder):
@@ -157,8 +141,7 @@ def table(options):
         print(f"| {name} | {shown(a)} | {shown(b)} | {times} | {took} |")
     if names:
         means = [
-            math.exp(statistics.fmean(math.log(ratio(rows[n])) for n in names))
-            for rows in (before, after)
+            statistics.geometric_mean(ratio(rows[n]) for n in names) for rows in (before, after)
         ]
         above = [sum(ratio(rows[n]) > GAIN for n in names) for rows in (before, after)]
         print()
@@ -172,7 +155,7 @@ def main():
     parser = option_parser(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     words = commands.add_parser("run", help="optimizes and confirms")
-    words.add_argument("--program", default=os.path.join(HERE, "..", "build", "optimize-model"))
+    words.add_argument("--program", default=os.path.join(BUILD, "optimize-model"))
     words.add_argument("--into", required=True, metavar="FOLDER")
     words.add_argument("--table", metavar="FILE", type=table_file, help="a table of models")
     words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LO..HI,..]")

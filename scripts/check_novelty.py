@@ -12,7 +12,6 @@ Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/
 the project's programs: 2 usage, 3 a file is not one of rules, 5 a file or the peers are missing."""
 
 import collections
-import json
 import os
 import re
 import subprocess
@@ -20,16 +19,16 @@ import sys
 import tempfile
 
 from packages import check_words, fail, need, option_parser
+from project import BUILD, ROOT, read_json
 
 need("numpy", "onnx", "onnxruntime")
 import onnx  # noqa: E402
 
-from onnx_tools import ROOT, constants_fixed  # noqa: E402
+from onnx_tools import constants_fixed  # noqa: E402
 
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 from peer_process import VENV, Peer  # noqa: E402
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 COMMUTATIVE = ("Add", "Mul", "Max", "Min", "Sum")
 NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxruntime extended")
 
@@ -90,9 +89,7 @@ def worst(said):
 def pairs_of(folder):
     """By rule: the stems of its pairs of models."""
     found = collections.defaultdict(list)
-    with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
-        index = json.load(file)
-    for entry in index["models"]:
+    for entry in read_json(os.path.join(folder, "index.json"))["models"]:
         found[entry["rule"]].append(entry["from"][: -len(".from.onnx")])
     return found
 

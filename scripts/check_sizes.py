@@ -14,7 +14,8 @@ original runs at fewer than three other sizes.
 import os, subprocess, sys, tempfile
 from bench_groups import groups, model_parser, parsed
 from bench import BUILD, WORK
-from onnx_tools import ROOT, one_line
+from onnx_tools import one_line
+from project import ROOT
 
 TARGET = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
 SETS = 3
@@ -129,10 +130,7 @@ def main():
     options = parsed(model_parser(__doc__))
     os.makedirs(WORK, exist_ok=True)
     results = [
-        check(name, path, words)
-        for _, models in groups(options)
-        for name, path, words in models
-        if not options.words or any(word in name for word in options.words)
+        check(name, path, words) for _, models in groups(options) for name, path, words in models
     ]
     checked = [good for good in results if good is not None]
     print(f"{sum(checked)} of {len(checked)} models with open sizes")

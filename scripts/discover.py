@@ -15,23 +15,20 @@ usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] 
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
                    [--alone RATIO] [--least RATIO] [--stem NAME] [--beyond] [--table TABLE]"""
 
-import csv
 import datetime
 import glob
-import math
 import os
 import re
+import statistics
 import subprocess
 
 from discover_steps import (
-    BUILD,
     KEPT,
     WORK,
     alone,
     answers,
     fastest,
     file_of,
-    load,
     prove,
     questions,
     rule_texts,
@@ -39,8 +36,9 @@ from discover_steps import (
     with_bodies,
     write_table,
 )
-from onnx_tools import ROOT, model_table
-from packages import check_words, option_parser, table_file
+from onnx_tools import check_models, models_named, tables, times_as_fast
+from packages import option_parser, positive, table_file
+from project import BUILD, ROOT, read_json
 
 HEAD = "<!-- table -->"
 
@@ -48,20 +46,17 @@ HEAD = "<!-- table -->"
 def rows_of_table(path, names):
     """The models of a table (lines of name, path and feed options, tabs between) whose names begin
     with one of these, or all."""
-    with open(path, encoding="utf-8") as file:
-        for name, model, words in csv.reader(file, delimiter="\t"):
-            if names and not any(name.startswith(begin) for begin in names):
-                continue
-            said = re.findall(r"--(\S+) (\S+)", words)
-            yield {
-                "name": name + ".onnx",
-                "path": os.path.join(os.path.dirname(os.path.abspath(path)), model),
-                "shapes": " ".join(value for kind, value in said if kind == "input-shape"),
-                "values": " ".join(value for kind, value in said if kind == "input"),
-                "dims": [
-                    word for kind, value in said if kind == "dim" for word in ("--dim", value)
-                ],
-            }
+    for name, model, words in tables(os.path.abspath(path)):
+        if names and not any(name.startswith(begin) for begin in names):
+            continue
+        said = list(zip(words[::2], words[1::2]))
+        yield {
+            "name": name + ".onnx",
+            "path": model,
+            "shapes": " ".join(value for option, value in said if option == "--input-shape"),
+            "values": " ".join(value for option, value in said if option == "--input"),
+            "dims": [word for pair in said if pair[0] == "--dim" for word in pair],
+        }
 
 
 def timed(row, rules, options, name):
@@ -80,7 +75,7 @@ def timed(row, rules, options, name):
         if code:
             print(f"{row['name']}: optimize-model ended with {code}")
             return None
-    return load(report)
+    return read_json(report)
 
 
 def paying(row, report, least):
@@ -91,14 +86,6 @@ def paying(row, report, least):
         rules = place["rules"].split()
         if before and after and place["timed"] and len(rules) == 1 and before / after >= least:
             yield rules[0], model, place["count"], before / after
-
-
-def whole(report):
-    """How many times as fast the model is."""
-    pair = report["measured_seconds"]
-    if not pair or not pair["before"] or not pair["after"]:
-        return 1.0
-    return pair["before"] / pair["after"]
 
 
 def regained(stem):
@@ -148,12 +135,6 @@ def keep(found, known, stem, path):
     return best, kept
 
 
-def check_models(words):
-    """Exit status 2 if a word is not how the name of a model begins."""
-    names = [row["name"] for row in model_table()]
-    check_words(words, names, lambda word, name: name.startswith(word))
-
-
 def parse():
     """The options."""
     parser = option_parser(__doc__)
@@ -162,13 +143,13 @@ def parse():
     parser.add_argument("--stem", default="discovered", help="of the files of this run")
     parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
-    parser.add_argument("--operators", type=int, default=3)
-    parser.add_argument("--depth", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--operators", type=positive, default=3)
+    parser.add_argument("--depth", type=positive, default=1)
+    parser.add_argument("--steps", type=positive, default=1500)
     parser.add_argument("--worse", type=float, default=2)
     parser.add_argument("--time", type=float, default=3600)
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=positive, default=2)
     parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
     parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
     options = parser.parse_args()
@@ -181,11 +162,7 @@ def rows_of(options):
     """The models that are asked."""
     if options.table:
         return list(rows_of_table(options.table, options.models))
-    return [
-        row
-        for row in model_table()
-        if not options.models or any(row["name"].startswith(name) for name in options.models)
-    ] + [
+    return models_named(options.models) + [
         {"name": os.path.basename(path), "path": path, "shapes": "-", "values": "-"}
         for path in options.models
         if os.path.sep in path
@@ -211,13 +188,13 @@ def main():
         report = timed(row, tried, options, options.target)
         if not report:
             continue
-        ratios.append((row["name"][: -len(".onnx")], whole(report)))
+        ratios.append((row["name"][: -len(".onnx")], times_as_fast(report) or 1.0))
         for rule, model, places, ratio in paying(row, report, options.least):
             found.setdefault(rule, []).append((model, places, ratio))
     os.makedirs(KEPT, exist_ok=True)
     folder = WORK if options.models or options.table else KEPT
     best, kept = keep(found, known, stem, os.path.join(folder, options.target + ".rules"))
-    mean = math.exp(sum(math.log(ratio) for _, ratio in ratios) / len(ratios)) if ratios else 1
+    mean = statistics.geometric_mean(ratio for _, ratio in ratios) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | faster by"
         " themselves | proved | refuted | unknown | paying | of them new |",

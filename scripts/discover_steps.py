@@ -2,16 +2,15 @@
 answers to them, each answer timed by itself at the place that asked, proofs of the faster ones, the
 fastest answer to each question. A step whose results are in BUILD/discover is not done again."""
 
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-from onnx_tools import ROOT, constants_fixed, feed_options, prepared, shape_options
+from onnx_tools import constants_fixed, feed_options, prepared, shape_options
+from project import BUILD, ROOT, read_json
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "discover")
 PLACES = os.path.join(WORK, "places")  # questions and answers as models
 KEPT = os.path.join(ROOT, "rules/discovered")
@@ -26,12 +25,6 @@ def run(program, *arguments, allowed=(0,)):
     if done.returncode not in allowed:
         sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
     return done.returncode
-
-
-def load(path):
-    """A JSON file."""
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def with_bodies(report, unused):
@@ -105,7 +98,7 @@ def answers(files, options, stem, seconds):
         *("--resume", os.path.join(WORK, "answers"), "--models", PLACES),
         *("--json", stem + ".json", "-q", "-o", stem + ".candidates"),
     )
-    return load(stem + ".json")
+    return read_json(stem + ".json")
 
 
 def prove(stem, jobs):
@@ -126,7 +119,7 @@ def prove(stem, jobs):
         *("compare-rules", "part", stem + ".verdicts", "-q", "--all", "-o", stem + ".true"),
         *("--rest", stem + ".unproved", "--json", stem + ".counts"),
     )
-    return load(stem + ".counts")
+    return read_json(stem + ".counts")
 
 
 def times_read(path):

@@ -18,9 +18,9 @@ something is left.
 """
 
 import hashlib, json, os, re, subprocess, sys, time
-from onnx_tools import ROOT, feed_options, model_table, tables
+from onnx_tools import feed_options, model_table, tables
+from project import BUILD, ROOT
 
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 KEPT = os.path.join(BUILD, "gpu-offline")
 MODELS = os.environ.get("ISOMER_MODELS") or os.path.join(ROOT, ".cache", "models")
 TABLE = os.environ.get("TABLE") or os.path.join(ROOT, "test", "cuda", "OFFLINE.md")

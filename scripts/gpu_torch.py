@@ -21,17 +21,9 @@ def late(_signal, _frame):
     raise Late
 
 
-def feed_of(words):
-    from onnx_tools import Feed, add_feed_options
-
-    parser = argparse.ArgumentParser()
-    add_feed_options(parser)
-    return Feed(parser.parse_args(words))
-
-
 def inputs(path, words, device):
     import onnxruntime, torch
-    from onnx_tools import session_options
+    from onnx_tools import feed_of, session_options
 
     session = onnxruntime.InferenceSession(
         path, session_options(), providers=["CPUExecutionProvider"]

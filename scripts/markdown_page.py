@@ -1,6 +1,7 @@
-"""Markdown as the measuring scripts write it: tables, and paragraphs wrapped at 100 columns."""
+"""Markdown as the measuring scripts write it: tables, paragraphs wrapped at 100 columns, and sections
+of pages that others write, too."""
 
-import textwrap
+import os, re, textwrap
 
 
 def table(header, rows):
@@ -23,3 +24,20 @@ def page(lines):
             )
         )
     return "\n".join(wrapped) + "\n"
+
+
+def put_section(path, title, text):
+    """Replaces the section of the page that starts with this title ("## .."); the text before and
+    after it stays."""
+    old = "# Benchmark\n"
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            old = file.read()
+    start = re.search(rf"^{re.escape(title)}$", old, re.M)
+    if start:
+        end = re.compile(r"^## ", re.M).search(old, start.end())
+        new = old[: start.start()] + text + ("\n" + old[end.start() :] if end else "")
+    else:
+        new = old.rstrip("\n") + "\n\n" + text
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(new)

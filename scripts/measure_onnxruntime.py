@@ -20,7 +20,7 @@ repeats within 5 %.
 """
 
 import math, os, random, statistics, sys, time
-from packages import need, option_parser, positive
+from packages import fail, need, option_parser, positive
 
 need("numpy", "onnxruntime")
 from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
@@ -193,9 +193,7 @@ def main():
     options = parser.parse_args()
     where = {} if options.provider == "cpu" else {"provider": options.provider}
     if where and not has_gpu():
-        print("measure-onnxruntime: this ONNX Runtime has no CUDA provider: pip install "
-              "onnxruntime-gpu", file=sys.stderr)  # fmt: skip
-        sys.exit(5)
+        fail(5, "this ONNX Runtime has no CUDA provider: pip install onnxruntime-gpu")
     feed, batch = Feed(options), []
     # What a library prints must not be taken for an answer.
     out = os.fdopen(os.dup(1), "w")

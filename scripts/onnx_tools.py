@@ -10,9 +10,9 @@ input's name only, so that two models with the same inputs get the same values.
 
 import argparse, csv, os, re, shlex, subprocess, time, zlib
 import numpy
-from packages import fail
+from packages import check_words, fail
+from project import ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMPY = {
     "float": "float32",
     "double": "float64",
@@ -145,6 +145,13 @@ class Feed:
         return random.integers(low, high, shape, endpoint=True).astype(kind)
 
 
+def feed_of(words):
+    """The feed that these options describe."""
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    return Feed(parser.parse_args(words))
+
+
 def session_options(threads=1):
     """ONNX Runtime on one thread with all its optimizations, denormals flushed as the built-in
     runtime does."""
@@ -190,6 +197,13 @@ def least_seconds(text):
     return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]]
 
 
+def times_as_fast(report):
+    """How many times as fast a result is by the report of optimize-model; None: no whole model was
+    timed."""
+    pair = report["measured_seconds"]
+    return pair["before"] / pair["after"] if pair and pair["before"] and pair["after"] else None
+
+
 def one_line(error):
     return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
 
@@ -199,6 +213,24 @@ def model_table():
     with open(os.path.join(ROOT, "scripts", "models.tsv"), encoding="utf-8") as file:
         rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
         return [row for row in rows if row["name"].endswith(".onnx")]
+
+
+def begins(word, name):
+    return name.startswith(word)
+
+
+def check_models(words):
+    """Exit status 2 if a word is not how the name of a model begins."""
+    check_words(words, [row["name"] for row in model_table()], begins)
+
+
+def models_named(words):
+    """The rows of the models whose names begin with one of the words, or of all."""
+    return [
+        row
+        for row in model_table()
+        if not words or any(begins(word, row["name"]) for word in words)
+    ]
 
 
 def zoo_tables():

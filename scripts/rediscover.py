@@ -19,14 +19,15 @@ import glob
 import math
 import os
 import re
+import statistics
 import subprocess
 import sys
 
 import discover_steps as steps
-from discover import check_models, whole
 from markdown_page import table
-from onnx_tools import ROOT, feed_options, model_table
-from packages import option_parser
+from onnx_tools import check_models, feed_options, models_named, times_as_fast
+from packages import option_parser, positive
+from project import BUILD, ROOT, read_json
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"
@@ -80,7 +81,7 @@ def optimized(row, out, words, options):
     """The report of optimize-model with these words about rules; None: it failed."""
     if not os.path.exists(out):
         done = subprocess.run(
-            [os.path.join(steps.BUILD, "optimize-model"), steps.file_of(row), "--dry-run"]
+            [os.path.join(BUILD, "optimize-model"), steps.file_of(row), "--dry-run"]
             + ["-q", *words, "--effort", options.effort, "--report", out]
             + ["--cost-db", os.path.join(steps.WORK, "costs.sqlite"), "--measure-with", TARGET]
             + feed_options(row),
@@ -91,7 +92,7 @@ def optimized(row, out, words, options):
         if done.returncode:
             print(f"{row['name']}: optimize-model ended with {done.returncode}")
             return None
-    return steps.load(out)
+    return read_json(out)
 
 
 def rules_used(report):
@@ -118,7 +119,7 @@ def derived(library, found):
     with open(path, "w", encoding="utf-8") as file:
         file.write(library)
     done = subprocess.run(
-        [os.path.join(steps.BUILD, "compare-rules"), "derive", path, found],
+        [os.path.join(BUILD, "compare-rules"), "derive", path, found],
         capture_output=True,
         text=True,
         check=False,
@@ -159,7 +160,7 @@ def said(ratio):
 
 def mean(column, pairs):
     """The geometric mean of one column."""
-    return math.exp(sum(math.log(pair[column]) for pair in pairs) / len(pairs))
+    return statistics.geometric_mean(pair[column] for pair in pairs)
 
 
 def library_table(uses, follows):
@@ -182,14 +183,14 @@ def arguments():
     """The options."""
     parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--operators", type=int, default=4)
-    parser.add_argument("--depth", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--operators", type=positive, default=4)
+    parser.add_argument("--depth", type=positive, default=1)
+    parser.add_argument("--steps", type=positive, default=1500)
     parser.add_argument("--worse", type=float, default=2)
     parser.add_argument("--time", type=float, default=600, help="of answering, in seconds")
     parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
     parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=positive, default=2)
     parser.add_argument("--alone", type=float, default=1.02)
     options = parser.parse_args()
     check_models(options.models)
@@ -238,7 +239,7 @@ def chain(rows, options, stem):
         found = optimized(row, begin + ".alone.json", words, options)
         if not known or not found:
             continue
-        gains = whole(known), whole(found)
+        gains = times_as_fast(known) or 1.0, times_as_fast(found) or 1.0
         results.append((name, *gains, len(names)))
         print(f"{name}: library {gains[0]:.2f}, discovered alone {gains[1]:.2f}", flush=True)
         for rule, (ratio, alone) in rules_used(known).items():
@@ -251,11 +252,7 @@ def chain(rows, options, stem):
 def main():
     """All models; those named."""
     options = arguments()
-    rows = [
-        row
-        for row in model_table()
-        if not options.models or any(row["name"].startswith(name) for name in options.models)
-    ]
+    rows = models_named(options.models)
     os.makedirs(steps.WORK, exist_ok=True)
     lines = chain(rows, options, os.path.join(steps.WORK, "rediscovered"))
     print("\n".join(lines))

@@ -7,15 +7,13 @@ stays in BUILD/rules. A step whose results are there and newer than what it read
 usage: rules [--without-size-4] [--jobs N]"""
 
 import glob
-import json
 import os
 import subprocess
 import sys
 
-from packages import option_parser
+from packages import option_parser, positive
+from project import BUILD, ROOT, read_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 SETS = sorted(
     os.path.basename(path)[:-4] for path in glob.glob(os.path.join(ROOT, "generator/sets/*.set"))
 )
@@ -75,10 +73,7 @@ def chain(name, size, jobs):
             "--json",
             stem + ".counts",
         )
-    with open(stem + ".json", encoding="utf-8") as file:
-        made = json.load(file)
-    with open(stem + ".counts", encoding="utf-8") as file:
-        counts = json.load(file)
+    made, counts = read_json(stem + ".json"), read_json(stem + ".counts")
     columns = [
         made["raw"],
         made["candidates"],
@@ -108,8 +103,7 @@ def directed(stem, kept, jobs):
         "--json",
         stem + ".counts",
     )
-    with open(stem + ".counts", encoding="utf-8") as file:
-        return json.load(file)["proved"]
+    return read_json(stem + ".counts")["proved"]
 
 
 def search_set(jobs):
@@ -161,7 +155,7 @@ def main():
     """The whole chain."""
     parser = option_parser(__doc__)
     parser.add_argument("--without-size-4", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=positive, default=2)
     options = parser.parse_args()
     os.makedirs(os.path.join(BUILD, "rules"), exist_ok=True)
     run(

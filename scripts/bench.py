@@ -12,7 +12,7 @@ models renews their rows only. Exit status 1 if something failed or an output di
 
 import datetime, filecmp, json, math, os, random, shlex, statistics, subprocess, sys, time
 from packages import need, option_parser, positive
-from project import BUILD, ROOT, processor, read_json
+from project import BUILD, ROOT, feed_options, processor, read_json, shape_options
 
 need("numpy", "onnx", "onnxruntime")
 import measure_onnxruntime, numpy, onnx, onnxruntime  # noqa: E402
@@ -20,13 +20,11 @@ from markdown_page import page, table  # noqa: E402
 from onnx_tools import (  # noqa: E402
     check_models,
     feed_of,
-    feed_options,
     least_seconds,
     model_table,
     models_named,
     prepared,
     session,
-    shape_options,
 )
 
 WORK = os.path.join(BUILD, "bench")

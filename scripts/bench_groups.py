@@ -4,8 +4,9 @@ and the page that is written."""
 import collections, os, re, sys
 from bench import BUILD, WORK, call
 from markdown_page import page
-from onnx_tools import feed_options, model_table, one_line, prepared, tables, zoo_tables
+from onnx_tools import model_table, one_line, prepared, tables, zoo_tables
 from packages import check_words, fail, option_parser, table_file
+from project import feed_options
 
 # Of run-model --profile: number ms share GFLOP rate MB roofline operator node kind.
 STEP = re.compile(

@@ -16,7 +16,7 @@ from each other.
 """
 
 import sys
-from packages import option_parser, positive
+from packages import fail, option_parser, positive
 
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
@@ -302,8 +302,7 @@ def main():
     try:
         before, after = read(options.original), read(options.optimized)
     except ValueError as error:
-        print(f"compare-onnx: {error}", file=sys.stderr)
-        return 3
+        fail(3, str(error))
     check_feed(options, before.graph)
     complaint = checker_says(options.optimized)
     if complaint and complaint.split(":")[0] != checker_says(options.original).split(":")[0]:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from onnx_tools import constants_fixed, feed_options, prepared, shape_options
-from project import BUILD, ROOT, read_json
+from onnx_tools import constants_fixed, prepared
+from project import BUILD, ROOT, feed_options, read_json, shape_options
 
 WORK = os.path.join(BUILD, "discover")
 PLACES = os.path.join(WORK, "places")  # questions and answers as models

@@ -18,8 +18,9 @@ something is left.
 """
 
 import hashlib, json, os, re, subprocess, sys, time
-from onnx_tools import feed_options, model_table, tables
-from project import BUILD, ROOT
+from onnx_tools import model_table, tables
+from packages import fail
+from project import BUILD, ROOT, feed_options
 
 KEPT = os.path.join(BUILD, "gpu-offline")
 MODELS = os.environ.get("ISOMER_MODELS") or os.path.join(ROOT, ".cache", "models")
@@ -159,8 +160,6 @@ def run_part(name):
     elif name in GPUS:
         options = f"choices=all,spills=refuse,cache={KEPT}/kernels-{name}"
         each_model(name, "nvrtc", name, options)
-    elif name != "table":
-        sys.exit(f"gpu_offline: there is no part {name}")
 
 
 HEAD = """# The back end for GPUs without a GPU
@@ -198,8 +197,7 @@ def main():
         return 0
     for name in sys.argv[1:]:
         if name not in PARTS:
-            print(f"gpu_offline.py: there is no part {name}: {' '.join(PARTS)}", file=sys.stderr)
-            return 2
+            fail(2, f"there is no part {name}: {' '.join(PARTS)}")
     os.makedirs(KEPT, exist_ok=True)
     for name in sys.argv[1:] or PARTS:
         run_part(name)

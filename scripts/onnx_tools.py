@@ -11,7 +11,7 @@ input's name only, so that two models with the same inputs get the same values.
 import argparse, csv, os, re, shlex, subprocess, time, zlib
 import numpy
 from packages import check_words, fail
-from project import ROOT
+from project import ROOT, model_rows
 
 NUMPY = {
     "float": "float32",
@@ -210,9 +210,7 @@ def one_line(error):
 
 def model_table():
     """The rows of scripts/models.tsv that are models."""
-    with open(os.path.join(ROOT, "scripts", "models.tsv"), encoding="utf-8") as file:
-        rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
-        return [row for row in rows if row["name"].endswith(".onnx")]
+    return [row for row in model_rows() if row["name"].endswith(".onnx")]
 
 
 def begins(word, name):
@@ -261,19 +259,6 @@ def prepared(row, folder):
     if not os.path.exists(target):
         subprocess.run([os.path.join(scripts, "randomize-weights"), path, target, "1"], check=True)
     return target
-
-
-def shape_options(row):
-    return [
-        word for shape in row["shapes"].split() if shape != "-" for word in ("--input-shape", shape)
-    ]
-
-
-def feed_options(row):
-    """The options that make a model of the table run."""
-    return shape_options(row) + [
-        word for value in row["values"].split() if value != "-" for word in ("--input", value)
-    ]
 
 
 def constants_fixed(path, out, most=None):

@@ -11,7 +11,7 @@ Where it makes up a name, the optimized model that it saves says what the kernel
 the nodes between share its time.
 """
 
-import collections, json, os, re, sys, tempfile, time
+import collections, json, os, re, tempfile, time
 from packages import fail, need, option_parser, positive
 
 need("numpy", "onnx", "onnxruntime")
@@ -176,5 +176,4 @@ if __name__ == "__main__":
     try:
         main()
     except Exception as error:  # whatever the runtime refuses: there is no profile
-        print(f"profile-onnxruntime: {one_line(error)}", file=sys.stderr)
-        sys.exit(1)
+        fail(1, one_line(error))

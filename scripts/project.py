@@ -1,7 +1,8 @@
 """What the Python programs of this folder share that needs no package: where the project and what
-was built are, JSON files, the processor's name, and the seconds that programs took of it."""
+was built are, the table of models, JSON files, the processor's name, and the seconds that programs
+took of it."""
 
-import json, os, platform, resource
+import csv, json, os, platform, resource
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -13,6 +14,27 @@ def read_json(path, otherwise=None):
         return otherwise
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def model_rows(path=os.path.join(ROOT, "scripts", "models.tsv")):
+    """The rows of a table of models, by its header; lines that begin with # are comments."""
+    with open(path, encoding="utf-8") as file:
+        lines = (line for line in file if not line.startswith("#"))
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def options_of(option, text):
+    """The option once for each word of a column of the table; -: there is none."""
+    return [word for value in text.split() if value != "-" for word in (option, value)]
+
+
+def shape_options(row):
+    return options_of("--input-shape", row["shapes"])
+
+
+def feed_options(row):
+    """The options that make a model of the table run."""
+    return shape_options(row) + options_of("--input", row["values"])
 
 
 def processor():

@@ -8,7 +8,7 @@ Draws depend on the seed and the tensor's name only.
 """
 
 import math, sys, zlib
-from packages import need
+from packages import fail, need
 
 need("numpy", "onnx")
 import numpy, onnx  # noqa: E402
@@ -98,8 +98,7 @@ def main():
     try:
         model = onnx.load(source)
     except Exception as error:
-        print(f"randomize-weights: {source}: cannot read the model: {error}", file=sys.stderr)
-        return 3
+        fail(3, f"{source}: cannot read the model: {error}")
     graph = model.graph
     inputs = {value.name for value in graph.input}
     replaced = list(equal_constants(graph))
@@ -117,8 +116,7 @@ def main():
     try:
         onnx.save(model, target)
     except OSError as error:
-        print(f"randomize-weights: {target}: cannot write: {error.strerror}", file=sys.stderr)
-        return 5
+        fail(5, f"{target}: cannot write: {error.strerror}")
     print(f"{target}: {len(replaced)} random weights")
     return 0
 

@@ -25,9 +25,9 @@ import sys
 
 import discover_steps as steps
 from markdown_page import table
-from onnx_tools import check_models, feed_options, models_named, times_as_fast
+from onnx_tools import check_models, models_named, times_as_fast
 from packages import option_parser, positive
-from project import BUILD, ROOT, read_json
+from project import BUILD, ROOT, feed_options, read_json
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"

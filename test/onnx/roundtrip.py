@@ -161,7 +161,7 @@ def changed_well(case, out):
 
 
 def drawn(case, out):
-    import onnx_tools
+    import onnx_tools, project
 
     row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
     command = [
@@ -173,7 +173,7 @@ def drawn(case, out):
         "2",
     ]
     done = subprocess.run(
-        command + (onnx_tools.feed_options(row) if row else []),
+        command + (project.feed_options(row) if row else []),
         capture_output=True,
         text=True,
         timeout=300,
@@ -227,10 +227,10 @@ def all_rules(case, out):
 def options_of(case):
     if case.data is not None:
         return []
-    import onnx_tools
+    import onnx_tools, project
 
     row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
-    options = onnx_tools.feed_options(row) if row else []
+    options = project.feed_options(row) if row else []
     return [
         x
         for pair in zip(options[::2], options[1::2])

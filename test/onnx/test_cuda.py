@@ -6,7 +6,8 @@ import numpy, pytest
 from written import ROOT, real_models
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from onnx_tools import feed_options, model_table, tables
+from onnx_tools import model_table, tables
+from project import feed_options
 
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 PROGRAM, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")

@@ -248,7 +248,7 @@ def check_node_cases(tmp_path, constant, option, least):
 def check_real_models(tmp_path, option):
     """False: there are none here."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
-    import onnx_tools
+    import onnx_tools, project
 
     rows = {row["name"]: row for row in onnx_tools.model_table()}
     models = [model for model in real_models() if os.path.basename(model) in rows]
@@ -265,7 +265,7 @@ def check_real_models(tmp_path, option):
             "1",
         ]
         done = subprocess.run(
-            command + onnx_tools.feed_options(rows[os.path.basename(model)]),
+            command + project.feed_options(rows[os.path.basename(model)]),
             capture_output=True,
             text=True,
             timeout=200,

@@ -176,8 +176,8 @@ bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then
    call. Contents are of the file and of the arena. */
 bool inline_functions(const FileIndex *, const char *path, bool all, Arena *, Pieces *);
 
-/* A node with one result and these lists among its attributes, the last {0}; NULL: none. 0: it
-   refuses them. */
+/* model.c: a node with one result and these lists among its attributes, the last {0}; NULL: none.
+   0: it refuses them. */
 typedef struct NamedList {
     const char *attr;
     PolyList list;

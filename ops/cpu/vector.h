@@ -58,8 +58,8 @@ struct Vector {
 /* line.c: joins instructions of a program, whose invariances are known. */
 void line_join(Build *, Vector *, const Scalar code[]);
 
-/* Part k of n of the tiles: whole tiles, so that the results are the same for any n. `work` has
-   v->registers bytes for each part. */
+/* vector_run.c: part k of n of the tiles: whole tiles, so that the results are the same for any n.
+   `work` has v->registers bytes for each part. */
 void vector_run_part(const Vector *v, void *const slot[], void *work, int k, int n);
 
 #endif

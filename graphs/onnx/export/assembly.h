@@ -52,11 +52,11 @@ void table_set(Arena *, Table32 *, uint32_t key, uint32_t value);
 
 /* assembly_decide.c: which old nodes can be copied, and what carries and makes each value. */
 void assembly_decide(Assembly *);
-bool assembly_live(const bool *live, uint32_t n, Value); /* live[] has n entries */
-Value assembly_was(const Assembly *, NameId);            /* in the old file; 0: no name or value */
 
 /* assembly_names.c. `place` is that of a node in the old file, near which to stand. */
-NameId assembly_fresh_name(Assembly *); /* that nothing uses */
+bool assembly_live(const bool *live, uint32_t n, Value); /* live[] has n entries */
+Value assembly_was(const Assembly *, NameId);            /* in the old file; 0: no name or value */
+NameId assembly_fresh_name(Assembly *);                  /* that nothing uses */
 /* A name for a value that has none: that of the old file, if nothing else took it. */
 NameId assembly_new_name(Assembly *, Value, int *place);
 /* The name of a value, which is written if it is not yet; 0 for value 0. */

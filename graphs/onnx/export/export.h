@@ -25,15 +25,16 @@ typedef struct EmitContext {
    node; new values that it needs as inputs (sizes, scalars) are made in the World. False: none
    does, *why says what the first one lacked. */
 bool emit_node(Model *, NodeId, const EmitContext *, Emit *, const char **why);
+bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
 /* emit_thin.c: a value before it was broadcast, of at most that rank; the sizes to which NumPy
    broadcasts two (false: not decided); whether n inputs broadcast to the wanted sizes, apart from
    the last `tail` axes. */
 Value emit_thin(World *, Value, int rank, const EmitContext *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
-bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
+/* emit_bytes.c: the contents of a NodeProto. */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
-                 const char *name, const char *doc); /* contents of a NodeProto */
+                 const char *name, const char *doc);
 
 typedef struct FilePlan { /* what the new file holds; names by NameId of the model */
     int nnode;
@@ -47,7 +48,7 @@ typedef struct FilePlan { /* what the new file holds; names by NameId of the mod
     NameId *constant;
     Value *content;
 } FilePlan;
-/* Everything lives in the arena, new names in the model. E_CHECK: a new node cannot be written in
-   the model's operator set, or nodes depend on each other in a cycle. */
+/* assemble.c. Everything lives in the arena, new names in the model. E_CHECK: a new node cannot be
+   written in the model's operator set, or nodes depend on each other in a cycle. */
 bool file_plan(Model *, const ModelWrite *, Arena *, FilePlan *, Error *);
 #endif

@@ -33,7 +33,7 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     put_external_entry(a, out, "location", s->name);
     put_external_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_external_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, TENSOR_DATA_LOCATION, 1);
+    wire_put_int(out, TENSOR_DATA_LOCATION, TENSOR_EXTERNAL);
     pieces_add(&s->pieces, bytes, n);
 }
 
@@ -65,20 +65,27 @@ static const int64_t *constant_sizes(World *w, Arena *a, const Type *t) {
     return v;
 }
 
-static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId name, Value v) {
-    Type type;
-    const void *bytes;
+/* The type and the elements of a constant; false: it is none. */
+static bool constant_contents(World *w, Value v, Type *type, Slice *bytes) {
+    const void *at;
     int64_t count = 0;
+    if (!constant_get(w, v, type, &at)) return false;
+    poly_constant(w, type_count(w, type), &count);
+    *bytes = (Slice){at, element_bytes(type->dtype, count)};
+    return true;
+}
+
+static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId name, Value v) {
+    Type type = {0};
+    Slice bytes = {0};
     Text t = text_new(a);
-    constant_get(m->w, v, &type, &bytes);
-    poly_constant(m->w, type_count(m->w, &type), &count);
-    size_t n = element_bytes(type.dtype, count);
     Pieces message = pieces_new(a);
-    tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, n);
-    if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
-    else tensor_put_length(&t, n);
+    constant_contents(m->w, v, &type, &bytes);
+    tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, bytes.n);
+    if (is_stored(store, bytes.n)) put_external(a, &t, store, bytes.at, bytes.n);
+    else tensor_put_length(&t, bytes.n);
     pieces_add(&message, t.data, t.size);
-    if (!is_stored(store, n)) pieces_add(&message, bytes, n);
+    if (!is_stored(store, bytes.n)) pieces_add(&message, bytes.at, bytes.n);
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
@@ -95,20 +102,16 @@ static bool holds_numbers(uint32_t number) {
 static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
     NameId id = entry_name(m, f);
     Type type;
-    const void *bytes;
-    int64_t count = 0;
+    Slice bytes;
     Text t = text_new(a);
     if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER ||
-        !constant_get(m->w, m->name[id].value, &type, &bytes))
+        !constant_contents(m->w, m->name[id].value, &type, &bytes) || !is_stored(store, bytes.n))
         return false;
-    poly_constant(m->w, type_count(m->w, &type), &count);
-    size_t n = element_bytes(type.dtype, count);
-    if (!is_stored(store, n)) return false;
     Wire w = model_wire(m, f->bytes, NULL);
     for (Field g; wire_next(&w, &g);) {
         if (!holds_numbers(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
-    put_external(a, &t, store, bytes, n);
+    put_external(a, &t, store, bytes.at, bytes.n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
     return true;
 }

@@ -57,25 +57,19 @@ typedef struct ExternalWalk {
     void *user;
 } ExternalWalk;
 
-/* data_location is 1: external; the entries of external_data are keys (1) and values (2). */
+/* Of a tensor, wherever it stands, only where its data are is looked at. */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
-    Slice location = {0};
+    FileTensor t = {.rank = 0};
     bool external = false;
-    Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == TENSOR_DATA_LOCATION && f.kind == WIRE_VARINT) external = f.value == 1;
-        if (f.number != TENSOR_EXTERNAL_DATA || f.kind != WIRE_BYTES) continue;
-        Slice entry[3] = {{0}};
-        Wire inner = wire_inner(&start, f.bytes);
-        for (Field g; wire_next(&inner, &g);)
-            if (g.number <= STRING_STRING_ENTRY_VALUE && g.kind == WIRE_BYTES)
-                entry[g.number] = g.bytes;
-        if (inner.failed) return false;
-        if (slice_is(entry[STRING_STRING_ENTRY_KEY], "location"))
-            location = entry[STRING_STRING_ENTRY_VALUE];
+        if (f.number == TENSOR_DATA_LOCATION && f.kind == WIRE_VARINT)
+            external = f.value == TENSOR_EXTERNAL;
+        if (f.number == TENSOR_EXTERNAL_DATA && f.kind == WIRE_BYTES &&
+            !tensor_read_external(wire_inner(&w, f.bytes), &t))
+            return false;
     }
     return !w.failed &&
-           (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
+           (!external || !t.location.at || c->each(c->user, slice_text(c->arena, t.location)));
 }
 
 static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
@@ -238,9 +232,9 @@ void model_remove_external(const Model *m, const char *folder) {
     char path[PATH_MAX], from[PATH_MAX];
     bool there;
     for (const MappedFile *f = m->external; f; f = f->next) {
-        int n = snprintf(path, sizeof path, "%s/%s", folder, f->path);
-        snprintf(from, sizeof from, "%s%s", m->folder, f->path);
-        if (n < 0 || (size_t)n >= sizeof path || same_file(from, path, &there)) continue;
+        const int n = snprintf(path, sizeof path, "%s/%s", folder, f->path),
+                  have = snprintf(from, sizeof from, "%s%s", m->folder, f->path);
+        if (n >= PATH_MAX || have >= PATH_MAX || same_file(from, path, &there)) continue;
         unlink(path);
         for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);)
             *slash = 0, rmdir(path);

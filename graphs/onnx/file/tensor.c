@@ -6,42 +6,29 @@
 #include <string.h>
 
 typedef struct Numbers {
-    Slice packed;
+    Wire packed;
     bool one;
     uint64_t value;
     WireKind kind;
 } Numbers;
-static Numbers numbers_of(const Field *f, WireKind kind) {
-    return f->kind == WIRE_BYTES ? (Numbers){.packed = f->bytes, .kind = kind}
+static Numbers numbers_of(const Wire *w, const Field *f, WireKind kind) {
+    return f->kind == WIRE_BYTES ? (Numbers){.packed = wire_inner(w, f->bytes), .kind = kind}
                                  : (Numbers){.one = true, .value = f->value, .kind = kind};
 }
 
 /* The next number of a repeated field, whether it is packed or not. */
 static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     if (s->one) return *out = s->value, s->one = false, true;
-    if (!s->packed.n) return false;
-    size_t width = s->kind == WIRE_FIXED32 ? 4 : 8, n = 0;
-    *out = 0;
-    if (s->kind == WIRE_VARINT) {
-        for (int shift = 0;; shift += 7, n++) {
-            if (n == s->packed.n || shift > 63)
-                return wire_fail(w, s->packed.at,
-                                 "a packed list that ends in the middle of a number");
-            *out |= (uint64_t)(s->packed.at[n] & 127) << shift;
-            if (!(s->packed.at[n] & 128)) break;
-        }
-        n++;
-    } else {
-        if (s->packed.n < width)
-            return wire_fail(w, s->packed.at, "a packed list that ends in the middle of a number");
-        for (; n < width; n++) *out |= (uint64_t)s->packed.at[n] << (8 * n);
-    }
-    s->packed.at += n, s->packed.n -= n;
-    return true;
+    if (!s->packed.rest.n) return false;
+    const bool whole = s->kind == WIRE_VARINT
+                           ? wire_varint(&s->packed, out)
+                           : wire_fixed(&s->packed, s->kind == WIRE_FIXED32 ? 4 : 8, out);
+    w->failed |= !whole;
+    return whole;
 }
 
 static bool add_dims(Arena *a, Wire *w, const Field *f, FileTensor *t) {
-    Numbers s = numbers_of(f, WIRE_VARINT);
+    Numbers s = numbers_of(w, f, WIRE_VARINT);
     int64_t *dims = (int64_t *)(uintptr_t)t->dims;
     for (uint64_t v; number_next(w, &s, &v);) {
         ARENA_APPEND(a, dims, t->rank, (int64_t)v);
@@ -53,16 +40,15 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, FileTensor *t) {
     return !w->failed;
 }
 
-static bool add_external(Wire w, FileTensor *t) {
-    Slice key = {0}, value = {0};
-    for (Field f; wire_next(&w, &f);) {
-        if (f.number == STRING_STRING_ENTRY_KEY && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
-        if (f.number == STRING_STRING_ENTRY_VALUE && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
-    }
+bool tensor_read_external(Wire w, FileTensor *t) {
+    Slice key, value;
+    if (!wire_read_bytes(w, STRING_STRING_ENTRY_KEY, &key) ||
+        !wire_read_bytes(w, STRING_STRING_ENTRY_VALUE, &value))
+        return false;
     if (slice_is(key, "location")) t->location = value;
     if (slice_is(key, "offset")) t->offset = value;
     if (slice_is(key, "length")) t->length = value;
-    return !w.failed;
+    return true;
 }
 
 bool tensor_read(Arena *a, Wire w, FileTensor *t) {
@@ -76,10 +62,10 @@ bool tensor_read(Arena *a, Wire w, FileTensor *t) {
         if (f.number == TENSOR_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
         if (f.number == TENSOR_RAW_DATA && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
         if (f.number == TENSOR_EXTERNAL_DATA && wire_want(&w, &f, WIRE_BYTES) &&
-            !add_external(wire_inner(&w, f.bytes), t))
+            !tensor_read_external(wire_inner(&w, f.bytes), t))
             return false;
         if (f.number == TENSOR_DATA_LOCATION && wire_want(&w, &f, WIRE_VARINT))
-            external = f.value == 1;
+            external = f.value == TENSOR_EXTERNAL;
         if (f.number == TENSOR_SEGMENT)
             return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer supports");
     }
@@ -131,7 +117,7 @@ bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
     unsigned char *bytes = arena_alloc_raw(a, want);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != number) continue;
-        Numbers s = numbers_of(&f, kind);
+        Numbers s = numbers_of(&w, &f, kind);
         for (uint64_t v; number_next(&w, &s, &v); have += width) {
             if (have + width > want)
                 return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");

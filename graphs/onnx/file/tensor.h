@@ -17,6 +17,9 @@ typedef struct FileTensor {
     Slice message;
 } FileTensor;
 
+enum { TENSOR_EXTERNAL = 1 }; /* data_location: the data are in another file */
+/* Reads an entry of external_data. False: E_INVALID. */
+bool tensor_read_external(Wire entry, FileTensor *);
 /* Reads the header. E_INVALID: sizes negative or too large, a field of another kind. */
 bool tensor_read(Arena *, Wire message, FileTensor *);
 /* Its elements as bytes, little-endian, row by row: a slice of the file where they are raw, else

@@ -60,11 +60,11 @@ bool wire_fail_format(Wire *w, const unsigned char *at, const char *what) {
     return wire_fail(w, at, text);
 }
 
-static bool take_varint(Wire *w, uint64_t *out) {
+bool wire_varint(Wire *w, uint64_t *out) {
     *out = 0;
     const unsigned char *start = w->rest.at;
     for (int shift = 0; shift < 70; shift += 7) {
-        if (!w->rest.n) return wire_fail(w, start, "the file ends in the middle of a number");
+        if (!w->rest.n) return wire_fail(w, start, "the data end in the middle of a number");
         unsigned char byte = *w->rest.at++;
         w->rest.n--;
         if (shift == 63 && byte > 1) break;
@@ -74,10 +74,10 @@ static bool take_varint(Wire *w, uint64_t *out) {
     return wire_fail(w, start, "a number of more than 64 bits");
 }
 
-static bool take_fixed(Wire *w, unsigned bytes, uint64_t *out) {
+bool wire_fixed(Wire *w, unsigned bytes, uint64_t *out) {
     *out = 0;
     if (w->rest.n < bytes)
-        return wire_fail(w, w->rest.at, "the file ends in the middle of a fixed-size number");
+        return wire_fail(w, w->rest.at, "the data end in the middle of a fixed-size number");
     for (unsigned i = 0; i < bytes; i++) *out |= (uint64_t)w->rest.at[i] << (8 * i);
     w->rest.at += bytes, w->rest.n -= bytes;
     return true;
@@ -86,7 +86,7 @@ static bool take_fixed(Wire *w, unsigned bytes, uint64_t *out) {
 static bool take_bytes(Wire *w, Slice *out) {
     const unsigned char *start = w->rest.at;
     uint64_t n;
-    if (!take_varint(w, &n)) return false;
+    if (!wire_varint(w, &n)) return false;
     if (n > w->rest.n)
         return wire_fail(w, start, "a length beyond the end of the data (truncated file?)");
     *out = (Slice){w->rest.at, (size_t)n};
@@ -98,14 +98,14 @@ bool wire_next(Wire *w, Field *f) {
     if (w->failed || !w->rest.n) return false;
     const unsigned char *start = w->rest.at;
     uint64_t tag;
-    if (!take_varint(w, &tag)) return false;
+    if (!wire_varint(w, &tag)) return false;
     *f = (Field){.number = (uint32_t)(tag >> 3), .kind = (WireKind)(tag & 7)};
     if (tag >> 3 == 0 || tag >> 3 > 536870911)
         return wire_fail(w, start, "not a field of a protobuf message");
     bool ok = false;
-    if (f->kind == WIRE_VARINT) ok = take_varint(w, &f->value);
-    else if (f->kind == WIRE_FIXED64) ok = take_fixed(w, 8, &f->value);
-    else if (f->kind == WIRE_FIXED32) ok = take_fixed(w, 4, &f->value);
+    if (f->kind == WIRE_VARINT) ok = wire_varint(w, &f->value);
+    else if (f->kind == WIRE_FIXED64) ok = wire_fixed(w, 8, &f->value);
+    else if (f->kind == WIRE_FIXED32) ok = wire_fixed(w, 4, &f->value);
     else if (f->kind == WIRE_BYTES) ok = take_bytes(w, &f->bytes);
     else ok = wire_fail_format(w, start, "an unknown wire type");
     f->whole = (Slice){start, (size_t)(w->rest.at - start)};

@@ -45,6 +45,9 @@ Wire wire_new(Slice message, const unsigned char *file, const char *place, Error
 Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */
 /* false: at the end, or not protobuf: then `failed`, and the error names the byte. */
 bool wire_next(Wire *, Field *);
+/* A number by itself, as a packed list has it; false: it is not whole. */
+bool wire_varint(Wire *, uint64_t *);
+bool wire_fixed(Wire *, unsigned bytes, uint64_t *);
 /* E_INVALID at that byte; false. */
 bool wire_fail(Wire *, const unsigned char *at, const char *what);
 /* The same for a field that the format does not have, or not with this type: the file may be of

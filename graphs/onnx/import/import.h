@@ -90,7 +90,7 @@ bool give_constant(Import *, const char *ours, const char *theirs);
    are copied. */
 void give_list(Import *, int k, DType, Dims, const void *bytes);
 
-bool normalize_by_tables(Import *, Value out[]);
+bool normalize_by_tables(Import *, Value out[]); /* normalize.c */
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
 
 /* items.c: an item X:SPECIAL of the operator's table. */

@@ -10,12 +10,11 @@ static const char *symbol_text(Model *m, const char *text) {
     Text t = text_new(m->w->arena);
     for (const char *c = text; *c; c++)
         text_add(&t, "%c", isalnum((unsigned char)*c) || *c == '_' ? *c : '_');
-    bool word = t.size && (isalpha((unsigned char)t.data[0]) || t.data[0] == '_');
-    bool kept = strcmp(t.data ? t.data : "", "floor") == 0 ||
-                strcmp(t.data ? t.data : "", "min") == 0 ||
-                (t.size && t.data[0] == 'i' && t.size < 4);
-    const char *name =
-        arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", t.data ? t.data : "");
+    const char *plain = t.size ? t.data : "";
+    const bool word = isalpha((unsigned char)*plain) || *plain == '_';
+    const bool kept = !strcmp(plain, "floor") || !strcmp(plain, "min") ||
+                      (*plain == 'i' && t.size < 4); /* words of the text form, and its indices */
+    const char *name = arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", plain);
     while (true) {
         bool taken = false;
         for (uint32_t i = 1; i <= intern_count(m->sizes) && i < m->size_room; i++)

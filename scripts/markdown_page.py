@@ -1,4 +1,4 @@
-"""Markdown as the measuring scripts write it: tables, paragraphs wrapped at 100 columns, and sections
+"""Markdown as the measuring scripts write it: tables, paragraphs wrapped at 100 columns, sections
 of pages that others write, too."""
 
 import os, re, textwrap

@@ -59,8 +59,7 @@ static bool unique_entries(Inliner *x, const SliceList *list, uint32_t number) {
     return unique;
 }
 
-/* Whether a branch defines only names that nothing else defines, in a form that a graph may have.
- */
+/* Whether a branch defines only names that nothing else does, and has what a graph may have. */
 static bool unique_names(Inliner *x, Slice graph) {
     GraphIndex g;
     Wire w = inliner_wire(x, graph);

@@ -12,6 +12,28 @@ static void pack_strings(Arena *a, const OnnxAttr *x, Onnx__AttributeProto *p) {
             (ProtobufCBinaryData){strlen(x->texts[k]), (uint8_t *)(uintptr_t)x->texts[k]};
 }
 
+/* The contents of an AttributeProto. */
+static Text attr_bytes(Arena *a, const OnnxAttr *x) {
+    Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
+    p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
+    p.type = (Onnx__AttributeProto__AttributeType)x->kind;
+    if (x->kind == ONNX_ATTR_FLOAT) p.has_f = 1, p.f = x->f;
+    if (x->kind == ONNX_ATTR_INT) p.has_i = 1, p.i = x->i;
+    if (x->kind == ONNX_ATTR_TEXT)
+        p.has_s = 1, p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
+    if (x->kind == ONNX_ATTR_TEXTS) pack_strings(a, x, &p);
+    if (x->kind == ONNX_ATTR_FLOATS)
+        p.n_floats = (size_t)x->n, p.floats = (float *)(uintptr_t)x->floats;
+    if (x->kind == ONNX_ATTR_INTS) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
+    const size_t n = onnx__attribute_proto__get_packed_size(&p);
+    Text out = text_new(a);
+    uint8_t *bytes = arena_alloc_raw(a, n);
+    onnx__attribute_proto__pack(&p, bytes);
+    text_bytes(&out, (const char *)bytes, n);
+    if (x->kind == ONNX_ATTR_TENSOR) wire_put_bytes(&out, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+    return out;
+}
+
 Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
                  const char *name, const char *doc) {
     Text t = text_new(a);
@@ -20,27 +42,7 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
     wire_put_bytes(&t, NODE_NAME, name, strlen(name));
     wire_put_bytes(&t, NODE_OP_TYPE, e->type, strlen(e->type));
     for (int k = 0; k < e->nattr; k++) {
-        Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
-        const OnnxAttr *x = &e->attr[k];
-        p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
-        p.type = (Onnx__AttributeProto__AttributeType)x->kind;
-        if (x->kind == ONNX_ATTR_FLOAT) p.has_f = 1, p.f = x->f;
-        if (x->kind == ONNX_ATTR_INT) p.has_i = 1, p.i = x->i;
-        if (x->kind == ONNX_ATTR_TEXT)
-            p.has_s = 1,
-            p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
-        if (x->kind == ONNX_ATTR_TEXTS) pack_strings(a, x, &p);
-        if (x->kind == ONNX_ATTR_FLOATS)
-            p.n_floats = (size_t)x->n, p.floats = (float *)(uintptr_t)x->floats;
-        if (x->kind == ONNX_ATTR_INTS)
-            p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
-        size_t n = onnx__attribute_proto__get_packed_size(&p);
-        Text attr = text_new(a);
-        uint8_t *bytes = arena_alloc_raw(a, n);
-        onnx__attribute_proto__pack(&p, bytes);
-        text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == ONNX_ATTR_TENSOR)
-            wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+        const Text attr = attr_bytes(a, &e->attr[k]);
         wire_put_bytes(&t, NODE_ATTRIBUTE, attr.data, attr.size);
     }
     if (doc) wire_put_bytes(&t, NODE_DOC_STRING, doc, strlen(doc));

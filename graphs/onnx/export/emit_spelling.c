@@ -60,6 +60,17 @@ bool export_axis_last(Draft *d, int attr) {
     return draft_int(d, "axis", x->dim.n - 1);
 }
 
+/* The end of an axis that is cut, of a step that is a number; false: it cannot be said. */
+static bool slice_end(Draft *d, Poly start, Poly size, int64_t step, Poly *end) {
+    int64_t e;
+    *end = poly_add(d->w, start, poly_mul(d->w, size, poly_int(d->w, step)));
+    const bool known = poly_constant(d->w, *end, &e);
+    if (step > 1 && known) *end = poly_add(d->w, *end, poly_int(d->w, 1 - step));
+    if (step < 0 && !known) return draft_fail(d, "a backward slice whose end is not a constant");
+    if (step < 0 && e < 0) *end = poly_int(d->w, INT32_MIN);
+    return true;
+}
+
 bool export_slice(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     PolyList start = draft_list(d, "starts"), size = draft_list(d, "sizes"),
@@ -71,18 +82,13 @@ bool export_slice(Draft *d, int attr) {
     int n = 0;
     (void)attr;
     for (int k = 0; k < start.n; k++) {
-        int64_t st, e;
+        int64_t st;
         if (!poly_constant(d->w, step.v[k], &st))
             return draft_fail(d, "a step that is not a constant");
         if (st == 1 && size.v[k] == x->dim.v[k]) continue;
-        Poly end = poly_add(d->w, start.v[k], poly_mul(d->w, size.v[k], step.v[k]));
-        if (st > 1 && poly_constant(d->w, end, &e))
-            end = poly_add(d->w, end, poly_int(d->w, 1 - st));
-        if (st < 0 && !poly_constant(d->w, end, &e))
-            return draft_fail(d, "a backward slice whose end is not a constant");
-        if (st < 0 && e < 0) end = poly_int(d->w, INT32_MIN);
+        if (!slice_end(d, start.v[k], size.v[k], st, &ends[n])) return false;
         unit &= st == 1;
-        axes[n] = poly_int(d->w, k), by[n] = step.v[k], from[n] = start.v[k], ends[n++] = end;
+        axes[n] = poly_int(d->w, k), by[n] = step.v[k], from[n++] = start.v[k];
     }
     if (old && !unit) return draft_fail(d, "steps, which Slice supports only from version 10 on");
     if (old)

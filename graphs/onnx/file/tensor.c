@@ -85,24 +85,45 @@ bool tensor_type(World *w, const FileTensor *t, Type *out) {
     return true;
 }
 
-/* Bytes that one entry of a typed array stands for: complex numbers are two entries, types below 8
-   bits stand packed in bytes. */
-static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
-    int bits = dtype_bits(d);
-    *kind = WIRE_VARINT, *width = bits < 8 ? 1 : (size_t)bits / 8;
-    if (d == DT_FLOAT || d == DT_COMPLEX64)
-        return *number = TENSOR_FLOAT_DATA, *kind = WIRE_FIXED32, *width = 4, true;
+/* The field that holds the elements of a type one by one, and how many bytes each of its numbers
+   stands for: complex numbers are two, types below 8 bits stand packed in bytes. */
+typedef struct TypedArray {
+    uint32_t number;
+    WireKind kind;
+    size_t width;
+} TypedArray;
+static bool array_of(DType d, TypedArray *x) {
+    const int bits = dtype_bits(d);
+    *x = (TypedArray){TENSOR_INT32_DATA, WIRE_VARINT, bits < 8 ? 1 : (size_t)bits / 8};
+    if (d == DT_FLOAT || d == DT_COMPLEX64) *x = (TypedArray){TENSOR_FLOAT_DATA, WIRE_FIXED32, 4};
     if (d == DT_DOUBLE || d == DT_COMPLEX128)
-        return *number = TENSOR_DOUBLE_DATA, *kind = WIRE_FIXED64, *width = 8, true;
-    if (d == DT_INT64) return *number = TENSOR_INT64_DATA, true;
-    if (d == DT_UINT32 || d == DT_UINT64) return *number = TENSOR_UINT64_DATA, true;
-    return *number = TENSOR_INT32_DATA, bits > 0;
+        *x = (TypedArray){TENSOR_DOUBLE_DATA, WIRE_FIXED64, 8};
+    if (d == DT_INT64) x->number = TENSOR_INT64_DATA;
+    if (d == DT_UINT32 || d == DT_UINT64) x->number = TENSOR_UINT64_DATA;
+    return bits > 0;
+}
+
+/* The numbers of a typed array one after another, which have to fill so many bytes. */
+static bool array_bytes(Wire w, TypedArray x, size_t want, unsigned char *bytes) {
+    const unsigned char *start = w.rest.at;
+    size_t have = 0;
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != x.number) continue;
+        Numbers s = numbers_of(&w, &f, x.kind);
+        for (uint64_t v; number_next(&w, &s, &v); have += x.width) {
+            if (have + x.width > want)
+                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");
+            for (size_t i = 0; i < x.width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
+        }
+    }
+    if (!w.failed && have != want)
+        return wire_fail(&w, start, "a tensor with less data than its sizes require");
+    return !w.failed;
 }
 
 bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
-    size_t want = element_bytes(t->dtype, t->count), have = 0, width = 0;
-    uint32_t number = 0;
-    WireKind kind = WIRE_VARINT;
+    const size_t want = element_bytes(t->dtype, t->count);
+    TypedArray array;
     Wire w = wire_inner(at, t->message);
     if (t->raw.at || !want) {
         *out = (Slice){t->raw.at ? t->raw.at : t->message.at, t->raw.n};
@@ -110,24 +131,12 @@ bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
                wire_fail(&w, t->message.at,
                          "a tensor whose raw_data does not have the length that its sizes require");
     }
-    if (!field_of(t->dtype, &number, &kind, &width))
-        return wire_fail(&w, t->message.at, "a tensor without data");
-    if (want / width > 16 * t->message.n + 16)
+    if (!array_of(t->dtype, &array)) return wire_fail(&w, t->message.at, "a tensor without data");
+    if (want / array.width > t->message.n) /* a number takes a byte at least */
         return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     unsigned char *bytes = arena_alloc_raw(a, want);
-    for (Field f; wire_next(&w, &f);) {
-        if (f.number != number) continue;
-        Numbers s = numbers_of(&w, &f, kind);
-        for (uint64_t v; number_next(&w, &s, &v); have += width) {
-            if (have + width > want)
-                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");
-            for (size_t i = 0; i < width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
-        }
-    }
     *out = (Slice){bytes, want};
-    if (!w.failed && have != want)
-        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
-    return !w.failed;
+    return array_bytes(w, array, want, bytes);
 }
 
 void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims,

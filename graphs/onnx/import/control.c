@@ -180,42 +180,55 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
     return true;
 }
 
+/* For each value that is scanned, and each that is gathered: along which axis, and whether from its
+   end. */
+typedef struct ScanAxes {
+    int64_t *in, *in_back, *out, *out_back;
+} ScanAxes;
+static bool scan_axes(Import *s, int nin, int nout, ScanAxes *x) {
+    Arena *a = s->w->arena;
+    *x = (ScanAxes){ARENA_NEW(a, int64_t, nin), ARENA_NEW(a, int64_t, nin),
+                    ARENA_NEW(a, int64_t, nout), ARENA_NEW(a, int64_t, nout)};
+    const char *directions = s->n->version < 9 ? "directions" : "scan_input_directions";
+    return axis_list(s, "scan_input_axes", nin, x->in) &&
+           axis_list(s, "scan_output_axes", nout, x->out) &&
+           axis_list(s, directions, nin, x->in_back) &&
+           axis_list(s, "scan_output_directions", nout, x->out_back);
+}
+
+static void reverse(int64_t n, Value v[]) {
+    for (int64_t i = 0; i < n / 2; i++) {
+        const Value other = v[n - 1 - i];
+        v[n - 1 - i] = v[i], v[i] = other;
+    }
+}
+
 /* From version 9 on. `values` are the states, then what is scanned. */
 static bool scan(Import *s, Value values[], int nin, Value out[]) {
     Iterations l;
+    ScanAxes axes;
     OnnxAttr t;
     int64_t length;
     if (!onnx_attr(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin)
         return import_fail(s, "num_scan_inputs is missing or wrong");
     int n = (int)t.i, nstate = nin - n;
     if (!iterations_new(&l, s, nin, nstate, 0)) return false;
-    int64_t *in_axis = ARENA_NEW(s->w->arena, int64_t, n),
-            *in_back = ARENA_NEW(s->w->arena, int64_t, n);
-    int64_t *out_axis = ARENA_NEW(s->w->arena, int64_t, l.nscan),
-            *out_back = ARENA_NEW(s->w->arena, int64_t, l.nscan);
-    if (!axis_list(s, "scan_input_axes", n, in_axis) ||
-        !axis_list(s, "scan_output_axes", l.nscan, out_axis))
-        return false;
-    if (!axis_list(s, s->n->version < 9 ? "directions" : "scan_input_directions", n, in_back) ||
-        !axis_list(s, "scan_output_directions", l.nscan, out_back) ||
-        !scan_length(s, n, values + nstate, in_axis, &length))
+    if (!scan_axes(s, n, l.nscan, &axes) || !scan_length(s, n, values + nstate, axes.in, &length))
         return false;
     memcpy(l.in, values, sizeof *values * (size_t)nstate);
     while (l.n < length) {
         for (int k = 0; k < n; k++)
-            if (!(l.in[nstate + k] = pick_element(s, values[nstate + k], (int)in_axis[k],
-                                                  in_back[k] ? length - 1 - l.n : l.n)))
+            if (!(l.in[nstate + k] = pick_element(s, values[nstate + k], (int)axes.in[k],
+                                                  axes.in_back[k] ? length - 1 - l.n : l.n)))
                 return false;
         if (!iterations_next(&l, nin, 0, 0)) return false;
     }
     for (int k = 0; k < nstate && k < s->n->x.nout; k++) out[k] = l.in[k];
     for (int k = 0; k + nstate < s->n->x.nout; k++) {
         Value *v = l.gathered[k];
-        for (int64_t i = 0; out_back[k] && i < l.n / 2; i++) {
-            Value swap = v[i];
-            v[i] = v[l.n - 1 - i], v[l.n - 1 - i] = swap;
-        }
-        if (!(out[nstate + k] = stack(s, &l.b, nstate + k, (int)l.n, v, out_axis[k]))) return false;
+        if (axes.out_back[k]) reverse(l.n, v);
+        out[nstate + k] = stack(s, &l.b, nstate + k, (int)l.n, v, axes.out[k]);
+        if (!out[nstate + k]) return false;
     }
     return true;
 }

@@ -59,6 +59,8 @@ bool give_attr(Import *, int attr, const OnnxAttr *);
 /* A constant input as an attribute; true also if it is left out. */
 bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
+/* `all` as two halves, the larger one at the end if upper, else at the beginning. */
+void import_halves(World *, int64_t all, bool upper, Poly *begin, Poly *end);
 /* The sizes of an input; NULL: the import has failed, its reason says why. */
 const Dims *import_dims(Import *, int input);
 /* An axis of `rank` of them, counted from the end where it is negative; false: it is out of range,

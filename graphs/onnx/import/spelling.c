@@ -36,6 +36,11 @@ bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
     return true;
 }
 
+void import_halves(World *w, int64_t all, bool upper, Poly *begin, Poly *end) {
+    *begin = poly_int(w, upper ? all / 2 : all - all / 2);
+    *end = poly_int(w, upper ? all - all / 2 : all / 2);
+}
+
 /* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */
 typedef struct AxisWindows { /* along one axis */
     Poly size, kernel, stride, dilation;
@@ -55,8 +60,7 @@ static bool same_pads(Import *s, const AxisWindows *a, bool upper, Poly *begin, 
        reads it. */
     if (all < -1) return import_fail(s, "auto_pad with strides that pass over whole elements");
     if (all < 0) all = 0;
-    *begin = whole_number(s, upper ? all / 2 : all - all / 2),
-    *end = whole_number(s, upper ? all - all / 2 : all / 2);
+    import_halves(s->w, all, upper, begin, end);
     return true;
 }
 
@@ -212,6 +216,18 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     return !overflow_noted(s->w);
 }
 
+/* The step of entry k, along an axis of size n. */
+static bool slice_step(Import *s, PolyList steps, int k, Poly n, int64_t *step) {
+    int64_t size;
+    if (!number_at(s, steps, k, step)) return false;
+    const bool far = *step < -INT32_MAX || *step > INT32_MAX;
+    if (far && poly_constant(s->w, n, &size) && size < INT32_MAX)
+        *step =
+            *step < 0 ? -size - 1 : size + 1; /* this step, too, reads the first element alone */
+    return (*step != 0 && *step >= -INT32_MAX && *step <= INT32_MAX) ||
+           import_fail(s, "a step that is 0 or too large");
+}
+
 bool import_slice(Import *s, int attr) {
     (void)attr;
     PolyList from, to, axes, steps;
@@ -233,15 +249,9 @@ bool import_slice(Import *s, int attr) {
         int a = k;
         int64_t st = 1;
         if ((some && !import_axis_of(s, axes, k, x->n, &a)) ||
-            (stepped && !number_at(s, steps, k, &st)))
+            (stepped && !slice_step(s, steps, k, x->v[a], &st)) ||
+            !slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a]))
             return false;
-        int64_t n;
-        bool far = st < -INT32_MAX || st > INT32_MAX;
-        if (far && poly_constant(s->w, x->v[a], &n) && n < INT32_MAX)
-            st = st < 0 ? -n - 1 : n + 1; /* this step, too, reads the first element alone */
-        if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
-            return import_fail(s, "a step that is 0 or too large");
-        if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;
         step[a] = whole_number(s, st);
     }
     give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v),

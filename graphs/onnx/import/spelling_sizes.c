@@ -184,6 +184,16 @@ static Poly list_entry(Import *s, const char *name, int k, int64_t otherwise) {
                                                           : poly_int(s->w, otherwise);
 }
 
+/* Along spatial axis k, without pads: from an input of this size, by a kernel of so many taps. */
+static Poly transposed_size(Import *s, int k, Poly size, Poly taps, Poly extra) {
+    World *w = s->w;
+    const Poly one = poly_int(w, 1);
+    const Poly kernel =
+        poly_add(w, poly_mul(w, poly_sub(w, taps, one), list_entry(s, "dilations", k, 1)), one);
+    const Poly moves = poly_mul(w, list_entry(s, "strides", k, 1), poly_sub(w, size, one));
+    return poly_add(w, poly_add(w, moves, kernel), extra);
+}
+
 /* The pads of a transposed convolution add up to the difference between its full size and the
    wanted one; if the full size is smaller, the difference is added at the end. */
 bool import_pads_transposed(Import *s, int attr) {
@@ -202,25 +212,18 @@ bool import_pads_transposed(Import *s, int attr) {
          upper = automatic && strcmp(how, "SAME_UPPER") == 0;
     if (shaped && shape.n != n) return import_fail(s, "output_shape has the wrong length");
     for (int k = 0; k < n && !valid; k++) {
-        Poly stride = list_entry(s, "strides", k, 1), size = x->dim.v[k + 2],
-             one = poly_int(s->w, 1);
-        Poly kernel = poly_add(
-            s->w,
-            poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), list_entry(s, "dilations", k, 1)),
-            one);
+        const Poly size = x->dim.v[k + 2];
         extra[k] = list_entry(s, "extra", k, 0);
-        Poly full = poly_add(
-            s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel),
-            extra[k]);
-        Poly want = shaped ? shape.v[k] : poly_mul(s->w, size, stride);
+        const Poly full = transposed_size(s, k, size, w->dim.v[k + 2], extra[k]),
+                   want =
+                       shaped ? shape.v[k] : poly_mul(s->w, size, list_entry(s, "strides", k, 1));
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are not known numbers");
         if (all < 0 && automatic) /* runtimes add what is missing at different places */
             return import_fail(s, "auto_pad with strides that pass over whole elements");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
-        v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
-        v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
+        import_halves(s->w, all, upper, &v[k], &v[k + n]);
     }
     if (!valid) give_ints(s, op_attr_index(s->op, "extra"), n, extra);
     return give_ints(s, attr, 2 * n, v), true;

@@ -153,79 +153,76 @@ def nodes(path):
     return len(onnx.load(path, load_external_data=False).graph.node)
 
 
+def files(name, target):
+    """Where the result, its report and the measured times are."""
+    stem = os.path.join(WORK, f"{name}.{target}")
+    return stem + ".onnx", stem + ".json", os.path.join(WORK, "costs.sqlite")
+
+
+def own(row, name, source, rounds):
+    """The column group of the built-in runtime."""
+    target, report, costs = files(name, "own")
+    cold, _ = optimize(row, source, target, ["--cost-db", costs])
+    warm, peak = optimize(row, source, target, ["--cost-db", costs, "--report", report])
+    same_results = agrees(row, source, target)
+    before, after = own_times(row, [source, target], rounds)
+    return {
+        "agrees": same_results,
+        "same": filecmp.cmp(source, target, shallow=False),
+        "nodes": nodes(target),
+        "search": [cold, warm],
+        "peak": peak,
+        "before": before,
+        "after": after,
+        "ratio": before / after,
+    }
+
+
+def ort(row, name, source, rounds):
+    """That of ONNX Runtime."""
+    (target, report, costs), control = files(name, "ort"), os.path.join(
+        WORK, name + ".control.onnx"
+    )
+    command = shlex.join(
+        [os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7", "--statistic", "ratio"]
+        + feed_options(row)
+    )
+    words = ["--cost-db", costs, "--measure-with", command, "--report", report]
+    search, peak = optimize(row, source, target, words)
+    same_results = agrees(row, source, target)
+    onnx.save(onnx.load(source), control)
+    (before, again, after), (before_median, _, after_median) = ort_times(
+        row, [source, control, target], rounds
+    )
+    os.remove(control)
+    return {
+        "agrees": same_results,
+        "same": filecmp.cmp(source, target, shallow=False),
+        "nodes": nodes(target),
+        "search": search,
+        "peak": peak,
+        "before": before,
+        "after": after,
+        "ratio": before / after,
+        "median_ratio": before_median / after_median,
+        "control": before / again,
+    }
+
+
+TARGETS = {"own": own, "ort": ort}
+
+
 def bench(row, rounds, targets):
     name, source = row["name"][:-5], prepared(row, WORK)
     result = {"name": name, "nodes": nodes(source), "agrees": True, "failures": []}
-
-    def part(key, work):
+    for key in targets:
         try:
-            result[key] = work()
+            part = TARGETS[key](row, name, source, rounds)
         except (Failed, ValueError) as failure:
             result["failures"].append(f"{key}: {failure}")
-
-    def own():
-        target, costs = os.path.join(WORK, name + ".own.onnx"), os.path.join(WORK, "costs.sqlite")
-        cold, _ = optimize(row, source, target, ["--cost-db", costs])
-        warm, peak = optimize(
-            row,
-            source,
-            target,
-            ["--cost-db", costs, "--report", os.path.join(WORK, name + ".own.json")],
-        )
-        result["agrees"] &= agrees(row, source, target)
-        before, after = own_times(row, [source, target], rounds)
-        return {
-            "same": filecmp.cmp(source, target, shallow=False),
-            "nodes": nodes(target),
-            "search": [cold, warm],
-            "peak": peak,
-            "before": before,
-            "after": after,
-            "ratio": before / after,
-        }
-
-    def ort():
-        target, control = os.path.join(WORK, name + ".ort.onnx"), os.path.join(
-            WORK, name + ".control.onnx"
-        )
-        command = shlex.join(
-            [os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7", "--statistic", "ratio"]
-            + feed_options(row)
-        )
-        search, peak = optimize(
-            row,
-            source,
-            target,
-            [
-                "--cost-db",
-                os.path.join(WORK, "costs.sqlite"),
-                "--measure-with",
-                command,
-                "--report",
-                os.path.join(WORK, name + ".ort.json"),
-            ],
-        )
-        result["agrees"] &= agrees(row, source, target)
-        onnx.save(onnx.load(source), control)
-        (before, again, after), (before_median, _, after_median) = ort_times(
-            row, [source, control, target], rounds
-        )
-        os.remove(control)
-        return {
-            "same": filecmp.cmp(source, target, shallow=False),
-            "nodes": nodes(target),
-            "search": search,
-            "peak": peak,
-            "before": before,
-            "after": after,
-            "ratio": before / after,
-            "median_ratio": before_median / after_median,
-            "control": before / again,
-        }
-
-    for key, work in (("own", own), ("ort", ort)):
-        if key in targets:
-            part(key, work)
+            continue
+        result["agrees"] &= part.pop("agrees")
+        result[key] = part
     return result
 
 
@@ -307,7 +304,7 @@ def main():
     parser.add_argument("--rounds", type=positive, default=21)
     parser.add_argument(
         "--target",
-        choices=["own", "ort"],
+        choices=list(TARGETS),
         action="append",
         help="only this target (may be repeated)",
     )
@@ -320,7 +317,7 @@ def main():
     kept, bad = read_json(kept_path, {}), False
     for row in models_named(options.names):
         name = row["name"][:-5]
-        result = bench(row, options.rounds, options.target or ["own", "ort"])
+        result = bench(row, options.rounds, options.target or TARGETS)
         bad |= bool(result["failures"]) or not result["agrees"]
         kept[name] = {**kept.get(name, {}), **result}
         print(

@@ -281,9 +281,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
     return failed
 
 
-def main():
-    if sys.argv[1:] == ["--available"]:
-        return 0
+def arguments():
     parser = option_parser(__doc__)
     parser.add_argument("original")
     parser.add_argument("optimized")
@@ -297,8 +295,25 @@ def main():
     )
     parser.add_argument("--draws", type=positive, default=3, help="number of random inputs to try")
     add_feed_options(parser)
-    options = parser.parse_args()
-    failed = 0
+    return parser.parse_args()
+
+
+def interface_failures(before, after):
+    """How many parts of the interface have changed, each with a line that says so."""
+    wanted, have = interface(before), interface(after)
+    if RUNTIME not in wanted["opset imports"] and RUNTIME in have["opset imports"]:
+        have["opset imports"].remove(RUNTIME)
+    changed = [what for what in wanted if have[what] != wanted[what]]
+    for what in changed:
+        verb = "have" if isinstance(wanted[what], list) else "has"
+        print(f"FAIL the {what} {verb} changed: from {said(wanted[what])} to {said(have[what])}")
+    return len(changed)
+
+
+def main():
+    if sys.argv[1:] == ["--available"]:
+        return 0
+    options, failed = arguments(), 0
     try:
         before, after = read(options.original), read(options.optimized)
     except ValueError as error:
@@ -310,14 +325,7 @@ def main():
         print(f"FAIL the checker says: {complaint}")
     if options.fixed_sizes:
         fix_sizes(before, after)
-    wanted, have = interface(before), interface(after)
-    if RUNTIME not in wanted["opset imports"] and RUNTIME in have["opset imports"]:
-        have["opset imports"].remove(RUNTIME)
-    for what, value in wanted.items():
-        if have[what] != value:
-            failed += 1
-            verb = "have" if isinstance(value, list) else "has"
-            print(f"FAIL the {what} {verb} changed: from {said(value)} to {said(have[what])}")
+    failed += interface_failures(before, after)
     tolerance = options.rtol
     if tolerance is None:
         tolerance = 1e-2 if uses_float16(before) else 1e-4

@@ -19,7 +19,7 @@ something is left.
 
 import hashlib, json, os, re, subprocess, sys, time
 from onnx_tools import model_table, tables
-from packages import fail
+from packages import fail, show_help
 from project import BUILD, ROOT, feed_options
 
 KEPT = os.path.join(BUILD, "gpu-offline")
@@ -192,9 +192,7 @@ def write_table():
 
 
 def main():
-    if sys.argv[1:2] in (["-h"], ["--help"]):
-        print(__doc__)
-        return 0
+    show_help(__doc__)
     for name in sys.argv[1:]:
         if name not in PARTS:
             fail(2, f"there is no part {name}: {' '.join(PARTS)}")

@@ -11,6 +11,13 @@ def program():
     return script if os.path.isfile(os.path.join(folder, script)) else file
 
 
+def show_help(doc):
+    """Of a program without a parser: --help prints the docstring and ends it."""
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(doc.strip())
+        sys.exit(0)
+
+
 def fail(code, text):
     """Ends with this exit status and a line on standard error."""
     print(f"{program()}: {text}", file=sys.stderr)

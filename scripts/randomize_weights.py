@@ -8,7 +8,7 @@ Draws depend on the seed and the tensor's name only.
 """
 
 import math, sys, zlib
-from packages import fail, need
+from packages import fail, need, show_help
 
 need("numpy", "onnx")
 import numpy, onnx  # noqa: E402
@@ -88,12 +88,9 @@ def drop_unused(graph, kept_outputs):
 
 
 def main():
-    if sys.argv[1:2] in (["-h"], ["--help"]):
-        print(__doc__.strip())
-        return 0
+    show_help(__doc__)
     if len(sys.argv) != 4 or not sys.argv[3].isdecimal():
-        print("usage: randomize-weights IN OUT SEED; the seed is a number", file=sys.stderr)
-        return 2
+        fail(2, "expected IN OUT SEED; the seed is a number")
     source, target, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
     try:
         model = onnx.load(source)

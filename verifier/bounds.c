@@ -4,6 +4,7 @@
    both sides of 0. A product of k bytes by k others stays in 32 bits where 255*255*k does: what is
    asked of k is the rule's condition. */
 #include "verifier/bounds.h"
+#include "ops/base/least.h"
 #include "ops/core/element.h"
 
 enum {
@@ -27,19 +28,18 @@ static Bounds between(World *w, int64_t low, int64_t high) {
 static bool numbers(World *w, Bounds x, int64_t v[2]) {
     return poly_constant(w, x.low, &v[0]) && poly_constant(w, x.high, &v[1]);
 }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 /* With 0 among them, as polynomials always have. */
 static Bounds with_zero(World *w, Bounds x) {
     int64_t v[2];
-    return x.known && numbers(w, x, v) ? between(w, least(v[0], 0), greatest(v[1], 0)) : x;
+    return x.known && numbers(w, x, v) ? between(w, int64_least(v[0], 0), greatest(v[1], 0)) : x;
 }
 static Bounds either(World *w, Bounds x, Bounds y) {
     int64_t u[2], v[2];
     if (!x.known || !y.known) return unknown;
     if (x.low == y.low && x.high == y.high) return x;
     if (!numbers(w, x, u) || !numbers(w, y, v)) return unknown;
-    return between(w, least(u[0], v[0]), greatest(u[1], v[1]));
+    return between(w, int64_least(u[0], v[0]), greatest(u[1], v[1]));
 }
 static Bounds sum_of(World *w, Bounds x, Bounds y) {
     int64_t u[2], v[2];
@@ -54,7 +54,7 @@ static Bounds product_of(World *w, Bounds x, Bounds y) {
     if (!x.known || !y.known) return unknown;
     if (numbers(w, x, u) && numbers(w, y, v) && is_small(u) && is_small(v)) {
         const int64_t a = u[0] * v[0], b = u[0] * v[1], c = u[1] * v[0], d = u[1] * v[1];
-        return between(w, least(least(a, b), least(c, d)),
+        return between(w, int64_least(int64_least(a, b), int64_least(c, d)),
                        greatest(greatest(a, b), greatest(c, d)));
     }
     x = with_zero(w, x), y = with_zero(w, y);
@@ -105,7 +105,7 @@ static bool is_limited(World *w, const ExNode *x, Bounds *y) {
         ex_get(w, in, &part);
         if (part.kind != inner) continue;
         if (!is_whole_number(w, part.a, &v) && !is_whole_number(w, part.b, &v)) continue;
-        return *y = between(w, least(u, v), greatest(u, v)), true;
+        return *y = between(w, int64_least(u, v), greatest(u, v)), true;
     }
     return false;
 }

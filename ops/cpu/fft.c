@@ -5,6 +5,7 @@
    are computed side by side; blocks of them go to threads. The frames of a stft are lines that
    overlap. */
 #include "ops/backend/isomer_op_steps.h"
+#include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -74,7 +75,6 @@ static void write_part(const Lines *l, int64_t first, int64_t stride, int64_t n,
     for (int64_t j = 0; j < lines && n > 0; j++)
         f->store(l->y + (l->at[Y][j] + first) * f->y_size, stride, run + j * n, n);
 }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* n places of each line by each `step`-th number of the window. */
 static void multiply_lines(double *x, const double *window, int64_t step, int64_t n,
                            int64_t lines) {
@@ -86,7 +86,7 @@ static void read_lines(const Lines *l, double *to, double *beside) {
     const Fourier *f = l->f;
     const View *x = &f->x;
     const int64_t stride = x->stride[f->axis], im = l->im, lines = l->n,
-                  all = f->half ? f->n / 2 + 1 : f->n, n = least(x->dim[f->axis], all);
+                  all = f->half ? f->n / 2 + 1 : f->n, n = int64_least(x->dim[f->axis], all);
     if (f->reads_real) {
         read_part(l, 0, 2 * stride, (n + 1) / 2, f->count, to, beside);
         read_part(l, stride, 2 * stride, n / 2, f->count, to + im, beside);
@@ -130,7 +130,7 @@ static void write_lines(const Lines *l, double *from, double *beside) {
         write_part(l, stride, 2 * stride, f->count, from + im, beside);
         return;
     }
-    const int64_t n = f->reads_real ? least(all, f->count + 1) : all;
+    const int64_t n = f->reads_real ? int64_least(all, f->count + 1) : all;
     write_part(l, 0, stride, n, from, beside);
     if (y->dim[last] > 1) write_part(l, y->stride[last], stride, n, from + im, beside);
     if (n == all) return;
@@ -201,7 +201,7 @@ static int64_t spacing(const int64_t at[], int64_t n, int64_t stride) {
 }
 static void run_block(const FourierRun *run, int64_t first, double *a) {
     const Fourier *f = run->f;
-    Lines l = {.f = f, .x = run->x, .y = run->y, .n = least(f->lanes, f->line.count - first)};
+    Lines l = {.f = f, .x = run->x, .y = run->y, .n = int64_least(f->lanes, f->line.count - first)};
     double *const b = a + 2 * f->room * f->lanes;
     l.im = f->room * l.n;
     if (run->window) l.window = b + 2 * f->room * f->lanes;
@@ -270,7 +270,7 @@ static int64_t smooth_length(int64_t n) {
     for (int64_t factor = 1; factor <= 5; factor += 2) {
         int64_t length = factor;
         while (length < n) length *= 2;
-        best = least(best, length);
+        best = int64_least(best, length);
     }
     return best;
 }
@@ -339,7 +339,7 @@ static bool build(Build *b, bool (*read)(const Step *, Fourier *), Kernel *k) {
     f->line = nest_new(
         b->arena, (const View *const[]) { &line[Y], &line[X] }, 2);
     make_transform(b, f);
-    f->lanes = least(least(LANES, f->line.count), 1 + ROOM / f->room);
+    f->lanes = int64_least(int64_least(LANES, f->line.count), 1 + ROOM / f->room);
     f->parts = count_parts(b, (f->line.count + f->lanes - 1) / f->lanes,
                            4 * f->n * f->line.count * (1 + f->turns.passes));
     const int64_t window = f->window.rank == 1 ? f->n : 0;

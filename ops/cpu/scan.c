@@ -4,6 +4,7 @@
    read far more slowly than whole rows. Sums of int64 along runs of memory are added one after the
    other. Columns go to threads. */
 #include "ops/backend/isomer_op_steps.h"
+#include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 
 /* Columns that lie apart may share places of a cache; those that lie side by side are given to
@@ -28,8 +29,6 @@ typedef struct ScanRun {
     char *y;
     const char *x;
 } ScanRun;
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) {
     const Cumulated *s = run->s;
@@ -70,12 +69,12 @@ static void run_scan_part(void *job, int k) {
     for (int64_t at = all * k / run->s->parts, taken; at < end; at += taken) {
         const int64_t block = at % run->s->blocks, first = block * run->s->columns;
         int64_t index[STEP_RANK], offset[2];
-        taken = least(run->s->together, least(end - at, run->s->blocks - block));
+        taken = int64_least(run->s->together, int64_least(end - at, run->s->blocks - block));
         nest_goto(rest, 1, at / run->s->blocks, index, offset);
         for (int v = 0; v < 2; v++)
             offset[v] += first * rest->stride[v * STEP_RANK + rest->rank - 1];
         if (run->s->runs) run_along(run, offset);
-        else run_columns(run, offset, least(width - first, taken * run->s->columns));
+        else run_columns(run, offset, int64_least(width - first, taken * run->s->columns));
     }
 }
 static int scan_run(const Kernel *k, void *const slot[], void *work) {

@@ -1,6 +1,9 @@
 /* programs.c -- loop programs (isomer_backend.h): one thread for each element of the output, in
-   doubles. A node is computed once in each scope that needs it: what a condition or a sum guards is
-   a scope of its own, so that nothing is read that the program itself would not read. */
+   doubles. Their words are decoded here and in ops/core/loop_form.c: a plug-in shares with the host
+   the header that specifies them, and no code. There each place in them is checked, since they are
+   run as they stand; here they come from the compiler (ops/core/loop_compile.c). A node is computed
+   once in each scope that needs it: what a condition or a sum guards is a scope of its own, so that
+   nothing is read that the program itself would not read. */
 #include "ops/cuda/generate.h"
 #include <stdlib.h>
 #include <string.h>

@@ -60,6 +60,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
         f.fused.whole = whole->ncode == 0;
         return f;
     }
+    program_read_once(b, whole->view, split->code, split->ncode, split->code);
     rest->code = split->code, rest->ncode = split->ncode;
     Step inner = *rest;
     Joined end = {.x = -1}; /* its numbers: the scale, the zero point */

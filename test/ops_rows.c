@@ -58,23 +58,38 @@ static bool notices(uint64_t seed) {
     size_t size;
     return try_case(seed, one, text, sizeof text, NULL, &size) < 0;
 }
-static void short_squares(double *acc, const float *x, float less, int64_t n) {
-    table[0]->row_squares(acc, x, less, n - 1);
+static void short_sums(double *acc, const float *x, int64_t n, int64_t rows) {
+    table[0]->row_sums(acc, x, n, rows);
+    acc[rows - 1] -= (double)x[rows * n - 1];
 }
-static void bare_exps(float *y, double *acc, const float *x, float less, int64_t n) {
-    (void)less;
-    table[0]->row_exps(y, acc, x, 0, n);
+static void one_peak(float *acc, const float *x, int64_t n, int64_t rows) {
+    (void)rows;
+    table[0]->row_peaks(acc, x, n, 1);
+}
+static void short_squares(double *acc, const float *x, const RowNumbers *k, int64_t n,
+                          int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) table[0]->row_squares(acc + r, x + r * n, k + r, n - 1, 1);
+}
+static void bare_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
+                      int64_t rows) {
+    static const RowNumbers none[64];
+    (void)k;
+    table[0]->row_exps(y, acc, x, none, n, rows);
     *acc += 1;
 }
-static void unshifted(float *y, const float *x, const float k[6], const float *scale,
-                      const float *shift, int64_t n) {
+static void unshifted(float *y, const float *x, const RowNumbers *k, const float *scale,
+                      const float *shift, int64_t n, int64_t rows) {
     static float zeros[1 << 14];
-    table[0]->row_scaled(y, x, k, scale, shift ? zeros : NULL, n);
+    table[0]->row_scaled(y, x, k, scale, shift ? zeros : NULL, n, rows);
 }
 static void wrong_loops_are_caught(void **state) {
     (void)state;
     Simd simd = *table[0];
-    simd.row_squares = short_squares;
+    simd.row_sums = short_sums;
+    assert_true(cases_noticed(&simd, CASES, notices) > 80);
+    simd = *table[0], simd.row_peaks = one_peak;
+    assert_true(cases_noticed(&simd, CASES, notices) > 30);
+    simd = *table[0], simd.row_squares = short_squares;
     assert_true(cases_noticed(&simd, CASES, notices) > 30);
     simd = *table[0], simd.row_exps = bare_exps;
     assert_true(cases_noticed(&simd, CASES, notices) > 80);

@@ -128,11 +128,11 @@ static void assign_register(Planning *m, Entry *e, size_t at[]) {
     int of[4];
     for (int k = values_read(v, of) - 1; k >= 0; k--) {
         if (m->r->value[of[k]].kind != KIND_FULL || m->last[of[k]] != m->position) continue;
-        m->spare[m->nspare++] = at[of[k]];
+        if (!m->r->value[of[k]].passing) m->spare[m->nspare++] = at[of[k]];
         m->last[of[k]] = -1;
     }
     m->position++;
-    if (reduces(v)) return;
+    if (reduces(v) || v->passing) return;
     if (!m->nspare)
         m->spare[m->nspare++] =
             build_bytes(m->b, (size_t)(m->r->block * m->r->rows) * sizeof(float));

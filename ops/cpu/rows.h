@@ -40,6 +40,7 @@ typedef struct Value {
     Form form;
     int level;                /* how many reductions there are on the way to it */
     bool needed, spread;      /* spread: it is read as if it varied from element to element */
+    bool passing;             /* of an EXPS: nothing but its sum reads it */
     int x, scale, shift, sum; /* values, -1: none; sum: of an EXPS, the sum that it computes too */
     int number[NUMBERS];      /* values, -1: none */
     bool negative[NUMBERS];

@@ -143,9 +143,20 @@ static bool has_op(const Simd *s, Value *v) {
                          : s->op[CLASS_FLOAT][op];
     return v->op != NULL;
 }
+/* Whether something besides its sum reads an EXPS that has one. */
+static bool is_kept(const Value *v, int ncode, int i) {
+    for (int k = i + 1; k < ncode; k++) {
+        const int n = v[k].form == FORM_OP ? scalar_values(v[k].code.op) : 0,
+                  of[] = {v[k].code.a, v[k].code.b, v[k].code.c};
+        bool reads = v[k].x == i && k != v[i].sum;
+        for (int j = 0; j < n; j++) reads = reads || of[j] == i;
+        if (v[k].needed && reads) return true;
+    }
+    return i == ncode - 1;
+}
 bool rows_analyze(const Simd *s, const Kind view[], Value v[], int ncode) {
     for (int i = 0; i < ncode; i++) {
-        v[i].needed = v[i].spread = false;
+        v[i].needed = v[i].spread = v[i].passing = false;
         square(v, i);
         if (!has_op(s, &v[i])) return false;
         if (v[i].code.op != C_VIEW) find_kind(v, i);
@@ -157,6 +168,7 @@ bool rows_analyze(const Simd *s, const Kind view[], Value v[], int ncode) {
         if (!v[i].needed) continue;
         choose_form(v, ncode, i);
         need(v, i);
+        v[i].passing = v[i].form == FORM_EXPS && v[i].sum >= 0 && !is_kept(v, ncode, i);
     }
     return true;
 }

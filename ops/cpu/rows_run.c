@@ -156,20 +156,26 @@ static void store_block(const Tile *t, const float *x) {
                       t->columns);
 }
 
-/* The numbers of row r; what leaves x as it is where there is none. */
-static void row_numbers(const Tile *t, const Value *v, int64_t r, float k[6]) {
-    const float none[] = {0, 1, 1, -0.0f};
+/* The numbers of each row; what leaves x as it is where there is none. */
+static void row_numbers(const Tile *t, const Value *v, RowNumbers k[]) {
+    static const float none[NUMBERS] = {0, 1, 1, -0.0f};
     for (int j = 0; j < NUMBERS; j++) {
-        k[j] = v->number[j] >= 0 ? t->at[v->number[j]][r] : none[j];
-        if (v->negative[j] && k[j] == k[j]) k[j] = -k[j];
+        const float *of = v->number[j] >= 0 ? t->at[v->number[j]] : NULL;
+        if (!of)
+            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = none[j];
+        else if (!v->negative[j])
+            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r];
+        else /* NaN keeps its sign */
+            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r] == of[r] ? -of[r] : of[r];
     }
 }
-/* y = x / d; by 1 / d where that is a number like others. */
+/* y = x / d of each row; by 1 / d where that is a number like others. */
 static void divide_row(const Tile *t, float *y, const float *x, float d) {
     enum { PIECE = 64 };
-    const float k[6] = {0, 1 / d, 1, -0.0f}, size = fabsf(d);
+    const RowNumbers k = {{0, 1 / d, 1, -0.0f}};
+    const float size = fabsf(d);
     if (size > 1e-30f && size < 1e30f) {
-        t->r->simd->line(y, x, k, t->columns);
+        t->r->simd->row_scaled(y, x, &k, NULL, NULL, t->columns, 1);
         return;
     }
     float divisor[PIECE];
@@ -178,25 +184,23 @@ static void divide_row(const Tile *t, float *y, const float *x, float d) {
         t->r->simd->op[CLASS_FLOAT][C_DIV](y + c, x + c, divisor,
                                            t->columns - c < PIECE ? t->columns - c : PIECE);
 }
-static void run_row(const Tile *t, const Value *v, int64_t r, float *y, const float *x) {
+static void run_rows(const Tile *t, const Value *v, float *y, const float *x) {
     const Simd *s = t->r->simd;
-    double none = 0, *acc = (double *)(void *)room(t, v->acc) + r;
-    float k[6] = {0};
-    row_numbers(t, v, r, k);
+    const int64_t n = t->columns, rows = t->rows;
+    double none[TILE_ROWS] = {0}, *acc = (double *)(void *)room(t, v->acc);
+    RowNumbers k[TILE_ROWS];
+    if (v->form == FORM_SUM) return s->row_sums(acc, x, n, rows);
+    if (v->form == FORM_MAX) return s->row_peaks((float *)(void *)acc, x, n, rows);
+    row_numbers(t, v, k);
     switch (v->form) {
-    case FORM_LINE: s->line(y, x, k, t->columns); break;
-    case FORM_SCALED:
+    case FORM_EXPS: s->row_exps(y, v->sum < 0 ? none : sums(t, v->sum), x, k, n, rows); break;
+    case FORM_SQUARES: s->row_squares(acc, x, k, n, rows); break;
+    case FORM_QUOTIENT:
+        for (int64_t r = 0; r < rows; r++) divide_row(t, y + r * n, x + r * n, k[r].k[0]);
+        break;
+    default:
         s->row_scaled(y, x, k, v->scale < 0 ? NULL : t->at[v->scale],
-                      v->shift < 0 ? NULL : t->at[v->shift], t->columns);
-        break;
-    case FORM_QUOTIENT: divide_row(t, y, x, k[0]); break;
-    case FORM_EXPS:
-        acc = v->sum < 0 ? &none : sums(t, v->sum) + r;
-        s->row_exps(y, acc, x, k[0], t->columns);
-        break;
-    case FORM_SQUARES: s->row_squares(acc, x, k[0], t->columns); break;
-    case FORM_SUM: s->total[CLASS_FLOAT][REDUCE_SUM](acc, x, t->columns); break;
-    default: s->total[CLASS_FLOAT][REDUCE_MAX]((float *)(void *)acc, x, t->columns); break;
+                      v->shift < 0 ? NULL : t->at[v->shift], n, rows);
     }
 }
 static bool summed_already(const Rows *r, int i) {
@@ -215,8 +219,7 @@ static void run_entry(Tile *t, const Entry *e) {
     if (v->form == FORM_OP) run_op(t, i, to, t->rows * t->columns);
     else if (!summed_already(t->r, i)) {
         const float *x = t->r->value[v->x].kind == KIND_FULL ? t->at[v->x] : t->spread[v->x];
-        for (int64_t r = 0; r < t->rows; r++)
-            run_row(t, v, r, to + r * t->columns, x + r * t->columns);
+        run_rows(t, v, v->passing ? NULL : to, x);
     }
     if (v->kind == KIND_FULL) t->at[i] = to;
 }
@@ -226,14 +229,14 @@ static void start_sum(const Tile *t, int i) {
     double *acc = sums(t, i);
     const bool most = t->r->value[i].form == FORM_MAX;
     for (int64_t r = 0; r < t->rows; r++)
-        if (most) *(float *)(void *)(acc + r) = -INFINITY;
+        if (most) ((float *)(void *)acc)[r] = -INFINITY;
         else acc[r] = 0;
 }
 static void end_sum(const Tile *t, int i) {
     const double *acc = sums(t, i);
     const bool most = t->r->value[i].form == FORM_MAX;
     for (int64_t r = 0; r < t->rows; r++)
-        t->at[i][r] = most ? *(const float *)(const void *)(acc + r) : (float)acc[r];
+        t->at[i][r] = most ? ((const float *)(const void *)acc)[r] : (float)acc[r];
     spread_rows(t, i);
 }
 

@@ -134,6 +134,9 @@ typedef struct FftPass {
     const double *root;
 } FftPass;
 typedef void FftRun(const FftPass *, double *y, const double *x);
+typedef struct RowNumbers {
+    float k[4];
+} RowNumbers;
 typedef struct Simd {
     const char *name;
     int width; /* floats of a register */
@@ -196,13 +199,17 @@ typedef struct Simd {
     void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);
     /* Of SIMD_BESIDE columns: y[r*ys + c] of x[r*xs + c], r < rows. */
     void (*softmax_columns[2])(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
-    /* One row of floats (simd_rows.h): the sum of (x[i] - less)^2 is added to acc[0]; so is that of
-       y[i] = e^(x[i] - less); y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], where
-       either may be NULL, but not both. */
-    void (*row_squares)(double *acc, const float *x, float less, int64_t n);
-    void (*row_exps)(float *y, double *acc, const float *x, float less, int64_t n);
-    void (*row_scaled)(float *y, const float *x, const float k[6], const float *scale,
-                       const float *shift, int64_t n);
+    /* Rows of n floats, one after the other, with the numbers k of each (simd_rows.h). To acc[r] is
+       added: the sum of x[i], of (x[i] - k[0])^2, of y[i] = e^(x[i] - k[0]), y NULL: they are not
+       kept; row_peaks: what is greater is put there. y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i]
+       + shift[i], where either may be NULL; k[3] is added if both are. */
+    void (*row_sums)(double *acc, const float *x, int64_t n, int64_t rows);
+    void (*row_peaks)(float *acc, const float *x, int64_t n, int64_t rows);
+    void (*row_squares)(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows);
+    void (*row_exps)(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
+                     int64_t rows);
+    void (*row_scaled)(float *y, const float *x, const RowNumbers *k, const float *scale,
+                       const float *shift, int64_t n, int64_t rows);
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);

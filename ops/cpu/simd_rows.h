@@ -1,50 +1,78 @@
-/* simd_rows.h -- what a step over rows (rows.c) does with one row of floats; included by
+/* simd_rows.h -- what a step over rows (rows.c) does with rows of floats; included by
    simd_body.h. */
 
-/* The sum of (x[i] - less)^2 is added to acc[0]: LANES partial sums, of some terms in floats, which
-   are all positive, then in doubles. */
+/* Of rows of n elements, one after the other: short ones, of which a call each would cost as much
+   as their sums do. */
+static void row_sums(double *acc, const float *x, int64_t n, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) total_float_sum(acc + r, x + r * n, n);
+}
+static void row_peaks(float *acc, const float *x, int64_t n, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) total_float_max(acc + r, x + r * n, n);
+}
+
+/* The sum of (x[i] - k[r].k[0])^2 is added to acc[r]: LANES partial sums, of some terms in floats,
+   which are all positive, then in doubles. */
 enum { SQUARES = 8 * LANES };
 static inline void add_squares(double *lane, const float *x, float less, int64_t n) {
     float some[LANES] = {0};
-    for (int64_t at = 0; at < SQUARES; at += LANES)
+    int64_t at = 0;
+    for (; at + LANES <= n; at += LANES)
         for (int i = 0; i < LANES; i++) {
-            const float d = at + i < n ? x[at + i] - less : 0;
+            const float d = x[at + i] - less;
             some[i] = FMA(d, d, some[i]);
         }
+    for (int i = 0; at < n && i < LANES; i++) {
+        const float d = at + i < n ? x[at + i] - less : 0;
+        some[i] = FMA(d, d, some[i]);
+    }
     for (int i = 0; i < LANES; i++) lane[i] += (double)some[i];
 }
-static void row_squares(double *acc, const float *x, float less, int64_t n) {
+static inline double squares_of(const float *x, float less, int64_t n) {
     double lane[LANES] = {0};
     int64_t at = 0;
     for (; at + SQUARES <= n; at += SQUARES) add_squares(lane, x + at, less, SQUARES);
     if (at < n) add_squares(lane, x + at, less, n - at);
     FOLD_LANES(lane);
-    *acc += lane[0];
+    return lane[0];
 }
-/* y[i] = e^(x[i] - less), and their sum, in LANES partial sums, is added to acc[0]. */
+static void row_squares(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) acc[r] += squares_of(x + r * n, k[r].k[0], n);
+}
+/* y[i] = e^(x[i] - k[r].k[0]), and their sum, in LANES partial sums, is added to acc[r]; y NULL:
+   only the sum. */
 static inline void add_exps(float *y, float *lane, const float *x, float less, int64_t n) {
     EACH {
         const float e = exp_flushed(x[i] - less);
-        y[i] = e;
+        if (y) y[i] = e;
         lane[i] += e;
     }
 }
-static void row_exps(float *y, double *acc, const float *x, float less, int64_t n) {
+static inline float exps_of(float *y, const float *x, float less, int64_t n) {
     float lane[LANES] = {0};
     int64_t at = 0;
-    for (; at + LANES <= n; at += LANES) add_exps(y + at, lane, x + at, less, LANES);
-    add_exps(y + at, lane, x + at, less, n - at);
+    for (; at + LANES <= n; at += LANES) add_exps(y ? y + at : y, lane, x + at, less, LANES);
+    if (at < n) add_exps(y ? y + at : y, lane, x + at, less, n - at);
     FOLD_LANES(lane);
-    *acc += (double)lane[0];
+    return lane[0];
 }
-/* y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], each rounded; either may be NULL. */
-APART static void row_scaled(float *y, const float *x, const float k[6], const float *scale,
-                             const float *shift, int64_t n) {
+static void row_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
+                     int64_t rows) {
+    if (!y)
+        for (int64_t r = 0; r < rows; r++) acc[r] += (double)exps_of(NULL, x + r * n, k[r].k[0], n);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            acc[r] += (double)exps_of(y + r * n, x + r * n, k[r].k[0], n);
+}
+/* y[i] = (x[i] - k[r].k[0]) * k[r].k[1] * k[r].k[2] * scale[i] + shift[i], each rounded; scale
+   NULL: no such factor; shift NULL: k[r].k[3] is added where there is no scale either. */
+APART static void row_scaled(float *y, const float *x, const RowNumbers *k, const float *scale,
+                             const float *shift, int64_t n, int64_t rows) {
     NOT_CONTRACTED
-    const float low = k[0], first = k[1], second = k[2];
-    if (!scale) {
-        EACH y[i] = (x[i] - low) * first * second + shift[i];
-    } else if (!shift) {
-        EACH y[i] = (x[i] - low) * first * second * scale[i];
-    } else EACH y[i] = (x[i] - low) * first * second * scale[i] + shift[i];
+    for (int64_t r = 0; r < rows; r++, y += n, x += n) {
+        const float low = k[r].k[0], first = k[r].k[1], second = k[r].k[2], more = k[r].k[3];
+        if (scale && shift) EACH y[i] = (x[i] - low) * first * second * scale[i] + shift[i];
+        else if (scale) EACH y[i] = (x[i] - low) * first * second * scale[i];
+        else if (shift) EACH y[i] = (x[i] - low) * first * second + shift[i];
+        else EACH y[i] = (x[i] - low) * first * second + more;
+    }
 }

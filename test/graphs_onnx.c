@@ -124,6 +124,26 @@ static void refuses_wrong_sizes(void **state) {
     refuse(&wraps_raw, "tensor 'h'", "does not have the length");
 }
 
+/* Lists of numbers, one after another in a field: each is whole, and of 64 bits. */
+static void packed_numbers_are_whole(void **state) {
+    (void)state;
+    static const struct {
+        unsigned char dims[11];
+        size_t n;
+        const char *reason;
+    } cases[] = {{{2, 0x83}, 2, "in the middle of a number"},
+                 {{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02}, 10, "64 bits"},
+                 {{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}, 11, "64 bits"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Text graph = small_graph(), t = text_new(arena);
+        wire_put_bytes(&t, TENSOR_DIMS, cases[k].dims, cases[k].n);
+        wire_put_int(&t, TENSOR_DATA_TYPE, DT_FLOAT);
+        text_field(&t, TENSOR_NAME, "h");
+        message(&graph, GRAPH_INITIALIZER, &t);
+        refuse(&graph, path, cases[k].reason);
+    }
+}
+
 static void unknown_operators_are_opaque(void **state) {
     (void)state;
     Error e = {0};
@@ -252,6 +272,7 @@ int main(void) {
         cmocka_unit_test(survives_damaged_files),
         cmocka_unit_test(refuses_wrong_structure),
         cmocka_unit_test(refuses_wrong_sizes),
+        cmocka_unit_test(packed_numbers_are_whole),
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),
         cmocka_unit_test(lengths_are_not_believed),

@@ -2,49 +2,49 @@
 #include "graphs/onnx/order.h"
 #include "ops/base/heap.h"
 
-static bool item_before(const void *items, int a, int b) {
-    const Item *item = items;
-    return item[a].place != item[b].place ? item[a].place < item[b].place : a > b;
+static bool node_before(const void *nodes, int a, int b) {
+    const FileNode *node = nodes;
+    return node[a].place != node[b].place ? node[a].place < node[b].place : a > b;
 }
 
-/* 1 + the item that makes each name. */
-static int *find_makers(Arena *a, int n, const Item item[]) {
+/* 1 + the node that makes each name. */
+static int *find_makers(Arena *a, int n, const FileNode node[]) {
     NameId last = 0;
     for (int k = 0; k < n; k++) {
-        for (int j = 0; j < item[k].nin; j++) last = item[k].in[j] > last ? item[k].in[j] : last;
-        for (int j = 0; j < item[k].nout; j++) last = item[k].out[j] > last ? item[k].out[j] : last;
+        for (int j = 0; j < node[k].nin; j++) last = node[k].in[j] > last ? node[k].in[j] : last;
+        for (int j = 0; j < node[k].nout; j++) last = node[k].out[j] > last ? node[k].out[j] : last;
     }
     int *maker = ARENA_NEW(a, int, (size_t)last + 1);
     for (int k = 0; k < n; k++)
-        for (int j = 0; j < item[k].nout; j++)
-            if (item[k].out[j]) maker[item[k].out[j]] = k + 1;
+        for (int j = 0; j < node[k].nout; j++)
+            if (node[k].out[j]) maker[node[k].out[j]] = k + 1;
     return maker;
 }
 
-/* Lists of the items that wait for an item: first by item, next by entry; -1 ends one. */
+/* Lists of the nodes that wait for a node: first by node, next by entry; -1 ends one. */
 typedef struct Users {
     int *first, *next, *user, *waits;
 } Users;
 
-static Users find_users(Arena *a, int n, const Item item[]) {
-    const int *maker = find_makers(a, n, item);
+static Users find_users(Arena *a, int n, const FileNode node[]) {
+    const int *maker = find_makers(a, n, node);
     int edges = 0, e = 0;
-    for (int k = 0; k < n; k++) edges += item[k].nin;
+    for (int k = 0; k < n; k++) edges += node[k].nin;
     Users u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, edges),
                ARENA_NEW(a, int, n)};
     for (int k = 0; k < n; k++) u.first[k] = -1;
     for (int k = 0; k < n; k++)
-        for (int j = 0; j < item[k].nin; j++) {
-            int from = item[k].in[j] ? maker[item[k].in[j]] - 1 : -1;
+        for (int j = 0; j < node[k].nin; j++) {
+            int from = node[k].in[j] ? maker[node[k].in[j]] - 1 : -1;
             if (from < 0) continue;
             u.user[e] = k, u.next[e] = u.first[from], u.first[from] = e++, u.waits[k]++;
         }
     return u;
 }
 
-int file_order(Arena *a, int n, const Item item[], int *out, bool *done) {
-    Users u = find_users(a, n, item);
-    Heap ready = {.arena = a, .before = item_before, .user = item};
+int file_order(Arena *a, int n, const FileNode node[], int *out, bool *done) {
+    Users u = find_users(a, n, node);
+    Heap ready = {.arena = a, .before = node_before, .user = node};
     int count = 0;
     for (int k = 0; k < n; k++)
         if (!u.waits[k]) heap_push(&ready, k);
@@ -58,14 +58,14 @@ int file_order(Arena *a, int n, const Item item[], int *out, bool *done) {
 }
 
 bool nodes_order(Arena *a, int n, const OnnxNode node[], int *out) {
-    Item *item = ARENA_NEW(a, Item, n);
+    FileNode *file = ARENA_NEW(a, FileNode, n);
     bool *done = ARENA_NEW(a, bool, n);
     for (int i = 0; i < n; i++) {
         const OnnxNode *x = &node[i];
         const int nin = node_input_count(x);
         NameId *in = ARENA_NEW(a, NameId, nin);
         for (int k = 0; k < nin; k++) in[k] = node_input(x, k);
-        item[i] = (Item){.nin = nin, .nout = x->x.nout, .place = i, .in = in, .out = x->out};
+        file[i] = (FileNode){.nin = nin, .nout = x->x.nout, .place = i, .in = in, .out = x->out};
     }
-    return file_order(a, n, item, out, done) == n;
+    return file_order(a, n, file, out, done) == n;
 }

@@ -11,9 +11,9 @@
 /* Copies in a cycle through sizes are given up. */
 static bool ban_copies(Assembly *p, const bool *done) {
     bool any = false;
-    for (int k = 0; k < p->nitem; k++)
-        if (!done[k] && p->item[k].onnx >= 0 && !p->m->node[p->item[k].onnx].reason)
-            p->banned[p->item[k].onnx] = any = true;
+    for (int k = 0; k < p->nnode; k++)
+        if (!done[k] && p->node[k].onnx >= 0 && !p->m->node[p->node[k].onnx].reason)
+            p->banned[p->node[k].onnx] = any = true;
     return any;
 }
 
@@ -28,11 +28,11 @@ static void fill_plan(Assembly *p, const int *sorted) {
         plan->keep[id] = table_get(&p->keep, id);
         plan->carried[id] = plan->keep[id] || n->source == FROM_INPUT;
     }
-    plan->nnode = p->nitem, plan->node = ARENA_NEW(p->a, Slice, p->nitem);
-    for (int k = 0; k < p->nitem; k++) {
-        const Item *item = &p->item[sorted[k]];
-        plan->node[k] = item->bytes;
-        for (int j = 0; j < item->nout; j++) plan->carried[item->out[j]] = true;
+    plan->nnode = p->nnode, plan->node = ARENA_NEW(p->a, Slice, p->nnode);
+    for (int k = 0; k < p->nnode; k++) {
+        const FileNode *node = &p->node[sorted[k]];
+        plan->node[k] = node->bytes;
+        for (int j = 0; j < node->nout; j++) plan->carried[node->out[j]] = true;
     }
     for (int k = 0; k < plan->nconstant; k++) plan->carried[plan->constant[k]] = true;
 }
@@ -54,9 +54,9 @@ static bool assemble_once(Assembly *p, bool *again) {
     assembly_decide(p);
     need_outputs(p);
     if (!assembly_write(p)) return false;
-    int *sorted = ARENA_NEW(p->a, int, p->nitem);
-    bool *done = ARENA_NEW(p->a, bool, p->nitem);
-    if (file_order(p->a, p->nitem, p->item, sorted, done) == p->nitem)
+    int *sorted = ARENA_NEW(p->a, int, p->nnode);
+    bool *done = ARENA_NEW(p->a, bool, p->nnode);
+    if (file_order(p->a, p->nnode, p->node, sorted, done) == p->nnode)
         return fill_plan(p, sorted), true;
     *again = ban_copies(p, done);
     return *again || error_set(p->e, E_CHECK, m->path,

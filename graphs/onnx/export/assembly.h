@@ -40,9 +40,9 @@ typedef struct Assembly {
     Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
     Table32 owner;      /* by Value: the composite in whose place it is written */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
-    int njob, job_room, nitem, item_room, serial;
+    int njob, job_room, nnode, node_room, serial;
     Job *job;
-    Item *item;
+    FileNode *node;
     FilePlan *plan; /* the result */
     int constant_room, import_room;
 } Assembly;
@@ -67,7 +67,7 @@ void assembly_identity(Assembly *, NameId from, NameId to, int place);
 /* A name that must exist as it is: of an output, or used in a subgraph. */
 void assembly_need_exact(Assembly *, NameId, Value, int place);
 void assembly_job(Assembly *, Job);
-void assembly_item(Assembly *, Item);
+void assembly_node(Assembly *, FileNode);
 
 /* assembly_write.c: writes everything that is needed. False, with the error set: an operator cannot
    be written for the model's operator set. */

@@ -14,9 +14,9 @@ void assembly_job(Assembly *p, Job job) {
     ARENA_GROW(p->a, p->job, p->job_room, p->njob + 1);
     p->job[p->njob++] = job;
 }
-void assembly_item(Assembly *p, Item item) {
-    ARENA_GROW(p->a, p->item, p->item_room, p->nitem + 1);
-    p->item[p->nitem++] = item;
+void assembly_node(Assembly *p, FileNode node) {
+    ARENA_GROW(p->a, p->node, p->node_room, p->nnode + 1);
+    p->node[p->nnode++] = node;
 }
 
 bool assembly_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
@@ -75,7 +75,7 @@ void assembly_identity(Assembly *p, NameId from, NameId to, int place) {
     Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
                              arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
     table_set(p->a, &p->made, to, 1);
-    assembly_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
+    assembly_node(p, (FileNode){bytes, 1, 1, place, &names[0], &names[1], -1});
 }
 
 void assembly_need_exact(Assembly *p, NameId id, Value v, int place) {

@@ -37,8 +37,8 @@ static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int pl
         in[n->x.nin + k] = n->capture[k];
         assembly_need_exact(p, n->capture[k], p->now[n->capture[k]], i);
     }
-    assembly_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole,
-                            node_input_count(n), n->x.nout, place, in, out, i});
+    assembly_node(p, (FileNode){renamed ? with_names(p, n, in, out, name) : n->x.whole,
+                                node_input_count(n), n->x.nout, place, in, out, i});
 }
 
 static void copy_node(Assembly *p, int i) {
@@ -165,8 +165,8 @@ static void write_emit(Assembly *p, const Emit *e, int place) {
     const char *tag = tag_of(p, e->out),
                *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
     const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
-    assembly_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout,
-                            place, in, out, -1});
+    assembly_node(p, (FileNode){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout,
+                                place, in, out, -1});
 }
 
 /* A composite that the model's opset lacks: its definition takes over the names. */

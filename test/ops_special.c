@@ -1,8 +1,10 @@
 /* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
    machine has: depthwise and grouped convolutions of plain images, with strides; images that grow
-   by whole factors; pools, with dilations; softmax of columns; reductions of a few elements each.
+   by whole factors; pools, with dilations; softmax of columns; reductions of a few elements each;
+   casts to small integers.
    Drawn sizes against the reference of steps_reference.h; with three threads the same bytes;
    nothing is written beside the result; wrong kernels are caught. */
+#include "ops/core/element.h"
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include "test/shared/step_cases.h"
@@ -213,10 +215,61 @@ static void wrong_kernels_are_caught(void **state) {
 
 #define TEST(kinds) \
     { .name = #kinds, .test_func = agree, .initial_state = (void *)&(kinds) }
+/* ---- numbers beyond the ends of small integers, and what is no number */
+enum { NUMBERS = 150 };
+typedef void Store(void *y, int64_t stride, const void *x, int64_t n);
+static double saturated(double x, double low, double high) {
+    return isnan(x) ? 0 : x <= low ? low : x >= high ? high : trunc(x);
+}
+static int wrong_casts(Store *store, bool wide, DType to, double low, double high) {
+    static const double edge[] = {NAN,     INFINITY, -INFINITY, 0,       -0.0,   0.75,   -0.75,
+                                  126.5,   127.5,    128,       -128,    -128.5, -129,   254.5,
+                                  255.5,   256,      32767,     32767.5, 32768,  -32768, -32769,
+                                  65535.5, 65536,    3e9,       -3e9,    1e30,   -1e30,  -1};
+    enum { EDGES = sizeof edge / sizeof *edge };
+    double x[NUMBERS];
+    float narrow[NUMBERS];
+    char y[6 * NUMBERS];
+    int wrong = 0;
+    for (int n = 1; n <= NUMBERS; n++)
+        for (int64_t stride = 1; stride <= 3; stride += 2) {
+            for (int i = 0; i < n; i++) x[i] = edge[(i + n) % EDGES], narrow[i] = (float)x[i];
+            store(y, stride, wide ? (void *)x : narrow, n);
+            for (int i = 0; i < n; i++)
+                wrong += element_real(to, y, i * stride) != saturated(x[i], low, high);
+        }
+    return wrong;
+}
+static void least_for_nan(void *y, int64_t stride, const void *x, int64_t n) {
+    table[0]->store[CLASS_FLOAT][DT_INT8](y, stride, x, n);
+    for (int64_t i = 0; i < n; i++)
+        if (isnan(((const float *)x)[i])) ((int8_t *)y)[i * stride] = -128;
+}
+static void casts_saturate(void **state) {
+    static const struct {
+        DType to;
+        double low, high;
+    } type[] = {
+        {DT_INT8, -128, 127}, {DT_UINT8, 0, 255}, {DT_INT16, -32768, 32767}, {DT_UINT16, 0, 65535}};
+    (void)state;
+    for (int i = 0; i < tables; i++)
+        for (int k = 0; k < 8; k++) {
+            Store *store = table[i]->store[k % 2 ? CLASS_DOUBLE : CLASS_FLOAT][type[k / 2].to];
+            assert_int_equal(
+                wrong_casts(store, k % 2, type[k / 2].to, type[k / 2].low, type[k / 2].high), 0);
+        }
+    assert_true(wrong_casts(least_for_nan, false, DT_INT8, -128, 127) > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(convs),     TEST(grown), TEST(pools),
-        TEST(softmaxes), TEST(sums),  cmocka_unit_test(wrong_kernels_are_caught),
+        TEST(convs),
+        TEST(grown),
+        TEST(pools),
+        TEST(softmaxes),
+        TEST(sums),
+        cmocka_unit_test(wrong_kernels_are_caught),
+        cmocka_unit_test(casts_saturate),
     };
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

@@ -4,9 +4,20 @@
    double, it from an integer) */
 #define SAME(x) (x)
 #define TO_BOOL(x) ((x) != 0)
-/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. */
-#define SATURATE(T, low, high) \
-    ((T)(int32_t)(x != x ? 0 : x <= (low) ? (low) : x >= (high) ? (high) : x))
+/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. What
+   is not a number becomes 0, of an unsigned type as the greater of it and 0. */
+#define DEFINE_SATURATED(T)                                                                    \
+    static inline int32_t saturated_##T(T x, int type) {                                       \
+        const T low = saturated_low[type], high = saturated_high[type], a = x > low ? x : low; \
+        const int32_t whole = (int32_t)(a < high ? a : high);                                  \
+        return type % 2 || x == x ? whole : 0;                                                 \
+    }
+DEFINE_SATURATED(float)
+DEFINE_SATURATED(double)
+#define SATURATION(T) ((sizeof(T) == 2 ? 2 : 0) + ((T)-1 > 0))
+#define SATURATE(T)                                                 \
+    ((T)(sizeof x == 8 ? saturated_double((double)x, SATURATION(T)) \
+                       : saturated_float((float)x, SATURATION(T))))
 #define TYPES(X) HALF_TYPE(X) OTHER_TYPES(X)
 #define HALF_TYPE(X) X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))
 #define OTHER_TYPES(X)                                                                     \
@@ -31,19 +42,19 @@
       x)                                                                                   \
     NARROW_TYPES(X)
 /* Those of the narrow classes. */
-#define BYTE_TYPES(X)                                        \
-    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)             \
-    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x) \
-    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)
-#define NARROW_TYPES(X)                                             \
-    BYTE_TYPES(X)                                                   \
-    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x) \
-    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)   \
-    X(DT_INT32, int32_t, SAME,                                      \
-      (x != x                ? 0                                    \
-       : x >= 2147483648.0f  ? INT32_MAX                            \
-       : x <= -2147483648.0f ? INT32_MIN                            \
-                             : (int32_t)x),                         \
+#define BYTE_TYPES(X)                             \
+    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)  \
+    X(DT_INT8, int8_t, SAME, SATURATE(int8_t), x) \
+    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t), x)
+#define NARROW_TYPES(X)                                 \
+    BYTE_TYPES(X)                                       \
+    X(DT_INT16, int16_t, SAME, SATURATE(int16_t), x)    \
+    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t), x) \
+    X(DT_INT32, int32_t, SAME,                          \
+      (x != x                ? 0                        \
+       : x >= 2147483648.0f  ? INT32_MAX                \
+       : x <= -2147483648.0f ? INT32_MIN                \
+                             : (int32_t)x),             \
       x)
 
 /* Runs whose length is not a multiple of a block end with a block that does some elements again:

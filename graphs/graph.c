@@ -49,8 +49,11 @@ NodeId node_count(const World *w) { return intern_count(w->table[TABLE_NODE]); }
 
 Node node_get(const World *w, NodeId id) {
     size_t size;
-    id = value_node(w, id);
     const NodeRecord *r = node_record(w, id, &size);
+    if (!r->sig) {
+        id = ((const PortRecord *)(const void *)r)->node;
+        r = node_record(w, id, &size);
+    }
     const SigInfo *s = sig_info((World *)w, r->sig);
     int nin = (int)((size - sizeof *r) / sizeof(Value));
     return (Node){r->sig, s->op, s->op_index, nin, s->nout, r->in, id};
@@ -229,6 +232,24 @@ static void reach_value(Reach *r, Value v) {
     r->v[r->n++] = id;
 }
 
+/* What was reached, ascending: where its numbers lie close together, by going through them. */
+static void sort_reached(Reach *r) {
+    enum { SPARSE = 32 };
+    NodeId least = r->v[0], most = r->v[0];
+    for (int k = 1; k < r->n; k++) {
+        if (r->v[k] < least) least = r->v[k];
+        if (r->v[k] > most) most = r->v[k];
+    }
+    if ((most - least) / SPARSE > (uint32_t)r->n) {
+        qsort(r->v, (size_t)r->n, sizeof *r->v, by_id);
+        return;
+    }
+    column_at(r->w, &graph_tables(r->w)->seen, most); /* all of them are there now */
+    const uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, 0);
+    for (NodeId id = least, n = 0; id <= most; id++)
+        if (seen[id] == r->stamp) r->v[n++] = id;
+}
+
 NodeList graph_live(World *w, Arena *a, const Graph *g) {
     Reach r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
     for (int k = 0; k < g->nin; k++)
@@ -239,7 +260,7 @@ NodeList graph_live(World *w, Arena *a, const Graph *g) {
         Node n = node_get(w, r.v[done]);
         for (int k = 0; k < n.nin; k++) reach_value(&r, n.in[k]);
     }
-    if (r.n) qsort(r.v, (size_t)r.n, sizeof *r.v, by_id);
+    if (r.n) sort_reached(&r);
     return (NodeList){r.n, r.v};
 }
 

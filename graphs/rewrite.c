@@ -11,8 +11,6 @@
 
 enum { NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
 
-Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->to[v] : v; }
-
 /* ---- substitution */
 
 static void refused(World *w, NodeId id, const char *why, Error *e) {

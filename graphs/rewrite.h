@@ -8,7 +8,9 @@ typedef struct ValueMap {
     uint32_t n;
     Value *to; /* to[v] for v < n: the new value with the meaning of v; 0: not live, or still v */
 } ValueMap;
-Value map_value(const ValueMap *, Value);
+static inline Value map_value(const ValueMap *m, Value v) {
+    return v < m->n && m->to[v] ? m->to[v] : v;
+}
 typedef struct Substitution { /* from[k] becomes to[k], all at once */
     int n;
     const Value *from, *to;

@@ -30,6 +30,8 @@ Matcher *matcher_new(World *w, Arena *a, const Graph *g, Facts *facts) {
     return m;
 }
 
+Uses matcher_uses(const Matcher *m) { return m->uses; }
+
 Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *facts) {
     Matcher *m = ARENA_NEW(a, Matcher, 1);
     *m = (Matcher){.w = w, .arena = a, .facts = facts, .live = c->nodes, .classes = *c};
@@ -141,7 +143,7 @@ static void try_inputs(MatchState *s, const Node *p, const Node *v, bool swapped
 
 static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
-    Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
+    const Node p = node_get(w, pattern), v = node_get(w, value);
     if (p.op != v.op) {
         if (p.op != &op_fill || !match_fill(s, &p, value)) return;
         bind_value(s, pattern, value);
@@ -160,7 +162,7 @@ static void match_member(MatchState *s, Value pattern, Value value) {
 
 static void match_node(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
-    if (input_name(w, value_node(w, pattern))) {
+    if (node_get(w, pattern).op == &op_input) {
         if (!match_type(s, value_type(w, pattern), value_type(w, value))) return;
         bind_value(s, pattern, value);
         solve_goals(s);

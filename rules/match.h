@@ -20,6 +20,7 @@ typedef struct Match {
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);
+Uses matcher_uses(const Matcher *); /* of the graph */
 /* The same over classes of equal values (rules/egraph.h): classes are bound, each by the value that
    represents it. */
 typedef struct MatchClasses {

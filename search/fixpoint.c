@@ -123,15 +123,18 @@ typedef struct GraphState { /* of the derivation's graph; made anew after each r
     Uses uses;
     Constants constants;
     uint64_t work; /* the sum of the World's nodes over the graphs so far: see WORK */
+    int graphs;    /* how many there were so far */
+    int *in_vain;  /* by instance: the last of them, by its number, in which it did nothing */
 } GraphState;
 
 static void refresh_state(Derivation *d, GraphState *p) {
     arena_free(p->arena);
     p->work += node_count(d->w);
+    p->graphs++;
     p->arena = arena_new(arena_escape(d->arena), 0);
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
     p->constants = constants_find(d->w, p->arena, &d->graph, NULL, NULL);
-    p->uses = graph_uses(d->w, p->arena, &d->graph, p->constants.live);
+    p->uses = matcher_uses(p->matcher);
 }
 
 static MatchList list_matches(Derivation *d, GraphState *p, int rule, int instance,
@@ -157,10 +160,11 @@ static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = matcher_has(p->matcher, d->library->needs[k]);
         bool merges = d->library->instance[k].from.nout > 1;
-        while (applied && !at_limit(d, p, limits)) {
+        while (applied && p->in_vain[k] != p->graphs && !at_limit(d, p, limits)) {
             MatchList c = list_matches(d, p, r, k, scope);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) refresh_state(d, p);
+            else p->in_vain[k] = p->graphs;
             if (!merges) break;
         }
     }
@@ -190,6 +194,7 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, Fix
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.seen = intern_new(a)};
+    p.in_vain = ARENA_NEW(a, int, d->library->ninstance);
     refresh_state(d, &p);
     int pass = 0;
     while (good && !d->limited && goes_on(&x, &p, &d->graph)) {

@@ -57,7 +57,7 @@ void column_init(World *w, Column *c, Table table, size_t size) {
     w->column[w->ncolumn++] = c;
 }
 
-void *column_at(World *w, Column *c, uint32_t id) {
+void *column_extend(World *w, Column *c, uint32_t id) {
     if (id >= c->room) {
         uint32_t room = c->room ? c->room : 64;
         while (room <= id) room += room / 2;

@@ -63,7 +63,10 @@ WorldMark world_mark(const World *);
 void world_reset(World *, WorldMark); /* forgets every id given since the mark */
 /* The Column belongs to the caller and must outlive the World. */
 void column_init(World *, Column *, Table, size_t size);
-void *column_at(World *, Column *, uint32_t id);
+void *column_extend(World *, Column *, uint32_t id); /* column_at, where it ends before id */
+static inline void *column_at(World *w, Column *c, uint32_t id) {
+    return id < c->valid ? c->data + id * c->size : column_extend(w, c, id);
+}
 uint32_t world_word(World *, const char *); /* an interned name */
 
 /* Arithmetic on sizes that leaves int64, or grows beyond all reason, gives 0 and is noted in the

@@ -16,6 +16,7 @@
 #define PRIOR 0.012    /* spread of the logarithm of a batch's ratio, as known beforehand .. */
 #define PRIOR_WEIGHT 3 /* .. from as many batches */
 #define SURE 2.2       /* standard errors: 97 % on each side, with some batches */
+#define BORDER 0.01    /* of the logarithm: a ratio known to this and not clear is at the border */
 #define TIE 0.003      /* of the logarithm: among equally fast ones, fewer applications win */
 enum { MOST = 4, BATCHES = 16 };
 
@@ -92,13 +93,15 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
     return true;
 }
 
-/* Whether the fastest gains what counts, or not, is clear. */
+/* Whether the fastest gains what counts, or not, is clear; or it is known so well that either
+   answer is right within noise, and further batches would only toss the coin again. */
 static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
     /* Too few: one that fell behind early, and is ahead again. */
     if (r->v[best].n < CONFIRM_LEAST) return false;
-    return fabs(log_ratio(r, best) - log(RUN_GAIN)) > SURE * error_of(&r->v[best]);
+    const double error = SURE * error_of(&r->v[best]);
+    return error < BORDER || fabs(log_ratio(r, best) - log(RUN_GAIN)) > error;
 }
 
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {

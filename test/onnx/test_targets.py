@@ -121,6 +121,17 @@ open({str(log)!r}, "a").write(f"{{len(batch)}} {{len(models)}}\\n")""",
     assert batches[-1][0] == batches[-1][1], batches
 
 
+def test_a_gain_at_the_border_is_not_timed_for_long(optimize, tmp_path):
+    """Where the ratio is known to 1 % and still not clearly on either side of what counts, further
+    batches decide nothing: at most 16 are timed."""
+    command = target(tmp_path, "1.0 if b'BatchNormalization' in data else 0.969")
+    done = optimize(
+        net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, "--measure-with", command, "-v"
+    )
+    batches = re.search(r"once more, in (\d+) batches: 0\.969", done.stdout + done.stderr)
+    assert batches and 3 <= int(batches[1]) <= 8, done.stdout + done.stderr
+
+
 def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     done = optimize(

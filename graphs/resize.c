@@ -1,11 +1,13 @@
-/* resize.c -- a graph with other sizes: nodes are made again in order, with the symbols in their
-   attributes and in the inputs' types replaced. */
+/* resize.c -- a graph with other sizes, or with another element type in place of one: nodes are
+   made again in order, with the symbols and element types in their attributes and in the inputs'
+   types replaced. */
 #include "graphs/rewrite.h"
 
 typedef struct Resize {
     World *w;
     Arena *arena;
     NewSizes size;
+    DType from, to; /* the element types; DT_NONE: none is replaced */
     NodeList live;
     Value *made; /* the first value of each of these nodes */
 } Resize;
@@ -23,6 +25,7 @@ static Poly resized_poly(const Resize *r, Poly p) {
 static Value input_resized(Resize *r, Value v) {
     Type t = *value_type(r->w, v);
     for (int k = 0; k < t.dim.n; k++) t.dim.v[k] = resized_poly(r, t.dim.v[k]);
+    if (t.dtype == r->from) t.dtype = r->to;
     return graph_input(r->w, input_name(r->w, v), &t);
 }
 
@@ -37,6 +40,8 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
         if (attr[k].real)
             attr[k].real =
                 ex_subst(r->w, attr[k].real, r->size.n, r->size.from, r->size.to, NULL, 0);
+        if (node->op->attrs[k].kind == A_DTYPE && attr[k].word == (int)r->from)
+            attr[k].word = (int)r->to;
     }
     for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? resized_value(r, node->in[k]) : 0;
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);
@@ -47,19 +52,47 @@ static bool resize_node(Resize *r, int k, Error *e) {
     const char *why = "";
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
-    if (!y) return error_set(e, E_INVALID, node.op->name, "does not accept these sizes: %s", why);
+    if (!y)
+        return error_set(e, E_INVALID, node.op->name, "does not accept these %s: %s",
+                         r->from ? "element types" : "sizes", why);
     r->made[k] = y;
     return true;
 }
 
-bool graph_resize(World *w, Arena *a, const Graph *g, NewSizes size, Graph *out, Error *e) {
-    Resize r = {w, a, size, graph_live(w, a, g), NULL};
-    r.made = ARENA_NEW(a, Value, r.live.n);
-    for (int k = 0; k < r.live.n; k++)
-        if (!resize_node(&r, k, e)) return false;
-    Value *in = ARENA_NEW(a, Value, g->nin), *result = ARENA_NEW(a, Value, g->nout);
-    for (int k = 0; k < g->nin; k++) in[k] = input_resized(&r, g->in[k]);
-    for (int k = 0; k < g->nout; k++) result[k] = resized_value(&r, g->out[k]);
+static bool resize_all(Resize *r, const Graph *g, Graph *out, Error *e) {
+    r->live = graph_live(r->w, r->arena, g);
+    r->made = ARENA_NEW(r->arena, Value, r->live.n);
+    for (int k = 0; k < r->live.n; k++)
+        if (!resize_node(r, k, e)) return false;
+    Value *in = ARENA_NEW(r->arena, Value, g->nin), *result = ARENA_NEW(r->arena, Value, g->nout);
+    for (int k = 0; k < g->nin; k++) in[k] = input_resized(r, g->in[k]);
+    for (int k = 0; k < g->nout; k++) result[k] = resized_value(r, g->out[k]);
     *out = (Graph){g->nin, g->nout, in, result};
+    return true;
+}
+
+bool graph_resize(World *w, Arena *a, const Graph *g, NewSizes size, Graph *out, Error *e) {
+    Resize r = {.w = w, .arena = a, .size = size};
+    return resize_all(&r, g, out, e);
+}
+
+/* The bytes of a constant are of its element type. */
+static bool has_constant(const Resize *r) {
+    for (int k = 0; k < r->live.n; k++)
+        if (constant_blob(r->w, r->live.v[k]) && value_type(r->w, r->live.v[k])->dtype == r->from)
+            return true;
+    return false;
+}
+
+bool graph_retype(World *w, Arena *a, const Graph *g, DType from, DType to, Graph *out,
+                  ValueMap *map, Error *e) {
+    Resize r = {.w = w, .arena = a, .from = from, .to = to, .live = graph_live(w, a, g)};
+    if (has_constant(&r))
+        return error_set(e, E_INVALID, "constant", "keeps its element type %s", dtype_name(from));
+    if (!resize_all(&r, g, out, e)) return false;
+    *map = value_map_new(w, a);
+    for (int k = 0; k < r.live.n; k++)
+        for (int port = 0; port < node_get(w, r.live.v[k]).nout; port++)
+            map->to[r.live.v[k] + (Value)port] = r.made[k] + (Value)port;
     return true;
 }

@@ -351,7 +351,7 @@ static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
 bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
                    Error *e) {
     Lit *where = NULL;
-    *i = (Instance){.rule = rule};
+    *i = (Instance){.rule = rule, .floats = DT_FLOAT, .classes = rule->classes};
     memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
     /* The line of the verdict, where the second condition stands, is not kept. */

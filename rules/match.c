@@ -64,11 +64,21 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     return true;
 }
 
+/* An attribute is held as a float, whatever type is computed with. Doubles show what it was rounded
+   to: there it is that number, not the decimal that stands for it. */
+static bool match_attr_real(MatchState *s, Ex pattern, Ex value, DType type) {
+    double x;
+    if (type == DT_DOUBLE && ex_number(s->m->w, value, &x))
+        return match_bind_real(s, pattern, ex_real(s->m->w, (double)(float)x), DT_DOUBLE);
+    return match_bind_real(s, pattern, value, dtype_class(type) == 'F' ? DT_FLOAT : type);
+}
+
 static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     Attr p[ATTRS_MAX], v[ATTRS_MAX];
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
-    const bool is_float = value_type(s->m->w, value->out)->dtype == DT_FLOAT;
+    const DType type = value_type(s->m->w, value->out)->dtype;
+    const bool fills = value->op == &op_fill; /* its number is an element, not an attribute */
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
         const AttrDef *def = &pattern->op->attrs[k];
         if (def->kind == A_INT || def->kind == A_INTS) {
@@ -76,7 +86,9 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
             for (int j = 0; j < p[k].ints.n; j++)
                 if (!match_equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!match_bind_real(s, p[k].real, v[k].real, is_float)) return false;
+            if (!(fills ? match_bind_real(s, p[k].real, v[k].real, type)
+                        : match_attr_real(s, p[k].real, v[k].real, type)))
+                return false;
         } else if (!attr_equal(def, &p[k], &v[k])) return false;
     }
     return true;
@@ -84,21 +96,18 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
 
 /* The number that all elements of a constant are: floats, integers or truth values. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
-    const size_t size = element_bytes(t->dtype, 1);
     const int64_t EXACT = INT64_C(1) << 53; /* as a double */
     const char class = dtype_class(t->dtype);
     const bool whole = class == 'B' || ((class == 'I' || class == 'U') &&
                                         dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
-    float x;
-    if (count < 1 || (t->dtype != DT_FLOAT && !whole)) return false;
-    if (!elements_same(t->dtype, bytes, count)) return false;
+    const bool real = class == 'F' && dtype_bits(t->dtype) >= 16;
+    if (count < 1 || (!real && !whole) || !elements_same(t->dtype, bytes, count)) return false;
     if (whole) {
         const int64_t i = element_integer(t->dtype, bytes, 0);
         *out = (double)i;
         return i >= -EXACT && i <= EXACT;
     }
-    memcpy(&x, bytes, size);
-    *out = (double)x;
+    *out = element_real(t->dtype, bytes, 0);
     return isfinite(*out);
 }
 /* A constant of the graph, all elements equal, where the rule has `fill`. */
@@ -115,7 +124,7 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
-           match_bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype == DT_FLOAT);
+           match_bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype);
 }
 
 static void bind_value(MatchState *s, Value pattern, Value value) {

@@ -3,6 +3,7 @@
    equations wait until all but one of their symbols are bound. All bindings are on a trail, so that
    backtracking pops them. */
 #include "rules/match_inner.h"
+#include "ops/core/element.h"
 #include <string.h>
 
 static int symbol_at(const MatchState *s, Symbol symbol) {
@@ -36,18 +37,20 @@ bool match_equate(MatchState *s, Poly pattern, Poly value) {
 
 /* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
    read from a file as a float stands as its shortest decimal. */
-static bool same_number(MatchState *s, double rule, double graph, bool is_float) {
+static bool same_number(MatchState *s, double rule, double graph, DType held) {
     if (rule == graph) return true;
-    if ((float)rule != (float)graph || (!is_float && (double)(float)graph != graph)) return false;
+    if (dtype_class(held) == 'F') {
+        if (element_nearest(held, rule) != element_nearest(held, graph)) return false;
+    } else if ((float)rule != (float)graph || (double)(float)graph != graph) return false;
     s->rounds++;
     return true;
 }
 
-bool match_bind_real(MatchState *s, Ex pattern, Ex value, bool is_float) {
+bool match_bind_real(MatchState *s, Ex pattern, Ex value, DType held) {
     ExNode n;
     double a, b;
     bool number = ex_number(s->m->w, value, &b);
-    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b, is_float);
+    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b, held);
     ex_get(s->m->w, pattern, &n);
     if (n.kind != EX_PARAM) return false;
     for (int k = 0; k < s->i->nreal; k++) {

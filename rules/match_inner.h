@@ -72,8 +72,8 @@ static inline void match_restore(MatchState *s, MatchMark v) {
 /* A size or an integer attribute of the rule equals this one of the graph: bound, compared, or an
    equation for later. False: it cannot. */
 bool match_equate(MatchState *, Poly pattern, Poly value);
-/* The same for numbers. is_float: the graph's number is one of a float tensor. */
-bool match_bind_real(MatchState *, Ex pattern, Ex value, bool is_float);
+/* The same for numbers; held: the element type in which the graph has its number. */
+bool match_bind_real(MatchState *, Ex pattern, Ex value, DType held);
 /* Solves the equations that wait. False: one is wrong, or something is still not bound. */
 bool match_solve(MatchState *);
 #endif

@@ -74,6 +74,8 @@ void rule_seal(World *, Arena *, Rule *); /* computes defs and digest after a ve
 typedef struct Instance {
     const Rule *rule;
     int length[RULE_BLOCKS]; /* of each group of axis blocks */
+    DType floats;            /* the element type that F stands for */
+    unsigned classes;        /* the rule's, and what is added where F is narrower */
     int ninput;
     const Value *input;           /* in the order of declaration */
     Graph from, to;               /* over these inputs, with equally many outputs */
@@ -94,6 +96,9 @@ typedef struct Instance {
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
 /* The same with variables of names that no model uses: for matching in a model's World. */
 bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
+/* The same instance with another element type of floats in place of F, in the same World. False,
+   with the reason: the proof does not carry over (element_type.c). */
+bool rule_instance_retyped(World *, Arena *, const Instance *, DType, Instance *, Error *);
 /* Goes through all combinations of lengths that the rule states; false: there are no more. */
 void rule_lengths_first(const Rule *, int length[]);
 bool rule_lengths_next(const Rule *, int length[]);

@@ -188,7 +188,7 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     keep_step(r->d, m, to);
     if (rule >= 0) r->d->fired[rule]++;
     r->d->applied++;
-    r->d->classes |= m->instance->rule->classes | (m->rounds ? CLASS_ROUNDS : 0);
+    r->d->classes |= m->instance->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
 /* Whether an attribute is no number as long as sizes are open. */

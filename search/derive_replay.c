@@ -37,8 +37,9 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     LoggedMatch x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
-    if (s->nroot == i->from.nout && s->ninput == i->ninput)
-        matcher_run_at(matcher, i, x.root, is_logged_match, &x);
+    for (; i && !x.found; i = library_instance_next(d->library, i))
+        if (s->nroot == i->from.nout && s->ninput == i->ninput)
+            matcher_run_at(matcher, i, x.root, is_logged_match, &x);
     *out = x.match;
     return x.found ||
            error_set(e, E_CHECK, s->name, "does not match where the proof log applies it");

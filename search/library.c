@@ -53,24 +53,42 @@ static bool has_split_roots(World *w, const Graph *from) {
     return one;
 }
 
-static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
+static void add_instance(World *w, Arena *a, Library *l, const Instance *i) {
+    l->instance[l->ninstance] = *i;
+    l->needs[l->ninstance++] = instance_needs(w, a, i);
+}
+
+/* Those of one choice of lengths: for float32, then for each other element type to which the proof
+   carries over. */
+static bool add_instances(World *w, Arena *a, unsigned floats, const Rule *rule, const int length[],
+                          Library *l, Error *e) {
+    const bool stated = rule_is_stated(rule, length);
+    Instance i, other;
+    Error longer = {0}; /* with more axes than a tensor has */
+    if (!rule_instance_apart(w, a, rule, length, &i, stated ? e : &longer)) return !stated;
+    add_instance(w, a, l, &i);
+    for (int t = 0; t < DT_COUNT; t++) {
+        Error unproved = {0};
+        if (t != DT_FLOAT && floats >> t & 1 &&
+            rule_instance_retyped(w, a, &i, (DType)t, &other, &unproved))
+            add_instance(w, a, l, &other);
+    }
+    return true;
+}
+
+static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Error *e) {
     int room = 0, length[RULE_BLOCKS];
     for (int k = 0; k < l->n; k++) room += count_lengths(l->rule[k].rule);
+    room *= 1 + __builtin_popcount(floats);
     l->instance = ARENA_NEW(a, Instance, room);
     l->needs = ARENA_NEW(a, OpList, room);
     for (int k = 0; k < l->n; k++) {
         LibraryRule *r = &l->rule[k];
         r->first = l->ninstance;
         rule_lengths_first(r->rule, length);
-        do {
-            bool stated = rule_is_stated(r->rule, length);
-            Error longer = {0}; /* with more axes than a tensor has */
-            bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance],
-                                             stated ? e : &longer);
-            if (stated && !typed) return false;
-            if (typed) l->needs[l->ninstance] = instance_needs(w, a, &l->instance[l->ninstance]);
-            l->ninstance += typed;
-        } while (rule_covered_next(r->rule, length));
+        do
+            if (!add_instances(w, a, floats, r->rule, length, l, e)) return false;
+        while (rule_covered_next(r->rule, length));
         r->count = l->ninstance - r->first;
         const Graph *from = r->count ? &l->instance[r->first].from : NULL;
         r->splits = from && from->nout > 1 && has_split_roots(w, from);
@@ -79,13 +97,20 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
     return true;
 }
 
-const Instance *library_instance(const Library *l, int rule, int nlength, const int length[]) {
-    const LibraryRule *r = &l->rule[rule];
-    if (nlength != r->rule->ngroup) return NULL;
-    for (int k = r->first; k < r->first + r->count; k++)
-        if (!memcmp(l->instance[k].length, length, sizeof *length * (size_t)nlength))
+static const Instance *instance_from(const Library *l, const LibraryRule *r, int from,
+                                     const int length[]) {
+    for (int k = from; k < r->first + r->count; k++)
+        if (!memcmp(l->instance[k].length, length, sizeof *length * (size_t)r->rule->ngroup))
             return &l->instance[k];
     return NULL;
+}
+const Instance *library_instance(const Library *l, int rule, int nlength, const int length[]) {
+    const LibraryRule *r = &l->rule[rule];
+    return nlength == r->rule->ngroup ? instance_from(l, r, r->first, length) : NULL;
+}
+const Instance *library_instance_next(const Library *l, const Instance *i) {
+    const LibraryRule *r = &l->rule[library_index(l, i->rule)];
+    return instance_from(l, r, (int)(i - l->instance) + 1, i->length);
 }
 
 /* A definition may have changed since the user's rules were proved. */
@@ -113,5 +138,5 @@ bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error
         l->rule[k].rule = &l->set.v[k];
         if (!rule_check(w, l->rule[k].rule, e)) return false;
     }
-    return library_choose(l, o, e) && make_instances(w, a, l, e);
+    return library_choose(l, o, e) && make_instances(w, a, o->floats, l, e);
 }

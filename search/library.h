@@ -1,5 +1,5 @@
 /* library.h -- the rules of a run: read, checked, chosen by options, and their instances at all
-   block lengths made once in the World. */
+   block lengths, for all element types of floats, made once in the World. */
 #ifndef ISOMER_LIBRARY_H
 #define ISOMER_LIBRARY_H
 #include "graphs/onnx/onnx.h"
@@ -14,6 +14,7 @@ typedef struct LibraryOptions {
     int nenable, ndisable;
     const char *const *enable, *const *disable; /* rule names; enable: only these */
     unsigned allow;                             /* classes beyond the default ones */
+    unsigned floats; /* bits 1 << DType: element types that F of a rule stands for as well */
 } LibraryOptions;
 typedef struct LibraryRule {
     const Rule *rule;
@@ -43,6 +44,8 @@ bool library_choose(Library *, const LibraryOptions *, Error *);
 /* -1: none. */
 int library_find(const Library *, const char *name);
 int library_index(const Library *, const Rule *);
-/* NULL: the rule has none of these lengths. */
+/* The rule's instance of these lengths for float32; NULL: it has none. */
 const Instance *library_instance(const Library *, int rule, int nlength, const int length[]);
+/* The next after it, of these lengths for another element type of floats; NULL: there is none. */
+const Instance *library_instance_next(const Library *, const Instance *);
 #endif

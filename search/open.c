@@ -36,6 +36,20 @@ static bool choose_domains(Run *r) {
     return true;
 }
 
+/* Of which floats besides float32 the graph's tensors are, as bits: those for which ONNX has what
+   it has for float32, at every operator set. Many operators got bfloat16 late. */
+static unsigned floats_of(const Run *r) {
+    const unsigned wanted = 1u << DT_FLOAT16 | 1u << DT_DOUBLE;
+    unsigned floats = 0;
+    const NodeList live = graph_live(r->w, r->arena, &r->source.original);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(r->w, live.v[k]);
+        for (int port = 0; port < n.nout; port++)
+            floats |= 1u << value_type(r->w, n.out + (Value)port)->dtype;
+    }
+    return floats & wanted;
+}
+
 bool run_open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
@@ -46,6 +60,7 @@ bool run_open_library(Run *r) {
                         .target = r->o->measure_with ? r->o->measure_with : "isomer",
                         .own = own,
                         .allow = allow,
+                        .floats = floats_of(r),
                         .nenable = r->o->enable.n,
                         .enable = r->o->enable.v,
                         .ndisable = r->o->disable.n,

@@ -1,6 +1,6 @@
 /* Every rule of rules/library fires on its own left side at sizes drawn at random, and what it puts
    there computes the same numbers: an independent check of rule, matcher and application by the
-   oracle. */
+   oracle. So do its instances for other element types of floats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,26 +38,66 @@ static bool apply(void *user, const Match *m) {
     return false;
 }
 
-static void try_rule(const Rule *rule, const int length[], uint64_t seed) {
+/* The instance for matching, and the left side at drawn sizes; false: the proof does not carry over
+   to this type. */
+static bool open_type(Trial *t, const int length[], DType type, Instance *pattern, Graph *left) {
+    Instance own;
+    Error e = {0};
+    if (!rule_instance_apart(t->w, t->arena, t->rule, length, pattern, &e))
+        fail_msg("%s: %s", t->rule->name, e.reason);
+    if (type == DT_FLOAT) {
+        if (!trial_graph(t, &t->instance.from, left)) fail_msg("%s", t->why);
+        return true;
+    }
+    const Instance wide = *pattern;
+    if (!rule_instance_retyped(t->w, t->arena, &wide, type, pattern, &e)) return false;
+    assert_true(rule_instance_retyped(t->w, t->arena, &t->instance, type, &own, &e));
+    if (!trial_graph(t, &own.from, left)) fail_msg("%s", t->why);
+    return true;
+}
+
+/* 1/6 as an attribute of doubles is the float nearest to it, which is another number. */
+static bool rounds_attribute(const Trial *t, const Graph *g) {
+    const NodeList live = graph_live(t->w, t->arena, g);
+    bool rounds = false;
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(t->w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        double x;
+        sig_attr(t->w, n.sig, attr);
+        for (int j = 0; n.nin && j < attrs_count(n.op->attrs); j++)
+            rounds |= n.op->attrs[j].kind == A_REAL && ex_number(t->w, attr[j].real, &x) &&
+                      (double)(float)x != x;
+    }
+    return rounds;
+}
+
+/* False: the proof does not carry over to this type, or the rule's numbers are none of it. */
+static bool try_rule(const Rule *rule, const int length[], DType type, uint64_t seed) {
     Trial t;
     Found f = {.t = &t};
-    if (!trial_open(&t, rule, length, TRIAL_LEFT, seed) || !trial_draw(&t, 1) ||
-        !trial_graph(&t, &t.instance.from, &f.graph))
-        fail_msg("%s", t.why);
-    f.facts = facts_new(t.w, t.arena);
     Instance pattern;
-    Error e = {0};
-    if (!rule_instance_apart(t.w, t.arena, rule, length, &pattern, &e))
-        fail_msg("%s: %s", rule->name, e.reason);
+    if (!trial_open(&t, rule, length, TRIAL_LEFT, seed) || !trial_draw(&t, 1))
+        fail_msg("%s", t.why);
+    if (!open_type(&t, length, type, &pattern, &f.graph)) return trial_close(&t), false;
+    f.facts = facts_new(t.w, t.arena);
     Matcher *m = matcher_new(t.w, t.arena, &f.graph, f.facts);
     if (!matcher_has(m, instance_needs(t.w, t.arena, &pattern)))
         fail_msg("%s needs operators that its own left side lacks", rule->name);
     matcher_run(m, &pattern, apply, &f);
-    if (!f.count) fail_msg("%s does not fire on its own left side: %s", rule->name, f.why);
+    if (type == DT_DOUBLE && rounds_attribute(&t, &pattern.from)) {
+        assert_int_equal(f.count, 0);
+        return trial_close(&t), false;
+    }
+    if (!f.count)
+        fail_msg("%s does not fire on its own left side of %s: %s", rule->name, dtype_name(type),
+                 f.why);
     f.result.in = f.graph.in;
     f.result.nin = f.graph.nin;
-    if (trial_compare(&t, &f.graph, &f.result) != TRIAL_SAME) fail_msg("%s", t.why);
+    if (trial_compare(&t, &f.graph, &f.result) != TRIAL_SAME)
+        fail_msg("%s: %s", dtype_name(type), t.why);
     trial_close(&t);
+    return true;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -91,10 +131,31 @@ static void test_every_rule_fires(void **state) {
         assert_true(strlen(set.v[k].comment) > 0); /* names the model or case it is for */
         rule_lengths_first(&set.v[k], length);
         do
-            for (uint64_t seed = 1; seed <= 3; seed++) try_rule(&set.v[k], length, seed);
+            for (uint64_t seed = 1; seed <= 3; seed++)
+                assert_true(try_rule(&set.v[k], length, DT_FLOAT, seed));
         while (rule_lengths_next(&set.v[k], length));
     }
     print_message("%d rules\n", set.n);
+    arena_free(a);
+}
+
+/* The proofs of all but few carry over. */
+static void test_every_rule_fires_on_other_floats(void **state) {
+    (void)state;
+    static const DType types[] = {DT_FLOAT16, DT_DOUBLE};
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = read_library(a);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        int carried = 0;
+        for (int k = 0; k < set.n; k++) {
+            int length[RULE_BLOCKS];
+            rule_lengths_first(&set.v[k], length);
+            carried += try_rule(&set.v[k], length, types[t], 1);
+        }
+        print_message("%s: %d of %d rules\n", dtype_name(types[t]), carried, set.n);
+        assert_true(carried >= set.n * 9 / 10);
+        assert_true(carried < set.n);
+    }
     arena_free(a);
 }
 
@@ -114,6 +175,7 @@ static void test_every_rule_is_proved(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rule_fires),
+                                       cmocka_unit_test(test_every_rule_fires_on_other_floats),
                                        cmocka_unit_test(test_every_rule_is_proved)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

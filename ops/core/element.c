@@ -209,6 +209,12 @@ void element_set_real(DType t, void *p, int64_t i, double x) {
     }
 }
 
+double element_nearest(DType t, double x) {
+    double held = 0; /* room for an element of any type */
+    element_set_real(t, &held, 0, x);
+    return element_real(t, &held, 0);
+}
+
 /* Quick: kernels are compared on all their elements. */
 static void fill_float(float *p, int64_t n, uint32_t seed) {
     for (int64_t i = 0; i < n; i++) {

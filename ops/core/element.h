@@ -12,6 +12,7 @@ double element_real(DType, const void *, int64_t i);
 int64_t element_integer(DType, const void *, int64_t i);
 /* Rounded to nearest even; integers: towards zero, saturating. */
 void element_set_real(DType, void *, int64_t i, double);
+double element_nearest(DType, double); /* the number that element_set_real makes of it */
 void element_set_integer(DType, void *, int64_t i, int64_t);
 /* Random elements for timing and comparing kernels: floats around 1, so that nothing is denormal
    and logarithms and roots are ordinary, integers 0 and 1. What is not readable stays as it is. */

@@ -1,6 +1,7 @@
 /* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them
    for one symbol, until everything holds or the tries are used up. */
 #include "test/shared/rule_trial.h"
+#include "ops/core/element.h"
 #include "graphs/world.h"
 #include <math.h>
 #include <stdio.h>
@@ -231,6 +232,12 @@ static bool computed(Trial *t, const Graph *g, void **in, double **out) {
            give_up(t, e.reason);
 }
 
+static void *held_as(Trial *t, DType type, const float *real, int64_t n) {
+    void *out = arena_alloc(t->arena, element_bytes(type, n + 1));
+    for (int64_t k = 0; k < n; k++) element_set_real(type, out, k, (double)real[k]);
+    return out;
+}
+
 /* Numbers from 0.1 to 1.1, one of four negative, save for what is a variance by its name. */
 static void *data(Trial *t, Value v) {
     const char *name = input_name(t->w, v);
@@ -249,6 +256,7 @@ static void *data(Trial *t, Value v) {
         if (large) real[j] *= (float)LARGE;
         whole[j] = (int64_t)random_below(&t->random, 2);
     }
+    if (type == DT_FLOAT16 || type == DT_DOUBLE) return held_as(t, type, real, n);
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;
 }
 

@@ -1,0 +1,126 @@
+/* element_type.c -- an instance whose floats are of another element type. What a rule says of F it
+   says of real numbers: the proof reads definitions, and these do not depend on the width of a
+   float. Here that is checked for each node instead of being believed; a rule for which it does not
+   hold has no such instance. Left out are also rules that mix element types of floats, or make
+   floats of integers: which integers a float holds depends on its width. */
+#include "graphs/rewrite.h"
+#include "ops/core/element.h"
+#include "rules/rule.h"
+#include <string.h>
+
+typedef struct Retyping {
+    World *w;
+    Arena *arena;
+    DType to;
+    Error *error;
+} Retyping;
+
+static bool is_float(const World *w, Value v) {
+    return v && dtype_class(value_type(w, v)->dtype) == 'F';
+}
+
+static bool is_integer(const World *w, Value v) {
+    const char class = v ? dtype_class(value_type(w, v)->dtype) : 0;
+    return class == 'I' || class == 'U';
+}
+
+/* Whether the expression takes elements of integer inputs for numbers, not only for places. */
+static bool counts_integers(const World *w, const Node *n, Ex e) {
+    ExNode x;
+    if (!e) return false;
+    ex_get(w, e, &x);
+    if (x.kind == EX_AT) return is_integer(w, n->in[x.word]);
+    bool any = false;
+    for (int k = x.kind == EX_TAKE; k < ex_children(x.kind) && !any; k++)
+        any = counts_integers(w, n, x.child[k]);
+    return any;
+}
+
+static bool floats_alone(const Retyping *x, const Node *n) {
+    bool numbers = false, integers = false;
+    for (int k = 0; k < n->nin + n->nout; k++) {
+        const Value v = k < n->nin ? n->in[k] : n->out + (Value)(k - n->nin);
+        if (is_float(x->w, v) && value_type(x->w, v)->dtype != DT_FLOAT)
+            return error_set(x->error, E_INVALID, n->op->name, "has floats of two types");
+        integers |= k < n->nin && is_integer(x->w, v);
+    }
+    for (int port = 0; port < n->nout && integers; port++) {
+        const Ex e = sig_define(x->w, n->sig, port);
+        numbers |= is_float(x->w, n->out + (Value)port) && (!e || counts_integers(x->w, n, e));
+    }
+    return !numbers || error_set(x->error, E_INVALID, n->op->name, "makes floats of integers");
+}
+
+/* Apart from the names of bound variables. */
+static bool same_expression(const Retyping *x, Ex a, Ex b) {
+    const ArenaMark mark = arena_mark(x->w->scratch);
+    Text s = text_new(x->w->scratch), t = text_new(x->w->scratch);
+    if (a == b || !a || !b) return a == b;
+    ex_print(x->w, a, &s), ex_print(x->w, b, &t);
+    const bool same = s.size == t.size && !memcmp(s.data, t.data, s.size);
+    arena_reset(x->w->scratch, mark);
+    return same;
+}
+
+/* The same expressions of the same needs. */
+static bool defined_alike(const Retyping *x, const Node *a, const Node *b) {
+    const SigInfo *s = sig_info(x->w, a->sig), *t = sig_info(x->w, b->sig);
+    bool same = s->nneed == t->nneed && a->nout == b->nout;
+    for (int k = 0; k < s->nneed && same; k++)
+        same = s->need[k].p == t->need[k].p && s->need[k].eq == t->need[k].eq;
+    for (int port = 0; port < a->nout && same; port++)
+        same = same_expression(x, sig_define(x->w, a->sig, port), sig_define(x->w, b->sig, port));
+    return same || error_set(x->error, E_INVALID, a->op->name, "means something else for %s",
+                             dtype_name(x->to));
+}
+
+/* The graph for the other type, if every node of it means the same as before. */
+static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
+    World *w = x->w;
+    ValueMap map, inner;
+    Graph expanded, expected, found;
+    if (!graph_retype(w, x->arena, g, DT_FLOAT, x->to, out, &map, x->error) ||
+        !graph_expand(w, x->arena, g, &expanded, NULL, x->error) ||
+        !graph_retype(w, x->arena, &expanded, DT_FLOAT, x->to, &expected, &inner, x->error) ||
+        !graph_expand(w, x->arena, out, &found, NULL, x->error))
+        return false;
+    for (int k = 0; k < found.nout; k++)
+        if (found.out[k] != expected.out[k])
+            return error_set(x->error, E_INVALID, "expansion", "differs for %s", dtype_name(x->to));
+    const NodeList live = graph_live(w, x->arena, &expanded);
+    for (int k = 0; k < live.n; k++) {
+        const Node a = node_get(w, live.v[k]), b = node_get(w, map_value(&inner, live.v[k]));
+        if (!floats_alone(x, &a) || (!input_name(w, a.out) && !defined_alike(x, &a, &b)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a number that fills a tensor is one of F, but not of the other type. */
+static bool rounds_numbers(const Retyping *x, const Graph *g) {
+    const NodeList live = graph_live(x->w, x->arena, g);
+    bool rounds = false;
+    for (int k = 0; k < live.n && !rounds; k++) {
+        const Node n = node_get(x->w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        double number;
+        sig_attr(x->w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs) && !n.nin; j++)
+            rounds |= n.op->attrs[j].kind == A_REAL && is_float(x->w, n.out) &&
+                      ex_number(x->w, attr[j].real, &number) &&
+                      element_nearest(x->to, number) != element_nearest(DT_FLOAT, number);
+    }
+    return rounds;
+}
+
+bool rule_instance_retyped(World *w, Arena *a, const Instance *i, DType to, Instance *out,
+                           Error *e) {
+    const Retyping x = {w, a, to, e};
+    *out = *i;
+    if (!retype_side(&x, &i->from, &out->from) || !retype_side(&x, &i->to, &out->to)) return false;
+    out->from_stated = out->from, out->to_stated = out->to;
+    out->input = out->from.in;
+    out->floats = to;
+    if (rounds_numbers(&x, &i->from) || rounds_numbers(&x, &i->to)) out->classes |= CLASS_ROUNDS;
+    return true;
+}

@@ -1,0 +1,152 @@
+/* Instances of rules for other element types of floats: where the proof carries over, where it does
+   not, and which numbers match. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "rules/match.h"
+#include "test/shared/search_fixture.h"
+#include <stdio.h>
+
+/* Whether the only rule of the text has an instance for this type; its classes then. */
+static bool carries(const char *rule, DType t, unsigned *classes) {
+    Fixture f;
+    Instance i;
+    Error e = {0};
+    open_fixture(&f, rule);
+    assert_int_equal(f.library.n, 1);
+    const Instance *own = &f.library.instance[f.library.rule[0].first];
+    assert_int_equal(own->floats, DT_FLOAT);
+    const bool good = rule_instance_retyped(f.w, f.arena, own, t, &i, &e);
+    if (good) {
+        assert_int_equal(i.floats, t);
+        assert_int_equal(value_type(f.w, i.input[0])->dtype, t);
+        assert_int_equal(value_type(f.w, i.to.out[0])->dtype, t);
+        *classes = i.classes;
+    } else assert_true(strlen(e.reason) > 0);
+    close_fixture(&f);
+    return good;
+}
+
+static void test_where_proofs_carry_over(void **state) {
+    (void)state;
+    unsigned classes;
+    const char
+        *const products = "rule a\n  %x : F [m, k]  %u : F [k, n]\nfrom\n  %y = matmul %x %u\n"
+                          "  %z = neg %y\n  out %z\nto\n  %t = neg %u\n"
+                          "  %z = matmul %x %t\n  out %z\n",
+               *const gathered = "rule a\n  %x : F [n]  %i : I64 [m]\nfrom\n  %g = gather %x %i "
+                                 "axis=0\n  %y = neg %g\n  out %y\nto\n  %t = neg %x\n"
+                                 "  %y = gather %t %i axis=0\n  out %y\n",
+               *const cast = "rule a\n  %x : F [n]  %i : I32 [n]\nfrom\n  %f = cast %i to=F\n"
+                             "  %y = add %x %f\n  out %y\nto\n  %f = cast %i to=F\n"
+                             "  %y = add %f %x\n  out %y\n",
+               *const mixed = "rule a\n  %x : F [n]\nfrom\n  %h = cast %x to=F16\n"
+                              "  %y = cast %h to=F\n  out %y\nto\n  %y = neg %x\n  out %y\n",
+               *const quantized =
+                   "rule a\n  %s : F []  %x : I8 [n]\nfrom\n  %d = dequantize %x %s _ axis=0\n"
+                   "  %y = neg %d\n  out %y\nto\n  %t = neg %s\n"
+                   "  %y = dequantize %x %t _ axis=0\n  out %y\n";
+    for (int k = 0; k < 2; k++) {
+        const DType t = k ? DT_DOUBLE : DT_FLOAT16;
+        assert_true(carries(products, t, &classes));
+        assert_true(carries(gathered, t, &classes));
+        assert_false(carries(cast, t, &classes));
+        assert_false(carries(mixed, t, &classes));
+        assert_false(carries(quantized, t, &classes));
+    }
+}
+
+/* A number that fills a tensor is rounded to its type. */
+static void test_numbers_add_a_class(void **state) {
+    (void)state;
+    static const struct {
+        const char *number;
+        bool half;
+    } cases[] = {{"1/4", false}, {"2049", true}, {"1/4096", false}, {"4097/4096", true}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char rule[400];
+        unsigned classes = 0;
+        snprintf(rule, sizeof rule,
+                 "rule a\n  %%x : F [n]\nfrom\n  %%c = fill shape=[n] value=%s\n  %%y = mul %%x "
+                 "%%c\n  out %%y\nto\n  %%c = fill shape=[n] value=%s\n  %%y = mul %%c %%x\n"
+                 "  out %%y\n",
+                 cases[k].number, cases[k].number);
+        assert_true(carries(rule, DT_FLOAT16, &classes));
+        assert_int_equal((classes & CLASS_ROUNDS) != 0, cases[k].half);
+        assert_true(carries(rule, DT_DOUBLE, &classes));
+        assert_int_equal(classes & CLASS_ROUNDS, 0);
+    }
+}
+
+static bool count(void *user, const Match *m) {
+    int *n = user;
+    *n += 1 + 100 * m->rounds;
+    return true;
+}
+
+/* How often the rule's left side occurs in the graph, by its instances for all types. */
+static int matches(const char *rule, const char *inputs, const char *nodes) {
+    Fixture f;
+    Names names;
+    Value *in = NULL, *out = NULL;
+    int nin = 0, nout = 0, n = 0;
+    open_fixture(&f, rule);
+    names = (Names){.arena = f.arena};
+    Scan s = scan_new("inputs", inputs, strlen(inputs), &f.error),
+         t = scan_new("nodes", nodes, strlen(nodes), &f.error);
+    if (!graph_parse_inputs(f.w, f.arena, &s, &names, &in, &nin) ||
+        !graph_parse_nodes(f.w, f.arena, &t, &names, &out, &nout, &f.error))
+        fail_msg("%s", f.error.reason);
+    const Graph g = {nin, nout, in, out};
+    Matcher *m = matcher_new(f.w, f.arena, &g, facts_new(f.w, f.arena));
+    for (int k = 0; k < 3; k++) {
+        Instance i = f.library.instance[0];
+        const DType types[] = {DT_FLOAT, DT_FLOAT16, DT_DOUBLE};
+        if (!k ||
+            rule_instance_retyped(f.w, f.arena, &f.library.instance[0], types[k], &i, &f.error))
+            matcher_run(m, &i, count, &n);
+    }
+    close_fixture(&f);
+    return n;
+}
+
+static void test_what_matches(void **state) {
+    (void)state;
+    const char *const leaky = "rule a\n  %x : F [n]\nfrom\n  %y = leakyrelu %x alpha=1/10\n"
+                              "  %z = neg %y\n  out %z\nto\n  %z = neg %x\n  out %z\n",
+                      *const halves = "rule a\n  %x : F [n]\nfrom\n  %y = leakyrelu %x alpha=1/8\n"
+                                      "  %z = neg %y\n  out %z\nto\n  %z = neg %x\n  out %z\n";
+    static const struct {
+        const char *type, *alpha;
+        int leaky, halves;
+    } cases[] = {{"F", "1/10", 1, 0},    {"F16", "1/10", 1, 0}, {"F64", "1/10", 0, 0},
+                 {"BF16", "1/10", 0, 0}, {"F", "1/8", 0, 1},    {"F16", "1/8", 0, 1},
+                 {"F64", "1/8", 0, 1},   {"F16", "1/9", 0, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char input[40], graph[100];
+        snprintf(input, sizeof input, "%%x : %s [5]", cases[k].type);
+        snprintf(graph, sizeof graph, "%%y = leakyrelu %%x alpha=%s\n%%z = neg %%y\nout %%z\n",
+                 cases[k].alpha);
+        assert_int_equal(matches(leaky, input, graph), cases[k].leaky);
+        assert_int_equal(matches(halves, input, graph), cases[k].halves);
+    }
+    /* A constant is the number of its type that is nearest to the rule's. */
+    const char *const scaled = "rule a\n  %x : F [5]\nfrom\n  %c = fill shape=[5] value=1/10\n"
+                               "  %y = mul %x %c\n  out %y\nto\n  %y = neg %x\n  out %y\n";
+    assert_int_equal(matches(scaled, "%x : F16 [5]",
+                             "%c = constant F16 [5] {0.1, 0.1, 0.1, 0.1, 0.1}\n"
+                             "%y = mul %x %c\nout %y\n"),
+                     101);
+    assert_int_equal(matches(scaled, "%x : F16 [5]",
+                             "%c = constant F16 [5] {0.1, 0.1, 0.1, 0.1, 0.11}\n"
+                             "%y = mul %x %c\nout %y\n"),
+                     0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_where_proofs_carry_over),
+                                       cmocka_unit_test(test_numbers_add_a_class),
+                                       cmocka_unit_test(test_what_matches)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -89,10 +89,11 @@ static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 bool positive_on(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     if (nf_positive(p, nf)) return true;
-    for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
+    for (int k = 0; k < n; k++) {
         NfTerm t = nf_term(p, nf, k);
         bool good = t.c.p > 0;
         for (int j = 0; j < t.nfactor; j++) good = good && atom_positive(p, t.factor[j].atom);
+        good = good && nf_nonnegative(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))));
         for (int j = 0; j < t.nvar && good; j++) good = project(p, &t.dom, t.var[j], 0, NULL);
         if (good && prover_entails(p, ctx, t.dom)) return true;
     }

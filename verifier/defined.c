@@ -7,6 +7,7 @@
 #include "verifier/defined.h"
 #include "verifier/reals.h"
 #include "verifier/signs.h"
+#include "verifier/simplify.h"
 #include <string.h>
 
 enum { GIVEN_MAX = 16, CONDITIONS_MAX = 16 };
@@ -233,6 +234,58 @@ static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     }
     return false;
 }
+/* The range of which is wanted that it has a point; false: it was simplified to something else. */
+static bool range_of(Prover *p, const AtomInfo *want, Part *range) {
+    const AtomInfo *most = nf_size(p, want->a) == 1 ? want_atom(p, want->a) : NULL;
+    if (!most || most->kind != AT_MAX || most->npart != 1) return false;
+    *range = part_open(p, &most->part[0]);
+    return true;
+}
+/* What is given has points in ranges of its own; then there is one in the range of x. */
+static bool has_point(Prover *p, Dom ctx, const Parts *given, const Part *part) {
+    const Part x = part_open(p, part);
+    const AtomInfo *a = want_atom(p, x.nf);
+    Part range, other;
+    if (a->word != WANT_POINT || !range_of(p, a, &range)) return false;
+    const Dom at = dom_and(p, ctx, x.dom);
+    Dom here = at;
+    for (int k = 0; k < given->n; k++) {
+        const Part *g = &given->v[k];
+        const AtomInfo *b = want_atom(p, g->nf);
+        if (b->word == WANT_POINT && !g->nvar && prover_entails(p, at, g->dom) &&
+            range_of(p, b, &other))
+            here = dom_and(p, here, other.dom);
+    }
+    for (int k = 0; k < range.nvar; k++)
+        if (!project(p, &range.dom, range.var[k], 0, NULL)) return false;
+    return prover_entails(p, here, range.dom);
+}
+/* Where the index that is wanted to be a place is one; false: it is no polynomial. */
+static bool place_range(Prover *p, const AtomInfo *want, Dom *d) {
+    Poly place, size;
+    if (want->word != WANT_PLACE || !as_polynomial(p, want->a, &place) ||
+        !as_polynomial(p, want->b, &size))
+        return false;
+    const Poly end = poly_sub(p->w, size, poly_int(p->w, 1));
+    const Lit l[] = {lit_ge(p, poly_add(p->w, place, size), 0), lit_ge(p, end, place)};
+    *d = dom_make(p, 2, l);
+    return true;
+}
+/* 4*i + j is a place of 4*n where i is one of n, and 0 <= j < 4. */
+static bool is_place(Prover *p, Dom ctx, const Parts *given, const Part *part) {
+    const Part x = part_open(p, part);
+    Dom goal, other;
+    if (!place_range(p, want_atom(p, x.nf), &goal)) return false;
+    const Dom at = dom_and(p, ctx, x.dom);
+    Dom here = at;
+    for (int k = 0; k < given->n; k++) {
+        const Part *g = &given->v[k];
+        if (!g->nvar && place_range(p, want_atom(p, g->nf), &other) &&
+            prover_entails(p, at, g->dom))
+            here = dom_and(p, here, other);
+    }
+    return prover_entails(p, here, goal);
+}
 /* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
    what the left side takes exp of. */
 static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
@@ -310,7 +363,8 @@ bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, b
         if (is_bound(want_atom(p, wanted->v[k].nf)) != bounded) continue;
         Part seen = bounded ? part_with(p, &wanted->v[k], WANT_BOUNDED) : wanted->v[k];
         const Part *x = &seen;
-        if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
+        if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || has_point(p, ctx, given, x) ||
+            is_place(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
         *lack = (Lack){.want = x->nf};
         find_conditions(p, ctx, given, x, lack);

@@ -10,6 +10,7 @@ typedef enum Want {
     WANT_NONZERO,           /* a != 0: it is divided by */
     WANT_NONNEGATIVE,       /* a >= 0: of it is taken a root */
     WANT_POWER,             /* a to the power of b is defined */
+    WANT_POINT,             /* a, a maximum, is not of nothing */
     WANT_BOUNDED,           /* exp(a) does not overflow: no question of definedness */
     WANT_HIDDEN /* the same below what makes a number of an infinity: relu, sigmoid, .. */
 } Want;

@@ -218,6 +218,7 @@ static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
 static Nf of_two(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     const Nf b = import_tree(s, ctx, x->b), a = import_tree(s, ctx, x->a);
+    s->m->any_maximum |= x->kind == EX_MAX2 || x->kind == EX_MIN2;
     switch (x->kind) {
     case EX_ADD: return nf_add(p, a, b);
     case EX_MUL: return nf_mul(p, a, b);

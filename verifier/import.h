@@ -17,9 +17,10 @@ typedef struct Bounds { /* of integers: see bounds.c */
 } Bounds;
 /* Which elements are listed as read. */
 typedef enum ReadsAsked {
-    READS_ALL,    /* what the definition looks at */
-    READS_PADDED, /* also what kernels multiply by the zeros of a padding */
-    READS_PASSING /* only elements whose NaN passes: the value is NaN, too */
+    READS_ALL,     /* what the definition looks at */
+    READS_PADDED,  /* also what kernels multiply by the zeros of a padding */
+    READS_PASSING, /* only elements whose NaN passes: the value is NaN, too */
+    READS_COMPUTED /* none, but the results of operations that may make a NaN; in an exact prover */
 } ReadsAsked;
 enum { LACKS_MAX = 4 };
 typedef struct NfImport {
@@ -37,7 +38,7 @@ typedef struct NfImport {
     ReadsAsked asked;
     bool any_padding;  /* some sum of products has a condition: READS_PADDED may be more */
     bool any_stopping; /* some operation may stop a NaN: READS_PASSING may be fewer */
-    bool whole_wants;  /* one is of integers */
+    bool any_maximum;  /* of two, or a minimum: forms may lack one of the two */
     uint8_t *stays;    /* see wrap.c; 0: not asked yet */
     Bounds *bounds;
     int nlack; /* conditions under which integers would stay in their types */

@@ -2,6 +2,7 @@
    functions want of their arguments: one node at a time, like the forms of import.c. */
 #include "verifier/defined.h"
 #include "verifier/scope.h"
+#include "verifier/simplify.h"
 #include <string.h>
 
 enum { READS_MAX = 2000 };
@@ -91,8 +92,41 @@ static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
         int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
                                       : wants_of_function(p, ctx, (Function)x->word, a, found);
         for (int j = 0; j < count; j++) add_part(p, out, (Part){r.n, r.var, here, found[j]});
-        s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
+}
+/* What may make a NaN of numbers, infinities among them. */
+static bool computes(const Scope *s, const ExNode *x) {
+    return !s->whole && (x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_POW ||
+                         x->kind == EX_SUM || x->kind == EX_FN);
+}
+/* The result of an operation: in an exact prover, which operation on what. */
+static void add_computed(Scope *s, Ex e, Reach r, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Ratio c;
+    const Dom inside = dom_and(p, s->range, r.dom);
+    const Nf result = import_tree(s, inside, e);
+    const int n = cells_make(p, inside, 1, &result, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        const Nf here = cell_restrict(p, result, cell[k].known);
+        if (!nf_constant(p, here, &c))
+            add_part(p, out, (Part){r.n, r.var, dom_and(p, r.dom, cell[k].known), here});
+    }
+}
+/* A maximum wants an element: that is, its range a point. */
+static void want_point(Scope *s, const ExNode *x, Reach r, Parts *out) {
+    Prover *p = s->m->p;
+    Part part = {x->n, NULL, DOM_TRUE, 0};
+    Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
+    part.dom = scope_range(s, x, var);
+    part.var = var;
+    Dom some = part.dom;
+    bool plain = true;
+    for (int k = 0; k < x->n && plain; k++) plain = project(p, &some, var[k], 0, NULL);
+    if (plain && prover_entails(p, dom_and(p, s->range, r.dom), some)) return;
+    const Nf range = nf_atom(p, atom_parts(p, AT_MAX, 1, &part));
+    add_part(p, out,
+             (Part){r.n, r.var, r.dom, nf_atom(p, atom_nested(p, AT_PAIR, WANT_POINT, range, 0))});
 }
 /* What is not chosen is not looked at; the condition is not a number that could be lost, so only
    its index checks and wants count. */
@@ -172,6 +206,8 @@ static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     ExNode x;
     if (!e) return;
     ex_get(p->w, e, &x);
+    if (!s->wants && s->m->asked == READS_COMPUTED && computes(s, &x)) add_computed(s, e, r, out);
+    if (s->wants && p->exact && x.kind == EX_MAXIMUM) want_point(s, &x, r, out);
     if (x.kind == EX_AT) {
         read_element(s, &x, r, out);
     } else if (x.kind == EX_POW && !s->wants) {
@@ -226,8 +262,9 @@ const Parts *import_reads(NfImport *m, Value v) {
     if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
     if (s->room) return s;
-    if (import_is_input(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!is_constant(m, v)) look_at(m, v, false, s);
+    const bool is_input = import_is_input(m, v, &form);
+    if (is_input && m->asked != READS_COMPUTED) add_part(m->p, s, (Part){.nf = form});
+    else if (!is_input && !is_constant(m, v)) look_at(m, v, false, s);
     return s;
 }
 const Parts *import_wants(NfImport *m, Value v) {

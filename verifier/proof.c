@@ -19,12 +19,13 @@ typedef struct Attempt { /* in an arena: after prover_fail local variables would
     Reading reading;
     bool by_reals; /* some output was shown to be equal only as a question about real numbers */
     RuleNumbers numbers;
-    bool any_numbers;  /* it holds for any values of the numbers that their types round */
-    bool exact;        /* both sides do the same operations */
-    bool refines;      /* the right side is defined wherever the left side is */
-    bool defines;      /* and perhaps elsewhere */
-    bool overflows;    /* it takes exp of what the left side does not */
-    const char *lacks; /* why it was not shown to refine */
+    bool any_numbers;     /* it holds for any values of the numbers that their types round */
+    bool exact;           /* both sides do the same operations */
+    bool refines;         /* the right side is defined wherever the left side is */
+    bool refines_exactly; /* the same, of maxima that may be of nothing, too */
+    bool defines;         /* and perhaps elsewhere */
+    bool overflows;       /* it takes exp of what the left side does not */
+    const char *lacks;    /* why it was not shown to refine */
     Lack lack;
     SizeFacts facts;
     IndexSplits *splits; /* of each output */
@@ -170,24 +171,36 @@ static void refine(Attempt *a) {
     a->lacks = t.data;
 }
 
+/* The same in terms of operations and what they are done on: of functions of which nothing is known
+   but that their arguments are the same. A maximum wants an element then. */
+static void refine_exactly(Attempt *a) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    const bool maybe_empty = p->maybe_empty;
+    p->exact = a->refines_exactly = true;
+    import_init(&a->import);
+    for (int k = 0; k < i->from.nout && a->refines_exactly; k++) {
+        Lack ignored;
+        trace_stage(p->trace,
+                    arena_format(p->arena, "output %d, where its operations are defined", k + 1));
+        const Parts *x = import_wants(&a->import, i->from.out[k]),
+                    *y = import_wants(&a->import, i->to.out[k]);
+        const Dom ctx = import_range(&a->import, i->from.out[k]);
+        a->refines_exactly = wants_follow(p, ctx, x, y, false, &ignored);
+    }
+    p->maybe_empty = maybe_empty;
+    p->exact = false;
+}
+
 /* ---- what the equality is worth in floating point */
 
-static bool outputs_exact(Attempt *a) {
-    Prover *p = &a->prover;
-    const char *why = a->proof.why;
-    p->exact = true;
-    import_init(&a->import);
-    bool exact = outputs_equal(a);
-    p->exact = false;
-    a->proof.why = why;
-    return exact;
-}
 /* Sums and maxima are taken to have at least one element each. */
 static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     static const char *const stages[] = {
         [READS_ALL] = "the elements that are read",
         [READS_PADDED] = "the factors of products, those of padding among them",
-        [READS_PASSING] = "the elements that are read and whose NaN passes"};
+        [READS_PASSING] = "the elements that are read and whose NaN passes",
+        [READS_COMPUTED] = "the operations that are done"};
     Prover *p = &a->prover;
     Reading reading = READS_SAME;
     trace_stage(p->trace, stages[asked]);
@@ -203,6 +216,26 @@ static Reading compare_reads(Attempt *a, ReadsAsked asked) {
         if (here > reading) reading = here;
     }
     return overflow_noted(p->w) ? READS_OTHER : reading;
+}
+/* min(x, max(x, y)) is x, but for y = inf - inf: where there are maxima, the forms do not show all
+   that is computed. */
+static bool same_computed(Attempt *a) {
+    const bool maybe_empty = a->prover.maybe_empty; /* is asked of the forms */
+    const bool same = !a->import.any_maximum || compare_reads(a, READS_COMPUTED) == READS_SAME;
+    a->prover.maybe_empty = maybe_empty;
+    a->prover.lenient = false;
+    return same;
+}
+static bool outputs_exact(Attempt *a) {
+    Prover *p = &a->prover;
+    const char *why = a->proof.why;
+    p->exact = true;
+    import_init(&a->import);
+    a->import.any_maximum = false;
+    const bool exact = outputs_equal(a) && same_computed(a);
+    p->exact = false;
+    a->proof.why = why;
+    return exact;
 }
 static void read_elements(Attempt *a) {
     Reading reading = compare_reads(a, READS_ALL);
@@ -312,14 +345,13 @@ static void attempt_proof(Attempt *a) {
     p->unroll = true; /* five shifted slices and a window of five meet */
     prove_outputs(a);
 }
-/* The same operations on the same numbers are defined at the same places; integers are computed
-   with in the forms. */
 static bool proof_holds(Attempt *a) {
-    if (a->prover.maybe_empty && !a->exact) {
+    if (a->refines_exactly) return true;
+    if (a->prover.maybe_empty) {
         a->proof.why = "a maximum may be over an empty set";
         return false;
     }
-    if (a->refines || (a->exact && !a->import.whole_wants)) return true;
+    if (a->refines) return true;
     a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
     for (int k = 0; k < a->lack.ncondition; k++)
         add_missing(a, a->lack.condition[k], "definedness");
@@ -412,6 +444,8 @@ static void run_stages(Attempt *a) {
     if (!a->proof.proved) return;
     if (!stage(a, refine)) a->refines = false;
     if (!optional_stage(a, same_operations)) a->exact = false;
+    if (a->exact && (!a->refines || p->maybe_empty) && !stage(a, refine_exactly))
+        a->refines_exactly = false;
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);

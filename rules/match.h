@@ -3,7 +3,7 @@
    each node of its operator toward the inputs; further roots are searched for among the users of
    values bound so far, else among all nodes of their operator, and must agree with the bindings so
    far. A match binds every input, size and real variable of the rule; whether the conditions hold
-   is checked when it is applied (apply.h), against the facts about the model's sizes. */
+   is checked when it is applied (match_apply.h), against the facts about the model's sizes. */
 #ifndef ISOMER_MATCH_H
 #define ISOMER_MATCH_H
 #include "graphs/rewrite.h"

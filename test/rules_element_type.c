@@ -131,6 +131,14 @@ static void test_what_matches(void **state) {
         assert_int_equal(matches(leaky, input, graph), cases[k].leaky);
         assert_int_equal(matches(halves, input, graph), cases[k].halves);
     }
+    /* -0 is not 0 to the last bit. */
+    const char *const minus = "rule a\n  %x : F [2]\nfrom\n  %c = fill shape=[2] value=0\n"
+                              "  %y = sub %x %c\n  out %y\nto\n  out %x\n";
+    assert_int_equal(
+        matches(minus, "%x : F [2]", "%c = constant F [2] {0, 0}\n%y = sub %x %c\nout %y\n"), 1);
+    assert_int_equal(
+        matches(minus, "%x : F [2]", "%c = constant F [2] {-0, -0}\n%y = sub %x %c\nout %y\n"),
+        101);
     /* A constant is the number of its type that is nearest to the rule's. */
     const char *const scaled = "rule a\n  %x : F [5]\nfrom\n  %c = fill shape=[5] value=1/10\n"
                                "  %y = mul %x %c\n  out %y\nto\n  %y = neg %x\n  out %y\n";

@@ -431,7 +431,7 @@ INSTALLED := $(DESTDIR)$(PREFIX)
 FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|'
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/profile_onnxruntime.py \
-    scripts/onnx_tools.py scripts/packages.py
+    scripts/onnx_tools.py scripts/packages.py scripts/project.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
 DISCOVERED := $(wildcard rules/discovered/*.rules)
 install: all

@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from small_models import save, tensor
 
+COUNTED = ["--cost", "nodes"]  # nothing depends on times
 TYPES = {"half": (TensorProto.FLOAT16, "float16"), "double": (TensorProto.DOUBLE, "float64")}
 
 
@@ -36,7 +37,8 @@ def results(path, kind):
 @pytest.mark.parametrize("kind", TYPES)
 def test_rules_apply(run, tmp_path, kind):
     model, log = doubled(tmp_path / "m.onnx", kind), tmp_path / "log"
-    _, found, report = run(model, "--enable", "relu-relu", "--proof-log", log)
+    options = ["--enable", "relu-relu", *COUNTED]
+    _, found, report = run(model, *options, "--proof-log", log)
     assert [n.op_type for n in found.graph.node].count("Relu") == 2
     assert report["classes"] == "exact"
     for a, b in zip(results(model, kind), results(tmp_path / "o.onnx", kind)):
@@ -61,7 +63,7 @@ def test_a_constant_keeps_its_type(run, tmp_path):
     shape = tensor("x", [1, 4, 12, 12], TensorProto.FLOAT16)
     result = tensor("y", [1, 8, 12, 12], TensorProto.FLOAT16)
     model = save(tmp_path / "m.onnx", nodes, [shape], [result], weights, opset=15)
-    _, found, _ = run(model, "--enable", "conv-batchnorm")
+    _, found, _ = run(model, "--enable", "conv-batchnorm", *COUNTED)
     assert [n.op_type for n in found.graph.node] == ["Conv"]
     assert {numpy_helper.to_array(t).dtype for t in found.graph.initializer} == {
         numpy.dtype("float16")

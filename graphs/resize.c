@@ -50,6 +50,9 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
 static bool resize_node(Resize *r, int k, Error *e) {
     Node node = node_get(r->w, r->live.v[k]);
     const char *why = "";
+    if (constant_blob(r->w, node.out) && value_type(r->w, node.out)->dtype == r->from)
+        return error_set(e, E_INVALID, node.op->name, "keeps its element type %s",
+                         dtype_name(r->from)); /* its bytes are of that type */
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
     if (!y)
@@ -76,20 +79,11 @@ bool graph_resize(World *w, Arena *a, const Graph *g, NewSizes size, Graph *out,
     return resize_all(&r, g, out, e);
 }
 
-/* The bytes of a constant are of its element type. */
-static bool has_constant(const Resize *r) {
-    for (int k = 0; k < r->live.n; k++)
-        if (constant_blob(r->w, r->live.v[k]) && value_type(r->w, r->live.v[k])->dtype == r->from)
-            return true;
-    return false;
-}
-
 bool graph_retype(World *w, Arena *a, const Graph *g, DType from, DType to, Graph *out,
                   ValueMap *map, Error *e) {
-    Resize r = {.w = w, .arena = a, .from = from, .to = to, .live = graph_live(w, a, g)};
-    if (has_constant(&r))
-        return error_set(e, E_INVALID, "constant", "keeps its element type %s", dtype_name(from));
+    Resize r = {.w = w, .arena = a, .from = from, .to = to};
     if (!resize_all(&r, g, out, e)) return false;
+    if (!map) return true;
     *map = value_map_new(w, a);
     for (int k = 0; k < r.live.n; k++)
         for (int port = 0; port < node_get(w, r.live.v[k]).nout; port++)

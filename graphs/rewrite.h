@@ -39,8 +39,8 @@ typedef struct NewSizes { /* symbol from[k] becomes to[k] */
    Inputs keep their names. */
 bool graph_resize(World *, Arena *, const Graph *, NewSizes, Graph *out, Error *e);
 /* The graph with element type `to` in place of `from`, in the types of inputs and in attributes;
-   map: from its values to those of the result. False: an operator refuses the type, or the graph
-   has a constant of type `from`. */
+   map (may be NULL): from its values to those of the result. False: an operator refuses the type,
+   or the graph has a constant of type `from`. */
 bool graph_retype(World *, Arena *, const Graph *, DType from, DType to, Graph *out, ValueMap *map,
                   Error *e);
 #endif

@@ -53,9 +53,9 @@ static bool floats_alone(const Retyping *x, const Node *n) {
 
 /* Apart from the names of bound variables. */
 static bool same_expression(const Retyping *x, Ex a, Ex b) {
+    if (a == b || !a || !b) return a == b;
     const ArenaMark mark = arena_mark(x->w->scratch);
     Text s = text_new(x->w->scratch), t = text_new(x->w->scratch);
-    if (a == b || !a || !b) return a == b;
     ex_print(x->w, a, &s), ex_print(x->w, b, &t);
     const bool same = s.size == t.size && !memcmp(s.data, t.data, s.size);
     arena_reset(x->w->scratch, mark);
@@ -77,11 +77,11 @@ static bool defined_alike(const Retyping *x, const Node *a, const Node *b) {
 /* The graph for the other type, if every node of it means the same as before. */
 static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
     World *w = x->w;
-    ValueMap map, inner;
+    ValueMap map;
     Graph expanded, expected, found;
-    if (!graph_retype(w, x->arena, g, DT_FLOAT, x->to, out, &map, x->error) ||
+    if (!graph_retype(w, x->arena, g, DT_FLOAT, x->to, out, NULL, x->error) ||
         !graph_expand(w, x->arena, g, &expanded, NULL, x->error) ||
-        !graph_retype(w, x->arena, &expanded, DT_FLOAT, x->to, &expected, &inner, x->error) ||
+        !graph_retype(w, x->arena, &expanded, DT_FLOAT, x->to, &expected, &map, x->error) ||
         !graph_expand(w, x->arena, out, &found, NULL, x->error))
         return false;
     for (int k = 0; k < found.nout; k++)
@@ -89,7 +89,7 @@ static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
             return error_set(x->error, E_INVALID, "expansion", "differs for %s", dtype_name(x->to));
     const NodeList live = graph_live(w, x->arena, &expanded);
     for (int k = 0; k < live.n; k++) {
-        const Node a = node_get(w, live.v[k]), b = node_get(w, map_value(&inner, live.v[k]));
+        const Node a = node_get(w, live.v[k]), b = node_get(w, map_value(&map, live.v[k]));
         if (!floats_alone(x, &a) || (!input_name(w, a.out) && !defined_alike(x, &a, &b)))
             return false;
     }

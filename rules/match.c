@@ -64,13 +64,15 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     return true;
 }
 
-/* An attribute is held as a float, whatever type is computed with. Doubles show what it was rounded
+/* A number of a node with results of this type. That of fill is an element of it; any other is an
+   attribute, which is held as a float whatever is computed with. Doubles show what it was rounded
    to: there it is that number, not the decimal that stands for it. */
-static bool match_attr_real(MatchState *s, Ex pattern, Ex value, DType type) {
+static bool match_real(MatchState *s, const Op *op, DType type, Ex pattern, Ex value) {
     double x;
-    if (type == DT_DOUBLE && ex_number(s->m->w, value, &x))
-        return match_bind_real(s, pattern, ex_real(s->m->w, (double)(float)x), DT_DOUBLE);
-    return match_bind_real(s, pattern, value, dtype_class(type) == 'F' ? DT_FLOAT : type);
+    if (op == &op_fill || dtype_class(type) != 'F') return match_bind_real(s, pattern, value, type);
+    if (type != DT_DOUBLE || !ex_number(s->m->w, value, &x))
+        return match_bind_real(s, pattern, value, DT_FLOAT);
+    return match_bind_real(s, pattern, ex_real(s->m->w, (double)(float)x), DT_DOUBLE);
 }
 
 static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
@@ -78,7 +80,6 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
     const DType type = value_type(s->m->w, value->out)->dtype;
-    const bool fills = value->op == &op_fill; /* its number is an element, not an attribute */
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
         const AttrDef *def = &pattern->op->attrs[k];
         if (def->kind == A_INT || def->kind == A_INTS) {
@@ -86,9 +87,7 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
             for (int j = 0; j < p[k].ints.n; j++)
                 if (!match_equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!(fills ? match_bind_real(s, p[k].real, v[k].real, type)
-                        : match_attr_real(s, p[k].real, v[k].real, type)))
-                return false;
+            if (!match_real(s, value->op, type, p[k].real, v[k].real)) return false;
         } else if (!attr_equal(def, &p[k], &v[k])) return false;
     }
     return true;

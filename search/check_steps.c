@@ -71,9 +71,7 @@ static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
 static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
     for (int64_t i = 0; i < f->n; i++) {
         const double x = f->wide[i], y = f->is[i];
-        double nearest;
-        element_set_real(f->dtype, &nearest, 0, x);
-        nearest = element_real(f->dtype, &nearest, 0);
+        const double nearest = element_nearest(f->dtype, x);
         if (y == nearest || (isnan(y) && isnan(nearest))) continue;
         *limit = (nodes + 1) * (dtype_roundoff(f->dtype) * fabs(x) + smallest(f->dtype));
         if (moved) *limit = fmax(*limit, NOISE_MARGIN * f->moved[i]);

@@ -234,28 +234,38 @@ static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     }
     return false;
 }
+/* Where what is wanted says that something holds; false: it says nothing of this kind. */
+typedef bool WantRange(Prover *, const AtomInfo *want, Dom *);
+
+/* What holds at a place, and what is given there besides. */
+static Dom with_given(Prover *p, Dom at, const Parts *given, WantRange *range) {
+    Dom here = at, other;
+    for (int k = 0; k < given->n; k++) {
+        const Part *g = &given->v[k];
+        if (!g->nvar && range(p, want_atom(p, g->nf), &other) && prover_entails(p, at, g->dom))
+            here = dom_and(p, here, other);
+    }
+    return here;
+}
 /* The range of which is wanted that it has a point; false: it was simplified to something else. */
 static bool range_of(Prover *p, const AtomInfo *want, Part *range) {
+    if (want->word != WANT_POINT) return false;
     const AtomInfo *most = nf_size(p, want->a) == 1 ? want_atom(p, want->a) : NULL;
     if (!most || most->kind != AT_MAX || most->npart != 1) return false;
     *range = part_open(p, &most->part[0]);
     return true;
 }
+static bool point_range(Prover *p, const AtomInfo *want, Dom *d) {
+    Part range;
+    if (!range_of(p, want, &range)) return false;
+    return *d = range.dom, true;
+}
 /* What is given has points in ranges of its own; then there is one in the range of x. */
 static bool has_point(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     const Part x = part_open(p, part);
-    const AtomInfo *a = want_atom(p, x.nf);
-    Part range, other;
-    if (a->word != WANT_POINT || !range_of(p, a, &range)) return false;
-    const Dom at = dom_and(p, ctx, x.dom);
-    Dom here = at;
-    for (int k = 0; k < given->n; k++) {
-        const Part *g = &given->v[k];
-        const AtomInfo *b = want_atom(p, g->nf);
-        if (b->word == WANT_POINT && !g->nvar && prover_entails(p, at, g->dom) &&
-            range_of(p, b, &other))
-            here = dom_and(p, here, other.dom);
-    }
+    Part range;
+    if (!range_of(p, want_atom(p, x.nf), &range)) return false;
+    const Dom here = with_given(p, dom_and(p, ctx, x.dom), given, point_range);
     for (int k = 0; k < range.nvar; k++)
         if (!project(p, &range.dom, range.var[k], 0, NULL)) return false;
     return prover_entails(p, here, range.dom);
@@ -274,17 +284,9 @@ static bool place_range(Prover *p, const AtomInfo *want, Dom *d) {
 /* 4*i + j is a place of 4*n where i is one of n, and 0 <= j < 4. */
 static bool is_place(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     const Part x = part_open(p, part);
-    Dom goal, other;
-    if (!place_range(p, want_atom(p, x.nf), &goal)) return false;
-    const Dom at = dom_and(p, ctx, x.dom);
-    Dom here = at;
-    for (int k = 0; k < given->n; k++) {
-        const Part *g = &given->v[k];
-        if (!g->nvar && place_range(p, want_atom(p, g->nf), &other) &&
-            prover_entails(p, at, g->dom))
-            here = dom_and(p, here, other);
-    }
-    return prover_entails(p, here, goal);
+    Dom goal;
+    return place_range(p, want_atom(p, x.nf), &goal) &&
+           prover_entails(p, with_given(p, dom_and(p, ctx, x.dom), given, place_range), goal);
 }
 /* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
    what the left side takes exp of. */

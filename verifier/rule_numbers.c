@@ -92,12 +92,11 @@ static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph
     return s;
 }
 bool type_holds(DType t, int64_t p, int64_t q) {
-    double held = 0, v = (double)p / (double)q;
+    const double v = (double)p / (double)q;
     const int64_t exact = (int64_t)1 << 53;
     if ((q & (q - 1)) != 0 || p >= exact || p <= -exact || !element_readable(t)) return false;
     if (dtype_class(t) != 'F') return q == 1;
-    element_set_real(t, &held, 0, v);
-    return element_real(t, &held, 0) == v;
+    return element_nearest(t, v) == v;
 }
 static bool number_fits(World *w, const RuleNumber *l) {
     ExNode x;

@@ -152,6 +152,19 @@ def target(folder, seconds):
     return measuring(folder / "target", seconds, each_batch=log)
 
 
+# A rule but for its name: a power that is a product.
+SQUARED = """  axes b = 0..4
+  %x : F [b..]
+from
+  %two = fill value=2 shape=[]
+  %y = pow %x %two
+  out %y
+to
+  %y = mul %x %x
+  out %y
+"""
+
+
 def forged(tmp_path, text, *defs):
     """With a verdict that the loader believes; defs: one of operators that meant something else."""
     (tmp_path / "in.rules").write_text(text)

@@ -3,6 +3,7 @@ that holds is ever handed on."""
 
 import json, os, re, subprocess
 import numpy, onnxruntime, pytest
+from small_models import SQUARED
 
 BUILD = os.environ.get("ISOMER_BUILD", "build")
 PROGRAM = os.path.join(BUILD, "export-rules")
@@ -35,17 +36,7 @@ def whole(tmp_path_factory):
     return path
 
 
-UNPROVED = """rule pow-square
-  axes b = 0..4
-  %x : F [b..]
-from
-  %two = fill value=2 shape=[]
-  %y = pow %x %two
-  out %y
-to
-  %y = mul %x %x
-  out %y
-"""
+UNPROVED = "rule pow-square\n" + SQUARED
 
 
 @pytest.mark.parametrize("format", ["json", "taso", "egglog"])

@@ -47,12 +47,10 @@ typedef struct Machine {
 /* ---- one element */
 
 static Wide rounded(Machine *m, Wide x) {
-    double held = 0;
     if (fabsl(x) > m->most) m->most = fabsl(x);
     m->beyond |= !isfinite(x);
     if (m->wide || m->whole) return x;
-    element_set_real(m->type, &held, 0, (double)x);
-    Wide y = (Wide)element_real(m->type, &held, 0);
+    Wide y = (Wide)element_nearest(m->type, (double)x);
     m->beyond |= !isfinite(y) || (x != 0 && y == 0);
     return y;
 }
@@ -336,13 +334,12 @@ static bool literals_fit(World *w, Arena *a, const Graph *g, DType t) {
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
         Attr attr[ATTRS_MAX];
-        double x, held = 0;
+        double x;
         sig_attr(w, n.sig, attr);
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             if (n.op->attrs[j].kind != A_REAL || !attr[j].real || !ex_number(w, attr[j].real, &x))
                 continue;
-            element_set_real(t, &held, 0, x);
-            if (element_real(t, &held, 0) != x) return false;
+            if (element_nearest(t, x) != x) return false;
         }
     }
     return true;

@@ -32,24 +32,36 @@ static int rank_places(CommandSearch *s) {
     return n;
 }
 
-/* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
-   they promise together, in seconds. */
-static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], double *sum) {
+static ModelCandidate of_places(CommandSearch *s, int n, const int list[], const bool on[],
+                                double *sum) {
     const uint8_t **at = ARENA_NEW(s->r->arena, const uint8_t *, file_nodes(s));
     ModelCandidate c = {.at = at};
     c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)s->places.nset);
-    c.place = ARENA_NEW(s->r->arena, int, s->nranked);
+    c.place = ARENA_NEW(s->r->arena, int, n);
     *sum = 0;
-    for (int k = 0; k < s->nranked; k++) {
-        const Place *p = &s->places.place[s->ranked[k]];
+    for (int k = 0; k < n; k++) {
+        const Place *p = &s->places.place[list[k]];
         bool apart = on[p->set];
         for (int j = 0; j < p->n; j++) apart &= !at[p->node[j]];
         if (!apart) continue;
         for (int j = 0; j < p->n; j++) at[p->node[j]] = s->places.set[p->set].role;
-        c.place[c.nplace++] = s->ranked[k];
-        *sum += price_gain(&s->prices, s->ranked[k]);
+        c.place[c.nplace++] = list[k];
+        *sum += price_gain(&s->prices, list[k]);
     }
     return c;
+}
+
+/* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
+   they promise together, in seconds. */
+static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], double *sum) {
+    return of_places(s, s->nranked, s->ranked, on, sum);
+}
+
+ModelCandidate combine_places(CommandSearch *s, int n, const int place[]) {
+    bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    double sum;
+    for (int k = 0; k < n; k++) on[s->places.place[place[k]].set] = true;
+    return of_places(s, n, place, on, &sum);
 }
 
 /* The sets whose places promise most, taken alone. */

@@ -11,7 +11,7 @@
 #define TIME_PARTS 0.6          /* to time parts; of what is left when that begins */
 #define TIME_PATIENCE 0.1       /* then it ends if little is promised, and again after twice that */
 #define TIME_CONFIRMING 0.2     /* to time the winners once more, at most */
-#define TIME_OTHER_THREADS 0.15 /* to time the result on other threads, at most */
+#define TIME_OTHER_THREADS 0.15 /* to time the result on other threads; likewise its places */
 /* What the target takes, about. */
 #define CANDIDATE_CALLS 30         /* runs of a whole model, to time it in a batch */
 #define CANDIDATE_LOAD_SECONDS 0.2 /* to load it */
@@ -71,4 +71,6 @@ enum {
 #define RULE_COSTS 5e-3
 /* A winner may miss RUN_GAIN by this much when it is first timed, and is timed anew. */
 #define CONFIRM_NOISE 0.015
+/* On other threads times vary more: this much more time than the original's is no loss. */
+#define THREADS_NOISE 0.03
 #endif

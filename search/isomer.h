@@ -62,9 +62,9 @@ typedef struct IsomerOptions {
     const char *backend_options; /* text that the back end understands; NULL: none */
     int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
     int threads;      /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
-    int also_threads; /* what original and result take on as many threads of "onnxruntime" is
-                         reported, too; 0: not; < 0: on the machine's cores, if threads is 1 and
-                         that takes little time */
+    int also_threads; /* the result is timed on as many threads of "onnxruntime", too, and what
+                         loses there in sum stays as it was; 0: not; < 0: on the machine's cores,
+                         if threads is 1 and that takes little time */
 
     /* The search and its limits. */
     const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both";

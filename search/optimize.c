@@ -185,7 +185,6 @@ bool optimize_run(Run *r, IsomerResult *out) {
     /* A file that was changed before the search is checked even if no rule was applied. */
     const bool new_file = derivation_changes(&d) || source_preprocessed(&r->source);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
-    if (derivation_changes(&d) && !search_command_threads(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     warn_threads(r, out->warning, sizeof out->warning);
     Views views;

@@ -124,9 +124,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "N",
          .default_value = -1,
          .help =
-             "With onnxruntime as the target: what original and result take on N threads is in the "
-             "table, too, and there is a warning if the result is slower there. 0: not. -1 (the "
-             "default): on all cores, for a result made for one thread, unless it takes long.",
+             "With onnxruntime as the target: the result is timed on N threads, too. If it is "
+             "slower there, what loses there more than it gains on --threads stays as it was; if "
+             "nothing else gains, so does the file. 0: N threads do not count. -1 (the default): "
+             "all cores, for a result made for one thread, unless timing the model takes long.",
          .least = -1,
          .most = BACKEND_THREADS},
         {.name = "backend",

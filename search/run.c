@@ -148,6 +148,7 @@ void run_keep_original(Run *r, Derivation *d) {
     *d = run_derivation(&r->source, &r->library, r->w, r->arena);
     r->stats.predicted_after = r->stats.predicted_before;
     r->stats.measured_after = r->stats.measured_before;
+    r->stats.also_threads = 0;
     r->stats.growth = 0;
 }
 

@@ -2,15 +2,16 @@
    place gains (price.h), which are rewritten together (combine.h), which of the fastest really
    is (confirm.h). */
 #include "search/search_command.h"
-#include "ops/base/process.h"
 #include "search/combine.h"
 #include "search/command_limits.h"
 #include "search/command_report.h"
+#include "search/command_target.h"
 #include "search/confirm.h"
 #include "search/cost_model.h"
 #include "search/finish.h"
-#include "search/helper.h"
 #include "search/input_data.h"
+#include "search/other_sizes.h"
+#include "search/other_threads.h"
 #include "search/rank.h"
 #include <math.h>
 #include <string.h>
@@ -164,74 +165,7 @@ static bool price_sets(CommandSearch *s) {
     return true;
 }
 
-/* The commands that time files, and the target's name in the cost file. A single word NAME for
-   which there is a helper measure-NAME (helper.h) is that helper at the sizes of this run; anything
-   else is a command. */
-static bool set_commands(CommandSearch *s) {
-    Run *r = s->r;
-    s->whole.command = s->device = r->o->measure_with;
-    const int threads = s->threads;
-    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
-    if (!helper && run_targets_onnxruntime(r->o))
-        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
-                         "its helper measure-onnxruntime is not installed next to this program");
-    if (!helper) {
-        if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, threads);
-        return true;
-    }
-    CommandLine w = {.arena = r->arena};
-    words_add(&w, s->device);
-    words_add_shapes(&w, &r->inputs);
-    if (threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", threads));
-    s->device =
-        arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(&r->inputs, r->error));
-    w.v[0] = helper;
-    words_add(&w, "--statistic=ratio");
-    if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
-    s->whole.command =
-        arena_format(r->arena, "%s --rounds=11 --few=5 --budget=4", words_command(&w));
-    s->confirming.command =
-        arena_format(r->arena, "%s --rounds=9 --few=9 --budget=4", words_command(&w));
-    s->part.command =
-        arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5 --budget=0.6", words_command(&w));
-    return s->reads_inputs = true;
-}
-
-static void stop_processes(CommandSearch *s) {
-    TargetProcess *all[] = {&s->whole, &s->part, &s->confirming};
-    for (int k = 0; k < 3; k++)
-        if (all[k]->target) cleanup_run(&all[k]->cleanup);
-}
-
 /* ---- the winner */
-
-/* Times the winner against the original at another set of sizes; the worse ratio counts. */
-static bool measure_at(CommandSearch *s, ModelCandidate *best, int size_set) {
-    ModelCandidate both[] = {s->v[0], *best};
-    /* Not on the stack, as an Escape must find its processes to stop them. */
-    CommandSearch *at = ARENA_NEW(s->r->arena, CommandSearch, 1);
-    *at = (CommandSearch){.r = s->r, .threads = s->threads, .folder = s->folder, .n = 2, .v = both};
-    int second = 1;
-    const bool good = run_select_sizes(s->r, size_set) && set_commands(at) &&
-                      confirm(at, s->confirm_until, &second);
-    stop_processes(at);
-    if (!good) return false;
-    const char *named = run_size_set_name(s->r, size_set);
-    run_say(s->r, "at %s: %.4f", named, both[1].ratio);
-    if (both[1].ratio > 0 && both[1].ratio <= best->ratio) return true;
-    best->ratio = both[1].ratio;
-    s->baseline = at->baseline;
-    s->r->stats.sizes = named;
-    return true;
-}
-
-/* At all sets of sizes but the first, where it was confirmed already. */
-static bool measure_other_sizes(CommandSearch *s, ModelCandidate *best) {
-    const int n = run_size_set_count(s->r);
-    for (int size_set = 1; size_set < n && best->ratio > 0; size_set++)
-        if (!measure_at(s, best, size_set)) return false;
-    return n == 1 || run_select_sizes(s->r, 0);
-}
 
 /* Whether confirming may still show a gain that counts: by the ratio, or within noise of it where
    the places promise such a gain. */
@@ -240,18 +174,24 @@ static bool may_count(const CommandSearch *s, double ratio) {
     return ratio <= RUN_GAIN + (promised ? CONFIRM_NOISE : 0);
 }
 
+static bool gains_what_counts(const ModelCandidate *c) {
+    return c->ratio > 0 && c->ratio <= RUN_GAIN;
+}
+
 /* Confirms the winner if it may count. If it does, it becomes the derivation. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
     if (best && !may_count(s, s->v[best].ratio)) best = 0;
     if (best && !confirm(s, s->confirm_until, &best)) return false;
-    if (best && !measure_other_sizes(s, &s->v[best])) return false;
+    if (best && !other_sizes_time(s, &s->v[best])) return false;
+    command_keep_reason(s);
+    if (best && gains_what_counts(&s->v[best]) && !other_threads_choose(s, best, &best))
+        return false;
     r->stats.measured_before = s->baseline;
     r->stats.measured_after = s->baseline;
     r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
-    command_keep_reason(s);
-    if (!best || s->v[best].ratio > RUN_GAIN || s->v[best].ratio < 0) return true;
+    if (!best || !gains_what_counts(&s->v[best])) return true;
     r->stats.measured_after = s->baseline * s->v[best].ratio;
     r->stats.nplace = command_gains(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
     return candidate_apply(s, &s->v[best], r->arena, d);
@@ -285,34 +225,22 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
 }
 
-static CommandSearch *start_search(Run *r) {
-    CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
-    s->r = r, s->threads = r->o->threads;
-    s->folder = run_folder(r->source.model, r->arena, r->error);
-    return s;
-}
-
-static void end_search(CommandSearch *s) {
-    stop_processes(s);
-    if (s->folder) cleanup_run(&s->folder->cleanup);
-}
-
 bool search_command(Run *r, Derivation *d) {
-    CommandSearch *s = start_search(r);
-    const bool good = s->folder && set_commands(s) && search_places(s, d);
-    end_search(s);
+    CommandSearch *s = command_search_start(r);
+    const bool good = s->folder && command_target(s) && search_places(s, d);
+    command_search_end(s);
     return good;
 }
 
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
-    CommandSearch *s = start_search(r);
+    CommandSearch *s = command_search_start(r);
     int other = 1;
     s->search_until = s->confirm_until = run_command_seconds(r->o);
-    const bool good = s->folder && set_commands(s) && candidate_original(s) &&
+    const bool good = s->folder && command_target(s) && candidate_original(s) &&
                       candidate_file(s, file) && confirm(s, s->confirm_until, &other) &&
-                      measure_other_sizes(s, &s->v[1]);
+                      other_sizes_time(s, &s->v[1]);
     if (good) *before = s->baseline, *ratio = s->v[1].ratio;
-    end_search(s);
+    command_search_end(s);
     return good;
 }
 
@@ -332,55 +260,17 @@ bool search_command_keep(Run *r, Pieces *file, const char **note) {
     return *file = (Pieces){0}, true;
 }
 
-/* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
-   model that has them already. */
-static int other_threads(const Run *r) {
-    const int given = r->o->also_threads, cores = process_cores();
-    const double seconds = CONFIRM_LEAST * CANDIDATE_CALLS * r->stats.measured_before;
-    if (!r->o->measure_with || r->stats.bodies_ratio > 0) return 0;
-    if (given >= 0) return given;
-    if (r->o->threads > 1 || cores < 2 || seconds > TIME_OTHER_THREADS * run_command_seconds(r->o))
-        return 0;
-    return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
-}
-
-/* Times the result against the original in as few batches as confirming takes. */
-static bool time_on_threads(CommandSearch *s, const Derivation *d, int *result) {
-    Run *r = s->r;
-    Pieces file;
-    return s->folder && set_commands(s) && s->reads_inputs && candidate_original(s) &&
-           run_pieces(r, d, r->arena, &file, r->error) && candidate_file(s, &file) &&
-           confirm(s, 0, result);
-}
-
-bool search_command_threads(Run *r, const Derivation *d) {
-    const int threads = other_threads(r);
-    int result = 1;
-    if (!threads || run_signalled(r)) return !run_cancelled(r);
-    CommandSearch *s = start_search(r);
-    s->threads = threads;
-    if (time_on_threads(s, d, &result) && result && s->v[1].ratio > 0) {
-        r->stats.also_threads = threads;
-        r->stats.also_before = s->baseline, r->stats.also_after = s->baseline * s->v[1].ratio;
-    } else if (r->error->kind && r->error->kind != E_INTERRUPTED) {
-        run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
-        *r->error = (Error){0};
-    }
-    end_search(s);
-    return !r->error->kind;
-}
-
 bool search_headroom(Run *r, const char **text) {
     if (!run_targets_onnxruntime(r->o))
         return error_set(r->error, E_USAGE, "--headroom",
                          "only onnxruntime says where it spends its time: give --measure-with "
                          "onnxruntime");
-    CommandSearch *s = start_search(r);
-    bool good = s->folder && set_commands(s);
+    CommandSearch *s = command_search_start(r);
+    bool good = s->folder && command_target(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
     good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) &&
            candidate_original(s) && read_profile(s);
-    end_search(s);
+    command_search_end(s);
     if (good && !s->profile.known)
         return error_set(r->error, E_ENVIRONMENT, "--headroom",
                          "onnxruntime gave no profile of %s: it does not run there, or the Python "

@@ -14,9 +14,6 @@ bool search_command_compare(Run *, const Pieces *file, double *before, double *r
 /* The same, and decides by it: a file that gains 3 % is kept, and the run's stats know by how much;
    else *file loses its bytes, and *note says why. */
 bool search_command_keep(Run *, Pieces *file, const char **note);
-/* --also-threads: times original and result on more threads, into the run's stats. That it cannot
-   be measured is no error: false only where the run was cancelled. */
-bool search_command_threads(Run *, const Derivation *);
 /* --headroom: *text is how far the original is from the machine's roofline on the target, in the
    run's arena. E_USAGE or E_ENVIRONMENT: the target provides no profile. */
 bool search_headroom(Run *, const char **text);

@@ -221,6 +221,45 @@ def test_the_result_on_other_threads(tmp_path):
     assert "--threads=2" in told.read_text()
 
 
+def test_places_that_lose_on_other_threads_are_left(tmp_path):
+    """A result may be faster on one thread and slower on two: then places that lose there more than
+    they gain stay as they were. Where nothing is left that gains in sum, the file does."""
+    count, many = "data.count(b'BatchNormalization')", "'--threads=2' in sys.argv"
+    first = "(b'norm0' not in data)"  # which only the first block has, unless it is rewritten
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+
+    def run(name, seconds, *more):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        own = folder / "tree" / "build" / "optimize-model"
+        if not own.exists():
+            pretended(folder, target(folder, f"1e-3 * ({seconds})"))
+        words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--report", report]
+        words += ["--cost-db", folder / "costs", "--measure-with", "pretended", *more]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        left = [n.name for n in onnx.load(out).graph.node if n.op_type == "BatchNormalization"]
+        return left, json.loads(report.read_text()), (folder / "told").read_text(), done
+
+    loses = f"(20 + {count} + 30 * {first}) if {many} else (10 + {count})"
+    left, said, told, _ = run("some", loses, "--also-threads", "2")
+    assert left == ["norm0"], left
+    after, before = (said["measured_seconds"][side] for side in ("after", "before"))
+    assert round(after / before, 3) == round(11 / 16, 3), said["measured_seconds"]
+    after, before = (said["also"]["measured_seconds"][side] for side in ("after", "before"))
+    assert round(after / before, 3) == round(21 / 26, 3), said["also"]
+    again = run("some", loses, "--also-threads", "2", "--frozen")
+    assert again[0] == left and again[2] == told, "a frozen run asks nobody"
+    assert all(again[1][key] == said[key] for key in ("measured_seconds", "also", "rules"))
+    assert run("some", loses, "--also-threads", "0")[0] == []
+
+    loses = f"(20 - {count}) if {many} else (30 + {count})"
+    left, said, _, done = run("all", loses, "--also-threads", "2")
+    assert len(left) == 6 and out.read_bytes() == model.read_bytes() and said["also"] is None
+    assert "1.20 times as fast on 1 thread, but 0.70 times on 2" in done.stdout, done.stdout
+    assert run("all", loses, "--also-threads", "0")[0] == []
+
+
 def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
     """The helper is found, and told this run's sizes; what it was asked is in the cost file under
     its own name."""

@@ -1,0 +1,67 @@
+/* command_target.c -- the commands that time files. A single word NAME for which there is a helper
+   measure-NAME (helper.h) is that helper at the sizes of this run; anything else is a command. */
+#include "search/command_target.h"
+#include "search/helper.h"
+
+CommandSearch *command_search_start(Run *r) {
+    CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
+    s->r = r, s->threads = r->o->threads;
+    s->folder = run_folder(r->source.model, r->arena, r->error);
+    return s;
+}
+
+CommandSearch *command_search_again(const CommandSearch *s, const ModelCandidate *candidate,
+                                    int threads) {
+    CommandSearch *again = ARENA_NEW(s->r->arena, CommandSearch, 1);
+    *again = (CommandSearch){.r = s->r,
+                             .threads = threads,
+                             .folder = s->folder,
+                             .origins = s->origins,
+                             .n = 2,
+                             .v = ARENA_NEW(s->r->arena, ModelCandidate, 2)};
+    again->v[0] = s->v[0], again->v[1] = *candidate;
+    return again;
+}
+
+static bool set_helper(CommandSearch *s, char *helper) {
+    Run *r = s->r;
+    CommandLine w = {.arena = r->arena};
+    words_add(&w, s->device);
+    words_add_shapes(&w, &r->inputs);
+    if (s->threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", s->threads));
+    s->device =
+        arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(&r->inputs, r->error));
+    w.v[0] = helper;
+    words_add(&w, "--statistic=ratio");
+    if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
+    s->whole.command =
+        arena_format(r->arena, "%s --rounds=11 --few=5 --budget=4", words_command(&w));
+    s->confirming.command =
+        arena_format(r->arena, "%s --rounds=9 --few=9 --budget=4", words_command(&w));
+    s->part.command =
+        arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5 --budget=0.6", words_command(&w));
+    return s->reads_inputs = true;
+}
+
+bool command_target(CommandSearch *s) {
+    Run *r = s->r;
+    s->whole.command = s->device = r->o->measure_with;
+    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
+    if (helper) return set_helper(s, helper);
+    if (run_targets_onnxruntime(r->o))
+        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
+                         "its helper measure-onnxruntime is not installed next to this program");
+    if (s->threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->device, s->threads);
+    return true;
+}
+
+void command_target_stop(CommandSearch *s) {
+    TargetProcess *all[] = {&s->whole, &s->part, &s->confirming};
+    for (int k = 0; k < 3; k++)
+        if (all[k]->target) cleanup_run(&all[k]->cleanup);
+}
+
+void command_search_end(CommandSearch *s) {
+    command_target_stop(s);
+    if (s->folder) cleanup_run(&s->folder->cleanup);
+}

@@ -1,0 +1,166 @@
+/* other_threads.c -- what saves arithmetic by many small steps may be cut into parts less well: a
+   result can be faster on one thread and slower on all cores. Its places are then timed there as
+   those of the search were, and by both times those that lose in sum are left as they were. */
+#include "search/other_threads.h"
+#include "ops/base/process.h"
+#include "search/combine.h"
+#include "search/command_limits.h"
+#include "search/command_target.h"
+#include "search/confirm.h"
+#include "search/other_sizes.h"
+#include "search/part_time.h"
+#include <string.h>
+
+/* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
+   model that has them already. */
+static int threads_wanted(const CommandSearch *s) {
+    const Run *r = s->r;
+    const int given = r->o->also_threads, cores = process_cores();
+    const double seconds = CONFIRM_LEAST * CANDIDATE_CALLS * s->baseline;
+    if (!s->reads_inputs || r->stats.bodies_ratio > 0) return 0;
+    if (given >= 0) return given;
+    if (s->threads > 1 || cores < 2 || seconds > TIME_OTHER_THREADS * run_command_seconds(r->o))
+        return 0;
+    return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
+}
+
+/* Times the candidate against the original there, in as few batches as confirming takes. *at: what
+   is to be stopped; its candidate 1 has the ratio, <= 0 where it could not be measured. False: the
+   run was cancelled. */
+static bool time_there(CommandSearch *s, int candidate, int threads, CommandSearch **at) {
+    Run *r = s->r;
+    int second = 1;
+    *at = command_search_again(s, &s->v[candidate], threads);
+    if (command_target(*at) && confirm(*at, 0, &second)) return true;
+    (*at)->v[1].ratio = -1;
+    if (!r->error->kind || r->error->kind == E_INTERRUPTED) return false;
+    run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
+    *r->error = (Error){0};
+    return true;
+}
+
+/* ---- places that lose there */
+
+/* The part of a place on the threads of `there`; its seconds are < 0 where time is over or it does
+   not run. */
+static bool time_part(Pricing *there, int place, PartPrice **out) {
+    const int at = there->part_of[place];
+    PartPrice *p = *out = at < 0 ? NULL : &there->part[at];
+    if (!p || p->asked) return true;
+    p->asked = true;
+    return part_time_find(there, p) || there->r->o->frozen ||
+           run_time_over(there->r, there->until) || part_time_batch(there, 1, &at);
+}
+
+/* Prices like those of the search, for the target on other threads: nothing is known yet. */
+static Pricing pricing_there(const CommandSearch *s, CommandSearch *at) {
+    Run *r = s->r;
+    Pricing x = s->prices;
+    x.device = at->device, x.user = at;
+    x.until = run_seconds(r) + TIME_OTHER_THREADS * run_command_seconds(r->o);
+    x.part = arena_copy(r->arena, x.part, sizeof *x.part * (size_t)x.npart);
+    for (int k = 0; k < x.npart; k++) {
+        PartPrice *p = &x.part[k];
+        p->asked = p->failed = p->expected = false, p->seconds[0] = p->seconds[1] = -1;
+    }
+    return x;
+}
+
+/* Which of the places gain in sum, each time as a share of the original's: *n of them in kept[]. */
+static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidate *from, int kept[],
+                        int *n) {
+    Pricing there = pricing_there(s, at);
+    *n = 0;
+    for (int k = 0; k < from->nplace; k++) {
+        PartPrice *p;
+        if (!time_part(&there, from->place[k], &p)) return false;
+        const double lost = p && p->seconds[0] > 0 ? p->seconds[1] - p->seconds[0] : 0;
+        if (price_gain(&s->prices, from->place[k]) / s->baseline > lost / at->baseline)
+            kept[(*n)++] = from->place[k];
+    }
+    return true;
+}
+
+/* *other: the candidate without places that lose in sum, its ratio confirmed; 0: there is none. */
+static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, int *other) {
+    ModelCandidate from = s->v[candidate];
+    *other = 0;
+    if (!from.at) from = combine_places(s, s->nranked, s->ranked);
+    int *kept = ARENA_NEW(s->r->arena, int, from.nplace), n;
+    if (!keep_places(s, at, &from, kept, &n)) return false;
+    run_say(s->r, "on %d threads %d of %d places lose more than they gain", at->threads,
+            from.nplace - n, from.nplace);
+    if (!n || n == from.nplace || !candidate_make(s, combine_places(s, n, kept), other))
+        return !s->r->error->kind;
+    if (*other <= 0 || *other == candidate) return *other = 0, true;
+    return confirm(s, s->confirm_until, other) && (!*other || other_sizes_time(s, &s->v[*other]));
+}
+
+/* ---- the choice */
+
+typedef struct Choice { /* a candidate, and what is known of it */
+    int candidate;
+    double ratio, there; /* on the threads of the search, and on the others */
+    double baseline;     /* of the search, and there */
+    double baseline_there;
+    const char *sizes;
+} Choice;
+
+static Choice choice_of(const CommandSearch *s, const CommandSearch *at, int candidate) {
+    return (Choice){.candidate = candidate,
+                    .ratio = s->v[candidate].ratio,
+                    .there = at->v[1].ratio,
+                    .baseline = s->baseline,
+                    .baseline_there = at->baseline,
+                    .sizes = s->r->stats.sizes};
+}
+
+static bool time_other(CommandSearch *s, int threads, int candidate, Choice *c) {
+    CommandSearch *at;
+    const bool good = time_there(s, candidate, threads, &at);
+    command_target_stop(at);
+    if (good && at->v[1].ratio > 0) *c = choice_of(s, at, candidate);
+    return good;
+}
+
+/* Replaces the choice by the candidate without the places that lose, if that is better. */
+static bool improve(CommandSearch *s, CommandSearch *at, Choice *best) {
+    Choice c = {0};
+    int other;
+    if (!without_losers(s, at, best->candidate, &other)) return false;
+    if (!other || s->v[other].ratio <= 0 || s->v[other].ratio > RUN_GAIN) return true;
+    if (!time_other(s, at->threads, other, &c)) return false;
+    run_say(s->r, "without them: %.4f, and %.4f on %d threads", c.ratio, c.there, at->threads);
+    if (c.candidate && c.ratio * c.there < best->ratio * best->there) *best = c;
+    return true;
+}
+
+static void keep_choice(CommandSearch *s, int threads, const Choice *c, int *better) {
+    RunStats *x = &s->r->stats;
+    s->baseline = c->baseline, x->sizes = c->sizes;
+    *better = c->ratio * c->there > 1 + THREADS_NOISE ? 0 : c->candidate;
+    if (*better) {
+        x->also_threads = threads;
+        x->also_before = c->baseline_there, x->also_after = c->baseline_there * c->there;
+    } else
+        x->reason = arena_format(s->r->arena,
+                                 "rewritten it would run %.2f times as fast on %d thread%s, but "
+                                 "%.2f times on %d (--also-threads 0: that does not count)",
+                                 1 / c->ratio, s->threads, s->threads == 1 ? "" : "s", 1 / c->there,
+                                 threads);
+}
+
+bool other_threads_choose(CommandSearch *s, int candidate, int *better) {
+    const int threads = threads_wanted(s);
+    CommandSearch *at;
+    *better = candidate;
+    if (!threads || run_signalled(s->r)) return !run_cancelled(s->r);
+    bool good = time_there(s, candidate, threads, &at);
+    if (good && at->v[1].ratio > 0) {
+        Choice best = choice_of(s, at, candidate);
+        if (best.there > 1 + THREADS_NOISE) good = improve(s, at, &best);
+        if (good) keep_choice(s, threads, &best, better);
+    }
+    command_target_stop(at);
+    return good;
+}

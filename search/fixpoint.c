@@ -171,6 +171,29 @@ static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *
     return true;
 }
 
+/* A follower fires only on what was applied before. */
+static bool may_fire(const Derivation *d, const RuleScope *scope, int r) {
+    return d->applied || !scope || !scope->everywhere || scope->everywhere[r] != ROLE_FOLLOWER;
+}
+
+/* All rules once; then those that tidy as long as they can: of rules that undo each other nothing
+   is left by which the graph could be told from an earlier one. */
+static bool fixpoint_pass(Derivation *d, GraphState *p, const bool on[], const RuleScope *scope,
+                          const FixpointLimits *limits, Error *e) {
+    const Library *l = d->library;
+    for (int r = 0; r < l->n; r++)
+        if (on[r] && may_fire(d, scope, r) && !fixpoint_rule(d, p, r, scope, limits, e))
+            return false;
+    for (int before = -1; before != d->applied;) {
+        before = d->applied;
+        for (int r = 0; r < l->n; r++)
+            if (on[r] && l->rule[r].tidies && may_fire(d, scope, r) &&
+                !fixpoint_rule(d, p, r, scope, limits, e))
+                return false;
+    }
+    return true;
+}
+
 typedef struct Passes {
     Intern *seen; /* outputs of the graph after each */
     int nodes, growing;
@@ -198,8 +221,7 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, Fix
     refresh_state(d, &p);
     int pass = 0;
     while (good && !d->limited && goes_on(&x, &p, &d->graph)) {
-        for (int r = 0; r < d->library->n && good; r++)
-            if (on[r]) good = fixpoint_rule(d, &p, r, scope, &limits, e);
+        good = fixpoint_pass(d, &p, on, scope, &limits, e);
         d->limited = ++pass == PASSES || at_limit(d, &p, &limits);
     }
     intern_free(x.seen);

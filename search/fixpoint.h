@@ -19,7 +19,8 @@ typedef struct FixpointLimits {
     const void *user;
 } FixpointLimits;
 /* Applies the rules with on[r], in library order, wherever they match and the scope (NULL:
-   everywhere) allows it, except where an expensive inner value would be computed twice. It ends
+   everywhere) allows it, except where an expensive inner value would be computed twice; after each
+   pass those that tidy (library.h), as long as they can. It ends
    when a graph recurs or keeps growing; or at a limit, and then d->limited is set: 64 passes, so
    many applications, fewer in a large World, or because the caller says so. What was applied until
    then stands. */

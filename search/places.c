@@ -259,6 +259,14 @@ double *places_enabled(Run *r, Arena *a, const RoleSet *set) {
 
 /* ---- the first sets */
 
+/* Moves that a rule leaves behind are taken away in every set. */
+static uint8_t *tidying_roles(const Library *l, Arena *a) {
+    uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
+    for (int k = 0; k < l->n; k++)
+        if (usable(l, k) && l->rule[k].tidies) role[k] = ROLE_FOLLOWER;
+    return role;
+}
+
 bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     const Library *l = &r->library;
     int at;
@@ -273,7 +281,7 @@ bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     }
     if (!p->nset) return true; /* nothing fires */
     for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
-        uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
+        uint8_t *role = tidying_roles(l, a);
         role[k] = ROLE_SEED;
         if (usable(l, k) && !places_add(r, o, a, p, &(RoleSet){.role = role, .seed = k}, &at))
             return false;

@@ -4,6 +4,7 @@
 #include "search/combine.h"
 #include "search/command_limits.h"
 #include "search/rank.h"
+#include <math.h>
 #include <string.h>
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.model).nodes; }
@@ -101,9 +102,19 @@ static int best_of(const CommandSearch *s) {
     return best;
 }
 
+/* Makes a candidate. While its file grows too much, the places that gain least are left. */
+static bool make_fitting(CommandSearch *s, ModelCandidate c, int *index) {
+    for (int left = FITTING; candidate_make(s, c, index); left--) {
+        const int n = (int)fmin(c.nplace / s->growth, c.nplace - 1);
+        if (*index >= 0 || s->growth <= 1 || n < 1 || !left) return true;
+        c = combine_places(s, n, c.place);
+    }
+    return false;
+}
+
 /* *usable (may be NULL): it can be written and does not make the file too large. */
 static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
-    if (!candidate_make(s, c, &list[*n])) return false;
+    if (!make_fitting(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;
     *n += list[*n] > 0;
     return true;

@@ -59,6 +59,7 @@ enum {
     SETS_EVERYWHERE = 6,  /* used wherever they match */
     CLIMB_ROUNDS = 6,     /* in which sets are added and removed */
     CANDIDATE_BATCH = 16, /* whole models timed at once */
+    FITTING = 4           /* how often one that grows too much is made smaller */
 };
 #define SET_LOSES 0.05   /* of the whole, used at all its places: it is not used everywhere */
 #define CLIMB_FROM 0.985 /* a best ratio above this is too far from a gain that counts */

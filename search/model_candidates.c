@@ -73,6 +73,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     if (!*usable) return true;
     const ModelWrite x = run_model_write(r, &d);
     *usable = run_pieces(r, &d, a, &file, &why);
+    s->growth = (double)r->stats.growth / fmax((double)r->growth_limit, 1);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
         return true;
@@ -99,6 +100,7 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     bool usable;
     c.ratio = -1;
     *index = -1;
+    s->growth = 0;
     if (run_cancelled(r)) return false;
     const bool good = build_alone(s, &c, &usable);
     r->stats.candidates++;

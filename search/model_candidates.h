@@ -42,6 +42,7 @@ typedef struct CommandSearch {
     double promised;      /* seconds that they gain together */
     int n, room;
     ModelCandidate *v; /* v[0] is the original */
+    double growth;     /* of the file of the last candidate made: a share of what is allowed */
     double baseline;   /* seconds of the original, as first measured; 0: not yet */
 } CommandSearch;
 
@@ -49,7 +50,8 @@ typedef struct CommandSearch {
    set. */
 bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
-   an earlier one with the same bytes, -1: not usable. */
+   an earlier one with the same bytes, -1: not usable; if its file grows too much, s->growth is
+   above 1. */
 bool candidate_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original as candidate 0. */
 bool candidate_original(CommandSearch *);

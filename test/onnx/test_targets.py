@@ -260,6 +260,21 @@ def test_places_that_lose_on_other_threads_are_left(tmp_path):
     assert run("all", loses, "--also-threads", "0")[0] == []
 
 
+def test_what_grows_too_much_is_made_smaller(optimize, tmp_path):
+    """Places that gain are left until the file is as small as it must be, instead of all of
+    them."""
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    command = target(tmp_path, "20 - data.count(b'Transpose')")
+    words = ["--fix-dims", "--enable", "conv-rows-4-of-6", "--measure-with", command]
+    count = {}
+    for most in (100, 10000, 1000000):
+        done = optimize(model, out, *SHAPE, *words, "--max-growth", most)
+        assert done.returncode == 0, done.stderr
+        assert out.stat().st_size <= model.stat().st_size + most
+        count[most] = sum(n.op_type == "Transpose" for n in onnx.load(out).graph.node)
+    assert count[100] == 0 and 1 <= count[10000] < count[1000000] == 5, count
+
+
 def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
     """The helper is found, and told this run's sizes; what it was asked is in the cost file under
     its own name."""

@@ -20,24 +20,37 @@ static double worth(const CommandSearch *s, int place) {
     return p->seconds[0] * (1 - RULE_COSTS * (s->places.place[place].nrule - 1)) - p->seconds[1];
 }
 
-/* Places that gain, best first. */
-static int rank_places(CommandSearch *s) {
-    const Places *p = &s->places;
-    double *value = ARENA_NEW(s->r->arena, double, p->n);
-    s->ranked = ARENA_NEW(s->r->arena, int, p->n);
-    int n = 0;
-    for (int k = 0; k < p->n; k++) {
-        const double gain = worth(s, k);
-        if (gain > 0) n = rank_insert(n, p->n, s->ranked, value, k, gain);
-    }
-    return n;
+/* By place: the seconds that it gains as it was timed. */
+static double *timed_gains(const CommandSearch *s) {
+    double *gain = ARENA_NEW(s->r->arena, double, s->places.n);
+    for (int k = 0; k < s->places.n; k++) gain[k] = price_gain(&s->prices, k);
+    return gain;
+}
+
+/* By place: what ranks it. */
+static double *timed_worths(const CommandSearch *s) {
+    double *value = ARENA_NEW(s->r->arena, double, s->places.n);
+    for (int k = 0; k < s->places.n; k++) value[k] = worth(s, k);
+    return value;
+}
+
+/* Places of a value above 0, best first; gain[]: the seconds that each promises. */
+static void rank_places(CommandSearch *s, const double value[], const double gain[]) {
+    const int n = s->places.n;
+    double *key = ARENA_NEW(s->r->arena, double, n);
+    s->ranked = ARENA_NEW(s->r->arena, int, n);
+    s->nranked = 0;
+    s->gain = gain;
+    for (int k = 0; k < n; k++)
+        if (value[k] > 0) s->nranked = rank_insert(s->nranked, n, s->ranked, key, k, value[k]);
 }
 
 static ModelCandidate of_places(CommandSearch *s, int n, const int list[], const bool on[],
                                 double *sum) {
     const uint8_t **at = ARENA_NEW(s->r->arena, const uint8_t *, file_nodes(s));
     ModelCandidate c = {.at = at};
-    c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)s->places.nset);
+    c.nset = s->places.nset;
+    c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)c.nset);
     c.place = ARENA_NEW(s->r->arena, int, n);
     *sum = 0;
     for (int k = 0; k < n; k++) {
@@ -47,12 +60,12 @@ static ModelCandidate of_places(CommandSearch *s, int n, const int list[], const
         if (!apart) continue;
         for (int j = 0; j < p->n; j++) at[p->node[j]] = s->places.set[p->set].role;
         c.place[c.nplace++] = list[k];
-        *sum += price_gain(&s->prices, list[k]);
+        *sum += s->gain[list[k]];
     }
     return c;
 }
 
-/* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
+/* The ranked places of the sets that are on, each where no better one has a node. *sum: what
    they promise together, in seconds. */
 static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], double *sum) {
     return of_places(s, s->nranked, s->ranked, on, sum);
@@ -180,11 +193,16 @@ static bool add_together(CommandSearch *s, int nset, const int set[], bool all[]
     return usable || make_listed(s, candidate_of_sets(s, strong, &sum), list, n, NULL);
 }
 
+static bool *all_sets(const CommandSearch *s) {
+    bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    for (int k = 0; k < s->places.nset; k++) all[k] = true;
+    return all;
+}
+
 /* All sets together, each of the strongest alone, and rules wherever they match. */
 static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 2), n = 0;
-    bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
-    for (int k = 0; k < s->places.nset; k++) all[k] = true;
+    bool *all = all_sets(s);
     candidate_of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
             s->baseline * 1e3);
@@ -204,7 +222,8 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
                         ModelCandidate *out) {
     double sum;
     if (k >= nset) return false;
-    bool *on = arena_copy(s->r->arena, s->v[best].sets, sizeof *on * (size_t)s->places.nset);
+    bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    memcpy(on, s->v[best].sets, sizeof *on * (size_t)s->v[best].nset);
     on[set[k]] = !on[set[k]];
     *out = candidate_of_sets(s, on, &sum);
     return true;
@@ -245,7 +264,7 @@ static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
 
 bool combine(CommandSearch *s, int *best) {
     int set[SETS_ALONE], n;
-    s->nranked = rank_places(s);
+    rank_places(s, timed_worths(s), timed_gains(s));
     n = strongest_sets(s, set);
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
@@ -254,5 +273,19 @@ bool combine(CommandSearch *s, int *best) {
         from = *best;
         if (!climb(s, n, set, best)) return false;
     }
+    return true;
+}
+
+bool combine_ask(void *search, const double gain[], bool *gains) {
+    CommandSearch *s = search;
+    int set[SETS_ALONE], list[ASKED_ALONE + 2], n = 0, nset;
+    rank_places(s, gain, gain);
+    nset = strongest_sets(s, set);
+    bool *all = all_sets(s);
+    if (!add_alone(s, nset, set, ASKED_ALONE, all, list, &n) ||
+        !add_together(s, nset, set, all, list, &n) || (n && !candidates_time(s, n, list)))
+        return false;
+    *gains = !n;
+    for (int k = 0; k < n; k++) *gains |= !(s->v[list[k]].ratio > CLIMB_FROM);
     return true;
 }

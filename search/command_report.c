@@ -40,7 +40,7 @@ int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGa
         const int at = s->prices.part_of[place[k]];
         const PartPrice *cost = &s->prices.part[at];
         int same = 0;
-        if (met_before(s, k, place)) continue;
+        if (cost->seconds[0] < 0 || met_before(s, k, place)) continue; /* expected, never timed */
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else
@@ -74,5 +74,8 @@ void command_keep_reason(CommandSearch *s) {
                            "rules apply at %d places, %d of them different, %d timed; by "
                            "themselves %d gain, together %.1f %% of the model's time%s",
                            s->places.n, s->prices.npart, timed, s->nranked, part,
-                           s->prices.ended ? ": the search ended there" : "");
+                           !s->prices.ended ? ""
+                           : s->prices.whole_asked && !s->prices.whole_gains
+                               ? ", but the whole model gains none of it: the search ended there"
+                               : ": the search ended there");
 }

@@ -274,7 +274,8 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
         ModelCandidate *c = &s->v[which[k]];
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
-        run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
+        run_say(s->r, "candidate of %d applications%s: %.4f", c->applied,
+                c->everywhere ? ", wherever rules match" : "", c->ratio);
         if (c->ratio > 0 && !store_time(s, c, false)) return false;
     }
     remove_slow(s);

@@ -10,6 +10,7 @@
 typedef struct ModelCandidate {
     const uint8_t *everywhere; /* roles by rule, the same in the whole model; NULL: by place */
     const uint8_t **at;        /* by node of the file: the roles by rule there, or NULL */
+    int nset;                  /* the sets that there were when it was made */
     const bool *sets;          /* by set: its places may be among them; NULL: not by place */
     int nplace, *place;        /* the places, best first */
     int applied;
@@ -39,6 +40,7 @@ typedef struct CommandSearch {
     Profile profile; /* of the original */
     Pricing prices;
     int nranked, *ranked; /* places that gain, best first */
+    const double *gain;   /* by place: the seconds that it promises */
     double promised;      /* seconds that they gain together */
     int n, room;
     ModelCandidate *v; /* v[0] is the original */

@@ -110,24 +110,28 @@ static void expected_gains(const Pricing *x, int set, const char *kind, double *
         }
 }
 
-/* Seconds that all places gain, each node of the file counted once. */
-static double all_promise(const Pricing *x) {
-    Arena *a = arena_new(x->r->escape, 0);
-    const Places *p = x->places;
-    const int nnode = model_stats(x->r->source.model).nodes;
-    double *share = ARENA_NEW(a, double, nnode), *gain = ARENA_NEW(a, double, p->n), sum = 0;
-    int *kind = ARENA_NEW(a, int, p->n);
+/* By place: the seconds that it is expected to gain. */
+static double *expected_by_place(const Pricing *x, Arena *a) {
+    double *gain = ARENA_NEW(a, double, x->places->n);
+    int *kind = ARENA_NEW(a, int, x->places->n);
     for (int set = 0; set < x->nset; set++) {
         const int n = kinds_of(x, set, kind);
         for (int k = 0; k < n; k++) expected_gains(x, set, x->part[kind[k]].kind, gain);
     }
+    return gain;
+}
+
+/* Seconds that all places gain, each node of the file counted once. */
+static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
+    const Place *place = x->places->place;
+    const int nnode = model_stats(x->r->source.model).nodes;
+    double *share = ARENA_NEW(a, double, nnode), sum = 0;
     for (int k = 0; k < x->nplace; k++)
-        for (int j = 0; j < p->place[k].n; j++) {
-            double *at = &share[p->place[k].node[j]];
-            *at = fmax(*at, gain[k] / p->place[k].n);
+        for (int j = 0; j < place[k].n; j++) {
+            double *at = &share[place[k].node[j]];
+            *at = fmax(*at, gain[k] / place[k].n);
         }
     for (int k = 0; k < nnode; k++) sum += share[k];
-    arena_free(a);
     return sum;
 }
 
@@ -142,19 +146,58 @@ static bool gave_up_once(const Pricing *x) {
     return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
 }
 
-/* Decides when patience is over whether the search goes on: then again after twice the time, when
-   more must be promised, since what is not timed yet is expected to gain like what was timed first.
-   False: the run's error is set. */
-static bool judge_patience(Pricing *x) {
-    const double now = run_seconds(x->r);
-    if (x->ended || x->patience <= 0 || x->r->o->frozen) return true;
-    if (now < (x->sampled ? x->patience : 2 * x->patience)) return true;
-    if (!x->sampled && x->batches < PATIENCE_BATCHES) return true; /* on a busy machine */
-    const double sum = all_promise(x);
+/* Once the whole model is asked whether it keeps what its places promise. */
+static bool ask_whole(Pricing *x, const double gain[]) {
+    x->whole_asked = true;
+    if (!x->whole(x->user, gain, &x->whole_gains)) return false;
+    x->ended = !x->whole_gains;
+    return true;
+}
+
+/* After how many parts the whole was asked: a frozen run asks there, too. */
+static const char *asked_key(const Pricing *x) {
+    return arena_format(x->r->arena, "%s asked", x->r->source.digest);
+}
+
+static bool keep_asked(const Pricing *x) {
+    CostDb *db = x->r->db;
+    return costdb_forget(db, "target", x->device, asked_key(x), x->r->error) &&
+           costdb_put(db, "target", x->device, asked_key(x), x->asked, x->r->error);
+}
+
+static bool asked_here(const Pricing *x) {
+    double asked;
+    return costdb_get(x->r->db, "target", x->device, asked_key(x), &asked) && x->asked >= asked;
+}
+
+/* Whether the places promise enough, and the whole keeps it. */
+static bool judge_promise(Pricing *x, Arena *a, double now) {
+    const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;
     x->patience = 2 * now, x->hopeful = x->hopeful_later;
-    return !x->ended || costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error);
+    return x->ended || x->whole_asked || (keep_asked(x) && ask_whole(x, gain));
+}
+
+/* Patience is over: it is again after twice the time, when more must be promised, since what is not
+   timed yet is expected to gain like what was timed first. */
+static bool patience_over(const Pricing *x, double now) {
+    if (x->patience <= 0) return false;
+    if (now < (x->sampled ? x->patience : 2 * x->patience)) return false;
+    return x->sampled || x->batches >= PATIENCE_BATCHES; /* a busy machine times few */
+}
+
+/* Decides when patience is over whether the search goes on. False: the run's error is set. */
+static bool judge_patience(Pricing *x) {
+    const double now = run_seconds(x->r);
+    const bool frozen = x->r->o->frozen;
+    if (x->ended || !(frozen ? !x->whole_asked && asked_here(x) : patience_over(x, now)))
+        return true;
+    Arena *own = arena_new(x->r->escape, 0);
+    const bool good = frozen ? ask_whole(x, expected_by_place(x, own)) : judge_promise(x, own, now);
+    arena_free(own);
+    return good && (!x->ended || frozen ||
+                    costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error));
 }
 
 /* A rewriting that only adds, of a set of which a few such parts were timed that gain nothing
@@ -180,12 +223,13 @@ static bool time_batch(Pricing *x, int n, const int list[], int k) {
         PartPrice *p = &x->part[list[j]];
         if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
         if (adds_in_vain(x, p)) continue;
-        p->asked = true;
+        p->asked = true, x->asked++;
         if (part_time_find(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
         else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
     }
-    return !m || (!run_cancelled(x->r) && part_time_batch(x, m, batch) && judge_patience(x));
+    if (!m) return !x->r->o->frozen || judge_patience(x);
+    return !run_cancelled(x->r) && part_time_batch(x, m, batch) && judge_patience(x);
 }
 
 static bool time_listed(Pricing *x, int n, const int list[]) {

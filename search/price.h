@@ -25,25 +25,30 @@ typedef struct PartPrice {      /* a part, as it was and rewritten, and what it 
 /* Times n files in one batch, the first being the original: in seconds; < 0: it does not run.
    False: the error is set. */
 typedef bool PartTimer(void *user, int n, const char *const path[], double seconds[]);
+/* gain: by place, the seconds that it is expected to gain. Times the whole model with them: whether
+   it gains enough to go on. False: the error is set. */
+typedef bool WholeTimer(void *user, const double gain[], bool *gains);
 typedef struct Pricing {
     Run *r;
     const Places *places;
     const Profile *profile;      /* of the original */
     const char *folder, *device; /* device: the target's name in the cost file */
     PartTimer *timer;
+    WholeTimer *whole;
     void *user;
     double until; /* run_seconds: afterwards nothing more is timed */
     /* Seconds, over all places with the same part: a part that takes less by the model of the
        machine is not timed, nor one that can gain less. */
     double estimate_least, gain_least;
-    int batches; /* timed so far */
+    int batches, asked; /* so far: what was timed, and the parts that were asked for */
     /* run_seconds: if all that was timed by then promises fewer seconds than `hopeful`, the search
        ends; hopeful_later: the same where that is asked again later. */
     double patience, hopeful, hopeful_later;
-    bool sampled;     /* each kind of part was timed once */
-    bool ended;       /* the places promise too little: nothing more is timed */
-    int nplace, nset; /* places and sets that are priced already */
-    int nfile;        /* files written so far, from which their names come */
+    bool sampled; /* each kind of part was timed once */
+    bool ended;   /* the places promise too little, or in vain: nothing more is timed */
+    bool whole_asked, whole_gains; /* by then the whole model was timed with them, and gained */
+    int nplace, nset;              /* places and sets that are priced already */
+    int nfile;                     /* files written so far, from which their names come */
     int npart, part_room;
     PartPrice *part; /* the different parts of all places */
     int part_of_room, why_room, sort_key_room;

@@ -139,6 +139,7 @@ static bool price_sets(CommandSearch *s) {
                           .folder = s->folder->path,
                           .device = s->device,
                           .timer = candidates_time_part,
+                          .whole = combine_ask,
                           .user = s,
                           .until = run_seconds(r) + TIME_PARTS * (s->search_until - run_seconds(r)),
                           .estimate_least = GAIN_SHARE_LEAST * whole,

@@ -439,6 +439,49 @@ def test_a_search_without_promise_ends_early(run, pricing, tmp_path):
     assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
 
 
+# It takes a while to say what a part takes. Parts gain by both of two rewritings; `whole` says what
+# the model takes.
+ASKED = """
+import time
+norm, chain = (kind in kinds(graph) for kind in ("BatchNormalization", "Div"))
+if part:
+    time.sleep({pause})
+    return 1e-3 * (1 + norm + chain)
+return 0.01 * {whole}
+"""
+IN_VAIN, ONE_ONLY = "1.0", "(1 - 0.1 * (norm != chain))"
+
+
+def batches_of(seen):
+    """By batch: its files, whether they are parts."""
+    batches = {}
+    for path in seen.iterdir():
+        batch = batches.setdefault(int(path.name.split("-")[0]), [])
+        batch.append(onnx.load(path).graph.name == "part")
+    return [batches[k] for k in sorted(batches)]
+
+
+@pytest.mark.parametrize("whole", [IN_VAIN, ONE_ONLY])
+def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tmp_path, whole):
+    """After a tenth of the time: if nothing is faster, neither all together nor one rewriting
+    alone, no other part is timed; if one is, the search goes on."""
+    model = net(tmp_path / "m.onnx", blocks=4)
+    options = [*SHAPE, "--time-limit", str(20 * SLOWER)]
+    for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
+        options += ["--enable", rule]
+    target = pricing(ASKED.format(pause=0.4 * SLOWER, whole=whole))
+    done, out, said = run(model, *options, *target)
+    batches = batches_of(pricing.seen)
+    asked = next(k for k, files in enumerate(batches) if len(files) > 1 and not files[0])
+    assert 3 <= len(batches[asked]) <= 4, "the original, all together, the strongest alone"
+    assert any(files[0] for files in batches[asked + 1 :]) == (whole == ONE_ONLY), batches
+    assert said["changed"] == (whole == ONE_ONLY), done.stdout
+    if whole == IN_VAIN:
+        assert "the whole model gains none of it: the search ended there" in said["reason"]
+    frozen, again, _ = run(model, *options, *target, "--frozen")
+    assert again == out and "not in the cost file" not in frozen.stdout, frozen.stdout
+
+
 def test_what_gains_little_is_timed_again(run, pricing, tmp_path):
     """The first time of a part rewritten is too good, all others say that nothing gains."""
     body = """

@@ -335,13 +335,9 @@ static bool put_node(Splice *x, int node, Pieces *out) {
             pieces_add(&copy, f.whole.at, f.whole.n);
             continue;
         }
-        Pieces inner = pieces_new(x->a), graph = pieces_new(x->a);
+        Pieces graph = pieces_new(x->a);
         if (!put_body(x, k, &graph)) return false;
-        Wire v = wire_inner(&w, f.bytes);
-        for (Field g; wire_next(&v, &g);)
-            if (g.number == ATTRIBUTE_G) wire_put_pieces(&inner, ATTRIBUTE_G, &graph);
-            else pieces_add(&inner, g.whole.at, g.whole.n);
-        wire_put_pieces(&copy, NODE_ATTRIBUTE, &inner);
+        index_put_subgraph(wire_inner(&w, f.bytes), &graph, &copy);
     }
     wire_put_pieces(out, GRAPH_NODE, &copy);
     return true;

@@ -44,18 +44,12 @@ static bool find_states(Import *s, States *out) {
     return true;
 }
 
-static bool has_graph(const OnnxNode *n) {
-    bool any = false;
-    for (int k = 0; k < n->x.nattr; k++) any |= n->x.attr[k].graph.n > 0;
-    return any;
-}
-
 /* Whether the node gives back this value where it is given it. */
 static bool passes(const Search *s, const OnnxNode *read, Value v) {
     OnnxNode n = *read;
     Value out;
     const char *opaque;
-    if (n.x.nin != 1 || n.x.nout != 1 || has_graph(&n)) return false;
+    if (n.x.nin != 1 || n.x.nout != 1 || index_has_subgraph(&n.x)) return false;
     normalize_node(s->m, &n, &v, &out, &opaque);
     return !opaque && out == v;
 }
@@ -239,7 +233,7 @@ static void see_node(Search *s, int i) {
     Value *in = ARENA_NEW(s->a, Value, n.x.nin), *out = ARENA_NEW(s->a, Value, n.x.nout);
     const char *opaque;
     Made made;
-    if (has_graph(&n) || !node_inputs(s, &n, in, &node->constant)) return;
+    if (index_has_subgraph(&n.x) || !node_inputs(s, &n, in, &node->constant)) return;
     for (int k = 0; k < n.x.nout; k++)
         if (n.out[k] && s->m->name[n.out[k]].pinned) return;
     normalize_node(s->m, &n, in, out, &opaque);

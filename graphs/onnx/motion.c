@@ -144,17 +144,13 @@ static void put_loop(Mover *x, const Motion *o, Pieces *out) {
     Wire w = model_wire(x->m, o->n->x.whole, &x->error);
     for (Field f; wire_next(&w, &f);) {
         const AttrSlice *a = f.number == NODE_ATTRIBUTE ? &o->n->x.attr[attr++] : NULL;
-        Pieces inner = pieces_new(x->a), graph = pieces_new(x->a);
-        if (!a || !slice_is(a->name, "body")) {
+        if (!a || !slice_is(a->name, "body") || a->graph.n != 1) {
             pieces_add(&node, f.whole.at, f.whole.n);
             continue;
         }
-        Wire v = model_wire(x->m, f.bytes, &x->error);
-        for (Field g; wire_next(&v, &g);) {
-            if (g.number != ATTRIBUTE_G) pieces_add(&inner, g.whole.at, g.whole.n);
-            else put_inner(x, o, g.bytes, &graph), wire_put_pieces(&inner, ATTRIBUTE_G, &graph);
-        }
-        wire_put_pieces(&node, NODE_ATTRIBUTE, &inner);
+        Pieces graph = pieces_new(x->a);
+        put_inner(x, o, a->graph.v[0], &graph);
+        index_put_subgraph(wire_inner(&w, f.bytes), &graph, &node);
     }
     wire_put_pieces(out, GRAPH_NODE, &node);
 }

@@ -31,12 +31,6 @@ typedef struct Part {
 
 static bool part_refused(Part *p, const char *why) { return *p->why = why, false; }
 
-static bool has_subgraph(const OnnxNode *n) {
-    bool any = n->ncapture > 0;
-    for (int k = 0; k < n->x.nattr; k++) any |= n->x.attr[k].graph.n > 0;
-    return any;
-}
-
 static void find_users(Part *p) {
     Model *m = p->m;
     p->nname = intern_count(m->names) + 1;
@@ -109,7 +103,8 @@ static bool include_readers(Part *p, int i, int hops);
 static bool include(Part *p, int i, Role role, int hops) {
     if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX)
         return part_refused(p, "it needs too many nodes");
-    if (has_subgraph(&p->m->node[i])) return part_refused(p, "it needs a node with subgraphs");
+    if (index_has_subgraph(&p->m->node[i].x))
+        return part_refused(p, "it needs a node with subgraphs");
     if (p->role[i] == OUTSIDE) p->role[i] = (uint8_t)role;
     else if (p->reach[i] > hops) return true;
     p->reach[i] = (uint8_t)(hops + 1);
@@ -131,7 +126,7 @@ static bool include_makers(Part *p, int i, int hops) {
             if (!include(p, j, OPERAND, 0)) return false;
         } else if (p->role[i] != OPERAND && converts) {
             if (!include(p, j, BORDER, hops)) return false;
-        } else if (hops && !too_expensive(p, j) && !has_subgraph(&p->m->node[j]) &&
+        } else if (hops && !too_expensive(p, j) && !index_has_subgraph(&p->m->node[j].x) &&
                    !include(p, j, BORDER, is_costly(p, j) ? 0 : hops - 1))
             return false;
     }
@@ -145,8 +140,8 @@ static bool include_readers(Part *p, int i, int hops) {
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
             const int to = p->user[j];
             const bool converts = quantizes(p, to) || (hops && dequantizes(p, to));
-            if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE ||
-                (!converts && (!hops || too_expensive(p, to))))
+            if (is_operand(p, n->out[k]) || index_has_subgraph(&p->m->node[to].x) ||
+                p->role[to] == CORE || (!converts && (!hops || too_expensive(p, to))))
                 continue;
             const int left = converts ? hops : is_costly(p, to) ? 0 : hops - 1;
             if (!include(p, to, BORDER, 0) || !include_readers(p, to, left)) return false;

@@ -108,9 +108,8 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
         !constant_contents(m->w, m->name[id].value, &type, &bytes) || !is_stored(store, bytes.n))
         return false;
     Wire w = model_wire(m, f->bytes, NULL);
-    for (Field g; wire_next(&w, &g);) {
+    for (Field g; wire_next(&w, &g);)
         if (!holds_numbers(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
-    }
     put_external(a, &t, store, bytes.at, bytes.n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
     return true;
@@ -151,9 +150,7 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     Pieces graph = pieces_new(a);
     write_graph(m, a, store, &plan, &graph);
     index_put_graph(&m->x, &graph, file);
-    for (int k = 0; k < plan.nimport; k++) {
-        index_put_opset(a, slice_of(plan.import[k]), 1, file);
-    }
+    for (int k = 0; k < plan.nimport; k++) index_put_opset(a, slice_of(plan.import[k]), 1, file);
     return true;
 }
 

@@ -128,7 +128,7 @@ static bool map_file(Model *m, const char *location, Slice *out, const char *pla
     MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
     Error why = {0};
     if (!file_map(path, out, &why))
-        return error_set(e, why.kind, place, "external data %s %s", path, why.reason);
+        return error_set(e, why.kind, place, "external data %s: %s", path, why.reason);
     *f = (MappedFile){location, *out, m->external};
     m->external = f;
     return true;

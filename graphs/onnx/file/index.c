@@ -77,11 +77,25 @@ void index_put_graph(const FileIndex *x, const Pieces *graph, Pieces *file) {
         else pieces_add(file, f.whole.at, f.whole.n);
 }
 
+bool index_has_subgraph(const NodeIndex *n) {
+    for (int k = 0; k < n->nattr; k++)
+        if (n->attr[k].graph.n) return true;
+    return false;
+}
+
 Slice index_subgraph(const NodeIndex *n, const char *attribute) {
     for (int k = 0; k < n->nattr; k++)
         if (slice_is(n->attr[k].name, attribute) && n->attr[k].graph.n == 1)
             return n->attr[k].graph.v[0];
     return (Slice){0};
+}
+
+void index_put_subgraph(Wire w, const Pieces *graph, Pieces *node) {
+    Pieces attribute = pieces_new(node->arena);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == ATTRIBUTE_G) wire_put_pieces(&attribute, ATTRIBUTE_G, graph);
+        else pieces_add(&attribute, f.whole.at, f.whole.n);
+    wire_put_pieces(node, NODE_ATTRIBUTE, &attribute);
 }
 
 Slice index_entry_name(Wire entry, uint32_t number) {

@@ -61,8 +61,12 @@ bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);
 bool index_node(Arena *, Wire *message, NodeIndex *);
 /* The file with this graph, all else as it is. */
 void index_put_graph(const FileIndex *, const Pieces *graph, Pieces *file);
-/* The subgraph that is this attribute; absent: there is none. */
+/* Whether the node has subgraphs, as control flow does. The one that is this attribute; absent:
+   there is none. */
+bool index_has_subgraph(const NodeIndex *);
 Slice index_subgraph(const NodeIndex *, const char *attribute);
+/* An attribute with this graph in place of its subgraph, as a field of NodeProto. */
+void index_put_subgraph(Wire attribute, const Pieces *graph, Pieces *node);
 /* What an entry of a list of GraphProto is called, by the number of the list. */
 Slice index_entry_name(Wire entry, uint32_t number);
 /* An Identity that gives a value another name, as a field of GraphProto. node_name: "": none. */

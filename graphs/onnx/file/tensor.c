@@ -103,7 +103,7 @@ static bool array_of(DType d, TypedArray *x) {
     return bits > 0;
 }
 
-/* The numbers of a typed array one after another, which have to fill so many bytes. */
+/* The numbers of a typed array one after another, which have to fill `want` bytes. */
 static bool array_bytes(Wire w, TypedArray x, size_t want, unsigned char *bytes) {
     const unsigned char *start = w.rest.at;
     size_t have = 0;

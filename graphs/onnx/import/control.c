@@ -57,6 +57,7 @@ static Value pick_element(Import *s, Value x, int axis, int64_t t) {
    output `from`. */
 static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along) {
     int axis;
+    int64_t size;
     Type t;
     if (!n) {
         if (!value_info_type(s->m, b->g.output.v[from], "", false, &t, &b->error) || !t.known ||
@@ -71,7 +72,7 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along
     Poly where = poly_int(s->w, axis);
     if (!n) {
         for (int k = 0; k < t.dim.n; k++)
-            if (!poly_constant(s->w, t.dim.v[k], &along)) t.dim.v[k] = poly_int(s->w, 0);
+            if (!poly_constant(s->w, t.dim.v[k], &size)) t.dim.v[k] = poly_int(s->w, 0);
         return constant_make(s->w, &t, blob_put(s->w, "", 0));
     }
     for (int k = 0; k < n; k++)

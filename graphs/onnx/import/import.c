@@ -5,6 +5,7 @@
 #include "graphs/shapevalue.h"
 #include "onnx.pb-c.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,6 +110,11 @@ const Type *import_type(Import *s, Value v) {
     return import_fail(s, "the sizes of an input are not known"), NULL;
 }
 
+const Dims *import_dims(Import *s, int input) {
+    const Type *t = input < s->nin ? import_type(s, s->in[input]) : NULL;
+    return t ? &t->dim : (import_fail(s, "input %d is missing", input), NULL);
+}
+
 bool import_data(Import *s, Value v, Type *t, const void **bytes) {
     const OpenOptions *open = &s->m->open;
     if (!v) return false;
@@ -177,13 +183,28 @@ bool number_at(Import *s, PolyList list, int k, int64_t *out) {
            import_fail(s, "a number that depends on sizes where ONNX needs a constant");
 }
 
+void import_halves(World *w, int64_t all, bool upper, Poly *begin, Poly *end) {
+    *begin = poly_int(w, upper ? all / 2 : all - all / 2);
+    *end = poly_int(w, upper ? all - all / 2 : all / 2);
+}
+
 bool import_axis(Import *s, int64_t axis, int rank, int *out) {
     *out = (int)(axis < 0 ? axis + rank : axis);
-    return (axis >= -rank && axis < rank) || import_fail(s, "axis out of range");
+    return (axis >= -rank && axis < rank) ||
+           import_fail(s, "axis %" PRId64 " is out of range for a rank of %d", axis, rank);
 }
 bool import_axis_of(Import *s, PolyList axes, int k, int rank, int *out) {
     int64_t axis;
     return number_at(s, axes, k, &axis) && import_axis(s, axis, rank, out);
+}
+
+bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
+    for (int k = 0, a; k < axes.n; k++) {
+        if (!import_axis_of(s, axes, k, rank, &a)) return false;
+        if (seen[a]) return import_fail(s, "an axis is given twice");
+        seen[a] = true;
+    }
+    return true;
 }
 
 bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {

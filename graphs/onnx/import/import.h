@@ -59,7 +59,7 @@ bool give_attr(Import *, int attr, const OnnxAttr *);
 /* A constant input as an attribute; true also if it is left out. */
 bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
-/* `all` as two halves, the larger one at the end if upper, else at the beginning. */
+/* `all` in two halves; of an odd number the end gets the larger one if upper, else the front. */
 void import_halves(World *, int64_t all, bool upper, Poly *begin, Poly *end);
 /* The sizes of an input; NULL: the import has failed, its reason says why. */
 const Dims *import_dims(Import *, int input);
@@ -80,8 +80,8 @@ bool import_data(Import *, Value, Type *, const void **bytes);
 /* The first of these elements, as an integer. False: there is none, it is no number, or (`why` is
    not set either) as import_data. */
 bool import_number(Import *, Value, int64_t *);
-/* Whether the node trains, as input 2 says, is as it is wanted; inputs from 1 on are taken. False:
-   the import has failed. */
+/* spelling_form.c: the node trains, as input 2 says, or not, as wanted; inputs from 1 on are taken.
+   False: the import has failed. */
 bool import_training(Import *, bool wanted);
 const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 

@@ -151,7 +151,11 @@ static Value make_flat(Import *s, Value x) {
     const int axis = op_attr_index(s->op, "axis");
     const Poly where = poly_int(s->w, last ? d.n - 1 : 1);
     Dims matrix;
-    if (axis < 0 || !import_matrix(s, &d, s->flatten_at, &matrix)) return 0;
+    if (axis < 0)
+        return import_fail(s, "bug: the ONNX table of %s flattens, but it has no axis",
+                           s->op->name),
+               0;
+    if (!import_matrix(s, &d, s->flatten_at, &matrix)) return 0;
     if (!last) x = reshape_to(s, x, matrix);
     give_ints(s, axis, 1, &where);
     Value y = x ? make_nodes(s, 1, &x, 1) : 0;

@@ -108,10 +108,8 @@ static bool make_constant(Import *s, Value out[]) {
 
 static bool understood(Import *s, Value out[]) {
     const OnnxNode *n = s->n;
-    bool control = false;
-    for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) return import_fail(s, "a function defined by the model");
-    if (control)
+    if (index_has_subgraph(&n->x))
         return control_import(s, out) || import_fail(s, "its subgraphs depend on unknown data");
     if (n->x.nin > INPUTS_MAX || n->x.nout > OUTPUTS_MAX || n->x.nattr > ATTRS_NAMED)
         return import_fail(s, "it has more than %d inputs, %d outputs or %d attributes", INPUTS_MAX,

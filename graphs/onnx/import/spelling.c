@@ -12,10 +12,6 @@ static bool given_attr(Import *s, const char *name, PolyList *out) {
     if (k < 0 || !s->given[k]) return false;
     return *out = s->attr[k].ints, true;
 }
-const Dims *import_dims(Import *s, int input) {
-    const Type *t = input < s->nin ? import_type(s, s->in[input]) : NULL;
-    return t ? &t->dim : (import_fail(s, "input %d is missing", input), NULL);
-}
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
@@ -26,19 +22,6 @@ static Poly min_size(Import *s, Poly a, Poly b) {
 }
 static Poly max_size(Import *s, Poly a, Poly b) {
     return covers(s, a, b) ? a : covers(s, b, a) ? b : greatest(s, a, b);
-}
-bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
-    for (int k = 0, a; k < axes.n; k++) {
-        if (!import_axis_of(s, axes, k, rank, &a)) return false;
-        if (seen[a]) return import_fail(s, "an axis is given twice");
-        seen[a] = true;
-    }
-    return true;
-}
-
-void import_halves(World *w, int64_t all, bool upper, Poly *begin, Poly *end) {
-    *begin = poly_int(w, upper ? all / 2 : all - all / 2);
-    *end = poly_int(w, upper ? all - all / 2 : all / 2);
 }
 
 /* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */

@@ -300,13 +300,13 @@ static void test_guesses(void **state) {
     World *w = graph_world_new(NULL, 0);
     Instance i;
     int64_t value[6][2] = {{1, 1}, {3, 3}, {5, 5}, {1, 2}, {3, 1}, {4, 5}};
-    Model model[6];
+    SizeModel model[6];
     ConditionGuess guess[8];
     const char text[] = "rule r\n  %x : F [a, b]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\n";
     assert_true(rules_parse(a, "test", text, strlen(text), &set, &e) &&
                 rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));
     assert_int_equal(i.nsymbol, 2);
-    for (int k = 0; k < 6; k++) model[k] = (Model){value[k], k < 3};
+    for (int k = 0; k < 6; k++) model[k] = (SizeModel){value[k], k < 3};
     assert_int_equal(infer_guesses(w, a, &i, 3, model, 8, guess), 0); /* nothing to tell apart */
     assert_true(infer_guesses(w, a, &i, 6, model, 8, guess) >= 1);
     assert_int_equal(guess[0].n, 1);

@@ -24,7 +24,7 @@ typedef struct Infer {
     Arena *arena;
     const Instance *i;
     int n; /* models */
-    const Model *model;
+    const SizeModel *model;
     Models same; /* those in which the sides agree */
     int nname, name[NAMES_MAX];
     int count;
@@ -153,7 +153,7 @@ static int pairs(Infer *x, int n, int most, ConditionGuess *out) {
         }
     return n + found;
 }
-int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const Model *model,
+int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const SizeModel *model,
                   int most, ConditionGuess *out) {
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;

@@ -13,6 +13,6 @@ typedef struct ConditionGuess {
 
 /* Guesses that hold in no model where the sides differ and in one at least where they agree, single
    ones first, those that cover most first; their number. Texts live in the arena. */
-int infer_guesses(World *, Arena *, const Instance *, int n, const Model *, int most,
+int infer_guesses(World *, Arena *, const Instance *, int n, const SizeModel *, int most,
                   ConditionGuess *out);
 #endif

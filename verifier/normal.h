@@ -26,7 +26,7 @@ typedef struct BodyInfo {
     NfTerm term; /* closed, c = 1 */
     int nfree, height;
     const Symbol *free;
-    uint64_t mask, heads;
+    uint64_t mask, heads; /* as of an atom (AtomInfo) */
 } BodyInfo;
 /* Checks on which soundness rests. All are on; tests switch off one at a time, to see that a false
    rule is proved without it. */
@@ -54,7 +54,7 @@ struct Prover {
     Switches check;
     bool exact;       /* arithmetic is taken as written: see import.h */
     bool any_numbers; /* numbers that their type rounds are unknown constants */
-    bool lenient;     /* for what is read: sums and maxima are taken to have an element */
+    bool lenient;     /* for classes: sums and maxima are taken to have an element */
     bool unroll;      /* the second attempt: sums over few values are written out, logarithms of
                          sigmoids, too; unrollable: there was one */
     bool unrollable;

@@ -138,6 +138,18 @@ static bool outputs_equal(Attempt *a) {
 
 /* ---- where both sides are defined */
 
+typedef struct OutputWants { /* what each side wants of arguments, over an output's indices */
+    const Parts *left, *right;
+    Dom ctx;
+} OutputWants;
+static OutputWants output_wants(Attempt *a, int k, const char *defined) {
+    const Instance *i = a->instance;
+    const char *stage = arena_format(a->prover.arena, "output %d, where %s", k + 1, defined);
+    trace_stage(a->prover.trace, stage);
+    const Parts *left = import_wants(&a->import, i->from.out[k]),
+                *right = import_wants(&a->import, i->to.out[k]);
+    return (OutputWants){left, right, import_range(&a->import, i->from.out[k])};
+}
 static void explain_wants(Prover *p, const char *title, const Parts *s) {
     for (int k = 0; k < s->n; k++) explain_form(p, title, s->v[k].nf);
 }
@@ -145,21 +157,17 @@ static void explain_wants(Prover *p, const char *title, const Parts *s) {
    the right side divides by nothing that may be 0, .. where the left side does not. */
 static void refine(Attempt *a) {
     Prover *p = &a->prover;
-    const Instance *i = a->instance;
     bool maybe_empty = p->maybe_empty; /* is asked of the forms */
     a->refines = true;
-    for (int k = 0; k < i->from.nout && a->refines; k++) {
-        const Parts *x = import_wants(&a->import, i->from.out[k]),
-                    *y = import_wants(&a->import, i->to.out[k]);
-        Dom ctx = import_range(&a->import, i->from.out[k]);
+    for (int k = 0; k < a->instance->from.nout && a->refines; k++) {
+        const OutputWants x = output_wants(a, k, "it is defined");
         Lack ignored;
-        trace_stage(p->trace, arena_format(p->arena, "output %d, where it is defined", k + 1));
-        explain_wants(p, "left wants", x);
-        explain_wants(p, "right wants", y);
-        a->refines = wants_follow(p, ctx, x, y, false, &a->lack);
+        explain_wants(p, "left wants", x.left);
+        explain_wants(p, "right wants", x.right);
+        a->refines = wants_follow(p, x.ctx, x.left, x.right, false, &a->lack);
         p->lenient = true;
-        a->defines |= a->refines && !wants_follow(p, ctx, y, x, false, &ignored);
-        a->overflows |= a->refines && !wants_follow(p, ctx, x, y, true, &ignored);
+        a->defines |= a->refines && !wants_follow(p, x.ctx, x.right, x.left, false, &ignored);
+        a->overflows |= a->refines && !wants_follow(p, x.ctx, x.left, x.right, true, &ignored);
         p->lenient = false;
     }
     p->maybe_empty = maybe_empty;
@@ -175,18 +183,13 @@ static void refine(Attempt *a) {
    but that their arguments are the same. A maximum wants an element then. */
 static void refine_exactly(Attempt *a) {
     Prover *p = &a->prover;
-    const Instance *i = a->instance;
     const bool maybe_empty = p->maybe_empty;
     p->exact = a->refines_exactly = true;
     import_init(&a->import);
-    for (int k = 0; k < i->from.nout && a->refines_exactly; k++) {
+    for (int k = 0; k < a->instance->from.nout && a->refines_exactly; k++) {
+        const OutputWants x = output_wants(a, k, "its operations are defined");
         Lack ignored;
-        trace_stage(p->trace,
-                    arena_format(p->arena, "output %d, where its operations are defined", k + 1));
-        const Parts *x = import_wants(&a->import, i->from.out[k]),
-                    *y = import_wants(&a->import, i->to.out[k]);
-        const Dom ctx = import_range(&a->import, i->from.out[k]);
-        a->refines_exactly = wants_follow(p, ctx, x, y, false, &ignored);
+        a->refines_exactly = wants_follow(p, x.ctx, x.left, x.right, false, &ignored);
     }
     p->maybe_empty = maybe_empty;
     p->exact = false;
@@ -194,6 +197,14 @@ static void refine_exactly(Attempt *a) {
 
 /* ---- what the equality is worth in floating point */
 
+static Reading output_reads(Attempt *a, int k) {
+    const Instance *i = a->instance;
+    const Parts *x = import_reads(&a->import, i->from.out[k]),
+                *y = import_reads(&a->import, i->to.out[k]);
+    const Dom ctx = import_range(&a->import, i->from.out[k]);
+    if (x->too_many || y->too_many) return READS_OTHER;
+    return reads_compare(&a->prover, ctx, a->import.index, &a->splits[k], x, y);
+}
 /* Sums and maxima are taken to have at least one element each. */
 static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     static const char *const stages[] = {
@@ -208,13 +219,10 @@ static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     import_init(&a->import);
     a->import.asked = asked;
     for (int k = 0; k < a->instance->from.nout && reading != READS_OTHER; k++) {
-        const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
-                    *y = import_reads(&a->import, a->instance->to.out[k]);
-        const Dom ctx = import_range(&a->import, a->instance->from.out[k]);
-        if (x->too_many || y->too_many) return READS_OTHER;
-        const Reading here = reads_compare(p, ctx, a->import.index, &a->splits[k], x, y);
+        const Reading here = output_reads(a, k);
         if (here > reading) reading = here;
     }
+    p->lenient = false;
     return overflow_noted(p->w) ? READS_OTHER : reading;
 }
 /* min(x, max(x, y)) is x, but for y = inf - inf: where there are maxima, the forms do not show all
@@ -223,7 +231,6 @@ static bool same_computed(Attempt *a) {
     const bool maybe_empty = a->prover.maybe_empty; /* is asked of the forms */
     const bool same = !a->import.any_maximum || compare_reads(a, READS_COMPUTED) == READS_SAME;
     a->prover.maybe_empty = maybe_empty;
-    a->prover.lenient = false;
     return same;
 }
 static bool outputs_exact(Attempt *a) {
@@ -261,8 +268,8 @@ static unsigned float_classes(Attempt *a, bool exact) {
 
 /* ---- the whole */
 
-/* Twice what nearly all proofs of our rules take; seconds. A proof whose author raises the budget
-   gets more in proportion. */
+/* Twice what nearly all proofs of our rules take: some seconds. A proof whose author raises the
+   budget gets more in proportion. */
 enum { STEPS = 1000000 };
 static uint64_t most_steps(uint64_t budget) {
     const uint64_t times = budget / SOLVER_BUDGET;

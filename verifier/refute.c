@@ -357,7 +357,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
 
 /* ---- models */
 
-static bool conditions_met(const Refute *r, int n, const Model *v) {
+static bool conditions_met(const Refute *r, int n, const SizeModel *v) {
     while (n--) {
         bool same = true;
         for (int k = 0; k < r->i->nsymbol && same; k++)
@@ -366,7 +366,8 @@ static bool conditions_met(const Refute *r, int n, const Model *v) {
     }
     return false;
 }
-int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions *o, Model *out) {
+int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions *o,
+                  SizeModel *out) {
     Refute *r = refute_new(w, arena, i);
     int n = 0;
     if (!prepare_sides(r, o)) return 0;
@@ -383,7 +384,7 @@ int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions
                 compare_sides(r, &found);
             }
         arena_reset(arena, mark);
-        if (computed) out[n++] = (Model){value, !found.found};
+        if (computed) out[n++] = (SizeModel){value, !found.found};
     }
     return n;
 }

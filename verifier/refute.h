@@ -22,14 +22,14 @@ typedef struct Refutation {
     const int64_t *value; /* of the instance's symbols */
 } Refutation;
 
-typedef struct Model {    /* sizes at which both sides can be computed */
-    const int64_t *value; /* of the instance's symbols */
-    bool same;            /* the sides agree on the data tried */
-} Model;
+typedef struct SizeModel { /* sizes at which both sides can be computed */
+    const int64_t *value;  /* of the instance's symbols */
+    bool same;             /* the sides agree on the data tried */
+} SizeModel;
 
 /* Both graphs must be free of composites. Evaluates the operators' own definitions by walking their
    trees. */
 Refutation refute_instance(World *, Arena *, const Instance *, const RefuteOptions *);
 /* Up to o->shapes different models; their number. Computed in doubles, with a margin. */
-int refute_models(World *, Arena *, const Instance *, const RefuteOptions *, Model *out);
+int refute_models(World *, Arena *, const Instance *, const RefuteOptions *, SizeModel *out);
 #endif

@@ -13,7 +13,7 @@ enum { EQUATIONS_MAX = 160, UNKNOWNS_MAX = 24, OPTIONS_MAX = 24, TRIES_MAX = 400
 typedef struct Unify {
     Prover *p;
     Dom ctx;
-    const NfTerm *t, *r;
+    const NfTerm *t, *r; /* variables of t become polynomials in those of r */
     Unified found;
     void *user;
     bool stop;

@@ -80,6 +80,7 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
     Proof proof;
     if (!verify_instance(v, length, &i)) return OUTCOME_STOP;
     ProofOptions o = verify_proof_options(v);
+    /* Where values differ, only conditions on sizes can help: what is missing of them is asked. */
     o.needs_only = verify_differs_early(v, length, &i).found;
     if (verify_prove(v, length, &i, &o, &proof)) return OUTCOME_NEXT;
     if (proof.vacuous) v->result.category = "vacuous";

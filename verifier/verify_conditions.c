@@ -99,7 +99,7 @@ typedef struct Guessing {
     const Conditions *base;
     int nmodel, ntried;
     const ConditionGuess *costly; /* the first that failed for want of budget alone */
-    Model model[INFER_MODELS];
+    SizeModel model[INFER_MODELS];
     ConditionGuess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
 
@@ -136,7 +136,7 @@ static bool try_guess(Guessing *g, const ConditionGuess *x) {
     if (under_guess(g, x, g->base, GUESS_BUDGET, &found)) return true;
     if (g->v->spent && !g->costly) g->costly = arena_copy(g->v->work, x, sizeof *x);
     if (found.found && g->nmodel < INFER_MODELS)
-        g->model[g->nmodel++] = (Model){found.value, false};
+        g->model[g->nmodel++] = (SizeModel){found.value, false};
     else g->tried[g->ntried++] = *x;
     return false;
 }

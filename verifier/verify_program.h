@@ -5,25 +5,25 @@
 #include "verifier/verdicts.h"
 #include "verifier/verify.h"
 
-typedef struct Options {
+typedef struct VerifyArguments {
     const char *out, *json, *directory, *obligations, *explain, *memory_limit, *help;
     int64_t budget, jobs, memory_mib;
     bool no_preconditions, resume, quiet, version;
-} Options;
+} VerifyArguments;
 /* Its rules and refusals are those up to these numbers, from where the file before ends. */
-typedef struct File {
+typedef struct VerifyFile {
     const char *path;
     int rules, refusals;
-} File;
-typedef struct Program {
+} VerifyFile;
+typedef struct VerifyProgram {
     Arena *arena;
-    Options o;
+    VerifyArguments o;
     size_t memory; /* bytes of each worker process */
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
     Text obligations;     /* lines of the index */
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
-    File *file;
+    VerifyFile *file;
     int nfile;
     /* By rule: the journal had its verdict, or it is the same as an earlier one but for its
        name. */
@@ -33,16 +33,16 @@ typedef struct Program {
     int done, count[4], conditional, invalid;
     bool terminal;
     Error error;
-} Program;
+} VerifyProgram;
 
 /* The rules with their verdicts, in their order, to --output; the verdicts to --json. False, here
    and below: the program's error is set. */
-bool program_write_rules(Program *);
-bool program_write_json(Program *);
+bool program_write_rules(VerifyProgram *);
+bool program_write_json(VerifyProgram *);
 /* A refuted rule's counterexample to a file of its own in --counterexample-dir. */
-void program_write_counterexample(Program *, const Rule *, const VerifyResult *);
+void program_write_counterexample(VerifyProgram *, const Rule *, const VerifyResult *);
 /* --obligations: makes the folder; adds a rule's lines to the index; writes the index. */
-bool program_open_obligations(Program *);
-void program_index_obligations(Program *, const Rule *, const char *line);
-bool program_write_index(Program *);
+bool program_open_obligations(VerifyProgram *);
+void program_index_obligations(VerifyProgram *, const Rule *, const char *line);
+bool program_write_index(VerifyProgram *);
 #endif

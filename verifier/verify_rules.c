@@ -24,15 +24,15 @@ static const ProgramText program = {
 
 /* Z3 itself does not start in less. */
 enum { MEMORY_LEAST = 16 << 20 };
-static bool take_memory(Program *p) {
+static bool take_memory(VerifyProgram *p) {
     if (!option_bytes("--memory-limit", p->o.memory_limit, &p->memory, &p->error)) return false;
     if (p->o.memory_mib) p->memory = (size_t)p->o.memory_mib << 20;
     return p->memory >= MEMORY_LEAST ||
            error_set(&p->error, E_USAGE, "--memory-limit", "expects at least 16M, not \"%s\"",
                      p->o.memory_limit);
 }
-static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
-    Options *o = &p->o;
+static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *files, Text *help) {
+    VerifyArguments *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
          .letter = 'o',
@@ -135,7 +135,7 @@ static void print_conditions(const VerifyResult *r) {
         side += m + (side[m] ? 2 : 0);
     }
 }
-static void report_one(Program *p, int k, const VerifyResult *r) {
+static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
     const Rule *rule = &p->set.v[k];
     if (p->journal && !p->skip[k]) journal_add(p->journal, rule, r, &p->error);
     p->result[k] = *r;
@@ -163,7 +163,7 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
 }
 
 static void report_verdict(void *user, int k, const VerifyResult *r) {
-    Program *p = user;
+    VerifyProgram *p = user;
     VerifyResult same = *r;
     report_one(p, k, r);
     same.ms = 0;
@@ -173,7 +173,7 @@ static void report_verdict(void *user, int k, const VerifyResult *r) {
 /* ---- files */
 
 /* Rule text, or a file of TASO's: a rule there that we cannot express is unknown. */
-static bool read_file(Program *p, const char *path) {
+static bool read_file(VerifyProgram *p, const char *path) {
     int before = p->refused.n;
     if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
     for (int k = before; k < p->refused.n; k++)
@@ -184,7 +184,7 @@ static bool read_file(Program *p, const char *path) {
 
 /* ---- what is to be explained */
 
-static bool explained_is_there(Program *p) {
+static bool explained_is_there(VerifyProgram *p) {
     for (int k = 0; k < p->set.n; k++)
         if (rule_named(&p->set.v[k], p->o.explain)) return true;
     return error_set(&p->error, E_USAGE, "--explain",
@@ -192,7 +192,7 @@ static bool explained_is_there(Program *p) {
 }
 
 /* The others are not verified, unless their verdicts are to be written. */
-static void keep_explained(Program *p) {
+static void keep_explained(VerifyProgram *p) {
     int n = 0;
     for (int k = 0; k < p->set.n; k++)
         if (rule_named(&p->set.v[k], p->o.explain)) p->set.v[n++] = p->set.v[k];
@@ -202,7 +202,7 @@ static void keep_explained(Program *p) {
 
 /* ---- the journal, and rules that are the same */
 
-static bool open_journal(Program *p) {
+static bool open_journal(VerifyProgram *p) {
     const char *of = p->o.json ? p->o.json : p->o.out;
     if (!of && p->o.resume)
         return error_set(&p->error, E_USAGE, "--resume",
@@ -215,7 +215,7 @@ static bool open_journal(Program *p) {
 }
 /* Rules that differ in name and comment only are verified once: a verdict depends on nothing
    else. */
-static void find_equal(Program *p) {
+static void find_equal(VerifyProgram *p) {
     Intern *seen = intern_new(p->arena);
     int *last = ARENA_NEW(p->arena, int, p->set.n + 1);
     for (int k = 0; k < p->set.n; k++) {
@@ -233,7 +233,7 @@ static void find_equal(Program *p) {
     }
     intern_free(seen);
 }
-static void take_known(Program *p) {
+static void take_known(VerifyProgram *p) {
     VerifyResult r;
     for (int k = 0; k < p->set.n && p->journal && p->o.resume; k++) {
         if (p->skip[k] || !journal_find(p->journal, &p->set.v[k], &r)) continue;
@@ -242,13 +242,13 @@ static void take_known(Program *p) {
     }
 }
 /* Until all rules are decided the journal is kept. */
-static bool all_decided(const Program *p) {
+static bool all_decided(const VerifyProgram *p) {
     for (int k = 0; k < p->set.n; k++)
         if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED)
             return false;
     return true;
 }
-static bool verify_all(Program *p) {
+static bool verify_all(VerifyProgram *p) {
     VerifyOptions o = verify_defaults();
     o.budget = (uint64_t)p->o.budget;
     o.no_preconditions = p->o.no_preconditions;
@@ -260,7 +260,7 @@ static bool verify_all(Program *p) {
                          .obligations = p->o.obligations};
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
-static bool files_given_usable(Program *p, const StringList *files) {
+static bool files_given_usable(VerifyProgram *p, const StringList *files) {
     FileUses u = {.arena = p->arena};
     file_use_add_list(&u, "FILE", *files, FILE_OPERAND);
     file_use_add(&u, "--output", p->o.out, FILE_RESULT);
@@ -268,14 +268,14 @@ static bool files_given_usable(Program *p, const StringList *files) {
     return files_usable(&u, &p->error);
 }
 
-static bool verify_files(Program *p, const StringList *files) {
+static bool verify_files(VerifyProgram *p, const StringList *files) {
     if (!files->n)
         return error_set(&p->error, E_USAGE, "", "expected a file of rules; usage: %s",
                          program.usage);
-    p->file = ARENA_NEW(p->arena, File, files->n);
+    p->file = ARENA_NEW(p->arena, VerifyFile, files->n);
     for (int k = 0; k < files->n; k++) {
         if (!read_file(p, files->v[k])) return false;
-        p->file[p->nfile++] = (File){files->v[k], p->set.n, p->refused.n};
+        p->file[p->nfile++] = (VerifyFile){files->v[k], p->set.n, p->refused.n};
     }
     if (p->o.explain && !explained_is_there(p)) return false;
     if (p->o.explain && !p->o.out && !p->o.json) keep_explained(p);
@@ -307,7 +307,7 @@ static bool verify_files(Program *p, const StringList *files) {
     return wrote && ok && p->error.kind == E_NONE;
 }
 static void program_act(void *user, Arena *a, int argc, char **argv) {
-    Program *p = user;
+    VerifyProgram *p = user;
     StringList files = {0};
     p->set.arena = p->arena = a;
     Text help = text_new(a);
@@ -320,7 +320,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 /* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {
-    Program p = {.terminal = isatty(2)};
+    VerifyProgram p = {.terminal = isatty(2)};
     int code = program_main(&program, argc, argv, program_act, &p, &p.error);
     bool all = p.count[VERDICT_PROVED] == p.set.n + p.refused.n;
     return code || all || p.o.help || p.o.version ? code : 1;

@@ -4,20 +4,20 @@
 #include "graphs/world.h"
 #include <string.h>
 
-void program_write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
+void program_write_counterexample(VerifyProgram *p, const Rule *rule, const VerifyResult *r) {
     const char *text =
         arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
     const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
     file_write(path, text, strlen(text), &p->error);
 }
-void program_index_obligations(Program *p, const Rule *rule, const char *line) {
+void program_index_obligations(VerifyProgram *p, const Rule *rule, const char *line) {
     while (*line) {
         int n = (int)strcspn(line, "\n");
         text_add(&p->obligations, "%s\t%s\t%.*s\n", rule->id, rule->name, n, line);
         line += n + (line[n] == '\n');
     }
 }
-bool program_write_rules(Program *p) {
+bool program_write_rules(VerifyProgram *p) {
     Text t = text_new(p->arena);
     World *w = graph_world_new(arena_escape(p->arena), 0);
     WorldMark mark = world_mark(w);
@@ -39,7 +39,7 @@ bool program_write_rules(Program *p) {
     return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
 }
 /* The rules of a file and those that could not be read, in the order in which they stand in it. */
-static void file_json(const Program *p, const File *f, int rule, int refusal, Text *t) {
+static void file_json(const VerifyProgram *p, const VerifyFile *f, int rule, int refusal, Text *t) {
     for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
         const char *line;
         if (refusal < f->refusals && p->refused.v[refusal].number == index) {
@@ -61,7 +61,7 @@ static void file_json(const Program *p, const File *f, int rule, int refusal, Te
         text_add(t, "%s%s", t->size ? ",\n" : "", line);
     }
 }
-bool program_write_json(Program *p) {
+bool program_write_json(VerifyProgram *p) {
     Text t = text_new(p->arena), all = text_new(p->arena);
     for (int k = 0; k < p->nfile; k++)
         file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0,
@@ -70,7 +70,7 @@ bool program_write_json(Program *p) {
     return file_write(p->o.json, all.data, all.size, &p->error);
 }
 
-bool program_open_obligations(Program *p) {
+bool program_open_obligations(VerifyProgram *p) {
     if (!p->o.obligations) return true;
     p->obligations = text_new(p->arena);
     text_add(&p->obligations, "rule\tname\tquestion\tpurpose\n");
@@ -80,7 +80,7 @@ bool program_open_obligations(Program *p) {
             "cannot be given with --resume: rules that are not proved again ask no questions");
     return folder_make(p->o.obligations, &p->error);
 }
-bool program_write_index(Program *p) {
+bool program_write_index(VerifyProgram *p) {
     return file_write(arena_format(p->arena, "%s/index.tsv", p->o.obligations), p->obligations.data,
                       p->obligations.size, &p->error);
 }

@@ -12,8 +12,8 @@ typedef struct Expansion {
     const Rule *rule;
     const int *length;
     Text out;
-    size_t find;       /* byte of the result */
-    const char *found; /* where in the text that comes from; NULL: after what is there so far */
+    size_t find;       /* a byte of the result, to know where it comes from */
+    const char *found; /* the place in the text it comes from; NULL: it is not written yet */
 } Expansion;
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }

@@ -70,8 +70,8 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->operators,
          .default_value = 5,
          .value = "N",
-         .help = "Operators in a question, at most 8; those on constants alone do not count. "
-                 "Default: 5.",
+         .help = "Asks about parts of up to N operators, 8 at most; those on constants alone do "
+                 "not count. Default: 5.",
          .least = 1,
          .most = 8},
         {.name = "no-bodies",
@@ -84,8 +84,8 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->depth,
          .default_value = 1,
          .value = "N",
-         .help = "Operators of an answer, at most, between values that the question computes too. "
-                 "Default: 1.",
+         .help = "How many operators an answer may have, at most 4, between values that the "
+                 "question computes, too. Default: 1.",
          .least = 0,
          .most = 4},
         {.name = "steps",
@@ -93,7 +93,7 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .into = &m->steps,
          .default_value = 4000,
          .value = "N",
-         .help = "Terms evaluated for a question, at most. Default: 4000.",
+         .help = "Evaluates at most N terms for a question. Default: 4000.",
          .least = 1,
          .most = 1e8},
         {.name = "most",
@@ -109,7 +109,7 @@ static bool parse_options(DiscoverProgram *m, int argc, char **argv, StringList 
          .default_value = 1,
          .value = "RATIO",
          .help = "Keeps answers that are estimated to cost at most RATIO times as much as the "
-                 "question: the target decides in the end. Default: 1.",
+                 "question; the target decides in the end. Default: 1.",
          .least = 0.1,
          .most = 1000},
         {.name = "models",

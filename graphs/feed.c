@@ -78,11 +78,17 @@ bool feed_options(Arena *a, StringList list, FeedOptions *o, Error *e) {
     return true;
 }
 
-bool feed_named(const FeedOptions *o, int n, const char *const name[], Error *e) {
+bool feed_fits(const FeedOptions *o, World *w, const Graph *g, const char *const name[], Error *e) {
     for (int k = 0; k < o->n; k++) {
-        bool found = false;
-        for (int j = 0; j < n && !found; j++) found = !strcmp(name[j], o->v[k].name);
-        if (!found) return input_unknown("--input", o->v[k].text, o->v[k].name, n, name, e);
+        const FeedOption *x = &o->v[k];
+        int j = 0;
+        while (j < g->nin && strcmp(name[j], x->name) != 0) j++;
+        if (j == g->nin) return input_unknown("--input", x->text, x->name, g->nin, name, e);
+        const Type *t = value_type(w, g->in[j]);
+        if (x->kind == FEED_TENSOR && x->tensor.rank && t->known && x->tensor.rank != t->dim.n)
+            return error_set(e, E_USAGE, "--input",
+                             "%s: an array of rank %d, but the input %s has rank %d", x->text,
+                             x->tensor.rank, x->name, t->dim.n);
     }
     return true;
 }
@@ -208,8 +214,8 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
 static void print_domain(const FeedInput *x, Text *t) {
     Domain d;
     domain_drawn(x->domain, x->dtype, &d);
-    text_add(t, "%s%.0f..%.0f", is_free(x) ? "" : "given; random numbers would be from ", d.low,
-             d.high);
+    text_add(t, "%s%.0f..%.0f", is_free(x) ? "" : "given; random numbers would be drawn from ",
+             d.low, d.high);
 }
 
 static void print_input(const Feed *f, int k, Text *t) {

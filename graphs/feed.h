@@ -24,8 +24,9 @@ typedef struct FeedOptions { /* of two that name one input the last one holds */
    entry for each input or some; the seed is 0. Files are read; all lives in the arena. */
 bool feed_options(Arena *, StringList, FeedOptions *, Error *);
 extern const char feed_help[]; /* what these options are, for --help */
-/* False, E_USAGE: one is for an input that is none of these n. */
-bool feed_named(const FeedOptions *, int n, const char *const name[], Error *);
+/* Whether they fit a graph whose inputs have these names. False, E_USAGE: one is for no input of
+   it, or a file's array has another rank than its input. */
+bool feed_fits(const FeedOptions *, World *, const Graph *, const char *const name[], Error *);
 /* As --input-shape would say the sizes of its tensors, then `more`. */
 StringList feed_shapes(Arena *, const FeedOptions *, StringList more);
 
@@ -44,7 +45,7 @@ typedef struct Feed {
     int attempt; /* 0: integers as drawn; else some are others instead (feed_next) */
 } Feed;
 /* input: n of them in the arena, their domains by graph_domains, their numbers by graph_compared,
-   their options still NULL; the feed keeps the array. Each option names one of them (feed_named).
+   their options still NULL; the feed keeps the array. Each option is for one of them (feed_fits).
    False: one gives an input another element type. The names and options are not copied. */
 bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* -1: no such input */

@@ -24,5 +24,5 @@ bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptio
                                .known = has_default(w, m, k, sizes),
                                .compared = compared[k]};
     }
-    return feed_named(given, g->nin, name, e) && feed_new(given, g->nin, input, feed, e);
+    return feed_fits(given, w, g, name, e) && feed_new(given, g->nin, input, feed, e);
 }

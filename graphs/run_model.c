@@ -162,7 +162,7 @@ bool run_open(ModelRun *r) {
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
-    return known_dims(r) && feed_named(&r->given, r->graph->nin, name, r->error) &&
+    return known_dims(r) && feed_fits(&r->given, r->w, r->graph, name, r->error) &&
            sizes_bind(r->w, r->arena, r->graph, name, &(SizeOptions){.shapes = r->o.shape},
                       &r->sizes, r->error) &&
            run_feed(r);

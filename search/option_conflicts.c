@@ -44,6 +44,12 @@ static bool targets_agree(const IsomerOptions *o, Error *e) {
     return true;
 }
 
+static bool weights_agree(const IsomerOptions *o, Error *e) {
+    return o->external || o->external_threshold == optimize_defaults().external_threshold ||
+           refuse(e, "--external-threshold",
+                  "all weights stay where they are: leave it out, or give --save-as-external-data");
+}
+
 /* New rules are added to the file of rules; without --discover it is only read. */
 static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                                Error *e) {
@@ -66,5 +72,5 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
     return rules_out_used(o, e) && targets_agree(o, e) && discovery_repeats(o, e) &&
-           files_given_usable(a, in, out, o, e);
+           weights_agree(o, e) && files_given_usable(a, in, out, o, e);
 }

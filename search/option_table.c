@@ -55,8 +55,9 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .kind = OPT_REAL,
          .into = &o->isomer.discover,
          .value = "SECONDS",
-         .help = "First spends this time on finding new rules: what equals the model's most "
-                 "expensive parts and may cost less. What is proved is used in this run and kept.",
+         .help = "First spends this long looking for new rules: graphs that equal the model's "
+                 "most expensive parts and may cost less. Those that are proved are used in this "
+                 "run and kept.",
          .least = 0,
          .most = 1e9},
         {.name = "rules-out",
@@ -65,8 +66,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "FILE",
          .help = "Adds the new rules that --discover proves to FILE. Default: "
                  "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
-                 "for this target reads unless --rules is given. In a run that discovers nothing, "
-                 "the rules of this FILE, which must exist, are used beside the library."},
+                 "for this target reads unless --rules is given. Without --discover, "
+                 "FILE must exist, and its rules are used in addition to the library."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,
@@ -124,10 +125,10 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "N",
          .default_value = -1,
          .help =
-             "With onnxruntime as the target: the result is timed on N threads, too. If it is "
-             "slower there, what loses there more than it gains on --threads stays as it was; if "
-             "nothing else gains, so does the file. 0: N threads do not count. -1 (the default): "
-             "all cores, for a result made for one thread, unless timing the model takes long.",
+             "With onnxruntime as the target: also times the result on N threads. If it is slower "
+             "there, whatever loses more there than it gains on --threads is left as it was; if "
+             "nothing else gains, so is the file. 0: only --threads counts. -1 (the default): all "
+             "cores, for a result made for one thread, unless timing the model takes too long.",
          .least = -1,
          .most = BACKEND_THREADS},
         {.name = "backend",

@@ -126,7 +126,7 @@ bool run_bind_sizes(Run *r, int size_set) {
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
     const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, size_set)};
-    if (!feed_named(&r->inputs.given, r->source.original.nin, name, r->error)) return false;
+    if (!feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error)) return false;
     if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, &r->source.sizes,
                     &missing) &&
         !r->source.sizes.n) {

@@ -14,17 +14,22 @@ static const char *const name[INPUTS] = {"ids", "x", "mask", "k=1"};
 static const DType dtype[INPUTS] = {DT_INT64, DT_FLOAT, DT_INT32, DT_INT64};
 static const bool known[INPUTS] = {false, false, false, true};
 
-static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
+static bool make(World *w, int n, const char **option, Feed *f, Error *e) {
     static FeedOptions o;
+    Arena *a = w->arena;
+    Value in[INPUTS];
     const Domain any = domain_any(), domain[INPUTS] = {{0, 29}, any, any, any};
     FeedInput *input = ARENA_NEW(a, FeedInput, INPUTS);
-    for (int k = 0; k < INPUTS; k++)
+    for (int k = 0; k < INPUTS; k++) {
+        in[k] = graph_input(w, name[k], &(Type){.dtype = dtype[k]});
         input[k] =
             (FeedInput){.name = name[k], .dtype = dtype[k], .domain = domain[k], .known = known[k]};
+    }
     *e = (Error){0};
     if (!feed_options(a, (StringList){n, option}, &o, e)) return false;
     o.seed = 7;
-    return feed_named(&o, INPUTS, name, e) && feed_new(&o, INPUTS, input, f, e);
+    return feed_fits(&o, w, &(Graph){.nin = INPUTS, .in = in}, name, e) &&
+           feed_new(&o, INPUTS, input, f, e);
 }
 
 /* The same number everywhere, or -1. */
@@ -42,7 +47,7 @@ static void integers_are_tried_one_by_one_then_all(void **state) {
     World *w = *state;
     Feed f;
     Error e;
-    assert_true(make(w->arena, 0, NULL, &f, &e));
+    assert_true(make(w, 0, NULL, &f, &e));
     assert_string_equal(feed_print(w->arena, &f), "ids: 0..29, mask: 0..1");
     for (int k = 0; k < 6; k++) {
         assert_true(feed_next(&f));
@@ -61,7 +66,7 @@ static void numbers_asked_for_are_tried_first(void **state) {
     World *w = *state;
     Feed f;
     Error e;
-    assert_true(make(w->arena, 0, NULL, &f, &e));
+    assert_true(make(w, 0, NULL, &f, &e));
     f.input[0].compared = (Compared){2, {16000, 8000}};
     f.input[1].compared = (Compared){1, {5}}; /* floats are not free */
     f.input[2].compared = (Compared){1, {3}};
@@ -80,13 +85,13 @@ static void what_is_given_stays(void **state) {
     Feed f;
     Error e;
     float x[N];
-    assert_true(make(w->arena, 5, options, &f, &e));
+    assert_true(make(w, 5, options, &f, &e));
     assert_true(all_are(&f, 0) == 5 && all_are(&f, 3) == 2 && !feed_next(&f));
     assert_true(feed_data(&f, 1, 3, NULL, N, x, &e));
     for (int k = 0; k < N; k++) assert_true(x[k] >= -2 && x[k] <= -1);
     error_set(&e, E_ENVIRONMENT, "a node", "failed");
     feed_explain(w->arena, &f, &e);
-    assert_non_null(strstr(e.reason, "ids: given; random numbers would be from 0..29"));
+    assert_non_null(strstr(e.reason, "ids: given; random numbers would be drawn from 0..29"));
     assert_null(strstr(e.reason, "zeros"));
 }
 
@@ -95,7 +100,7 @@ static void a_sample_is_the_same_whoever_asks(void **state) {
     int64_t one[N], two[N], other[N];
     Feed f, g;
     Error e;
-    assert_true(make(w->arena, 0, NULL, &f, &e) && make(w->arena, 0, NULL, &g, &e));
+    assert_true(make(w, 0, NULL, &f, &e) && make(w, 0, NULL, &g, &e));
     assert_true(feed_data(&f, 0, 1, NULL, N, one, &e) && feed_data(&g, 0, 1, NULL, N, two, &e));
     assert_true(feed_data(&f, 0, 2, NULL, N, other, &e));
     assert_memory_equal(one, two, sizeof one);
@@ -121,7 +126,7 @@ static void wrong_options_are_refused(void **state) {
         const char *option = rows[k].option;
         Feed f;
         Error e;
-        assert_false(make(w->arena, 1, &option, &f, &e));
+        assert_false(make(w, 1, &option, &f, &e));
         assert_int_equal(e.kind, rows[k].kind);
         assert_non_null(strstr(e.reason, rows[k].said));
     }

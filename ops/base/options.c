@@ -257,7 +257,8 @@ bool option_bytes(const char *name, const char *text, size_t *bytes, Error *e) {
     for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
     good = good && v < 1e15;
     if (good) *bytes = (size_t)v;
-    return good || error_set(e, E_USAGE, name, "expected a size such as 500M or 8G");
+    return good ||
+           error_set(e, E_USAGE, name, "expects a size such as 500M or 8G, not \"%s\"", text);
 }
 
 bool option_shard(const char *text, const char *folder, int *shard, int *nshard, Error *e) {
@@ -265,7 +266,7 @@ bool option_shard(const char *text, const char *folder, int *shard, int *nshard,
     if (!text) return true;
     if (sscanf(text, "%d/%d%n", shard, nshard, &end) != 2 || text[end] || *shard < 0 ||
         *shard >= *nshard)
-        return error_set(e, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
+        return error_set(e, E_USAGE, "--shard", "expects I/N with 0 <= I < N, not \"%s\"", text);
     return folder || error_set(e, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
 }
 

@@ -170,8 +170,11 @@ static void table_check(const Run *r, Text *t) {
 /* Why nothing gains, and what else was done to the file. */
 static void table_notes(const Run *r, bool changed, Text *t) {
     const RunStats *s = &r->stats;
-    if (s->frozen_missing)
-        text_add(t, "  %d times were not in the cost file and were estimated\n", s->frozen_missing);
+    if (s->frozen_missing) {
+        const bool one = s->frozen_missing == 1;
+        text_add(t, "  %d %s not in the cost file and %s estimated\n", s->frozen_missing,
+                 one ? "time was" : "times were", one ? "was" : "were");
+    }
     if (s->discovered.seconds > 0) table_discovered(&s->discovered, t);
     if (!changed && s->reason) text_add(t, "  %s\n", s->reason);
     if (!changed && s->headroom) text_add(t, "%s", s->headroom);

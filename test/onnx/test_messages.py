@@ -225,6 +225,22 @@ def test_a_measuring_command_that_does_not_answer(optimize, tmp_path, command, s
     assert not (tmp_path / "o.onnx").exists()
 
 
+@pytest.mark.parametrize("program", ["run-model", "optimize-model"])
+def test_arrays_of_another_rank(files, tmp_path, program):
+    """The option that gave the file is named, not one that nobody gave."""
+    numpy.save(tmp_path / "two.npy", numpy.zeros((2, 2), "i8"))
+    words = ["m.onnx", *["--dry-run"] * (program == "optimize-model"), "--input", "i=two.npy"]
+    done = run(program, *words, cwd=tmp_path)
+    refused(done, "--input: two.npy: an array of rank 2, but the input i has rank 1")
+
+
+def test_a_threshold_of_weights_that_stay(files, tmp_path):
+    words = ["m.onnx", "o.onnx", "--external-threshold", "3"]
+    done = run("optimize-model", *words, cwd=tmp_path)
+    refused(done, "--external-threshold: ", "give --save-as-external-data")
+    assert not (tmp_path / "o.onnx").exists()
+
+
 def test_estimates_are_not_called_measured(optimize, tmp_path):
     """A frozen run without a cost file has measured nothing."""
     words = [net(tmp_path / "m.onnx", blocks=1), "--dry-run", "--input-shape", "x:1,3,8,8"]

@@ -16,12 +16,12 @@ from each other.
 """
 
 import sys
-from packages import fail, option_parser, positive
+from packages import option_parser, positive
 
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
     from onnx import numpy_helper
-    from onnx_tools import Feed, add_feed_options, check_feed, one_line, session
+    from onnx_tools import Feed, add_feed_options, check_feed, one_line, read_model, session
 except ImportError as missing:
     print(f"{sys.executable} lacks a required package: {missing}")
     sys.exit(5)
@@ -48,13 +48,6 @@ def interface(model):
         "opset imports": sorted((o.domain, o.version) for o in model.opset_import),
         "IR version": model.ir_version,
     }
-
-
-def read(path):
-    try:
-        return onnx.load(path)
-    except Exception as error:
-        raise ValueError(f"{path}: cannot read the model: {one_line(error)}") from error
 
 
 def said(value):
@@ -314,10 +307,7 @@ def main():
     if sys.argv[1:] == ["--available"]:
         return 0
     options, failed = arguments(), 0
-    try:
-        before, after = read(options.original), read(options.optimized)
-    except ValueError as error:
-        fail(3, str(error))
+    before, after = read_model(options.original), read_model(options.optimized)
     check_feed(options, before.graph)
     complaint = checker_says(options.optimized)
     if complaint and complaint.split(":")[0] != checker_says(options.original).split(":")[0]:

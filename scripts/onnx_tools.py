@@ -208,6 +208,17 @@ def one_line(error):
     return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
 
 
+def read_model(path):
+    """The model in the file. Exit status 3 if it cannot be read."""
+    import onnx
+
+    try:
+        return onnx.load(path)
+    except Exception as error:
+        missing = getattr(error, "filename", None) == path
+        fail(3, f"{path}: cannot read the model: {error.strerror if missing else one_line(error)}")
+
+
 def model_table():
     """The rows of scripts/models.tsv that are models."""
     return [row for row in model_rows() if row["name"].endswith(".onnx")]

@@ -16,9 +16,16 @@ from packages import fail, need, option_parser, positive
 
 need("numpy", "onnx", "onnxruntime")
 import numpy, onnx  # noqa: E402
-from onnx_tools import Feed, add_feed_options, check_feed, clock_of  # noqa: E402
-from onnx_tools import one_line, session  # noqa: E402
-from onnx_tools import session_options  # noqa: E402
+from onnx_tools import (  # noqa: E402
+    Feed,
+    add_feed_options,
+    check_feed,
+    clock_of,
+    one_line,
+    read_model,
+    session,
+    session_options,
+)
 
 RUNS, SECONDS = 9, 1.5
 NUMBERED = re.compile(r"isomer_(\d+)_")
@@ -146,10 +153,7 @@ def main():
     parser.add_argument("--threads", type=positive, default=1)
     add_feed_options(parser)
     options = parser.parse_args()
-    try:
-        given = onnx.load(options.model)
-    except Exception as error:
-        fail(3, f"{options.model}: cannot read the model: {one_line(error)}")
+    given = read_model(options.model)
     check_feed(options, given.graph)
     model, listed, makers = numbered(given)
     nodes, others = collections.Counter(), []

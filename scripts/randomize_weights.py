@@ -13,6 +13,7 @@ from packages import fail, need, show_help
 need("numpy", "onnx")
 import numpy, onnx  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
+from onnx_tools import one_line, read_model  # noqa: E402
 
 VIEWS = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Flatten", "Transpose"}
 SCALE = {
@@ -92,10 +93,7 @@ def main():
     if len(sys.argv) != 4 or not sys.argv[3].isdecimal():
         fail(2, "expected IN OUT SEED; the seed is a number")
     source, target, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    try:
-        model = onnx.load(source)
-    except Exception as error:
-        fail(3, f"{source}: cannot read the model: {error}")
+    model = read_model(source)
     graph = model.graph
     inputs = {value.name for value in graph.input}
     replaced = list(equal_constants(graph))
@@ -109,7 +107,10 @@ def main():
                 )
             )
     drop_unused(graph, {value.name for value in graph.output})
-    onnx.checker.check_model(model)
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        fail(3, f"{source}: not a valid model: {one_line(error)}")
     try:
         onnx.save(model, target)
     except OSError as error:

@@ -6,12 +6,20 @@
 #include "graphs/world.h"
 #include "ops/core/element.h"
 
+static bool sizes_known(const ModelRun *r, const Type *t) {
+    int64_t size;
+    bool known = t->known;
+    for (int k = 0; k < t->dim.n && known; k++)
+        known = poly_eval(r->w, t->dim.v[k], r->sizes, &size);
+    return known;
+}
+
 bool run_tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
     if (!oracle_dims(r->w, t, r->sizes, dim, n))
-        return error_set(
-            r->error, E_INVALID, name,
-            "its size is not known or too large; give sizes with --input-shape or --dim");
+        return error_set(r->error, E_INVALID, name, "%s with --input-shape or --dim",
+                         sizes_known(r, t) ? "it would have too many elements; give smaller sizes"
+                                           : "its sizes are not known; give them");
     return element_readable(t->dtype) ||
            error_set(r->error, E_INVALID, name, "elements of type %s are not supported",
                      dtype_name(t->dtype));

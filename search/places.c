@@ -237,6 +237,8 @@ static void count_enabled(void *enabled, int rule, NodeList inner) {
     x->flops[rule] = fmax(x->flops[rule], 0) + nodes_flops(x->w, inner, x->sizes);
 }
 
+/* The set is applied once more: what it made when its places were found is gone with the World's
+   state, and only the few sets that are extended need it. */
 double *places_enabled(Run *r, Arena *a, const RoleSet *set) {
     const Library *l = &r->library;
     Enabled x = {r->w, r->source.sizes, ARENA_NEW(a, double, l->n)};

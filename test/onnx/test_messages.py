@@ -234,6 +234,13 @@ def test_arrays_of_another_rank(files, tmp_path, program):
     refused(done, "--input: two.npy: an array of rank 2, but the input i has rank 1")
 
 
+def test_inputs_that_are_too_large(files, tmp_path):
+    """Sizes that are given are not said to be missing."""
+    words = ["m.onnx", "--input-shape", "x:99999999999,99999999999", "--input-shape", "i:1"]
+    done = run("run-model", *words, cwd=tmp_path)
+    refused(done, "x: it would have too many elements; give smaller sizes with", code=3)
+
+
 def test_a_threshold_of_weights_that_stay(files, tmp_path):
     words = ["m.onnx", "o.onnx", "--external-threshold", "3"]
     done = run("optimize-model", *words, cwd=tmp_path)

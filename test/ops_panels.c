@@ -205,7 +205,8 @@ static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t o
 static void draw_conv(Drawn *t) {
     const int64_t ins[] = {1, 3, 8, 16, 17, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130},
                   groups = draw(t, 0, 2) ? 1 : draw(t, 2, 4);
-    draw_windows(t, 2, groups, pick(t, 6, ins), pick(t, 7, outs));
+    if (draw(t, 0, 14)) draw_windows(t, 2, groups, pick(t, 6, ins), pick(t, 7, outs));
+    else draw_windows(t, 2, 1, draw(t, 460, 520), draw(t, 16, 17)); /* sums in parts */
 }
 static void draw_tiles(Drawn *t) {
     const int64_t ins[] = {16, 17, 24, 40}, outs[] = {16, 17, 24, 40, 64, 100, 130};
@@ -219,8 +220,12 @@ static void draw_depthwise(Drawn *t) {
 static void draw_gemm(Drawn *t) {
     const int64_t rows[] = {1, 1, 2, 7, 29, 64, 8, 9}, terms[] = {1, 5, 33, 200},
                   columns[] = {16, 17, 24, 63, 64, 65, 96, 200};
-    const int64_t b = draw(t, 1, 2), m = t->unknown ? rows[draw(t, 4, 7)] : pick(t, 6, rows),
-                  k = pick(t, 4, terms), n = pick(t, 8, columns),
+    const bool parts = draw(t, 0, 7) == 0;
+    const int64_t b = draw(t, 1, 2),
+                  m = t->unknown ? rows[draw(t, 4, 7)]
+                      : parts    ? draw(t, 1, 20)
+                                 : pick(t, 6, rows),
+                  k = parts ? draw(t, 4000, 7000) : pick(t, 4, terms), n = pick(t, 8, columns),
                   wide = n + (draw(t, 0, 1) ? 3 : 0);
     t->view[Y] = view_dense(Y, DT_FLOAT, 3, (const int64_t[]){b, m, n});
     t->view[Y].stride[1] = wide, t->view[Y].stride[0] = m * wide;
@@ -327,10 +332,15 @@ static void panels_agree_with_sums_in_double(void **state) {
         }
 }
 
-/* A sweep that leaves the last term out; or what follows the sums. */
+/* A sweep that leaves the last term out; or what follows the sums; or the sums of parts before. */
 static const float *short_sweep(const Sweep *s, int vectors, int64_t rows) {
     Sweep wrong = *s;
     if (s->n > 1) wrong.n--, wrong.runs = 1;
+    return table[0]->sweep(&wrong, vectors, rows);
+}
+static const float *forgetful_sweep(const Sweep *s, int vectors, int64_t rows) {
+    Sweep wrong = *s;
+    if (s->add == s->y) wrong.add = NULL;
     return table[0]->sweep(&wrong, vectors, rows);
 }
 static const float *bare_sweep(const Sweep *s, int vectors, int64_t rows) {
@@ -368,11 +378,11 @@ static bool notices(uint64_t seed) {
 static void wrong_sweeps_are_caught(void **state) {
     (void)state;
     typedef const float *Wrong(const Sweep *, int, int64_t);
-    static Wrong *const wrong[] = {short_sweep, bare_sweep};
-    for (int i = 0; i < 2; i++) {
+    static Wrong *const wrong[] = {short_sweep, bare_sweep, forgetful_sweep};
+    for (int i = 0; i < 3; i++) {
         Simd simd = *table[0];
         simd.sweep = wrong[i];
-        assert_true(cases_noticed(&simd, 180, notices) > 10);
+        assert_true(cases_noticed(&simd, 180, notices) > (i < 2 ? 10 : 3));
     }
     Simd simd = *table[0];
     simd.windows = short_windows;

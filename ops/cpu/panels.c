@@ -5,13 +5,17 @@
    next one is fetched into the cache. For a convolution a row is what lies under a window: as many
    runs of memory as the window has rows. An image that is padded, or lies otherwise, is copied
    once. The epilogue is done in registers as far as ending.c says. Rows come in groups that fit
-   into the second cache, for all panels in turn. */
+   into the second cache, for all panels in turn. Where a panel is larger than that cache, the terms
+   come in parts, for all panels in turn, each part added to the sums of those before. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
+#include <math.h>
 #include <string.h>
 
 /* floats of a group of rows; rows between which an activation is computed */
 enum { GROUP = 1 << 16, PASS_ROWS = 24, RUNS = 1 << 12 };
+/* Terms of a part, about, and of sums that are not cut. */
+enum { PART = 2048, WHOLE = 2 * PART };
 enum { Y, X, ADD, VIEWS };
 /* An image of its own: [batch, size.., channels], the input in it from begin on. */
 typedef struct Padded {
@@ -27,6 +31,7 @@ typedef struct Panels {
     int64_t groups, columns, inputs, terms;
     int64_t n, *run;
     int runs;
+    int parts; /* of the runs, or of the only one */
     const float *weights, *start;
     View view[VIEWS];
     Nest rows;            /* of these; the last axis is the one that is swept along */
@@ -64,46 +69,78 @@ static void pass_over(const Panels *p, const Sweep *s, int64_t columns, int64_t 
     }
 }
 static void sweep_rows(const Simd *simd, const Panels *p, const Panel *panel, Sweep *s,
-                       int64_t rows) {
-    const int64_t step = p->e.pass ? PASS_ROWS : rows;
+                       int64_t rows, bool passes) {
+    passes = passes && p->e.pass;
+    const int64_t step = passes ? PASS_ROWS : rows;
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t here = rows - r < step ? rows - r : step;
         s->ahead = simd->sweep(s, panel->to.vectors, here);
-        if (p->e.pass) pass_over(p, s, panel->to.last + simd->width, here);
+        if (passes) pass_over(p, s, panel->to.last + simd->width, here);
         s->a += here * s->as, s->y += here * s->ys;
         if (s->add) s->add += here * s->adds;
     }
 }
-/* Rows from..to of the lines first..last by all panels. */
-static void sweep_group(const Simd *simd, const Panels *p, float *const base[], int64_t first,
-                        int64_t last, int64_t from, int64_t to) {
+/* The terms of a part; `at` is the first of them. */
+typedef struct Part {
+    const int64_t *run;
+    int64_t at, n, shift; /* shift: into the run */
+    int runs;
+} Part;
+static Part part_at(const Panels *p, int64_t k) {
+    const int64_t all = p->runs > 1 ? p->runs : p->n, from = all * k / p->parts,
+                  here = all * (k + 1) / p->parts - from;
+    if (p->runs > 1) return (Part){p->run + from, from * p->n, p->n, 0, (int)here};
+    return (Part){p->run, from, here, from, 1};
+}
+/* Rows from..to of the lines first..last. */
+typedef struct Group {
+    float *const *base;
+    int64_t first, last, from, to;
+} Group;
+/* By part j of the terms of panel k; meanwhile the same part of the next panel is fetched. */
+static void sweep_part(const Simd *simd, const Panels *p, const Group *g, int64_t k, int64_t j) {
+    static const float zeros[PANEL];
+    static const Squash none = {.low = -INFINITY, .high = INFINITY};
     const int64_t *stride = p->rows.stride + p->rows.rank - 1, panels = count_panels(simd, p);
-    for (int64_t k = 0; k < panels; k++) {
-        const Panel at = panel_at(simd, p, k), next = panel_at(simd, p, k + 1);
-        Sweep s = {
-            .start = p->start + k * simd->width * simd->vectors,
-            .panel = p->weights + at.from,
-            .last = at.to.last,
-            .n = p->n,
-            .runs = p->runs,
-            .run = p->run,
-            .ys = stride[Y * STEP_RANK],
-            .as = stride[X * STEP_RANK],
-            .adds = stride[ADD * STEP_RANK],
-            .squash = p->e.squash
-        };
-        s.ahead = s.ahead_end = s.panel;
-        if (k + 1 < panels)
-            s.ahead = p->weights + next.from,
-            s.ahead_end = s.ahead + p->terms * simd->width * next.to.vectors;
-        for (int64_t line = first; line < last; line++) {
-            const int64_t *offset = p->line + line * VIEWS;
-            s.y = base[Y] + offset[Y] + from * s.ys + at.to.first;
-            s.a = base[X] + offset[X] + from * s.as + at.input;
-            s.add = p->e.add ? base[ADD] + offset[ADD] + from * s.adds + at.to.first : NULL;
-            sweep_rows(simd, p, &at, &s, to - from);
-        }
+    const Panel at = panel_at(simd, p, k), next = panel_at(simd, p, k + 1);
+    const Part part = part_at(p, j);
+    const bool begins = j == 0, ends = j == p->parts - 1;
+    Sweep s = {
+        .start = begins ? p->start + k * simd->width * simd->vectors : zeros,
+        .panel = p->weights + at.from + part.at * simd->width * at.to.vectors,
+        .last = at.to.last,
+        .n = part.n,
+        .runs = part.runs,
+        .run = part.run,
+        .ys = stride[Y * STEP_RANK],
+        .as = stride[X * STEP_RANK],
+        .adds = stride[(begins ? ADD : Y) * STEP_RANK],
+        .squash = ends ? p->e.squash : none
+    };
+    s.ahead = s.ahead_end = s.panel;
+    if (k + 1 < panels)
+        s.ahead = p->weights + next.from + part.at * simd->width * next.to.vectors,
+        s.ahead_end = s.ahead + part.n * part.runs * simd->width * next.to.vectors;
+    for (int64_t line = g->first; line < g->last; line++) {
+        const int64_t *offset = p->line + line * VIEWS;
+        s.y = g->base[Y] + offset[Y] + g->from * s.ys + at.to.first;
+        s.a = g->base[X] + offset[X] + g->from * s.as + at.input + part.shift;
+        s.add = !begins    ? s.y
+                : p->e.add ? g->base[ADD] + offset[ADD] + g->from * s.adds + at.to.first
+                           : NULL;
+        sweep_rows(simd, p, &at, &s, g->to - g->from, ends);
     }
+}
+/* By all panels. One that begins with columns of the panel before it begins when those are done. */
+static void sweep_group(const Simd *simd, const Panels *p, const Group *g) {
+    const int64_t panels = count_panels(simd, p), each = panels_of_group(simd, p);
+    const bool apart = p->parts > 1 && p->columns % (simd->width * simd->vectors) < simd->width &&
+                       p->columns % (simd->width * simd->vectors) > 0;
+    for (int64_t j = 0; j < p->parts; j++)
+        for (int64_t k = 0; k < panels; k++)
+            if (!apart || (k + 1) % each) sweep_part(simd, p, g, k, j);
+    for (int64_t k = each - 1; k < panels && apart; k += each)
+        for (int64_t j = 0; j < p->parts; j++) sweep_part(simd, p, g, k, j);
 }
 static void clear_border(const Padded *p, void *const slot[], void *work) {
     const int64_t pixel = p->view.dim[1], *size = p->size, after = size[2] - p->begin[2] - p->in[2];
@@ -128,13 +165,13 @@ static int panels_run(const Kernel *k, void *const slot[], void *work) {
     }
     for (int i = 0; i < (p->e.add ? VIEWS : ADD); i++) base[i] = view_at(&p->view[i], slot, work);
     const int64_t rows = p->rows.dim[p->rows.rank - 1];
-    if (p->lines == 1)
-        for (int64_t r = 0; r < rows; r += p->group)
-            sweep_group(simd, p, base, 0, 1, r, rows - r < p->group ? rows : r + p->group);
-    else
-        for (int64_t l = 0; l < p->lines; l += p->group)
-            sweep_group(simd, p, base, l, p->lines - l < p->group ? p->lines : l + p->group, 0,
-                        rows);
+    const int64_t all = p->lines == 1 ? rows : p->lines;
+    for (int64_t at = 0; at < all; at += p->group) {
+        const int64_t end = all - at < p->group ? all : at + p->group;
+        const Group g =
+            p->lines == 1 ? (Group){base, 0, 1, at, end} : (Group){base, at, end, 0, rows};
+        sweep_group(simd, p, &g);
+    }
     tail_run(&p->e.tail, slot, work);
     return 0;
 }
@@ -195,6 +232,12 @@ static bool pack_weights(Build *b, Panels *p, const Source *s) {
 }
 
 /* ---- making */
+/* For any rows and columns the same, so that sums are the same on any number of threads. */
+static int count_parts_of_terms(const Panels *p) {
+    if (p->terms <= WHOLE) return 1;
+    const int64_t parts = (p->terms + PART / 2) / PART;
+    return (int)(p->runs > 1 && parts > p->runs ? p->runs : parts);
+}
 /* The rows of the views, whose axes are those before `axes`. */
 static void take_rows(Build *b, Panels *p, int axes, const int axis[]) {
     const View *views[VIEWS];
@@ -212,9 +255,10 @@ static void take_rows(Build *b, Panels *p, int axes, const int axis[]) {
     do {
         memcpy(p->line + n++ * VIEWS, offset, sizeof offset);
     } while (n < p->lines && nest_next(&p->rows, 1, index, offset));
-    const int64_t row = p->rows.stride[X * STEP_RANK + p->rows.rank - 1],
-                  each = p->lines == 1 ? row : row * rows;
-    p->group = each > 0 && each < GROUP ? GROUP / each : 1;
+    p->parts = count_parts_of_terms(p);
+    const int64_t row = p->rows.stride[X * STEP_RANK + p->rows.rank - 1] / p->parts,
+                  each = p->lines == 1 ? row : row * rows, room = p->parts > 1 ? 2 * GROUP : GROUP;
+    p->group = each > 0 && each < room ? room / each : 1;
     if (p->lines == 1) p->group = (p->group / PASS_ROWS + 1) * PASS_ROWS;
 }
 static bool panels_build(Build *b, Panels *p, const Source *s, int axes, const int axis[],

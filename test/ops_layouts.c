@@ -157,6 +157,10 @@ static void short_transpose_small(void *y, int64_t ys, const void *x, int64_t xs
                                   int64_t columns) {
     table[0]->transpose_small[0](y, ys, x, xs, rows - (rows > 8), columns);
 }
+static void short_rows(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
+                       int64_t bytes) {
+    table[0]->move_rows(y, ys, x, xs, rows - 1, bytes);
+}
 static void shifted_load(void *y, const void *x, int64_t stride, int64_t n) {
     table[0]->load[CLASS_FLOAT][DT_FLOAT](y, (const float *)x + (n > 1), stride, n);
 }
@@ -181,6 +185,8 @@ static void wrong_kernels_are_caught(void **state) {
     assert_true(caught(&wrong) > 20);
     wrong = *table[0], wrong.transpose_small[0] = short_transpose_small;
     assert_true(caught(&wrong) > 5);
+    wrong = *table[0], wrong.move_rows = short_rows;
+    assert_true(caught(&wrong) > 20);
     wrong = *table[0], wrong.load[CLASS_FLOAT][DT_FLOAT] = shifted_load;
     assert_true(caught(&wrong) > 20);
 }

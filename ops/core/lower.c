@@ -3,8 +3,9 @@
    An element of an input at index polynomials becomes a view (lower_space.h). Element-wise trees
    become programs, with at most one plain sum or maximum as the element that a reduction computes.
    Where there are more, each is computed into a buffer of its own first, from a buffer of its terms
-   if they are not elements of an input. Axes are taken apart where that makes elements views. All
-   the rest is a loop program. */
+   if they are not elements of an input. Axes are taken apart where that makes elements views. What
+   no program can compute, but is the same along most axes, becomes a table that a loop program
+   fills. All the rest is a loop program. */
 #include "ops/core/loop.h"
 #include "ops/core/lower_space.h"
 #include "ops/core/number.h"
@@ -73,8 +74,11 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 /* ---- element-wise programs */
 
 enum { CODE = 250, VIEWS = 32 };
+/* What a step may need besides itself: nothing; sums and maxima in buffers; tables too. */
+typedef enum Aid { ALONE, BUFFERS, TABLES, AIDS } Aid;
 typedef struct Buffers { /* that hold sums and maxima, as views over the axes of the output */
     const LowerSpace *space;
+    bool tables;
     int n;
     Ex of[STEP_BUFFERS];
     View view[STEP_BUFFERS];
@@ -82,6 +86,7 @@ typedef struct Buffers { /* that hold sums and maxima, as views over the axes of
 typedef struct Program {
     StepBuf *b;
     LowerSpace space;
+    int nin;
     const View *in;
     int ncode, nview;
     Scalar code[CODE];
@@ -174,6 +179,7 @@ static int emit_where(Program *p, Ex e, const ExNode *x) {
 }
 
 static int emit_buffer(Program *, Ex, const ExNode *);
+static int emit_table(Program *, Ex);
 
 static int emit_new(Program *p, Ex e) {
     ExNode x;
@@ -182,8 +188,10 @@ static int emit_new(Program *p, Ex e) {
     switch (x.kind) {
     case EX_NUM: return instruct_number(p, e, (double)x.p / (double)x.q);
     case EX_REAL: return instruct_number(p, e, x.real);
-    case EX_SIZE: return space_size(&p->space, x.size, &n) ? instruct_number(p, e, (double)n) : -1;
-    case EX_AT: return read_view(p, e, &x);
+    case EX_SIZE:
+        return space_size(&p->space, x.size, &n) ? instruct_number(p, e, (double)n)
+                                                 : emit_table(p, e);
+    case EX_AT: n = read_view(p, e, &x); return n < 0 ? emit_table(p, e) : (int)n;
     case EX_ADD: return emit_add(p, e, &x);
     case EX_MUL: return emit_mul(p, e, &x);
     case EX_MAX2: return emit_max(p, e, &x);
@@ -193,7 +201,7 @@ static int emit_new(Program *p, Ex e) {
     case EX_WHERE: return emit_where(p, e, &x);
     case EX_SUM:
     case EX_MAXIMUM: return p->buffers ? emit_buffer(p, e, &x) : -1;
-    default: return -1;
+    default: return emit_table(p, e);
     }
 }
 
@@ -236,11 +244,11 @@ static bool reduction_view(Program *p) {
     return space_view(&s, &body, &p->in[body.word], &p->view[1]);
 }
 
-static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, const View in[],
-                          const View *out, bool buffers) {
-    Buffers all = {.space = space};
-    Program p = {.b = b, .space = *space, .in = in, .nview = 1, .view = {*out}};
-    if (buffers) p.buffers = &all;
+static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, int nin, const View in[],
+                          const View *out, Aid aid) {
+    Buffers all = {.space = space, .tables = aid == TABLES};
+    Program p = {.b = b, .space = *space, .nin = nin, .in = in, .nview = 1, .view = {*out}};
+    if (aid != ALONE) p.buffers = &all;
     else if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
     int last = emit_expr(&p, e);
     if (last < 0 || last != p.ncode - 1) return false;
@@ -285,7 +293,8 @@ static int32_t buffer_type(const Program *p) {
    them. */
 static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
     const int32_t dtype = buffer_type(p);
-    Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .buffers = p->buffers};
+    Program terms = {
+        .b = p->b, .space = *space, .nin = p->nin, .in = p->in, .nview = 1, .buffers = p->buffers};
     int axis[STEP_RANK], last;
     View from, buffer;
     if (!space_bind_all(&terms.space, x)) return false;
@@ -316,19 +325,23 @@ static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     p->b->n = steps, p->b->nbuffers = buffers, r->n = n;
     return fill_buffer(p, &p->space, x, seen);
 }
+/* Of strides along the axes of the space. */
+static int read_buffer(Program *p, Ex e, View *seen) {
+    seen->rank = p->space.n;
+    for (int a = 0; a < p->space.n; a++) {
+        seen->dim[a] = p->space.extent[a];
+        if (seen->dim[a] == 1) seen->stride[a] = 0;
+    }
+    p->view[p->nview] = *seen;
+    return instruct(p, e, C_VIEW, p->nview++, 0, 0);
+}
 static int emit_buffer(Program *p, Ex e, const ExNode *x) {
     const int32_t dtype = buffer_type(p);
     View seen;
     if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_buffer(p, e, x, &seen) ||
         p->nview == VIEWS)
         return -1;
-    seen.rank = p->space.n;
-    for (int a = 0; a < p->space.n; a++) {
-        seen.dim[a] = p->space.extent[a];
-        if (seen.dim[a] == 1) seen.stride[a] = 0;
-    }
-    p->view[p->nview] = seen;
-    return instruct(p, e, C_VIEW, p->nview++, 0, 0);
+    return read_buffer(p, e, &seen);
 }
 
 /* ---- loop programs */
@@ -359,29 +372,76 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
     return true;
 }
 
+/* ---- what no program computes, such as a place as a number, where it differs along few axes: a
+   loop program computes it for these, and the program reads it as a table */
+enum { TABLE_SAVES = 8 };
+/* Each axis has one symbol of its own: none is taken apart. */
+static bool space_whole(const LowerSpace *s) {
+    for (int k = 0; k < s->nindex; k++)
+        if (s->index[k].axis != k || s->index[k].k != 1) return false;
+    return s->nindex == s->n;
+}
+/* Its axes, and e over them; with a sum's variables of its own it counts as different along all. */
+static int table_axes(const Program *p, Ex *e, int axis[]) {
+    World *w = p->b->w;
+    Symbol from[SPACE_AXES] = {0};
+    Poly to[SPACE_AXES] = {0};
+    int n = 0;
+    for (int a = 0; a < p->space.n; a++) {
+        const Poly first = poly_int(w, 0);
+        from[a] = p->space.index[a].symbol, to[a] = first;
+        if (p->space.extent[a] == 1 || ex_subst(w, *e, 1, &from[a], &first, NULL, 0) == *e)
+            continue;
+        to[a] = poly_symbol(w, symbol_index(w, (uint32_t)n));
+        axis[n++] = a;
+    }
+    *e = ex_subst(w, *e, p->space.n, from, to, NULL, 0);
+    return n;
+}
+static int emit_table(Program *p, Ex e) {
+    const int32_t dtype = buffer_type(p);
+    const LowerSpace *s = &p->space;
+    int64_t dim[STEP_RANK], count = 1, all = 1;
+    int axis[STEP_RANK];
+    Ex own = e;
+    View table;
+    if (!p->buffers || !p->buffers->tables || !space_whole(s) || p->nview == VIEWS ||
+        (dtype != DT_FLOAT && dtype != DT_DOUBLE))
+        return -1;
+    const int n = table_axes(p, &own, axis);
+    for (int a = 0; a < s->n; a++) all *= s->extent[a];
+    for (int k = 0; k < n; k++) count *= dim[k] = s->extent[axis[k]];
+    if (count > all / TABLE_SAVES || !step_buffer(p->b, dtype, n, dim, &table) ||
+        !lower_loop(p->b, own, p->nin, p->in, &table))
+        return -1;
+    View seen = {.slot = table.slot, .dtype = dtype};
+    for (int k = 0; k < n; k++) seen.stride[axis[k]] = table.stride[k];
+    return read_buffer(p, e, &seen);
+}
+
 /* An element at quotients and remainders of indices, or a program that reads such, with axes taken
    apart. */
-static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, const View in[], const View *out,
-                        bool buffers) {
+static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, int nin, const View in[],
+                        const View *out, Aid aid) {
     LowerSpace apart = *space;
     View y = *out, seen;
     ExNode x;
     ex_get(b->w, e, &x);
     if (!space_split(&apart, e, &y)) return false;
-    if (x.kind != EX_AT) return lower_program(b, e, &apart, in, &y, buffers);
+    if (x.kind != EX_AT) return lower_program(b, e, &apart, nin, in, &y, aid);
     return space_view(&apart, &x, &in[x.word], &seen) && (step_copy(b, &y, &seen), true);
 }
 bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     View x;
     const int steps = b->n, buffers = b->nbuffers;
+    const char *const why = b->why;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
     const LowerSpace space = space_new(b->w, b->sizes, out);
-    /* One step first; then several, with sums and maxima in buffers. */
-    for (int several = 0; several < 2 && out->rank + 1 <= STEP_RANK; several++) {
-        if (lower_program(b, e, &space, in, out, several) ||
-            lower_apart(b, e, &space, in, out, several))
+    for (Aid aid = ALONE; aid < AIDS && out->rank + 1 <= STEP_RANK; aid++) {
+        if (lower_program(b, e, &space, nin, in, out, aid) ||
+            lower_apart(b, e, &space, nin, in, out, aid))
             return true;
-        b->n = steps, b->nbuffers = buffers;
+        b->n = steps, b->nbuffers = buffers, b->why = why;
     }
     return lower_loop(b, e, nin, in, out);
 }

@@ -240,6 +240,8 @@ typedef struct Simd {
     /* y[r*ys + i*k + j] = x[i], r < rows, i < n, j < k, by the logarithm of an element's bytes and
        k; NULL for most k. */
     Repeat *repeat[SIMD_SIZES][SIMD_WEAVES];
+    /* Rows of so many bytes, at y + r*ys and x + r*xs, in bytes too. */
+    void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
     /* y[c*ys + r] = x[r*xs + c] of 4 bytes, r < rows, c < columns. */
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);

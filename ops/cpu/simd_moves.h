@@ -167,3 +167,30 @@ NARROW_TYPES(MOVES_INT32)
 NARROW_TYPES(MOVES_INT16)
 BYTE_TYPES(MOVES_INT8)
 BYTE_TYPES(MOVES_UINT8)
+
+/* Rows of so many bytes, ys and xs apart. The end of a row reaches back over what is there. */
+enum { MOVED_BYTES = 64 };
+static inline __attribute__((always_inline)) void move_ends(char *y, const char *x, int64_t n,
+                                                            int part) {
+    memcpy(y, x, (size_t)part), memcpy(y + n - part, x + n - part, (size_t)part);
+}
+#define EACH_ROW_OF(move)                                          \
+    for (int64_t r = 0; r < rows; r++, y += ys, x += xs) { move; } \
+    return
+static void move_rows(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows, int64_t n) {
+    char *restrict y = py;
+    const char *restrict x = px;
+    if (n >= MOVED_BYTES) {
+        const int64_t last = n - MOVED_BYTES;
+        EACH_ROW_OF(for (int64_t at = 0; at < last; at += MOVED_BYTES)
+                        memcpy(y + at, x + at, MOVED_BYTES);
+                    memcpy(y + last, x + last, MOVED_BYTES));
+    }
+    if (n >= 32) { EACH_ROW_OF(move_ends(y, x, n, 32)); }
+    if (n >= 16) { EACH_ROW_OF(move_ends(y, x, n, 16)); }
+    if (n >= 8) { EACH_ROW_OF(move_ends(y, x, n, 8)); }
+    if (n >= 4) { EACH_ROW_OF(move_ends(y, x, n, 4)); }
+    if (n >= 2) { EACH_ROW_OF(move_ends(y, x, n, 2)); }
+    if (n == 1) { EACH_ROW_OF(*y = *x); }
+}
+#undef EACH_ROW_OF

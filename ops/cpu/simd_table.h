@@ -125,6 +125,7 @@ const Simd SIMD_TABLE = {
     .gru_reset = gru_reset,
     .gru = gru,
     .rnn = rnn,
+    .move_rows = move_rows,
     .transpose = transpose,
     .transpose_small = {transpose_bytes, transpose_pairs},
     .fold = fold,

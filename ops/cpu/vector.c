@@ -256,6 +256,7 @@ static void make_nest(Making *m) {
     v->tile_columns = columns < v->block ? columns : v->block;
     v->rows_axis = n->rank > 1 && columns > 0 && columns <= v->block;
     v->tile_rows = v->rows_axis ? v->block / columns : 1;
+    v->repeat = v->rows_axis ? repeat_of(m->b->device->simd, (int)v->size, columns) : NULL;
     for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */
         v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 1 - v->rows_axis] == 0;
     const int axis = n->rank - 1 - v->rows_axis;
@@ -323,6 +324,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->where = b->device->simd->where[v->class];
     v->fill = b->device->simd->load[v->class][class_dtype(v->class)];
     v->transpose = b->device->simd->transpose;
+    v->move_rows = b->device->simd->move_rows;
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate_code(&m, own, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {

@@ -48,6 +48,8 @@ struct Vector {
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*fill)(void *y, const void *x, int64_t stride, int64_t n); /* stride 0: with one number */
     void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
+    Repeat *repeat; /* of each element for a row of the tile; NULL: there is no such loop */
+    void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */

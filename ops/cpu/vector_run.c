@@ -84,6 +84,10 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
                          const char *from, const int64_t stride[2]) {
     uint64_t room[BLOCK / sizeof(uint64_t)]; /* of any class */
     const bool as_is = s->native && stride[0] == 1;
+    if (as_is && stride[1] == 0 && v->repeat) {
+        v->repeat(to, 0, 1, from, t->rows);
+        return;
+    }
     if (as_is && v->size == sizeof(uint32_t)) {
         v->transpose((uint32_t *)(void *)to, t->columns, (const uint32_t *)(const void *)from,
                      stride[1], t->columns, t->rows);
@@ -102,6 +106,27 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
         else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
     }
 }
+/* A tile all of whose rows are the same. */
+static void load_repeated(const Vector *v, const Tile *t, const Source *s, char *to,
+                          const char *from, int64_t stride) {
+    const size_t row = (size_t)t->columns * v->size, all = row * (size_t)t->rows;
+    if (stride == 0) {
+        s->load(to, from, 0, t->rows * t->columns);
+        return;
+    }
+    s->load(to, from, stride, t->columns);
+    for (size_t done = row; done < all; done *= 2)
+        memcpy(to + done, to, all - done < done ? all - done : done);
+}
+static void load_rows(const Vector *v, const Tile *t, const Source *s, char *to, const char *from,
+                      const int64_t stride[2]) {
+    const int64_t row = t->columns * (int64_t)v->size, apart = stride[0] * s->size;
+    if (stride[0] == 0) load_repeated(v, t, s, to, from, stride[1]);
+    else if (s->native && stride[1] == 1) v->move_rows(to, row, from, apart, t->rows, row);
+    else
+        for (int64_t r = 0; r < t->rows; r++)
+            s->load(to + r * row, from + r * apart, stride[1], t->columns);
+}
 static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
@@ -118,10 +143,7 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
         if (!s->repeated && t->rows > 1 &&
             (crossed || (t->columns < 8 && t->rows > 2 * t->columns)))
             load_columns(v, t, s, to, from, stride);
-        else
-            for (int64_t r = 0; r < t->rows; r++)
-                s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
-                        stride[1], t->columns);
+        else load_rows(v, t, s, to, from, stride);
         t->source[i] = to;
     }
 }
@@ -130,6 +152,11 @@ static void store_tile(const Vector *v, const Tile *t, const void *from, char *t
                        const int64_t stride[2]) {
     if (contiguous(t->rows, t->columns, stride)) {
         v->store(to, 1, from, t->rows * t->columns);
+        return;
+    }
+    if (v->y.native && stride[1] == 1) {
+        const int64_t row = t->columns * v->y.size;
+        v->move_rows(to, stride[0] * v->y.size, from, row, t->rows, row);
         return;
     }
     for (int64_t r = 0; r < t->rows; r++)

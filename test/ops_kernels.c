@@ -299,10 +299,12 @@ static void draw_best(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 3 : 200);
 }
 static void draw_cumulated(Drawn *t) {
+    static const DType types[] = {DT_FLOAT,  DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64, DT_INT32,
+                                  DT_UINT32, DT_INT16,  DT_UINT16,  DT_INT8,     DT_UINT8};
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
     const bool wide = rank > 1 && draw(t, 0, 7) == 0; /* columns enough for several rounds */
-    const DType type = wide ? DT_FLOAT : moved[draw(t, 0, 5)];
+    const DType type = types[draw(t, 0, 10)];
     if (wide) x[rank - 1] = draw(t, 100, 2300);
     attribute(t, "axis", "%d", (int)draw(t, 0, wide ? rank - 2 : rank - 1));
     attribute(t, "exclusive", draw(t, 0, 1) ? "yes" : "no");
@@ -430,7 +432,19 @@ static void draw_stft(Drawn *t) {
     if (window) reals(t, type, 1, (const int64_t[]){n}, -1, 1);
 }
 
+/* Singular ones too; sizes that fill no vector, and several of them. */
+static void draw_det(Drawn *t) {
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
+    const DType type = floats[draw(t, 0, 2)];
+    int64_t x[STEP_RANK];
+    const int rank = 2 + sizes(t, 0, 2, x);
+    x[rank - 1] = x[rank - 2] = draw(t, 0, 3) ? draw(t, 1, 9) : draw(t, 10, 40);
+    t->tolerance = type == DT_FLOAT16 ? 1e-3 : type == DT_FLOAT ? 1e-6 : 1e-11;
+    fill(t, input(t, type, rank, x), draw(t, 0, 2) ? real : whole, -1, 1);
+}
+
 static const Family families[] = {
+    {"det", draw_det, false},
     {"resize", draw_resize, false},
     {"resample", draw_resample, false},
     {"padmirror", draw_mirror, false},
@@ -466,7 +480,39 @@ static const Family families[] = {
     {"where", draw_where, false},
     {0},
 };
+
+/* ---- loops with a fault */
+static void short_scan(const Cumulation *s) {
+    Cumulation less = *s;
+    less.n -= less.n > 9;
+    table[0]->cumulate[0][DT_FLOAT](&less);
+}
+static void never_exclusive(const Cumulation *s) {
+    Cumulation other = *s;
+    other.exclusive = false;
+    table[0]->cumulate[1][DT_INT64](&other);
+}
+static double without_sign(double *matrix, double *factor, int64_t n, int64_t stride) {
+    return fabs(table[0]->determinant(matrix, factor, n, stride));
+}
+static void wrong_loops_are_caught(void **state) {
+    static const Family sums = {"cumsum", draw_cumulated, false},
+                        products = {"cumprod", draw_cumulated, false},
+                        determinants = {"det", draw_det, false};
+    (void)state;
+    Simd wrong = *table[0];
+    assert_int_equal(differences(&sums, &wrong) + differences(&products, &wrong) +
+                         differences(&determinants, &wrong),
+                     0);
+    wrong.cumulate[0][DT_FLOAT] = short_scan;
+    assert_true(differences(&sums, &wrong) > 3);
+    wrong = *table[0], wrong.cumulate[1][DT_INT64] = never_exclusive;
+    assert_true(differences(&products, &wrong) > 3);
+    wrong = *table[0], wrong.determinant = without_sign;
+    assert_true(differences(&determinants, &wrong) > 30);
+}
 int main(void) {
-    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families),
+                                       cmocka_unit_test(wrong_loops_are_caught)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

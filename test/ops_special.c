@@ -105,14 +105,18 @@ static void draw_softmax(Special *s) {
         s->c.view[k] = view_axes(&s->c.view[k], 3, order);
     }
 }
+/* Of rows, or of each row's elements. */
 static void draw_sum(Special *s) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_UINT8};
     const DType dtype = types[draw(s, 0, 5)];
-    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, draw(s, 0, 3) ? 90 : 1500), draw(s, 2, 10)};
+    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, draw(s, 0, 3) ? 90 : 1500), draw(s, 2, 10)},
+                  lying[] = {dim[0], dim[2], dim[1]};
+    const bool rows = draw(s, 0, 2) == 0;
     s->c.param[0] = draw(s, REDUCE_SUM, dtype == DT_UINT8 ? REDUCE_MIN : REDUCE_PROD);
     s->c.step.nparam = 1;
     if (s->c.param[0] == REDUCE_PROD) s->c.tolerance = 1e-4;
-    lay(s, 0, dtype, 2, dim), lay(s, 1, dtype, 3, dim);
+    lay(s, 0, dtype, 2, dim), lay(s, 1, dtype, 3, rows ? lying : dim);
+    if (rows) s->c.view[1] = view_axes(&s->c.view[1], 3, (const int[]){0, 2, 1});
 }
 
 typedef struct Kind {
@@ -193,6 +197,9 @@ static void short_columns(void *y, int64_t ys, const void *x, int64_t xs, int64_
 static void short_merge(void *acc, const void *x, int64_t stride, int64_t n) {
     table[0]->merge[CLASS_FLOAT][REDUCE_SUM](acc, x, stride, n - (stride > 1));
 }
+static void short_rows(void *acc, const void *x, int64_t xs, int64_t rows, int64_t n) {
+    table[0]->merge_rows[CLASS_FLOAT][REDUCE_SUM](acc, x, xs, rows - 1, n);
+}
 static void wrong_kernels_are_caught(void **state) {
     (void)state;
     Simd wrong = *table[0];
@@ -210,7 +217,10 @@ static void wrong_kernels_are_caught(void **state) {
     wrong = *table[0], wrong.softmax_columns[CLASS_FLOAT] = short_columns;
     assert_true(caught(&wrong, &softmaxes) > 20);
     wrong = *table[0], wrong.merge[CLASS_FLOAT][REDUCE_SUM] = short_merge;
-    assert_true(caught(&wrong, &sums) > 5);
+    assert_true(caught(&wrong, &sums) > 2);
+    wrong = *table[0];
+    for (int k = REDUCE_SUM; k <= REDUCE_MEAN; k++) wrong.merge_rows[CLASS_FLOAT][k] = short_rows;
+    assert_true(caught(&wrong, &sums) > 2);
 }
 
 #define TEST(kinds) \

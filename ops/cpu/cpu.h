@@ -417,7 +417,7 @@ Make recurrent_build, attention_build, gather_build, gathernd_build, gathereleme
     reverse_build, scatternd_build, scatterelements_build, cachewrite_build, topk_build,
     cumsum_build, cumprod_build, argmax_build, gridsample_build, fft_build, stft_build,
     roialign_build, onehot_build, nms_build, pointwise_build, compress_build, nonzero_build,
-    hardmax_build, maxplace_build, unpool_build, unique_build, trees_build;
+    hardmax_build, maxplace_build, unpool_build, unique_build, trees_build, det_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -99,6 +99,7 @@ static const struct {
     {&op_argmin, argmax_build},
     {&op_cumsum, cumsum_build},
     {&op_cumprod, cumprod_build},
+    {&op_det, det_build},
     {&op_gridsample, gridsample_build},
     {&op_dft, fft_build},
     {&op_stft, stft_build},

@@ -20,6 +20,7 @@ typedef struct Reduce {
     int64_t count; /* elements for each output */
     int in_size, out_size;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*merge_rows)(void *acc, const void *x, int64_t xs, int64_t rows, int64_t n);
     void (*total)(void *acc, const void *x, int64_t n);
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -125,11 +126,16 @@ static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *
 static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x,
                           int64_t x_stride, int64_t columns) {
     Wide acc[ACROSS];
+    const Nest *n = &r->reduced;
     int64_t index[STEP_RANK] = {0}, offset[1] = {0};
     reduce_start(acc, r->wide, r->kind, columns);
-    if (r->count > 0) do
+    if (r->count > 0 && x_stride == 1) do
+            r->merge_rows(acc, x + offset[0] * r->in_size, n->stride[n->rank - 1],
+                          n->dim[n->rank - 1], columns);
+        while (nest_next(n, 1, index, offset));
+    else if (r->count > 0) do
             r->merge(acc, x + offset[0] * r->in_size, x_stride, columns);
-        while (nest_next(&r->reduced, 0, index, offset));
+        while (nest_next(n, 0, index, offset));
     finish_reduction(r, acc, y, y_stride, columns);
 }
 
@@ -232,6 +238,7 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
                                             : tail_new(b, out, TAIL_ANY, &r->tail)))
         return false;
     r->merge = simd->merge[class][r->kind];
+    r->merge_rows = simd->merge_rows[class][r->kind];
     r->total = simd->total[class][r->kind];
     r->load = simd->load[class][in];
     r->store = simd->store[r->wide][out];

@@ -134,6 +134,15 @@ typedef struct FftPass {
     const double *root;
 } FftPass;
 typedef void FftRun(const FftPass *, double *y, const double *x);
+/* Of n columns, the sum or product of all elements down to each place, or, exclusive, before it:
+   y[j*ys + c*yn] of x[i*xs + c*xn], i <= j < length; of floats in doubles. y may be the very x. */
+typedef struct Cumulation {
+    void *y;
+    const void *x;
+    int64_t length, n, ys, xs, yn, xn;
+    bool exclusive;
+} Cumulation;
+typedef void CumulationLoop(const Cumulation *);
 typedef struct RowNumbers {
     float k[4];
 } RowNumbers;
@@ -155,6 +164,9 @@ typedef struct Simd {
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
        class_wide). Mean sums. Bytes have maxima and minima only. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
+    /* Of rows, xs apart: acc[i] = acc[i] op x[i] op x[xs + i] op .., in this order. */
+    void (*merge_rows[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t xs,
+                                                  int64_t rows, int64_t n);
     /* Sums of floats that stay floats. */
     void (*add_floats)(void *acc, const void *x, int64_t stride, int64_t n);
     /* Likewise all of x[0..n-1] into the one acc[0]. */
@@ -213,9 +225,11 @@ typedef struct Simd {
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);
-    /* acc[i] += x[i]; y[i] = acc[i] */
-    void (*cumulate)(float *y, double *acc, const float *x, int64_t n);
-    int vectors; /* registers in a row of a Sweep's panel, at most */
+    /* Of a matrix of n columns, each of `stride` places, of which n hold numbers and the others 0;
+       stride is a multiple of 8, and factor has as many places. Both are written. */
+    double (*determinant)(double *matrix, double *factor, int64_t n, int64_t stride);
+    CumulationLoop *cumulate[2][SIMD_TYPES]; /* sums, products; NULL: no numeric type, or bool */
+    int vectors;                             /* registers in a row of a Sweep's panel, at most */
     const float *(*sweep)(const Sweep *, int vectors, int64_t rows); /* how far it got ahead */
     void (*windows)(const ChannelWindows *);
     /* y[point * ys + c]: the values of a tile of which cell[6 * i + j] is place i, j of the image;

@@ -319,6 +319,8 @@ static void gate_erf(float *y, const float *x, const float k[6], int64_t n) {
 }
 
 #include "ops/cpu/simd_reduce.h"
+#include "ops/cpu/simd_scan.h"
+#include "ops/cpu/simd_det.h"
 
 /* ---- vectors of the width of the machine's registers: any wider and the compiler keeps them in
    memory. SUMS of them stay in registers. */

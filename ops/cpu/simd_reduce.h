@@ -50,24 +50,58 @@ DEFINE_GATHERED(Any64)
             }                                                                 \
     }
 DEFINE_MERGE(add_floats, float, float, z + x)
+/* Rows of elements side by side, some of them at a time. */
+enum { MERGED_ROWS = 4 };
+#define MERGE_ROW(W, at, value) \
+    {                           \
+        const W x = (W)p[at];   \
+        z = (W)(value);         \
+    }
+#define DEFINE_MERGE_ROWS(name, W, T, value)                                                   \
+    static void rows_##name(void *pacc, const void *px, int64_t xs, int64_t rows, int64_t n) { \
+        W *restrict acc = pacc;                                                                \
+        const T *restrict p = px;                                                              \
+        for (; rows >= MERGED_ROWS; rows -= MERGED_ROWS, p += MERGED_ROWS * xs) EACH {         \
+                W z = acc[i];                                                                  \
+                MERGE_ROW(W, i, value)                                                         \
+                MERGE_ROW(W, xs + i, value)                                                    \
+                MERGE_ROW(W, 2 * xs + i, value)                                                \
+                MERGE_ROW(W, 3 * xs + i, value)                                                \
+                acc[i] = z;                                                                    \
+            }                                                                                  \
+        for (; rows > 0; rows--, p += xs) EACH {                                               \
+                W z = acc[i];                                                                  \
+                MERGE_ROW(W, i, value)                                                         \
+                acc[i] = z;                                                                    \
+            }                                                                                  \
+    }
 /* Partial results in LANES places, which become registers, folded at the end. */
 enum { LANES = 32 };
 #define FOLD_LANES(sum)                                                                     \
     _Pragma("GCC unroll 5") /* log2 of LANES */                                             \
         for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
             sum[i] += sum[i + width]
+enum { TOTAL_REST = 8 }; /* elements at the end that are worth a block */
 #define DEFINE_TOTAL(name, W, T, value)                                                        \
     static void total_##name(void *pacc, const void *px, int64_t n) {                          \
         W lane[LANES], *acc = pacc;                                                            \
         const T *p = px;                                                                       \
-        int64_t at = LANES;                                                                    \
-        if (n >= LANES) {                                                                      \
+        int64_t at = n < LANES ? 0 : LANES;                                                    \
+        if (at) {                                                                              \
             for (int i = 0; i < LANES; i++) lane[i] = (W)p[i];                                 \
             for (; at + LANES <= n; at += LANES)                                               \
                 for (int i = 0; i < LANES; i++) {                                              \
                     const W z = lane[i], x = (W)p[at + i];                                     \
                     lane[i] = (W)(value);                                                      \
                 }                                                                              \
+            const int rest = (int)(n - at);                                                    \
+            if (rest >= TOTAL_REST) { /* read with the elements before it */                   \
+                for (int i = 0; i < LANES; i++) {                                              \
+                    const W z = lane[i], x = (W)p[n - LANES + i];                              \
+                    lane[i] = i < LANES - rest ? z : (W)(value);                               \
+                }                                                                              \
+                at = n;                                                                        \
+            }                                                                                  \
             _Pragma("GCC unroll 5") /* log2 of LANES */                                        \
                 for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; \
                                                                          i++) {                \
@@ -76,14 +110,16 @@ enum { LANES = 32 };
             }                                                                                  \
             const W z = acc[0], x = lane[0];                                                   \
             acc[0] = (W)(value);                                                               \
-        } else at = 0;                                                                         \
+        }                                                                                      \
         for (; at < n; at++) {                                                                 \
             const W z = acc[0], x = (W)p[at];                                                  \
             acc[0] = (W)(value);                                                               \
         }                                                                                      \
     }
+#define DEFINE_SIDE(name, W, T, value) \
+    DEFINE_MERGE(name, W, T, value) DEFINE_MERGE_ROWS(name, W, T, value)
 #define DEFINE_BOTH(name, W, T, value) \
-    DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
+    DEFINE_SIDE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
 #define DEFINE_MERGES(class, W, T, U)                       \
     DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)             \
     DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z) \
@@ -109,8 +145,8 @@ enum { LANES = 32 };
 #define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))
 #define MULTIPLY_uint(w, x, y) MULTIPLY_int(w, x, y)
 DEFINE_BOTH(float_sum, double, float, (double)z + (double)x)
-DEFINE_MERGE(float_max, float, float, x > z || x != x ? x : z)
-DEFINE_MERGE(float_min, float, float, x < z || x != x ? x : z)
+DEFINE_SIDE(float_max, float, float, x > z || x != x ? x : z)
+DEFINE_SIDE(float_min, float, float, x < z || x != x ? x : z)
 DEFINE_BOTH(float_prod, double, float, (double)z *(double)x)
 DEFINE_MERGES(double, double, double, double)
 DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
@@ -125,10 +161,3 @@ DEFINE_SCALE_ADD(float, float)
 DEFINE_SCALE_ADD(double, double)
 DEFINE_SCALE_ADD(int, int64_t)
 DEFINE_SCALE_ADD(uint, uint64_t)
-static void cumulate(float *y, double *acc, const float *x, int64_t n) {
-    EACH {
-        const double sum = acc[i] + (double)x[i];
-        acc[i] = sum;
-        y[i] = (float)sum;
-    }
-}

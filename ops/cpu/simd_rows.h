@@ -47,11 +47,20 @@ static inline void add_exps(float *y, float *lane, const float *x, float less, i
         lane[i] += e;
     }
 }
+/* What is left at the end is computed with the elements before it, before anything is written: y
+   may be the very x. */
 static inline float exps_of(float *y, const float *x, float less, int64_t n) {
-    float lane[LANES] = {0};
+    float lane[LANES] = {0}, last[LANES];
+    const int64_t rest = n < LANES ? 0 : n % LANES;
     int64_t at = 0;
+    if (rest)
+        for (int i = 0; i < LANES; i++) {
+            last[i] = exp_flushed(x[n - LANES + i] - less);
+            lane[i] = i < LANES - (int)rest ? 0 : last[i];
+        }
     for (; at + LANES <= n; at += LANES) add_exps(y ? y + at : y, lane, x + at, less, LANES);
-    if (at < n) add_exps(y ? y + at : y, lane, x + at, less, n - at);
+    if (rest && y) memcpy(y + n - LANES, last, sizeof last);
+    else if (!rest && at < n) add_exps(y ? y + at : y, lane, x + at, less, n - at);
     FOLD_LANES(lane);
     return lane[0];
 }

@@ -147,7 +147,7 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     m->nest = nest_new(b->arena, (const View *const[]){y, &others}, 2);
     nest_with_axis(&m->nest);
     m->groups = (m->nest.dim[m->nest.rank - 1] + LANES - 1) / LANES;
-    const Class class = view_class(&m->x, 1);
+    const ComputeClass class = view_class(&m->x, 1);
     const int size = dtype_size(class_dtype(class));
     m->load = b->device->simd->load[class][m->x.dtype];
     m->merge = b->device->simd->better[class], m->line = lines[class];

@@ -134,7 +134,7 @@ typedef struct Matrix {
     int ld;
 } Matrix;
 typedef struct Product {
-    Class class;
+    ComputeClass class;
     int size;
     int64_t m, n, k;
     Matrix a, b, y; /* y TRANSPOSED: its transpose is computed from the transposed operands */
@@ -234,7 +234,7 @@ static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
 /* ---- building */
 /* Sums of integers do not depend on their order. */
 static bool exact_sums(const Step *s) {
-    const Class class = view_class(s->view, 3);
+    const ComputeClass class = view_class(s->view, 3);
     return class == CLASS_INT || class == CLASS_UINT;
 }
 static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, Matrix *m) {

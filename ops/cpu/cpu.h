@@ -87,8 +87,8 @@ void kernel_forget(Kernel *); /* frees a kernel within another, but not the aren
 bool dtype_numeric(int dtype);
 /* Bytes of an element; 0: a type whose elements are not whole bytes. */
 int dtype_size(int dtype);
-Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
-int class_dtype(Class);
+ComputeClass view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
+int class_dtype(ComputeClass);
 bool view_is_dense(const View *);
 bool view_is_packed(const View *); /* dense when its axes are put into some order */
 /* Axis 1 has stride 1, and neighbouring places are further apart. */
@@ -124,7 +124,8 @@ void program_read_once(const Build *, const View *view, const Scalar *code, int 
 
 /* ---- narrow.c: the class for a well-formed program of CLASS_INT, whose instructions may be
    FurtherOps; view[0] is its output. */
-Class narrow_class(const Simd *, const View *view, const View *acc, const Scalar *code, int ncode);
+ComputeClass narrow_class(const Simd *, const View *view, const View *acc, const Scalar *code,
+                          int ncode);
 
 /* ---- quantize.c: QuantizeLinear to 8 bits, where the step's program, as program_read_once leaves
    it, is one; at most so many parts at a time. false: it is another. */
@@ -259,8 +260,8 @@ bool difference_match(const Scalar code[], int ncode, int i, Joined *);
 bool quantize_match(const Scalar code[], int i, Joined *);
 
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
-void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
-void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);
+void reduce_start(void *acc, ComputeClass wide, ReduceKind, int64_t n);
+void reduce_divide(void *acc, ComputeClass wide, int64_t count, int64_t n);
 
 /* ---- one maker for each kind of step */
 typedef bool Make(Build *, int choice, Kernel *); /* sets run, forget, self */

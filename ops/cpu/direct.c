@@ -18,7 +18,7 @@ typedef struct Conv {
     int64_t ws[STEP_SPATIAL]; /* the strides of w */
     Operand x, w;
     Tail tail;
-    Class class;
+    ComputeClass class;
     int size;
     int64_t batch, outs, ins, group; /* ins: of one group */
     size_t acc;
@@ -102,7 +102,7 @@ typedef struct Pool {
     Window g;
     Operand x;
     Tail tail;
-    Class class, wide;
+    ComputeClass class, wide;
     ReduceKind kind;
     int size, wide_size;
     bool bytes;                   /* the maximum of 8-bit integers, as they are */
@@ -178,7 +178,7 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
     p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
     const Simd *simd = b->device->simd;
-    const Class class = !p->bytes ? p->class : type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8;
+    const ComputeClass class = !p->bytes ? p->class : type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8;
     p->merge = simd->merge[class][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
     k->run = pool_run_channels;

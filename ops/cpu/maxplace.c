@@ -173,7 +173,7 @@ bool maxplace_build(Build *b, int choice, Kernel *k) {
     read_lists(b, m);
     for (int a = 0; a < ns; a++)
         if (!windows_meet(m, a)) return false;
-    const Class class = view_class(&v[X], 1);
+    const ComputeClass class = view_class(&v[X], 1);
     const int64_t row = v[Y].dim[ns + 1];
     m->size = dtype_size(class_dtype(class)), m->rows = view_count(&v[Y]) / row;
     m->load = b->device->simd->load[class][v[X].dtype];

@@ -117,7 +117,7 @@ static bool fits(const View *view, const View *acc, const Scalar *code, int ncod
 }
 
 /* Whether the class has all instructions (Simd.op); those that move values are not among them. */
-static bool has_code(const Simd *simd, Class class, const Scalar *code, int ncode) {
+static bool has_code(const Simd *simd, ComputeClass class, const Scalar *code, int ncode) {
     for (int i = 0; i < ncode; i++) {
         const int op = code[i].op;
         const bool moves =
@@ -126,10 +126,10 @@ static bool has_code(const Simd *simd, Class class, const Scalar *code, int ncod
     }
     return true;
 }
-Class narrow_class(const Simd *simd, const View *view, const View *acc, const Scalar *code,
-                   int ncode) {
+ComputeClass narrow_class(const Simd *simd, const View *view, const View *acc, const Scalar *code,
+                          int ncode) {
     static const struct {
-        Class class;
+        ComputeClass class;
         Span type;
     } narrow[] = {{CLASS_UINT8, {0, UINT8_MAX}},
                   {CLASS_INT8, {INT8_MIN, INT8_MAX}},

@@ -52,7 +52,7 @@ bool dtype_numeric(int dtype) {
 
 int dtype_size(int dtype) { return dtype_bits((DType)dtype) / 8; }
 
-Class view_class(const View *view, int n) {
+ComputeClass view_class(const View *view, int n) {
     bool has[CLASS_COUNT] = {false};
     for (int i = 0; i < n; i++) {
         const int d = view[i].dtype;
@@ -67,10 +67,10 @@ Class view_class(const View *view, int n) {
                               : CLASS_INT;
 }
 
-int class_dtype(Class c) {
+int class_dtype(ComputeClass c) {
     static const int dtype[] = {
 #define X(id, type, dt) [id] = dt,
-        CLASSES(X)
+        COMPUTE_CLASSES(X)
 #undef X
     };
     return dtype[c];

@@ -15,7 +15,7 @@ typedef struct Divisor {
 typedef struct Planes {
     Operand x;
     Tail tail;
-    Class class, wide;
+    ComputeClass class, wide;
     ReduceKind kind;
     int size, wide_size, bytes; /* bytes: the lowest 8-bit integer + 1; 0: another type */
     Window g;
@@ -35,7 +35,7 @@ typedef struct Planes {
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Planes;
 
-static void start(const Planes *p, void *to, Class class, int64_t n) {
+static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
     if (p->bytes) memset(to, p->bytes - 1, (size_t)n);
     else reduce_start(to, class, p->kind, n);
 }
@@ -222,7 +222,7 @@ bool planes_build(Build *b, Kernel *k) {
     take_room(b, p);
     if (floats) make_divisors(b, p);
     p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];
-    const Class both = p->bytes ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
+    const ComputeClass both = p->bytes ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
     if (p->kind == REDUCE_MAX || floats) p->both = simd->op[both][floats ? C_ADD : C_MAX];
     p->divide = simd->op[CLASS_FLOAT][C_DIV];
     p->down = floats ? simd->add_floats : simd->merge[both][p->kind];

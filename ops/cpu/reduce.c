@@ -14,7 +14,7 @@ typedef struct Reduce {
     Operand x;
     Tail tail;
     ReduceKind kind;
-    Class wide;
+    ComputeClass wide;
     Nest kept, reduced; /* kept: view 0 the output, view 1 the input; reduced: the input */
     bool across;
     int64_t count; /* elements for each output */
@@ -33,7 +33,7 @@ typedef union Wide {
     uint64_t u;
 } Wide;
 
-void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
+void reduce_start(void *acc, ComputeClass wide, ReduceKind kind, int64_t n) {
     static const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
     static const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
     static const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
@@ -66,7 +66,7 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
     }
 }
 
-void reduce_divide(void *acc, Class wide, int64_t count, int64_t n) {
+void reduce_divide(void *acc, ComputeClass wide, int64_t count, int64_t n) {
     switch (wide) {
     case CLASS_FLOAT:
         for (int64_t j = 0; j < n; j++) ((float *)acc)[j] /= (float)count;
@@ -198,7 +198,7 @@ static void make_nests(Build *b, Reduce *r) {
 }
 
 /* Sums and products of the narrow classes are int64, maxima what they are of. */
-static Class reduced_class(const View *x, ReduceKind kind) {
+static ComputeClass reduced_class(const View *x, ReduceKind kind) {
     const bool extreme = kind == REDUCE_MAX || kind == REDUCE_MIN;
     if (extreme && x->dtype == DT_INT8) return CLASS_INT8;
     if (extreme && x->dtype == DT_UINT8) return CLASS_UINT8;
@@ -227,7 +227,7 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     const View *x = &b->step->view[1];
     const Simd *simd = b->device->simd;
     r->kind = (ReduceKind)b->step->param[REDUCE_KIND];
-    const Class class = reduced_class(x, r->kind);
+    const ComputeClass class = reduced_class(x, r->kind);
     r->wide = class_wide(class, r->kind);
     const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
     if (x->dtype == in) r->x = operand_as_is(b, 1);

@@ -20,7 +20,7 @@ typedef struct Reads { /* along an axis, those of bin i from first[i] on */
 typedef struct RoiAlign {
     View y, x, roi, batch;
     Operand from;
-    Class class;
+    ComputeClass class;
     const Simd *simd;
     bool greatest;
     RoiBoxes boxes;

@@ -17,7 +17,7 @@ typedef struct Sample {
     StepTaps axis[STEP_RANK];
     int along, size, parts; /* the row's axis; bytes of an element of x; */
     int moves;
-    Class class;
+    ComputeClass class;
     int64_t rows;
     int32_t *place; /* of the row's axis: [taps, dim] */
     void *weight;

@@ -14,7 +14,7 @@
 #include "ops/backend/isomer_backend.h"
 
 /* X(id, C type, its element type) */
-#define CLASSES(X)                     \
+#define COMPUTE_CLASSES(X)             \
     X(CLASS_FLOAT, float, DT_FLOAT)    \
     X(CLASS_DOUBLE, double, DT_DOUBLE) \
     X(CLASS_INT, int64_t, DT_INT64)    \
@@ -23,11 +23,11 @@
     X(CLASS_INT16, int16_t, DT_INT16)  \
     X(CLASS_INT8, int8_t, DT_INT8)     \
     X(CLASS_UINT8, uint8_t, DT_UINT8)
-typedef enum Class {
+typedef enum ComputeClass {
 #define X(id, type, dtype) id,
-    CLASSES(X) CLASS_COUNT
+    COMPUTE_CLASSES(X) CLASS_COUNT
 #undef X
-} Class;
+} ComputeClass;
 
 /* What else a program can compute, of operators that have no instruction: inverse functions; bits,
    shifts (beyond the width: zeros, to the right the sign) and remainders of the dividend's sign. */
@@ -288,7 +288,7 @@ static inline int64_t sweep_vector(const SweepColumns *c, int k, int width) {
 
 /* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats,
    int64 for those of the narrow classes. */
-static inline Class class_wide(Class c, ReduceKind kind) {
+static inline ComputeClass class_wide(ComputeClass c, ReduceKind kind) {
     if (kind == REDUCE_MAX || kind == REDUCE_MIN) return c;
     return c == CLASS_FLOAT ? CLASS_DOUBLE : c > CLASS_UINT ? CLASS_INT : c;
 }

@@ -16,7 +16,7 @@ typedef struct Softmax {
 
 static int softmax_choices(const Device *d, const Step *s) {
     (void)d;
-    const Class c = view_class(s->view, 2);
+    const ComputeClass c = view_class(s->view, 2);
     return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            (c == CLASS_FLOAT || c == CLASS_DOUBLE) && s->view[0].rank > 0;
 }
@@ -70,7 +70,7 @@ static int columns_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 /* False: columns do not lie side by side in both views, or are too few to be faster. */
-static bool columns_build(Build *b, Class class, Kernel *k) {
+static bool columns_build(Build *b, ComputeClass class, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int last = x->rank - 1, type = class_dtype(class);
     Columns *s = ARENA_NEW(b->arena, Columns, 1);
@@ -93,7 +93,7 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Softmax *s = ARENA_NEW(b->arena, Softmax, 1);
     const View *x = &b->step->view[1];
-    const Class class = view_class(b->step->view, 2);
+    const ComputeClass class = view_class(b->step->view, 2);
     if (columns_build(b, class, k)) return true;
     s->row = b->device->simd->softmax[class];
     s->size = dtype_size(class_dtype(class));

@@ -13,7 +13,7 @@ typedef struct TopK {
     View x, y, where;
     Nest line;                           /* y, where, x without the axis */
     int axis, parts, size, x_size, wide; /* bytes of a key, of an element; keys are int64 */
-    Class class, key_class;
+    ComputeClass class, key_class;
     const Simd *simd;
     int64_t n, k, groups;
     size_t keys, maxima, places, sorted, order, spare, each; /* in the scratch: of part 0; the bytes

@@ -38,7 +38,7 @@ typedef struct Instruction {
     Line *line;   /* where they are when it runs */
 } Instruction;
 struct Vector {
-    Class class;
+    ComputeClass class;
     int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans rows of the last axis but one; 0:
                                       what is the same along the rows is one number */
     size_t size;                   /* bytes of an element of the class */

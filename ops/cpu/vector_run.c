@@ -5,6 +5,8 @@
 typedef struct Tile {
     bool first; /* of those along an axis, and so of the most rows */
     int64_t rows, columns;
+    int64_t held[MAX_CODE], filled[MAX_CODE]; /* of sources that are repeated: the offset of what
+                                                 their registers hold, and how many elements */
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
 
@@ -45,7 +47,7 @@ static void fill_integers(const Vector *v, void *to, int64_t k) {
 static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
-        t->source[i] = registers + s->at;
+        t->source[i] = registers + s->at, t->held[i] = t->filled[i] = 0;
         if (!s->once) continue;
         if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, v->block);
         else if (v->class >= CLASS_INT) fill_integers(v, t->source[i], (int64_t)s->k);
@@ -127,10 +129,17 @@ static void load_rows(const Vector *v, const Tile *t, const Source *s, char *to,
         for (int64_t r = 0; r < t->rows; r++)
             s->load(to + r * row, from + r * apart, stride[1], t->columns);
 }
+/* Whether the register of a repeated source has this tile's elements still. */
+static bool holds(Tile *t, int i, int64_t offset) {
+    const int64_t n = t->rows * t->columns;
+    if (t->held[i] == offset && n <= t->filled[i]) return true;
+    t->held[i] = offset, t->filled[i] = n;
+    return false;
+}
 static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
-        if (s->once || (s->repeated && !t->first)) continue;
+        if (s->once || (s->repeated && (!t->first || holds(t, i, offset[i + 1])))) continue;
         int64_t stride[2];
         tile_strides(v, i + 1, stride);
         char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;

@@ -9,7 +9,7 @@
 #include "search/confirm.h"
 #include "search/other_sizes.h"
 #include "search/part_time.h"
-#include <string.h>
+#include <math.h>
 
 /* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
    model that has them already. */
@@ -75,7 +75,8 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
         PartPrice *p;
         if (!time_part(&there, from->place[k], &p)) return false;
         const double lost = p && p->seconds[0] > 0 ? p->seconds[1] - p->seconds[0] : 0;
-        if (price_gain(&s->prices, from->place[k]) / s->baseline > lost / at->baseline)
+        const double gain = fmax(price_gain(&s->prices, from->place[k]), 0); /* < 0: not timed */
+        if (gain / s->baseline >= lost / at->baseline)
             kept[(*n)++] = from->place[k];
     }
     return true;

@@ -2,6 +2,8 @@
    changes. */
 #include "search/fixpoint.h"
 #include "graphs/constants.h"
+#include "search/outline.h"
+#include <string.h>
 
 /* Limits, so that rules that never reach a fixpoint end within seconds. WORK is the sum of the
    World's nodes over all applications, since each takes time and memory in proportion to them. */
@@ -194,20 +196,61 @@ static bool fixpoint_pass(Derivation *d, GraphState *p, const bool on[], const R
     return true;
 }
 
+/* ---- passes */
+
+typedef struct PassEnd { /* of the derivation, once a pass has ended */
+    uint32_t outline;
+    Graph graph;
+    int applied, nstep, nshared, nround;
+    unsigned classes;
+    int *fired;
+    Value *map;
+} PassEnd;
+
 typedef struct Passes {
-    Intern *seen; /* outputs of the graph after each */
+    Arena *arena;
+    Intern *outlines;
     int nodes, growing;
+    int n, room;
+    PassEnd *v;
 } Passes;
 
-/* Rules that undo each other lead to a graph that was seen before, as hash-consing shows, or leave
-   reshapes behind, so that the graph grows in each pass. */
-static bool goes_on(Passes *x, const GraphState *p, const Graph *g) {
-    const uint32_t before = intern_count(x->seen);
+static void keep_pass(Passes *x, const Derivation *d, uint32_t outline) {
+    ARENA_GROW(x->arena, x->v, x->room, x->n + 1);
+    x->v[x->n++] =
+        (PassEnd){.outline = outline,
+                  .graph = d->graph,
+                  .applied = d->applied,
+                  .nstep = d->nstep,
+                  .nshared = d->nshared,
+                  .nround = d->log.n,
+                  .classes = d->classes,
+                  .fired = arena_copy(x->arena, d->fired, sizeof *d->fired * (size_t)d->library->n),
+                  .map = arena_copy(x->arena, d->map.to, sizeof *d->map.to * (size_t)d->map.n)};
+}
+
+/* What was applied since that pass is forgotten. */
+static void go_back(Derivation *d, const PassEnd *p) {
+    d->graph = p->graph;
+    d->applied = p->applied, d->nstep = p->nstep, d->nshared = p->nshared, d->log.n = p->nround;
+    d->classes = p->classes;
+    memcpy(d->fired, p->fired, sizeof *d->fired * (size_t)d->library->n);
+    memcpy(d->map.to, p->map, sizeof *d->map.to * (size_t)d->map.n);
+    for (uint32_t v = 0; v < d->nmade; v++)
+        if (d->made[v] > (uint32_t)d->nstep) d->made[v] = 0;
+}
+
+/* Rules that undo each other lead to a graph that was seen before, but for constants, and the
+   derivation goes back there; or they leave more behind in each pass. */
+static bool goes_on(Passes *x, const GraphState *p, Derivation *d) {
     const int nodes = p->constants.live.n;
+    const uint32_t outline = graph_outline(d->w, x->outlines, &p->constants, &d->graph);
+    for (int k = 0; k < x->n; k++)
+        if (x->v[k].outline == outline) return go_back(d, &x->v[k]), false;
     x->growing = nodes > x->nodes ? x->growing + 1 : 0;
     x->nodes = nodes;
-    return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
-           x->growing <= GROWING_PASSES;
+    keep_pass(x, d, outline);
+    return x->growing <= GROWING_PASSES;
 }
 
 bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, FixpointLimits limits,
@@ -216,15 +259,15 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, Fix
     GraphState p = {0};
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
-    Passes x = {.seen = intern_new(a)};
+    Passes x = {.arena = a, .outlines = intern_new(a)};
     p.in_vain = ARENA_NEW(a, int, d->library->ninstance);
     refresh_state(d, &p);
     int pass = 0;
-    while (good && !d->limited && goes_on(&x, &p, &d->graph)) {
+    while (good && !d->limited && goes_on(&x, &p, d)) {
         good = fixpoint_pass(d, &p, on, scope, &limits, e);
         d->limited = ++pass == PASSES || at_limit(d, &p, &limits);
     }
-    intern_free(x.seen);
+    intern_free(x.outlines);
     arena_free(a);
     arena_free(p.arena);
     return good;

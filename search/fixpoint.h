@@ -20,10 +20,10 @@ typedef struct FixpointLimits {
 } FixpointLimits;
 /* Applies the rules with on[r], in library order, wherever they match and the scope (NULL:
    everywhere) allows it, except where an expensive inner value would be computed twice; after each
-   pass those that tidy (library.h), as long as they can. It ends
-   when a graph recurs or keeps growing; or at a limit, and then d->limited is set: 64 passes, so
-   many applications, fewer in a large World, or because the caller says so. What was applied until
-   then stands. */
+   pass those that tidy (library.h), as long as they can. It ends when a graph recurs, but for its
+   constants (what was applied since then is forgotten), or keeps growing; or at a limit, and then
+   d->limited is set: 64 passes, so many applications, fewer in a large World, or because the caller
+   says so. What was applied until then stands. */
 bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
 /* Calls `seen` with each match that derive_fixpoint would apply next if its conditions hold: the
    rule and the nodes of the match. */

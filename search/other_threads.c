@@ -76,8 +76,7 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
         if (!time_part(&there, from->place[k], &p)) return false;
         const double lost = p && p->seconds[0] > 0 ? p->seconds[1] - p->seconds[0] : 0;
         const double gain = fmax(price_gain(&s->prices, from->place[k]), 0); /* < 0: not timed */
-        if (gain / s->baseline >= lost / at->baseline)
-            kept[(*n)++] = from->place[k];
+        if (gain / s->baseline >= lost / at->baseline) kept[(*n)++] = from->place[k];
     }
     return true;
 }

@@ -6,19 +6,26 @@
 #include <math.h>
 #include <string.h>
 
+/* Only what the graph has: the World has the values of all graphs that there are. */
 Origins origins_find(const RunSource *s, World *w, Arena *a) {
     Origins o = {.n = s->model_nodes + 1};
     const Constants c = constants_find(w, a, &s->start, NULL, NULL);
+    const NodeList live = graph_live(w, a, &s->original);
     o.node = ARENA_NEW(a, int, o.n);
     o.neutral = ARENA_NEW(a, bool, o.n);
-    for (Value v = 1; v < o.n; v++) {
-        const int at = model_node_index(s->model, value_node(w, v));
-        const Value now = map_value(&s->prefold, v);
-        if (at < 0) continue;
-        o.node[v] = at + 1;
-        if (now < o.n && !o.node[now]) o.node[now] = at + 1;
+    memset(o.neutral, true, sizeof *o.neutral * o.n);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(w, live.v[k]);
+        const int at = model_node_index(s->model, live.v[k]);
+        for (Value v = n.out; v < n.out + (Value)n.nout && at >= 0; v++) {
+            const Value now = map_value(&s->prefold, v);
+            o.node[v] = at + 1;
+            o.neutral[v] = constants_hold(&c, v);
+            if (now >= o.n || o.node[now]) continue;
+            o.node[now] = at + 1;
+            o.neutral[now] = constants_hold(&c, now);
+        }
     }
-    for (Value v = 1; v < o.n; v++) o.neutral[v] = !o.node[v] || constants_hold(&c, v);
     return o;
 }
 

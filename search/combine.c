@@ -98,7 +98,8 @@ static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
 /* How many whole models can be timed in one batch in the time that is left. */
 static int affordable(const CommandSearch *s) {
     const double left = s->search_until - run_seconds(s->r),
-                 each = CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS;
+                 each =
+                     fmax(CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS, s->file_seconds);
     return run_time_over(s->r, s->search_until)    ? 0
            : left < each * (double)CANDIDATE_BATCH ? (int)(left / each)
                                                    : CANDIDATE_BATCH;

@@ -21,8 +21,9 @@
 enum { MOST = 4, BATCHES = 16 };
 
 typedef struct Rival {
-    int at; /* among the candidates */
-    int n;  /* batches */
+    int at;   /* among the candidates */
+    int n;    /* batches */
+    bool out; /* it is timed no more */
     double sum, squares;
 } Rival;
 
@@ -61,10 +62,12 @@ static Rivals rivals_of(const CommandSearch *s, int best) {
     return r;
 }
 
+static bool in_race(const Rival *x) { return x->n && !x->out; }
+
 static int fastest(const CommandSearch *s, const Rivals *r) {
     int best = -1;
     for (int k = 0; k < r->n; k++) {
-        if (!r->v[k].n) continue;
+        if (!in_race(&r->v[k])) continue;
         const double by = best < 0 ? 0 : mean(&r->v[k]) - mean(&r->v[best]);
         const int more = best < 0 ? 0 : s->v[r->v[k].at].applied - s->v[r->v[best].at].applied;
         if (best < 0 || by < (more < 0 ? TIE : more > 0 ? -TIE : 0)) best = k;
@@ -81,7 +84,7 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
         const Rival *x = &r->v[k];
         const bool behind =
             best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
-        if (!behind && (x->n || best < 0)) which[n] = k, list[n++] = x->at;
+        if (!behind && (in_race(x) || best < 0)) which[n] = k, list[n++] = x->at;
     }
     if (!candidates_time_anew(s, n, list, ratio, &control)) return false;
     if (control > 0) add_batch(&r->control, log(control));
@@ -104,15 +107,38 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
     return error < BORDER || fabs(log_ratio(r, best) - log(RUN_GAIN)) > error;
 }
 
+/* The faster half of those in the race, or one, stay in it: the others differ from them by less
+   than is worth as many batches. */
+static void leave_slower(Rivals *r, bool all_but_one) {
+    int n = 0;
+    for (int k = 0; k < r->n; k++) n += in_race(&r->v[k]);
+    for (int most = all_but_one ? 1 : (n + 1) / 2; n > most; n--) {
+        Rival *slowest = NULL;
+        for (int k = 0; k < r->n; k++) {
+            Rival *x = &r->v[k];
+            if (in_race(x) && (!slowest || mean(x) > mean(slowest))) slowest = x;
+        }
+        slowest->out = true;
+    }
+}
+
+/* Once there is no time for another batch, the least number of them is still timed, of the fastest
+   alone. */
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
+    double took = 0; /* seconds of the last batch */
     for (int k = 0; k < BATCHES; k++) {
-        if (k >= CONFIRM_LEAST && (is_clear(s, r) || run_time_over(s->r, until))) break;
+        const double start = run_seconds(s->r);
+        const bool over = run_time_over(s->r, until - took);
+        if (k >= CONFIRM_LEAST && (is_clear(s, r) || over)) break;
+        if (!k && over) r->n = 1;
+        if (over || k % CONFIRM_LEAST == 0) leave_slower(r, over);
         if (!time_batch(s, r)) return false;
+        took = run_seconds(s->r) - start;
         if (fastest(s, r) < 0) break;
     }
     for (int k = 0; k < r->n; k++) {
         const Rival *x = &r->v[k];
-        s->v[x->at].ratio = x->n ? exp(log_ratio(r, k)) : -1;
+        s->v[x->at].ratio = in_race(x) ? exp(log_ratio(r, k)) : -1;
         if (!candidate_store_confirmed(s, x->at)) return false;
     }
     return true;

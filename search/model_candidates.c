@@ -266,7 +266,9 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
     if (m == 1) return true;
     for (int k = 0; k < m; k++) t[k].path = s->v[which[k]].path;
     run_say(s->r, "measuring %d models", m);
+    const double start = run_seconds(s->r);
     if (!time_models(s, &s->whole, m, t)) return false;
+    s->file_seconds = (run_seconds(s->r) - start) / m;
     if (s->baseline <= 0) s->baseline = t[0].seconds;
     s->v[0].ratio = 1;
     if (!store_time(s, &s->v[0], false)) return false;

@@ -43,9 +43,10 @@ typedef struct CommandSearch {
     const double *gain;   /* by place: the seconds that it promises */
     double promised;      /* seconds that they gain together */
     int n, room;
-    ModelCandidate *v; /* v[0] is the original */
-    double growth;     /* of the file of the last candidate made: a share of what is allowed */
-    double baseline;   /* seconds of the original, as first measured; 0: not yet */
+    ModelCandidate *v;   /* v[0] is the original */
+    double growth;       /* of the file of the last candidate made: a share of what is allowed */
+    double file_seconds; /* that a file of the last batch of whole models took the target */
+    double baseline;     /* seconds of the original, as first measured; 0: not yet */
 } CommandSearch;
 
 /* The candidate applied to the model, in the arena. False, here and below: the run's error is

@@ -482,6 +482,44 @@ def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tm
     assert again == out and "not in the cost file" not in frozen.stdout, frozen.stdout
 
 
+# All rewritings of the whole gain alike, near to what counts; {pause}: for each file.
+ALIKE = """
+import time
+both = {{"BatchNormalization", "Div"}} <= set(kinds(graph))
+if part:
+    return 1e-3 * (1 + ("BatchNormalization" in kinds(graph)) + ("Div" in kinds(graph)))
+time.sleep({pause})
+return 0.01 if both else 0.009693
+"""
+
+
+def confirming(seen):
+    """How many files each batch has that ends with a copy of the original."""
+    batches = {}
+    for path in seen.iterdir():
+        batch, at = map(int, path.stem.split("-"))
+        batches.setdefault(batch, {})[at] = path.read_bytes()
+    files = [[batches[k][at] for at in sorted(batches[k])] for k in sorted(batches)]
+    return [len(batch) for batch in files if len(batch) > 2 and batch[0] == batch[-1]]
+
+
+def test_of_rivals_that_stay_alike_half_is_left(run, pricing, tmp_path):
+    """Four are timed three times; that of the others each might be 1 % faster is not worth more."""
+    run(net(tmp_path / "m.onnx", blocks=2), *SHAPE, *pricing(ALIKE.format(pause=0)))
+    assert confirming(pricing.seen) == [6, 6, 6, 4]
+
+
+def test_confirming_keeps_to_the_limit_on_time(run, pricing, tmp_path):
+    """Where it is over, only the fastest is confirmed, and no more often than is needed."""
+    options = [*SHAPE, "--time-limit", str(12 * SLOWER)]
+    for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
+        options += ["--enable", rule]
+    target = pricing(ALIKE.format(pause=0.7 * SLOWER))
+    run(net(tmp_path / "m.onnx", blocks=2), *options, *target)
+    sizes = confirming(pricing.seen)
+    assert len(sizes) == 3 and sizes[1:] == [3, 3], sizes
+
+
 def test_what_gains_little_is_timed_again(run, pricing, tmp_path):
     """The first time of a part rewritten is too good, all others say that nothing gains."""
     body = """

@@ -277,6 +277,23 @@ bool combine(CommandSearch *s, int *best) {
     return true;
 }
 
+/* Sessions of one file differ, and to end because of noise would lose a gain: what may gain at all
+   is timed anew. */
+static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
+    int again[ASKED_ALONE + 2], m = 0;
+    double ratio[ASKED_ALONE + 2], control;
+    for (int k = 0; k < n; k++)
+        if (s->v[list[k]].ratio < ASKED_AGAIN) again[m++] = list[k];
+    if (!m || s->r->o->frozen) return true;
+    if (!candidates_time_anew(s, m, again, ratio, &control)) return false;
+    for (int k = 0; k < m; k++) {
+        if (control > 0) ratio[k] /= sqrt(control); /* compared with the mean of both originals */
+        run_say(s->r, "once more: %.4f", ratio[k]);
+        *gains |= !(ratio[k] > CLIMB_FROM);
+    }
+    return true;
+}
+
 bool combine_ask(void *search, const double gain[], bool *gains) {
     CommandSearch *s = search;
     int set[SETS_ALONE], list[ASKED_ALONE + 2], n = 0, nset;
@@ -288,5 +305,5 @@ bool combine_ask(void *search, const double gain[], bool *gains) {
         return false;
     *gains = !n;
     for (int k = 0; k < n; k++) *gains |= !(s->v[list[k]].ratio > CLIMB_FROM);
-    return true;
+    return *gains || asked_anew(s, n, list, gains);
 }

@@ -25,8 +25,10 @@ enum { CONFIRM_BATCHES = 6 };      /* that time is set aside for, to confirm the
 #define PROMISE_SLIGHT 0.06          /* less: few whole models are tried .. */
 #define SLIGHT_SECONDS 5.0           /* .. as many as take this long .. */
 enum { SLIGHT_CANDIDATES = 2 };      /* .. or these */
-/* Of what promises, when the whole model is asked at TIME_PATIENCE: CLIMB_FROM decides. */
+/* When the whole model is asked whether it keeps what is promised; CLIMB_FROM decides. */
 enum { ASKED_ALONE = 2 }; /* sets, each by itself; all together besides */
+#define ASKED_AGAIN \
+    1.05 /* a ratio below this may be noise: it is timed anew before the search ends */
 /* On a busy machine few batches fit into TIME_PATIENCE: so many are timed before it counts. */
 enum { PATIENCE_BATCHES = 8 };
 

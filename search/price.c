@@ -146,28 +146,36 @@ static bool gave_up_once(const Pricing *x) {
     return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
 }
 
-/* Once the whole model is asked whether it keeps what its places promise. */
-static bool ask_whole(Pricing *x, const double gain[]) {
-    x->whole_asked = true;
-    if (!x->whole(x->user, gain, &x->whole_gains)) return false;
-    x->ended = !x->whole_gains;
-    return true;
+/* What a frozen run needs to ask the whole where this one did: after how many parts, and whether it
+   was in vain. */
+static const char *ask_key(const Pricing *x, const char *what) {
+    return arena_format(x->r->arena, "%s %s", x->r->source.digest, what);
 }
 
-/* After how many parts the whole was asked: a frozen run asks there, too. */
-static const char *asked_key(const Pricing *x) {
-    return arena_format(x->r->arena, "%s asked", x->r->source.digest);
+static bool ask_find(const Pricing *x, const char *what, double *value) {
+    return costdb_get(x->r->db, "target", x->device, ask_key(x, what), value);
 }
 
-static bool keep_asked(const Pricing *x) {
-    CostDb *db = x->r->db;
-    return costdb_forget(db, "target", x->device, asked_key(x), x->r->error) &&
-           costdb_put(db, "target", x->device, asked_key(x), x->asked, x->r->error);
+static bool ask_keep(const Pricing *x, const char *what, bool known, double value) {
+    const char *key = ask_key(x, what);
+    return costdb_forget(x->r->db, "target", x->device, key, x->r->error) &&
+           (!known || costdb_put(x->r->db, "target", x->device, key, value, x->r->error));
 }
 
 static bool asked_here(const Pricing *x) {
     double asked;
-    return costdb_get(x->r->db, "target", x->device, asked_key(x), &asked) && x->asked >= asked;
+    return ask_find(x, "asked", &asked) && x->asked >= asked;
+}
+
+/* Once the whole model is asked whether it keeps what its places promise. */
+static bool ask_whole(Pricing *x, const double gain[]) {
+    const bool frozen = x->r->o->frozen;
+    double any;
+    x->whole_asked = true;
+    if (!x->whole(x->user, gain, &x->whole_gains)) return false;
+    if (frozen) x->whole_gains = !ask_find(x, "in vain", &any);
+    x->ended = !x->whole_gains;
+    return frozen || (ask_keep(x, "asked", true, x->asked) && ask_keep(x, "in vain", x->ended, 1));
 }
 
 /* Whether the places promise enough, and the whole keeps it. */
@@ -176,7 +184,7 @@ static bool judge_promise(Pricing *x, Arena *a, double now) {
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;
     x->patience = 2 * now, x->hopeful = x->hopeful_later;
-    return x->ended || x->whole_asked || (keep_asked(x) && ask_whole(x, gain));
+    return x->ended || x->whole_asked || ask_whole(x, gain);
 }
 
 /* Patience is over: it is again after twice the time, when more must be promised, since what is not

@@ -450,6 +450,7 @@ if part:
 return 0.01 * {whole}
 """
 IN_VAIN, ONE_ONLY = "1.0", "(1 - 0.1 * (norm != chain))"
+LATER = "(0.9 if path in seen and norm != chain else (seen.setdefault(path), 1)[1])"
 
 
 def batches_of(seen):
@@ -461,12 +462,12 @@ def batches_of(seen):
     return [batches[k] for k in sorted(batches)]
 
 
-@pytest.mark.parametrize("whole", [IN_VAIN, ONE_ONLY])
+@pytest.mark.parametrize("whole", [IN_VAIN, ONE_ONLY, LATER])
 def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tmp_path, whole):
     """After a tenth of the time: if nothing is faster, neither all together nor one rewriting
-    alone, no other part is timed; if one is, the search goes on."""
+    alone, no other part is timed; if one is, be it the second time, the search goes on."""
     model = net(tmp_path / "m.onnx", blocks=4)
-    options = [*SHAPE, "--time-limit", str(20 * SLOWER)]
+    options = [*SHAPE, "--time-limit", str(40 * SLOWER)]
     for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
         options += ["--enable", rule]
     target = pricing(ASKED.format(pause=0.4 * SLOWER, whole=whole))
@@ -474,8 +475,8 @@ def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tm
     batches = batches_of(pricing.seen)
     asked = next(k for k, files in enumerate(batches) if len(files) > 1 and not files[0])
     assert 3 <= len(batches[asked]) <= 4, "the original, all together, the strongest alone"
-    assert any(files[0] for files in batches[asked + 1 :]) == (whole == ONE_ONLY), batches
-    assert said["changed"] == (whole == ONE_ONLY), done.stdout
+    assert any(files[0] for files in batches[asked + 1 :]) == (whole != IN_VAIN), batches
+    assert said["changed"] == (whole == ONE_ONLY) or whole == LATER, done.stdout
     if whole == IN_VAIN:
         assert "the whole model gains none of it: the search ended there" in said["reason"]
     frozen, again, _ = run(model, *options, *target, "--frozen")
@@ -511,13 +512,13 @@ def test_of_rivals_that_stay_alike_half_is_left(run, pricing, tmp_path):
 
 def test_confirming_keeps_to_the_limit_on_time(run, pricing, tmp_path):
     """Where it is over, only the fastest is confirmed, and no more often than is needed."""
-    options = [*SHAPE, "--time-limit", str(12 * SLOWER)]
+    options = [*SHAPE, "--time-limit", str(20 * SLOWER)]
     for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
         options += ["--enable", rule]
-    target = pricing(ALIKE.format(pause=0.7 * SLOWER))
+    target = pricing(ALIKE.format(pause=1.0 * SLOWER))
     run(net(tmp_path / "m.onnx", blocks=2), *options, *target)
     sizes = confirming(pricing.seen)
-    assert len(sizes) == 3 and sizes[1:] == [3, 3], sizes
+    assert len(sizes) == 3 and sizes[-1] == 3, sizes
 
 
 def test_what_gains_little_is_timed_again(run, pricing, tmp_path):

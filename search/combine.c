@@ -277,15 +277,17 @@ bool combine(CommandSearch *s, int *best) {
     return true;
 }
 
-/* Sessions of one file differ, and to end because of noise would lose a gain: what may gain at all
-   is timed anew. */
+/* Sessions of one file differ, and to end because of noise would lose a gain: the fastest, and what
+   may gain at all, is timed anew. Where the original differs from itself, nothing is known. */
 static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
     int again[ASKED_ALONE + 2], m = 0;
-    double ratio[ASKED_ALONE + 2], control;
+    double ratio[ASKED_ALONE + 2], control, best = INFINITY;
+    if (s->r->o->frozen) return true;
+    for (int k = 0; k < n; k++) best = fmin(best, s->v[list[k]].ratio);
     for (int k = 0; k < n; k++)
-        if (s->v[list[k]].ratio < ASKED_AGAIN) again[m++] = list[k];
-    if (!m || s->r->o->frozen) return true;
+        if (s->v[list[k]].ratio <= fmax(best, ASKED_AGAIN)) again[m++] = list[k];
     if (!candidates_time_anew(s, m, again, ratio, &control)) return false;
+    if (control > 0) *gains |= fabs(log(control)) > ASKED_NOISE;
     for (int k = 0; k < m; k++) {
         if (control > 0) ratio[k] /= sqrt(control); /* compared with the mean of both originals */
         run_say(s->r, "once more: %.4f", ratio[k]);

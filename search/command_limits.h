@@ -27,8 +27,11 @@ enum { CONFIRM_BATCHES = 6 };      /* that time is set aside for, to confirm the
 enum { SLIGHT_CANDIDATES = 2 };      /* .. or these */
 /* When the whole model is asked whether it keeps what is promised; CLIMB_FROM decides. */
 enum { ASKED_ALONE = 2 }; /* sets, each by itself; all together besides */
-#define ASKED_AGAIN \
-    1.05 /* a ratio below this may be noise: it is timed anew before the search ends */
+/* A ratio below ASKED_AGAIN may be noise: before the search ends it is timed anew, with a copy of
+   the original; where that differs from the original by more than ASKED_NOISE, the search goes
+   on. */
+#define ASKED_AGAIN 1.05
+#define ASKED_NOISE 0.05
 /* On a busy machine few batches fit into TIME_PATIENCE: so many are timed before it counts. */
 enum { PATIENCE_BATCHES = 8 };
 

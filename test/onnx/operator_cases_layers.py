@@ -1,5 +1,5 @@
 """Cases of the layers of networks: convolutions, products of matrices, normalizations, recurrences,
-and the constants made of kernels. Found by name."""
+the constants made of kernels, and bands of spectra. Found by name."""
 
 import numpy as np
 from operator_case import batch_to_normalize, number, OPSET
@@ -266,3 +266,20 @@ def band(case):
     case.expected = [
         np.array([[-below <= j - i <= above for j in range(n)] for i in range(n)], np.float32)
     ]
+
+
+def mel(case):
+    """Triangles of bands; their corners are equally far apart on the mel scale."""
+    names = ("bands", "length", "rate", "low", "high")
+    case.opset, case.attrs = 17, {name: int(case.draw(name)) for name in names}
+    bands, length, rate, low, high = case.attrs.values()
+    edges = 2595 * np.log10(1 + np.array([low, high]) / 700)
+    mels = edges[0] + (edges[1] - edges[0]) / (bands + 2) * np.arange(bands + 2)
+    corners = np.floor((length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate)
+    place = np.arange(length // 2 + 1.0)[:, None]
+    a, b, c = corners[:-2], corners[1:-1], corners[2:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up, down = (place - a) / (b - a), (c - place) / (c - b)
+    rising = np.where((place >= a) & (place < b), up, 0)
+    falling = np.where((place > b) & (place < c), down, 0)
+    case.expected = [(rising + falling + (place == b)).astype(np.float32)]

@@ -1,18 +1,16 @@
 /* scatter: a copy of x into which updates are written, or with which they are joined, at places
    that a tensor of indices says; negative ones count from the end. scatterelements: y[i..] with the
    index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
-   Where a place is met twice, in order. scatteradd and scatterndadd add the updates, and have
-   definitions: the element, plus the updates whose index means its place. cachewrite: updates stand
-   in a row on one axis, from start[b] on for each place of axis 0, going round
-   at the end or not. */
+   Where a place is met twice, in order. scatteradd and scatterndadd add the updates, scattermax,
+   scattermin, scatterndmax and scatterndmin take the greatest or least of all; they have
+   definitions: the element, joined with the updates whose index means its place. cachewrite:
+   updates stand in a row on one axis, from start[b] on for each place of axis 0, going round at the
+   end or not. */
 #include "ops/operator/op.h"
 #define REDUCTION \
-    { "reduction", A_ENUM, "none", "none mul max min", .draw = "none mul max min" }
+    { "reduction", A_ENUM, "none", "none mul", .draw = "none mul" }
 
-static int joining(Call *c, int attr) {
-    static const int how[] = {SCATTER_NONE, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN};
-    return how[word(c, attr)];
-}
+static int joining(Call *c, int attr) { return word(c, attr) ? SCATTER_MUL : SCATTER_NONE; }
 
 static double real_join(int64_t how, double a, double b) {
     return how == SCATTER_ADD   ? a + b
@@ -80,20 +78,28 @@ static int params_elements(Call *c, int64_t param[]) {
     param[SCATTER_HOW] = joining(c, REDUCE);
     return 2;
 }
-static int params_elements_add(Call *c, int64_t param[]) {
-    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
-    param[SCATTER_HOW] = SCATTER_ADD;
-    return 2;
+/* What the element is joined with where an update does not reach it: itself for the extremes. */
+static Ex unmet(Call *c, Dims i, int how) {
+    return how == SCATTER_ADD ? num(c, 0, 1) : at(c, 0, i);
+}
+static Ex negated(Call *c, Ex x) { return mul(c, num(c, -1, 1), x); }
+/* The element joined with `update` for all k, if any, for which the condition holds. */
+static Ex joined(Call *c, Dims i, Dims k, Cond met, Ex update, int how) {
+    const Ex x = at(c, 0, i);
+    if (how == SCATTER_ADD) return add(c, x, k.n ? sum(c, k, met, update) : update);
+    if (how == SCATTER_MAX) return max2(c, x, k.n ? maximum(c, k, met, update) : update);
+    if (k.n) update = negated(c, maximum(c, k, met, negated(c, update)));
+    return min2(c, x, update);
 }
 /* Each index on the axis whose update reaches this element. */
-static Ex define_elements_add(Call *c, Dims i) {
+static Ex elements_joined(Call *c, Dims i, int how) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     const int a = axis(c, AXIS, x.n);
     const Dims from = bound(c, (Dims){1, {index.v[a]}}), place = bound(c, (Dims){1, {x.v[a]}});
     const Dims j = dims_with(i, a, from.v[0]);
-    const Ex met = when(c, when_eq(c, place.v[0], i.v[a]), at(c, 2, j), num(c, 0, 1)),
+    const Ex met = when(c, when_eq(c, place.v[0], i.v[a]), at(c, 2, j), unmet(c, i, how)),
              update = take(c, place.v[0], at(c, 1, j), met);
-    return add(c, at(c, 0, i), sum(c, from, inside(c, j, index, 0), update));
+    return joined(c, i, from, inside(c, j, index, 0), update, how);
 }
 static int kernel_elements(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
@@ -110,19 +116,29 @@ static int kernel_elements(const Step *s, void *const slot[]) {
 }
 static const AttrDef axis_only[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
                                     {0}};
-static const OnnxMap onnx_elements_add[] = {{"", "ScatterElements", 16, 0, "axis +reduction==add"},
-                                            {0}};
-const Op op_scatteradd = {"scatteradd",
-                          "x index updates",
-                          "y",
-                          axis_only,
-                          shape_elements,
-                          define_elements_add,
-                          .domain = domain_elements,
-                          .kernel = kernel_elements,
-                          .params = params_elements_add,
-                          .onnx = onnx_elements_add,
+#define JOINED_ELEMENTS(NAME, HOW, WORD, OPSET)                                     \
+    static Ex define_##NAME(Call *c, Dims i) { return elements_joined(c, i, HOW); } \
+    static int params_##NAME(Call *c, int64_t param[]) {                            \
+        param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);                            \
+        param[SCATTER_HOW] = HOW;                                                   \
+        return 2;                                                                   \
+    }                                                                               \
+    static const OnnxMap onnx_##NAME[] = {                                          \
+        {"", "ScatterElements", OPSET, 0, "axis +reduction==" WORD}, {0}};          \
+    const Op op_##NAME = {#NAME,                                                    \
+                          "x index updates",                                        \
+                          "y",                                                      \
+                          axis_only,                                                \
+                          shape_elements,                                           \
+                          define_##NAME,                                            \
+                          .domain = domain_elements,                                \
+                          .kernel = kernel_elements,                                \
+                          .params = params_##NAME,                                  \
+                          .onnx = onnx_##NAME,                                      \
                           .flags = OP_BY_DATA};
+JOINED_ELEMENTS(scatteradd, SCATTER_ADD, "add", 16)
+JOINED_ELEMENTS(scattermax, SCATTER_MAX, "max", 18)
+JOINED_ELEMENTS(scattermin, SCATTER_MIN, "min", 18)
 static const OnnxMap onnx_elements[] = {
     {"", "ScatterElements", 16, 0, "axis reduction"},
     {"", "ScatterElements", 11, 15, "axis reduction=none!"},
@@ -182,13 +198,8 @@ static int kernel_nd(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static int params_nd_add(Call *c, int64_t param[]) {
-    (void)c;
-    param[SCATTERND_HOW] = SCATTER_ADD;
-    return 1;
-}
 /* The updates whose indices, one for each axis that is addressed, mean this element's. */
-static Ex define_nd_add(Call *c, Dims i) {
+static Ex places_joined(Call *c, Dims i, int how) {
     const Dims x = c->in[0]->dim, index = c->in[1]->dim, u = c->in[2]->dim;
     const int places = index.n - 1, q = x.n - (u.n - places);
     Dims size = {.n = places}, at_index = index, at_update = {.n = u.n}, place = {.n = q};
@@ -201,23 +212,33 @@ static Ex define_nd_add(Call *c, Dims i) {
     Ex update = at(c, 2, at_update);
     for (int k = q - 1; k >= 0; k--) {
         at_index.v[places] = poly_int(c->w, k);
-        update = when(c, when_eq(c, place.v[k], i.v[k]), update, num(c, 0, 1));
+        update = when(c, when_eq(c, place.v[k], i.v[k]), update, unmet(c, i, how));
         update = take(c, place.v[k], at(c, 1, at_index), update);
     }
-    return add(c, at(c, 0, i), places ? sum(c, from, (Cond){0}, update) : update);
+    return joined(c, i, from, (Cond){0}, update, how);
 }
-static const OnnxMap onnx_nd_add[] = {{"", "ScatterND", 16, 0, "+reduction==add"}, {0}};
-const Op op_scatterndadd = {"scatterndadd",
-                            "x index updates",
-                            "y",
-                            NULL,
-                            shape_nd,
-                            define_nd_add,
-                            .domain = domain_nd,
-                            .kernel = kernel_nd,
-                            .params = params_nd_add,
-                            .onnx = onnx_nd_add,
-                            .flags = OP_BY_DATA};
+#define JOINED_PLACES(NAME, HOW, WORD, OPSET)                                                     \
+    static Ex define_##NAME(Call *c, Dims i) { return places_joined(c, i, HOW); }                 \
+    static int params_##NAME(Call *c, int64_t param[]) {                                          \
+        (void)c;                                                                                  \
+        param[SCATTERND_HOW] = HOW;                                                               \
+        return 1;                                                                                 \
+    }                                                                                             \
+    static const OnnxMap onnx_##NAME[] = {{"", "ScatterND", OPSET, 0, "+reduction==" WORD}, {0}}; \
+    const Op op_##NAME = {#NAME,                                                                  \
+                          "x index updates",                                                      \
+                          "y",                                                                    \
+                          NULL,                                                                   \
+                          shape_nd,                                                               \
+                          define_##NAME,                                                          \
+                          .domain = domain_nd,                                                    \
+                          .kernel = kernel_nd,                                                    \
+                          .params = params_##NAME,                                                \
+                          .onnx = onnx_##NAME,                                                    \
+                          .flags = OP_BY_DATA};
+JOINED_PLACES(scatterndadd, SCATTER_ADD, "add", 16)
+JOINED_PLACES(scatterndmax, SCATTER_MAX, "max", 18)
+JOINED_PLACES(scatterndmin, SCATTER_MIN, "min", 18)
 static const OnnxMap onnx_nd[] = {
     {"", "ScatterND", 16, 0, "reduction"}, {"", "ScatterND", 11, 15, "reduction=none!"}, {0}};
 const Op op_scatternd = {

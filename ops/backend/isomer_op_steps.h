@@ -109,7 +109,7 @@ enum { RECURRENT_FORWARD, RECURRENT_REVERSE, RECURRENT_BOTH };
 /* roialign: samples of a bin along an axis, 0 for as many as it is long; the real scale; 1 if
    coordinates are shifted by half an element; 1 for the maximum, 0 for the mean. */
 enum { ROI_SAMPLES = 1, ROI_SCALE, ROI_ALIGN, ROI_MODE };
-/* How an update changes the element: scatterelements, scatteradd; scatternd, scatterndadd. */
+/* How an update changes the element: scatterelements, scatteradd ..; scatternd .. */
 enum { SCATTER_HOW = OP_AXIS + 1 };
 enum { SCATTERND_HOW = 1 };
 enum { SCATTER_NONE, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN };

@@ -143,7 +143,10 @@ def scatterelements(case):
 
 
 def scatteradd(case):
-    scatter_along(case, "add")
+    scatter_along(case, case.op.name.removeprefix("scatter"))
+
+
+scattermax = scattermin = scatteradd
 
 
 def scatter_along(case, reduction):
@@ -167,7 +170,10 @@ def scatternd(case):
 
 
 def scatterndadd(case):
-    scatter_places(case, "add")
+    scatter_places(case, case.op.name.removeprefix("scatternd"))
+
+
+scatterndmax = scatterndmin = scatterndadd
 
 
 def scatter_places(case, reduction):

@@ -1,7 +1,7 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
 the fourth table are in unseen_fourth.py, those of the fifth to twelfth in unseen_fifth*.py
-to unseen_twelfth*.py, those of the last two in unseen_fourteenth*.py and unseen_fifteenth*.py.
+to unseen_twelfth*.py, those of the last three in unseen_fourteenth*.py to unseen_sixteenth*.py.
 scripts/bench-unseen times them.
 
 Usage: unseen.py FOLDER [NAME..]
@@ -17,7 +17,8 @@ PARTS = (
     "fourth fifth fifth_images fifth_sound fifth_rest sixth sixth_sequences sixth_rest "
     "seventh seventh_small eighth eighth_small "
     "eighth_sound eighth_rest ninth ninth_small ninth_rest tenth eleventh eleventh_rest twelfth "
-    "twelfth_rest fourteenth fourteenth_rest fifteenth fifteenth_rest"
+    "twelfth_rest fourteenth fourteenth_rest fifteenth fifteenth_rest sixteenth sixteenth_rest "
+    "sixteenth_sound"
 ).split()
 zoo.MODELS.clear()
 for part in PARTS:

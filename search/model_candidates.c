@@ -342,6 +342,13 @@ bool candidate_file(CommandSearch *s, const Pieces *file) {
     return true;
 }
 
+bool candidate_input(CommandSearch *s) {
+    ModelCandidate c = {.ratio = 1, .digest = "as it was given"};
+    c.path = arena_string(s->r->arena, s->r->in, strlen(s->r->in));
+    candidate_add(s, c);
+    return true;
+}
+
 bool candidates_start(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
     if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;

@@ -60,6 +60,8 @@ bool candidate_make(CommandSearch *, ModelCandidate, int *index);
 bool candidate_original(CommandSearch *);
 /* Writes this file as a candidate, by no rules. */
 bool candidate_file(CommandSearch *, const Pieces *);
+/* The user's file as a candidate, where the source was made of it: it is read where it is. */
+bool candidate_input(CommandSearch *);
 /* Times candidate 0 alone: it must run, and gains are compared with its time. */
 bool candidates_start(CommandSearch *);
 /* Times those of the candidates of `list` whose time is not known, in one batch with the

@@ -5,6 +5,7 @@
    rounding (check_steps.c), the bytes to be written (trial.c), another runtime (second_opinion.c).
    Write and report (show/). */
 #include "search/optimize.h"
+#include "graphs/world.h"
 #include "search/check_steps.h"
 #include "search/finish.h"
 #include "search/open.h"
@@ -41,6 +42,15 @@ static bool search(Run *r, Derivation *d) {
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
 
+/* Where nothing gained, inlining must have: otherwise the user's file is returned. */
+static bool judge_inlining(Run *r, const Derivation *d) {
+    bool gains = false;
+    if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
+    if (r->o->measure_with && !search_command_inlining(r, &gains)) return false;
+    r->input_returned = !gains;
+    return true;
+}
+
 /* ---- write */
 
 static bool write_log(Run *r, Derivation *d) {
@@ -53,8 +63,23 @@ static bool write_log(Run *r, Derivation *d) {
     return file_write(r->o->proof_log, t.data, t.size, r->error);
 }
 
+/* The user's file, as it was before functions and Ifs were inlined. */
+static bool write_input(Run *r) {
+    World *w = graph_world_new(r->escape, 0);
+    Model *m = model_open(w, r->in, r->error);
+    const ModelWrite x = {.graph = m ? model_graph(m) : NULL,
+                          .map = &(ValueMap){0},
+                          .external = r->o->external,
+                          .external_threshold = r->o->external_threshold};
+    const bool good = m && model_write(m, &x, r->out, r->error);
+    if (m) model_close(m);
+    world_free(w);
+    return good;
+}
+
 static bool write_model(Run *r, Derivation *d, bool changed) {
     ModelWrite x = run_model_write(r, d);
+    if (r->input_returned && !r->o->dry_run) return write_input(r);
     if (!changed) x.graph = &r->source.original, x.known_sizes = false;
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
@@ -109,6 +134,7 @@ static bool finish_result(Run *r, Derivation *d) {
    where the size shows only once the file is written. */
 static void count_bytes(Run *r, bool changed) {
     struct stat file;
+    if (r->input_returned && !stat(r->in, &file)) r->stats.bytes_before = (int64_t)file.st_size;
     const int64_t before = r->stats.bodies_bytes ? r->stats.bodies_bytes : r->stats.bytes_before;
     if (!changed) r->stats.bytes_after = before;
     if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
@@ -134,7 +160,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     run_report(r, d, changed, &json);
     out->table = run_copy_text(r->escape, &table);
     out->report = run_copy_text(r->escape, &json);
-    out->changed = changed || r->stats.bodies_ratio > 0;
+    out->changed = changed || (source_preprocessed(&r->source) && !r->input_returned);
 }
 
 /* The texts about the model are made before it is written, so that running out of memory leaves the
@@ -181,9 +207,10 @@ bool optimize_run(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
     d.file_changed = r->sizes_fixed;
-    if (!finish_result(r, &d)) return false;
+    if (!finish_result(r, &d) || !judge_inlining(r, &d)) return false;
     /* A file that was changed before the search is checked even if no rule was applied. */
-    const bool new_file = derivation_changes(&d) || source_preprocessed(&r->source);
+    const bool new_file =
+        derivation_changes(&d) || (source_preprocessed(&r->source) && !r->input_returned);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     warn_threads(r, out->warning, sizeof out->warning);

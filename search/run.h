@@ -142,6 +142,7 @@ typedef struct Run {
     RunSource source;
     bool sizes_fixed;     /* those of --dim and --input-shape are in the file (--fix-dims) */
     bool inlined;         /* calls of functions, or Ifs, were replaced by the nodes in them */
+    bool input_returned;  /* neither that nor a rule gains: the result is the user's file */
     int64_t growth_limit; /* bytes by which the file may grow */
     Library library;
     CostDb *db;

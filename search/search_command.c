@@ -245,6 +245,20 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
     return good;
 }
 
+bool search_command_inlining(Run *r, bool *gains) {
+    CommandSearch *s = command_search_start(r);
+    int input = 1;
+    s->search_until = s->confirm_until = run_command_seconds(r->o);
+    const bool good = s->folder && command_target(s) && candidate_original(s) &&
+                      candidate_input(s) && confirm(s, s->confirm_until, &input);
+    const double ratio = good && input ? s->v[input].ratio : -1;
+    *gains = ratio * RUN_GAIN >= 1;
+    if (*gains)
+        r->stats.measured_before = s->baseline * ratio, r->stats.measured_after = s->baseline;
+    command_search_end(s);
+    return good;
+}
+
 bool search_command_keep(Run *r, Pieces *file, const char **note) {
     RunStats *s = &r->stats;
     double before, ratio;

@@ -14,6 +14,9 @@ bool search_command_compare(Run *, const Pieces *file, double *before, double *r
 /* The same, and decides by it: a file that gains 3 % is kept, and the run's stats know by how much;
    else *file loses its bytes, and *note says why. */
 bool search_command_keep(Run *, Pieces *file, const char **note);
+/* Of a source in which functions or Ifs were inlined: *gains: that alone gains 3 % over the user's
+   file, and the run's stats have both times. */
+bool search_command_inlining(Run *, bool *gains);
 /* --headroom: *text is how far the original is from the machine's roofline on the target, in the
    run's arena. E_USAGE or E_ENVIRONMENT: the target provides no profile. */
 bool search_headroom(Run *, const char **text);

@@ -180,7 +180,7 @@ static void table_notes(const Run *r, bool changed, Text *t) {
     if (!changed && s->headroom) text_add(t, "%s", s->headroom);
     if (r->sizes_fixed)
         text_add(t, "  sizes that were given are numbers in the model now (--fix-dims)\n");
-    if (r->inlined)
+    if (r->inlined && !r->input_returned)
         text_add(t, "  calls of functions, or Ifs that can take only one branch, were replaced by "
                     "the nodes in them\n");
 }
@@ -198,7 +198,8 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
-             changed                           ? ""
-             : source_preprocessed(&r->source) ? "; nothing else gains 3 %"
-                                               : "; nothing gains 3 %: the file is unchanged");
+             changed ? ""
+             : source_preprocessed(&r->source) && !r->input_returned
+                 ? "; nothing else gains 3 %"
+                 : "; nothing gains 3 %: the file is unchanged");
 }

@@ -139,8 +139,9 @@ static bool pads_countable(const Step *s) {
             return false;
     return true;
 }
+/* Of an empty image it computes nothing, not the means of its padding. */
 int dnn_pool_choices(const Device *d, const Step *s) {
-    return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0;
+    return d->dnn && all_float(s, 2) && pads_countable(s) && view_count(&s->view[1]) ? 2 : 0;
 }
 static dnnl_alg_kind_t pool_kind(const Step *s) {
     return s->param[POOL_KIND] == POOL_MAX ? dnnl_pooling_max

@@ -183,13 +183,18 @@ static bool adds_floats(const Step *s, const Planes *p) {
     for (int a = 0; a < w.n; a++) cells *= w.kernel[a];
     return p->kind == REDUCE_MEAN && p->class == CLASS_FLOAT && cells <= PLANES_FEW;
 }
+/* Whether the windows are one place each along an axis, none of them in the padding. */
+static bool places_alone(const Window *g, int axis) {
+    return g->kernel[axis] == 1 && !g->begin[axis] &&
+           (g->out[axis] - 1) * g->stride[axis] < g->in[axis];
+}
 /* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
 static void take_room(Build *b, Planes *p) {
     const int64_t s = p->g.stride[W], slack = (p->g.kernel[W] - 1) * p->g.dilation[W],
                   reached = (p->g.out[W] - 1) * s + slack + 1, own = p->g.begin[W] + p->g.in[W],
                   row = own > reached ? own : reached;
     p->pitch = (row + s - 1) / s * s;
-    p->flat = p->g.kernel[D] == 1 && p->g.kernel[H] == 1 && !p->g.begin[D] && !p->g.begin[H];
+    p->flat = places_alone(&p->g, D) && places_alone(&p->g, H);
     p->pads = p->g.begin[W] > 0 || reached > p->g.in[W];
     const int64_t down =
         (p->g.out[H] - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;

@@ -402,7 +402,7 @@ def test_sizes_that_are_0_together_are_a_condition(tmp_path):
         (["--size", "2"], "the operator set", 2),
         (
             ["--ops", "generator/sets/taso.set", "--size", "1", "--memory-limit", "many"],
-            "expected a size",
+            'expects a size such as 500M or 8G, not "many"',
             2,
         ),
         (["--ops", "generator/sets/taso.set", "--size", "1", "--shard", "2/2"], "0 <= I < N", 2),

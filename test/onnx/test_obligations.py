@@ -135,7 +135,7 @@ def test_explain_is_a_derivation(written):
     assert said and said <= rests
     for words in ("assumed: ", "output 1\n", "left: ", "right: ", "where it is defined"):
         assert words in done.stdout, words
-    done = run(PROGRAM, "--explain", "reshape-reshape", "rules/library/simplify.rules")
+    done = run(PROGRAM, "--explain", "conv-1x1-matmul", "rules/library/layout.rules")
     assert "by its definition: " in done.stdout or "an index by its digits: " in done.stdout
     done = run(PROGRAM, "--explain", "conv-concat-channels", "rules/library/layout.rules")
     assert "change of variables, one to one: " in done.stdout

@@ -24,6 +24,17 @@ static int threads_wanted(const CommandSearch *s) {
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }
 
+/* Where it seems to lose in sum, other sessions are asked once more: the smaller ratio counts. */
+static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at) {
+    const double first = at->v[1].ratio;
+    int second = 1;
+    if (s->r->o->frozen || first * s->v[candidate].ratio <= 1 + THREADS_NOISE) return true;
+    if (!confirm(at, 0, &second)) return false;
+    if (at->v[1].ratio > 0 && at->v[1].ratio < first) return true;
+    at->v[1].ratio = first;
+    return candidate_store_confirmed(at, 1);
+}
+
 /* Times the candidate against the original there, in as few batches as confirming takes. *at: what
    is to be stopped; its candidate 1 has the ratio, <= 0 where it could not be measured. False: the
    run was cancelled. */
@@ -31,7 +42,8 @@ static bool time_there(CommandSearch *s, int candidate, int threads, CommandSear
     Run *r = s->r;
     int second = 1;
     *at = command_search_again(s, &s->v[candidate], threads);
-    if (command_target(*at) && confirm(*at, 0, &second)) return true;
+    if (command_target(*at) && confirm(*at, 0, &second) && doubt_loss(s, candidate, *at))
+        return true;
     (*at)->v[1].ratio = -1;
     if (!r->error->kind || r->error->kind == E_INTERRUPTED) return false;
     run_say(r, "not timed on %d threads: %s", threads, r->error->reason);

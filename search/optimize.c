@@ -42,11 +42,13 @@ static bool search(Run *r, Derivation *d) {
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
 
-/* Where nothing gained, inlining must have: otherwise the user's file is returned. */
+/* Where no rule gained, inlining must have, as the target says: otherwise the user's file is
+   returned. */
 static bool judge_inlining(Run *r, const Derivation *d) {
-    bool gains = false;
-    if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
-    if (r->o->measure_with && !search_command_inlining(r, &gains)) return false;
+    bool gains;
+    if (!r->o->measure_with || !r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0)
+        return true;
+    if (!search_command_inlining(r, &gains)) return false;
     r->input_returned = !gains;
     return true;
 }

@@ -66,8 +66,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "FILE",
          .help = "Adds the new rules that --discover proves to FILE. Default: "
                  "isomer/rules/TARGET.rules in $XDG_DATA_HOME or ~/.local/share, which every run "
-                 "for this target reads unless --rules is given. Without --discover, "
-                 "FILE must exist, and its rules are used in addition to the library."},
+                 "for this target reads unless --rules is given. In a run without "
+                 "discovery, FILE must exist: its rules are used in addition to the library."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,
@@ -126,8 +126,8 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .default_value = -1,
          .help =
              "With onnxruntime as the target: also times the result on N threads. If it is slower "
-             "there, whatever loses more there than it gains on --threads is left as it was; if "
-             "nothing else gains, so is the file. 0: only --threads counts. -1 (the default): all "
+             "there, what loses more there than it gains by --threads is left as it was; if "
+             "nothing else gains, so is the file. 0: these N do not count. -1 (the default): all "
              "cores, for a result made for one thread, unless timing the model takes too long.",
          .least = -1,
          .most = BACKEND_THREADS},

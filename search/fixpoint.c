@@ -178,22 +178,27 @@ static bool may_fire(const Derivation *d, const RuleScope *scope, int r) {
     return d->applied || !scope || !scope->everywhere || scope->everywhere[r] != ROLE_FOLLOWER;
 }
 
+/* All rules once, or all that tidy. */
+static bool fixpoint_rules(Derivation *d, GraphState *p, const bool on[], bool tidying,
+                           const RuleScope *scope, const FixpointLimits *limits, Error *e) {
+    const Library *l = d->library;
+    for (int r = 0; r < l->n; r++)
+        if (on[r] && (!tidying || l->rule[r].tidies) && may_fire(d, scope, r) &&
+            !fixpoint_rule(d, p, r, scope, limits, e))
+            return false;
+    return true;
+}
+
 /* All rules once; then those that tidy as long as they can: of rules that undo each other nothing
    is left by which the graph could be told from an earlier one. */
 static bool fixpoint_pass(Derivation *d, GraphState *p, const bool on[], const RuleScope *scope,
                           const FixpointLimits *limits, Error *e) {
-    const Library *l = d->library;
-    for (int r = 0; r < l->n; r++)
-        if (on[r] && may_fire(d, scope, r) && !fixpoint_rule(d, p, r, scope, limits, e))
-            return false;
-    for (int before = -1; before != d->applied;) {
+    bool good = fixpoint_rules(d, p, on, false, scope, limits, e);
+    for (int before = -1; good && before != d->applied;) {
         before = d->applied;
-        for (int r = 0; r < l->n; r++)
-            if (on[r] && l->rule[r].tidies && may_fire(d, scope, r) &&
-                !fixpoint_rule(d, p, r, scope, limits, e))
-                return false;
+        good = fixpoint_rules(d, p, on, true, scope, limits, e);
     }
-    return true;
+    return good;
 }
 
 /* ---- passes */

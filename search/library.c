@@ -69,7 +69,9 @@ static int count_moves(World *w, const Graph *g) {
 }
 
 static bool has_fewer_moves(World *w, const Instance *i) {
-    const int before = count_moves(w, &i->from), after = count_moves(w, &i->to);
+    const int before = count_moves(w, &i->from);
+    if (before <= 0) return false;
+    const int after = count_moves(w, &i->to);
     return after >= 0 && after < before;
 }
 

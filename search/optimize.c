@@ -65,15 +65,17 @@ static bool write_log(Run *r, Derivation *d) {
     return file_write(r->o->proof_log, t.data, t.size, r->error);
 }
 
+static bool write_file(Run *r, Model *m, ModelWrite x) {
+    x.external = r->o->external, x.external_threshold = r->o->external_threshold;
+    return model_write(m, &x, r->out, r->error);
+}
+
 /* The user's file, as it was before functions and Ifs were inlined. */
 static bool write_input(Run *r) {
     World *w = graph_world_new(r->escape, 0);
     Model *m = model_open(w, r->in, r->error);
-    const ModelWrite x = {.graph = m ? model_graph(m) : NULL,
-                          .map = &(ValueMap){0},
-                          .external = r->o->external,
-                          .external_threshold = r->o->external_threshold};
-    const bool good = m && model_write(m, &x, r->out, r->error);
+    const bool good =
+        m && write_file(r, m, (ModelWrite){.graph = model_graph(m), .map = &(ValueMap){0}});
     if (m) model_close(m);
     world_free(w);
     return good;
@@ -81,10 +83,10 @@ static bool write_input(Run *r) {
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
     ModelWrite x = run_model_write(r, d);
-    if (r->input_returned && !r->o->dry_run) return write_input(r);
+    if (r->o->dry_run) return true;
+    if (r->input_returned) return write_input(r);
     if (!changed) x.graph = &r->source.original, x.known_sizes = false;
-    x.external = r->o->external, x.external_threshold = r->o->external_threshold;
-    return r->o->dry_run || model_write(r->source.model, &x, r->out, r->error);
+    return write_file(r, r->source.model, x);
 }
 
 /* Compares original and result at each set of sizes, the first one last, so that it is in use
@@ -162,7 +164,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     run_report(r, d, changed, &json);
     out->table = run_copy_text(r->escape, &table);
     out->report = run_copy_text(r->escape, &json);
-    out->changed = changed || (source_preprocessed(&r->source) && !r->input_returned);
+    out->changed = changed || run_new_source(r);
 }
 
 /* The texts about the model are made before it is written, so that running out of memory leaves the
@@ -211,8 +213,7 @@ bool optimize_run(Run *r, IsomerResult *out) {
     d.file_changed = r->sizes_fixed;
     if (!finish_result(r, &d) || !judge_inlining(r, &d)) return false;
     /* A file that was changed before the search is checked even if no rule was applied. */
-    const bool new_file =
-        derivation_changes(&d) || (source_preprocessed(&r->source) && !r->input_returned);
+    const bool new_file = derivation_changes(&d) || run_new_source(r);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     warn_threads(r, out->warning, sizeof out->warning);

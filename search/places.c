@@ -289,8 +289,9 @@ bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
             return false;
     }
     if (!p->nset) return true; /* nothing fires */
+    const uint8_t *tidying = tidying_roles(l, a);
     for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
-        uint8_t *role = tidying_roles(l, a);
+        uint8_t *role = arena_copy(a, tidying, (size_t)l->n);
         role[k] = ROLE_SEED;
         if (usable(l, k) && !places_add(r, o, a, p, &(RoleSet){.role = role, .seed = k}, &at))
             return false;

@@ -135,36 +135,32 @@ static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
     return sum;
 }
 
-static const char *end_key(const Pricing *x) {
-    return arena_format(x->r->arena, "%s gave up", x->r->source.digest);
+/* What a frozen run needs to end where this one did: that it gave up; after how many parts the
+   whole was asked, and whether in vain. */
+static const char *end_key(const Pricing *x, const char *what) {
+    return arena_format(x->r->arena, "%s %s", x->r->source.digest, what);
+}
+
+static bool end_find(const Pricing *x, const char *what, double *value) {
+    return costdb_get(x->r->db, "target", x->device, end_key(x, what), value);
+}
+
+static bool end_keep(const Pricing *x, const char *what, bool known, double value) {
+    const char *key = end_key(x, what);
+    return costdb_forget(x->r->db, "target", x->device, key, x->r->error) &&
+           (!known || costdb_put(x->r->db, "target", x->device, key, value, x->r->error));
 }
 
 /* Whether the run that filled the cost file ended its search here: then nothing is missing in
    it. */
 static bool gave_up_once(const Pricing *x) {
     double seconds;
-    return costdb_get(x->r->db, "target", x->device, end_key(x), &seconds);
-}
-
-/* What a frozen run needs to ask the whole where this one did: after how many parts, and whether it
-   was in vain. */
-static const char *ask_key(const Pricing *x, const char *what) {
-    return arena_format(x->r->arena, "%s %s", x->r->source.digest, what);
-}
-
-static bool ask_find(const Pricing *x, const char *what, double *value) {
-    return costdb_get(x->r->db, "target", x->device, ask_key(x, what), value);
-}
-
-static bool ask_keep(const Pricing *x, const char *what, bool known, double value) {
-    const char *key = ask_key(x, what);
-    return costdb_forget(x->r->db, "target", x->device, key, x->r->error) &&
-           (!known || costdb_put(x->r->db, "target", x->device, key, value, x->r->error));
+    return end_find(x, "gave up", &seconds);
 }
 
 static bool asked_here(const Pricing *x) {
     double asked;
-    return ask_find(x, "asked", &asked) && x->asked >= asked;
+    return end_find(x, "asked", &asked) && x->asked >= asked;
 }
 
 /* Once the whole model is asked whether it keeps what its places promise. */
@@ -173,9 +169,9 @@ static bool ask_whole(Pricing *x, const double gain[]) {
     double any;
     x->whole_asked = true;
     if (!x->whole(x->user, gain, &x->whole_gains)) return false;
-    if (frozen) x->whole_gains = !ask_find(x, "in vain", &any);
+    if (frozen) x->whole_gains = !end_find(x, "in vain", &any);
     x->ended = !x->whole_gains;
-    return frozen || (ask_keep(x, "asked", true, x->asked) && ask_keep(x, "in vain", x->ended, 1));
+    return frozen || (end_keep(x, "asked", true, x->asked) && end_keep(x, "in vain", x->ended, 1));
 }
 
 /* Whether the places promise enough, and the whole keeps it. */
@@ -204,8 +200,9 @@ static bool judge_patience(Pricing *x) {
     Arena *own = arena_new(x->r->escape, 0);
     const bool good = frozen ? ask_whole(x, expected_by_place(x, own)) : judge_promise(x, own, now);
     arena_free(own);
-    return good && (!x->ended || frozen ||
-                    costdb_put(x->r->db, "target", x->device, end_key(x), now, x->r->error));
+    return good &&
+           (!x->ended || frozen ||
+            costdb_put(x->r->db, "target", x->device, end_key(x, "gave up"), now, x->r->error));
 }
 
 /* A rewriting that only adds, of a set of which a few such parts were timed that gain nothing

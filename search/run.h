@@ -155,6 +155,11 @@ typedef struct Run {
     RunStats stats;
 } Run;
 
+/* The result is made of another file than the user's, even if no rule was applied. */
+static inline bool run_new_source(const Run *r) {
+    return source_preprocessed(&r->source) && !r->input_returned;
+}
+
 /* Seconds since the run began. */
 double run_seconds(const Run *);
 bool run_signalled(const Run *); /* the caller set *options.cancel */

@@ -233,13 +233,18 @@ bool search_command(Run *r, Derivation *d) {
     return good;
 }
 
+/* Times another file, or the user's (NULL), against the original as candidate 1. */
+static bool confirm_file(CommandSearch *s, const Pieces *file) {
+    int other = 1;
+    s->search_until = s->confirm_until = run_command_seconds(s->r->o);
+    return s->folder && command_target(s) && candidate_original(s) &&
+           (file ? candidate_file(s, file) : candidate_input(s)) &&
+           confirm(s, s->confirm_until, &other);
+}
+
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
     CommandSearch *s = command_search_start(r);
-    int other = 1;
-    s->search_until = s->confirm_until = run_command_seconds(r->o);
-    const bool good = s->folder && command_target(s) && candidate_original(s) &&
-                      candidate_file(s, file) && confirm(s, s->confirm_until, &other) &&
-                      other_sizes_time(s, &s->v[1]);
+    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->v[1]);
     if (good) *before = s->baseline, *ratio = s->v[1].ratio;
     command_search_end(s);
     return good;
@@ -247,11 +252,8 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
 
 bool search_command_inlining(Run *r, bool *gains) {
     CommandSearch *s = command_search_start(r);
-    int input = 1;
-    s->search_until = s->confirm_until = run_command_seconds(r->o);
-    const bool good = s->folder && command_target(s) && candidate_original(s) &&
-                      candidate_input(s) && confirm(s, s->confirm_until, &input);
-    const double ratio = good && input ? s->v[input].ratio : -1;
+    const bool good = confirm_file(s, NULL);
+    const double ratio = good ? s->v[1].ratio : -1;
     *gains = ratio * RUN_GAIN >= 1;
     if (*gains)
         r->stats.measured_before = s->baseline * ratio, r->stats.measured_after = s->baseline;

@@ -198,8 +198,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
-             changed ? ""
-             : source_preprocessed(&r->source) && !r->input_returned
-                 ? "; nothing else gains 3 %"
-                 : "; nothing gains 3 %: the file is unchanged");
+             changed             ? ""
+             : run_new_source(r) ? "; nothing else gains 3 %"
+                                 : "; nothing gains 3 %: the file is unchanged");
 }

@@ -190,8 +190,8 @@ typedef struct Guess {
     World *w;
     LitList needs;
     uint32_t n;
-    int64_t *value;
-    int64_t work; /* needs looked at */
+    int64_t *value, lowest; /* what is guessed is at least this */
+    int64_t work;           /* needs looked at */
 } Guess;
 
 static bool open_size(const World *w, Symbol s) {
@@ -213,7 +213,7 @@ static int failures(Guess *g) {
 
 static void try_value(Guess *g, Symbol s, int64_t value, int *least) {
     const int64_t before = g->value[s];
-    if (!*least || value < 0 || value > INT32_MAX || g->work > GUESS_WORK) return;
+    if (!*least || value < g->lowest || value > INT32_MAX || g->work > GUESS_WORK) return;
     g->value[s] = value;
     int n = failures(g);
     if (n < *least) *least = n;
@@ -283,9 +283,10 @@ bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
     first_guesses(&g, graph, open);
     *sizes = (Sizes){g.n, g.value};
     int least = failures(&g);
-    for (int round = 0; least && round < GUESS_ROUNDS; round++)
-        for (Symbol s = 1; least && s < g.n && g.work <= GUESS_WORK; s++)
-            if (open[s]) improve_guess(&g, s, &least);
+    for (g.lowest = 1; least && g.lowest >= 0; g.lowest--)
+        for (int round = 0; least && round < GUESS_ROUNDS; round++)
+            for (Symbol s = 1; least && s < g.n && g.work <= GUESS_WORK; s++)
+                if (open[s]) improve_guess(&g, s, &least);
     return !least;
 }
 

@@ -17,8 +17,9 @@ bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const
                 Sizes *out, Error *);
 
 /* Numbers for the sizes that have none: of an open first axis 1, of others 64 or, where data
-   decides them, 16, unless a node of the graph needs other ones. False: none were found at which
-   all needs are met; *sizes is complete all the same. It lives in the arena. */
+   decides them, 16, unless a node of the graph needs other ones; 0 only if no others are found,
+   because nothing can be checked on tensors without elements. False: none were found at which all
+   needs are met; *sizes is complete all the same. It lives in the arena. */
 bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
 
 /* Appends a name to a message's list, with a comma before it; "..": there is no more room. */

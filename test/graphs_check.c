@@ -400,6 +400,8 @@ static void guessed_sizes_meet_what_the_graph_needs(void **state) {
          true},
         {"graph g %x : F [2, h]\nbody\n %y = reshape %x shape=[14]\n out %y\n", 7, true},
         {"graph g %x : F [2, h]\nbody\n %y = reshape %x shape=[15]\n out %y\n", 64, false},
+        {"graph g %x : F [h, n]\nbody\n %y = reshape %x shape=[h, 7]\n out %y\n", 1, true},
+        {"graph g %x : F [2, h]\nbody\n %y = reshape %x shape=[0, 5]\n out %y\n", 0, true},
     };
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         World *w = graph_world_new(NULL, 0);

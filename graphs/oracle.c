@@ -6,6 +6,7 @@
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Buffer {
@@ -18,7 +19,7 @@ typedef struct Oracle {
     Sizes sizes;
     bool wide;
     const OracleNoise *noise; /* NULL: none */
-    NodeList live;
+    NodeList live;            /* with those whose results are given */
     int *first;     /* by live node: the buffer of its first result, those of the others after it */
     Buffer *buffer; /* as few as there are results: a World may hold many more values */
     Error *error;
@@ -124,7 +125,7 @@ static bool run_kernel(Oracle *o, const Node *n) {
     StepBuf steps = stepbuf_new(o->w, o->sizes, o->arena);
     for (int k = 0; k < total; k++)
         take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
-    if (!sig_lower(&steps, n->sig, view + n->nout, view))
+    if (!(n->op->kernel ? sig_lower_kernel : sig_lower)(&steps, n->sig, view + n->nout, view))
         return oracle_fail(o, n->out, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
@@ -180,16 +181,36 @@ static bool oracle_node(Oracle *o, NodeId id) {
     return true;
 }
 
+static int by_id(const void *a, const void *b) {
+    NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
+    return (x > y) - (x < y);
+}
+
+/* These nodes and those whose results are inputs of the graph, ascending. */
+static NodeList with_inputs(const Oracle *o, const Graph *g, NodeList computed) {
+    NodeList all = {computed.n, ARENA_NEW(o->arena, NodeId, computed.n + g->nin)};
+    for (int k = 0; k < computed.n; k++) all.v[k] = computed.v[k];
+    for (int k = 0; k < g->nin; k++) {
+        const NodeId id = value_node(o->w, g->in[k]);
+        bool there = nodes_find(computed, id) >= 0 || input_name(o->w, g->in[k]);
+        for (int j = computed.n; j < all.n; j++) there |= all.v[j] == id;
+        if (!there) all.v[all.n++] = id;
+    }
+    if (all.n > computed.n) qsort(all.v, (size_t)all.n, sizeof *all.v, by_id);
+    return all;
+}
+
 static bool run_all(Oracle *o, const Graph *given, const void *const in[], void *const out[]) {
     Graph g;
     if (!graph_expand(o->w, o->arena, given, &g, NULL, o->error)) return false;
-    o->live = graph_live(o->w, o->arena, &g);
+    const NodeList computed = graph_live(o->w, o->arena, &g);
+    o->live = with_inputs(o, &g, computed);
     buffers_new(o);
     for (int k = 0; k < g.nin; k++) /* one that nothing reads is not live */
         if (buffer_of(o, g.in[k]) && !take_bytes(o, g.in[k], in[k])) return false;
-    for (int k = 0; k < o->live.n; k++) {
-        const Node n = node_get(o->w, o->live.v[k]);
-        if (!oracle_node(o, o->live.v[k])) return false;
+    for (int k = 0; k < computed.n; k++) {
+        const Node n = node_get(o->w, computed.v[k]);
+        if (!oracle_node(o, computed.v[k])) return false;
         disturb_node(o, &n);
     }
     for (int k = 0; k < g.nout; k++) {

@@ -5,9 +5,9 @@
 #define ISOMER_ORACLE_H
 #include "graphs/graph.h"
 
-/* in, out: dense buffers in the order of the graph's inputs and outputs. Each result is rounded to
-   its element type; wide: floats stay doubles between nodes, and the buffers of float outputs hold
-   doubles. E_INVALID with the node for what cannot be run. */
+/* in, out: dense buffers in the order of the graph's inputs, which may be results of nodes, and
+   outputs. Each result is rounded to its element type; wide: floats stay doubles between nodes, and
+   the buffers of float outputs hold doubles. E_INVALID with the node for what cannot be run. */
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
 /* What a computation in double is disturbed by: each computed float is moved, up or down, by half a

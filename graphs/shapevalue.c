@@ -1,7 +1,9 @@
 /* shapevalue.c -- elements of integer values, node by node: constants are read, everything else
-   asks its operator (sig_value), inputs are unknown. What is kept for a value lies in the World's
+   asks its operator (sig_value), inputs are unknown. Where floats take part, or the operator cannot
+   say, the node is run if every input is numbers. What is kept for a value lies in the World's
    arena and is computed again after a reset, which may have taken it away. */
 #include "graphs/shapevalue.h"
+#include "graphs/oracle.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
 #include "ops/operator/value.h"
@@ -48,6 +50,126 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
         v[k] = poly_int(w, real ? (int64_t)(element_real(t, bytes, k) * (double)by)
                                 : element_integer(t, bytes, k));
     return (Elements){.list = {(int)n, v}, .by = by};
+}
+
+/* ---- numbers */
+
+/* How many roundings a definition has where numbers are computed; MANY: more than the one at its
+   end that every runtime makes alike, or a function that none rounds exactly. */
+enum { MANY = 2 };
+static int roundings(World *w, Ex e) {
+    ExNode x;
+    double by;
+    int n = 0;
+    ex_get(w, e, &x);
+    const bool whole = x.kind == EX_FN && (x.word == FN_FLOOR || x.word == FN_CEIL ||
+                                           x.word == FN_ROUND || x.word == FN_SIGN);
+    for (int k = 0; k < ex_children(x.kind); k++) n += roundings(w, x.child[k]);
+    switch (x.kind) {
+    case EX_NUM: return x.q == 1 ? 0 : MANY;
+    case EX_AT:
+    case EX_SIZE:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_IF:
+    case EX_WHERE:
+    case EX_MAXIMUM:
+    case EX_TAKE: return n;
+    case EX_ADD: return n + 1;
+    case EX_MUL: return n + !(ex_number(w, x.a, &by) && fabs(by) == 1);
+    case EX_FN:
+        return whole                ? n * MANY
+               : x.word == FN_ABS   ? n
+               : x.word == FN_SQRT  ? n + 1
+               : x.word == FN_RECIP ? n + 1
+                                    : MANY;
+    default: return MANY;
+    }
+}
+/* a / b is a * (1 / b) in definitions. In double that differs from the quotient too little to be
+   rounded to another float of 32 bits. */
+static bool is_quotient(World *w, Ex e, DType t) {
+    ExNode x, y;
+    ex_get(w, e, &x);
+    if (x.kind != EX_MUL || dtype_bits(t) > 32) return false;
+    ex_get(w, x.b, &y);
+    return y.kind == EX_FN && y.word == FN_RECIP && !roundings(w, x.a) && !roundings(w, y.a);
+}
+
+/* The elements of a value, all of which are numbers; NULL: they are not, or not known. */
+static const void *known_numbers(World *w, Value v) {
+    const Elements *e = row(w, v);
+    const DType t = value_type(w, v)->dtype;
+    const void *bytes;
+    Type type;
+    int64_t x;
+    if (element_count(w, v) < 0) return NULL;
+    if (constant_get(w, v, &type, &bytes)) return bytes;
+    if (e->numbers || !e->list.v || e->by != 1) return e->numbers;
+    void *made = arena_alloc(w->scratch, element_bytes(t, e->list.n));
+    for (int k = 0; k < e->list.n; k++) {
+        if (!poly_constant(w, e->list.v[k], &x) || (is_wide_float(t) && llabs(x) > WHOLE_MAX))
+            return NULL;
+        element_set_integer(t, made, k, x);
+    }
+    return made;
+}
+
+static bool within(DType t, const void *x, int64_t count, double most) {
+    for (int64_t k = 0; k < count; k++)
+        if (!(fabs(element_real(t, x, k)) <= most)) return false;
+    return true;
+}
+
+/* Whether every runtime computes the same numbers: the node moves, converts, compares, rounds to
+   whole numbers, or rounds once. Integers are only moved and chosen, as far as doubles hold them;
+   floats become integers as far as these hold the numbers. bytes[k]: of input k. */
+static bool computes_exactly(World *w, const Node *n, const void *const bytes[], bool real) {
+    const DType to = value_type(w, n->out)->dtype, from = value_type(w, n->in[0])->dtype;
+    const bool cut = n->op == &op_cast && is_wide_float(from) && !is_wide_float(to);
+    if (cut && to != DT_BOOL)
+        return dtype_bits(to) >= 32 &&
+               within(from, bytes[0], element_count(w, n->in[0]), (double)WHOLE_MAX);
+    if (real && (n->op == &op_cast || n->op->flags & OP_DECIDES)) return true;
+    const Ex e = sig_define_numbers(w, n->sig, 0);
+    for (int k = 0; !real && k < n->nin; k++)
+        if (n->in[k] && !within(value_type(w, n->in[k])->dtype, bytes[k],
+                                element_count(w, n->in[k]), (double)WHOLE_MAX))
+            return false;
+    return e && (roundings(w, e) < (real ? MANY : 1) || (real && is_quotient(w, e, to)));
+}
+
+static bool has_floats(World *w, const Node *n) {
+    bool real = is_wide_float(value_type(w, n->out)->dtype);
+    for (int k = 0; k < n->nin; k++)
+        real |= n->in[k] && is_wide_float(value_type(w, n->in[k])->dtype);
+    return real;
+}
+
+/* What a node of one result computes, where all its inputs are numbers. */
+static Elements numbers(World *w, const Node *n, int64_t count) {
+    ArenaMark mark = arena_mark(w->scratch);
+    const DType t = value_type(w, n->out)->dtype;
+    const size_t size = element_bytes(t, count);
+    const void **bytes = ARENA_NEW(w->scratch, const void *, n->nin);
+    const void **given = ARENA_NEW(w->scratch, const void *, n->nin);
+    Value *in = ARENA_NEW(w->scratch, Value, n->nin);
+    Graph g = {0, 1, in, &n->out};
+    bool good = n->nin > 0 && n->in[0] && n->nout == 1 && !(n->op->flags & OP_RANDOM);
+    for (int k = 0; good && k < n->nin; k++) {
+        if (!n->in[k]) continue;
+        good = (given[g.nin] = bytes[k] = known_numbers(w, n->in[k])) != NULL;
+        in[g.nin++] = n->in[k];
+    }
+    void *made = NULL;
+    Error ignored = {0};
+    good = good && computes_exactly(w, n, bytes, has_floats(w, n));
+    if (good) made = arena_alloc(w->arena, size ? size : 1);
+    good = good && oracle_run(w, &g, (Sizes){0}, false, given, &made, &ignored);
+    arena_reset(w->scratch, mark);
+    if (!good) return (Elements){0};
+    Elements e = constant_elements(w, made, t, count);
+    return e.numbers = made, e;
 }
 
 /* ---- arithmetic of floats */
@@ -135,17 +257,21 @@ static bool of_fractions(World *w, Value v, const Node *n) {
 }
 
 /* Its inputs are done, as far as they have elements. */
-static void compute_value(World *w, Value v) {
-    Node n = node_get(w, v);
+static Elements elements_of(World *w, Value v, int64_t count) {
+    const Node n = node_get(w, v);
     Type t;
     const void *bytes;
-    int64_t count = element_count(w, v);
-    Elements e = {0};
-    if (count >= 0 && constant_get(w, v, &t, &bytes))
-        e = constant_elements(w, bytes, t.dtype, count);
-    else if (count >= 0 && of_fractions(w, v, &n)) e = arithmetic(w, &n, count);
-    else if (count >= 0 && tells(w, v, &n))
-        e = (Elements){.list = computed_elements(w, &n, count), .by = 1};
+    if (constant_get(w, v, &t, &bytes)) return constant_elements(w, bytes, t.dtype, count);
+    const bool runs = v == n.out && !input_name(w, v), real = runs && has_floats(w, &n);
+    Elements e = real ? numbers(w, &n, count) : (Elements){0};
+    if (e.numbers) return e;
+    if (of_fractions(w, v, &n)) return arithmetic(w, &n, count);
+    if (tells(w, v, &n)) e = (Elements){.list = computed_elements(w, &n, count), .by = 1};
+    return e.list.v || real || !runs ? e : numbers(w, &n, count);
+}
+static void compute_value(World *w, Value v) {
+    const int64_t count = element_count(w, v);
+    Elements e = count < 0 ? (Elements){0} : elements_of(w, v, count);
     e.resets = w->resets + 1;
     *row(w, v) = e;
 }
@@ -189,9 +315,13 @@ Value value_constant(World *w, Value v) {
     PolyList list;
     Type t = *value_type(w, v);
     int64_t x;
-    if (!value_elements(w, v, &list)) return 0;
+    const bool known = value_elements(w, v, &list);
+    const void *made = row(w, v)->numbers;
+    if (made)
+        return constant_make(w, &t, blob_put(w, made, element_bytes(t.dtype, element_count(w, v))));
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(w, list.v[k], &x)) return 0;
+    if (!known) return 0;
     void *bytes = arena_alloc(w->arena, element_bytes(t.dtype, list.n));
     for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++)
         element_set_integer(t.dtype, bytes, k, x);

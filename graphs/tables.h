@@ -15,6 +15,7 @@ typedef struct BlobInfo {
 typedef struct Elements { /* what shapevalue.c knows of a value */
     PolyList list;        /* v == NULL: not known */
     int64_t by;           /* the elements are those of the list divided by this; 1 of integers */
+    const void *numbers;  /* what floats compute from numbers, in v's type; NULL: nothing */
     uint32_t resets;      /* 1 + w->resets when it was computed; 0: never */
 } Elements;
 typedef struct Expansion { /* of a composite operator */

@@ -23,7 +23,7 @@ static bool lower_reshape(StepBuf *b, const View *x, const View *y) {
     return true;
 }
 
-static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
+bool sig_lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     View *view = ARENA_NEW(b->arena, View, info->nout + info->nin);
     int64_t param[OP_PARAMS];
@@ -53,7 +53,7 @@ static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View ou
     const SigInfo *info = sig_info(b->w, sig);
     const int before = b->n, buffers = b->nbuffers;
     double elements = 0;
-    if (!b->target || !lower_kernel(b, sig, in, out)) return false;
+    if (!b->target || !sig_lower_kernel(b, sig, in, out)) return false;
     const bool has_kernel = b->target->runs(b->target->user, &b->v[before]);
     b->n = before;
     for (int j = 0; j < info->nout; j++) {
@@ -79,7 +79,7 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
-            return (e && lower_for_target(b, sig, in, out)) || lower_kernel(b, sig, in, out);
+            return (e && lower_for_target(b, sig, in, out)) || sig_lower_kernel(b, sig, in, out);
         if (!e) return b->why = "it has neither a definition nor a kernel", false;
         if (j < 64 && b->unread >> j & 1) continue;
         if (info->nin && sig_kind(b->w, sig, j) == SIG_RESHAPE && lower_reshape(b, &in[0], &out[j]))

@@ -83,6 +83,8 @@ bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *
 /* All outputs: Op.steps, or what the definition's structure gives, or the reference kernel (S_OP);
    false: why is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
+/* The reference kernel of an operator that has one. */
+bool sig_lower_kernel(StepBuf *, Sig, const View in[], const View out[]);
 
 /* What a World needs for signatures; graph_world_new (graphs/world.h) calls it. */
 void world_init_ops(World *);

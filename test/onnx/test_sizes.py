@@ -194,3 +194,31 @@ def test_a_result_for_one_size_only_is_seen(tmp_path):
     done = check_sizes(tmp_path, tmp_path)
     assert done.returncode == 1 and "FAIL open" in done.stdout, done.stdout + done.stderr
     assert "equal at 0 other sizes" in done.stdout
+
+
+# What TorchScript writes where a detector resizes its picture: floats of numbers make the sizes.
+RESIZED = """m (float[1, 2, {n}, 12] x) => (float[1, 2, h, w] y)
+    <int64[2] sides = {{9, 12}}, float six = {{6}}, int64[1] last = {{-1}},
+     int64[1] none = {{0}}, int64[1] two = {{2}}, float rows = {{9}}, float columns = {{12}}>
+    {{ least = ReduceMin<keepdims = 0>(sides)  f = Cast<to = 1>(least)  r = Reciprocal(f)
+      by = Mul(r, six)  a = Mul(rows, by)  b = Mul(columns, by)  c = Floor(a)  d = Floor(b)
+      e = Reshape(c, last)  g = Reshape(d, last)  floats = Concat<axis = 0>(e, g)
+      whole = Cast<to = 7>(floats)  shape = Shape(x)  first = Slice(shape, none, two)
+      sizes = Concat<axis = 0>(first, whole)  z = Resize<mode = "linear">(x, , , sizes)
+      p = Relu(z)  y = Relu(p) }}"""
+
+
+@pytest.mark.parametrize("n", ["9", "n"])
+def test_sizes_that_floats_compute_of_numbers_are_known(n, tmp_path):
+    options = ["--dim", "n=9"] if n == "n" else []
+    code, said, report = optimize(RESIZED.format(n=n), tmp_path, *options)
+    assert code == 0 and report["nodes"]["opaque"] == 0 and report["changed"], said
+    made = onnx.load(str(tmp_path / "out.onnx"))
+    assert [node.op_type for node in made.graph.node].count("Relu") == 1
+
+
+def test_where_sizes_become_known_but_nothing_gains_the_file_stays(tmp_path):
+    text = RESIZED.format(n="9").replace("y = Relu(p)", "y = Exp(p)")
+    code, said, report = optimize(text, tmp_path)
+    assert code == 0 and report["nodes"]["opaque"] == 0 and not report["changed"], said
+    assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "m.onnx").read_bytes()

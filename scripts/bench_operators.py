@@ -15,6 +15,7 @@ need("numpy", "onnx", "onnxruntime")
 import numpy, onnx, onnxruntime  # noqa: E402
 from onnx import helper, numpy_helper  # noqa: E402
 from bench_operator_cases import CASES  # noqa: E402
+from compare_onnx import RUNTIME  # noqa: E402
 from markdown_page import page, table  # noqa: E402
 from onnx_tools import clock_of, least_seconds, one_line, session  # noqa: E402
 
@@ -54,8 +55,9 @@ def written(case, folder):
         else:
             feed[f"x{k}"] = array
     outputs = [f"y{k}" for k in range(case.outputs)]
+    domain, _, op = case.op.rpartition(".")
     graph = helper.make_graph(
-        [helper.make_node(case.op, names, outputs, **case.attrs)],
+        [helper.make_node(op, names, outputs, domain=domain, **case.attrs)],
         "one",
         [
             helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
@@ -64,9 +66,8 @@ def written(case, folder):
         [helper.make_empty_tensor_value_info(name) for name in outputs],
         constants,
     )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=10
-    )
+    opsets = [helper.make_opsetid("", case.opset), helper.make_opsetid(*RUNTIME)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
     path = os.path.join(folder, "m.onnx")
     onnx.save(model, path)

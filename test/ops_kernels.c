@@ -70,12 +70,25 @@ static void maybe(Drawn *t, int rank, const int64_t dim[]) {
     if (draw(t, 0, 2)) reals(t, DT_FLOAT, rank, dim, -0.5, 0.5);
     else left_out(t);
 }
-static void draw_recurrent(Drawn *t, int64_t gates) {
+/* Weights [d, columns, h] as quantizing leaves them: a scale and a zero for each column. */
+static void quantize_columns(Drawn *t, int k, double scale) {
+    const View *v = &t->view[k];
+    int64_t i[STEP_RANK];
+    float step = 0, zero = 0;
+    for (bool more = kernel_first(v, i); more; more = kernel_next(v, i)) {
+        if (i[2] == 0)
+            step = (float)real(t, 0.5 * scale, scale) / 127, zero = (float)(3 * draw(t, 0, 1));
+        element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i),
+                         (double)(((float)draw(t, -124, 124) - zero) * step));
+    }
+}
+static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
     static const int64_t hiddens[] = {1, 3, 16, 20, 64, 70};
     static const char *const ways[] = {"forward", "reverse", "bidirectional"};
     const int64_t way = draw(t, 0, 2), d = 1 + (way == 2), time = draw(t, 1, 6),
-                  batch = draw(t, 0, 1) ? draw(t, 1, 9) : 1, in = draw(t, 1, 40),
-                  h = hiddens[draw(t, 0, 5)], first = draw(t, 0, 1);
+                  batch = !quantized && draw(t, 0, 1) ? draw(t, 1, 9) : 1, in = draw(t, 1, 40),
+                  h = quantized ? 257 + 6 * draw(t, 0, 1) : hiddens[draw(t, 0, 5)],
+                  first = draw(t, 0, 1);
     const double scale = 1.5 / sqrt((double)(h > in ? h : in));
     t->nout = 2 + (gates == 4);
     t->tolerance = 2e-5;
@@ -91,12 +104,16 @@ static void draw_recurrent(Drawn *t, int64_t gates) {
     reals(t, DT_FLOAT, 3, (int64_t[]){first ? batch : time, first ? time : batch, in}, -1, 1);
     reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, in}, -scale, scale);
     reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, h}, -scale, scale);
+    if (quantized) quantize_columns(t, 2, scale), t->known |= 1 << 2;
     maybe(t, 2, (int64_t[]){d, 2 * gates * h});
     if (draw(t, 0, 1)) wholes(t, DT_INT32, 1, &batch, 0, (double)time);
     else left_out(t);
     for (int k = 0; k < 1 + (gates == 4); k++)
         maybe(t, 3, (int64_t[]){first ? batch : d, first ? d : batch, h});
     if (gates == 4) maybe(t, 2, (int64_t[]){d, 3 * h});
+}
+static void draw_recurrent(Drawn *t, int64_t gates) {
+    draw_recurrent_of(t, gates, draw(t, 0, 9) == 0);
 }
 static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
 static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
@@ -496,10 +513,12 @@ static void never_exclusive(const Cumulation *s) {
 static double without_sign(double *matrix, double *factor, int64_t n, int64_t stride) {
     return fabs(table[0]->determinant(matrix, factor, n, stride));
 }
+static void no_levels(const LevelPanel *p, int64_t rows) { (void)p, (void)rows; }
 static void wrong_loops_are_caught(void **state) {
     static const Family sums = {"cumsum", draw_cumulated, false},
                         products = {"cumprod", draw_cumulated, false},
-                        determinants = {"det", draw_det, false};
+                        determinants = {"det", draw_det, false},
+                        states = {"lstm", draw_lstm, false};
     (void)state;
     Simd wrong = *table[0];
     assert_int_equal(differences(&sums, &wrong) + differences(&products, &wrong) +
@@ -509,6 +528,8 @@ static void wrong_loops_are_caught(void **state) {
     assert_true(differences(&sums, &wrong) > 3);
     wrong = *table[0], wrong.cumulate[1][DT_INT64] = never_exclusive;
     assert_true(differences(&products, &wrong) > 3);
+    wrong = *table[0], wrong.levels[1] = no_levels;
+    assert_true(differences(&states, &wrong) > 3);
     wrong = *table[0], wrong.determinant = without_sign;
     assert_true(differences(&determinants, &wrong) > 30);
 }

@@ -363,10 +363,14 @@ static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
            : algorithm == GEMM_UKERNEL ? split_gemm(b, dnn_ukernel_build, true, k)
                                        : blas_build(b, 0, k);
 }
-/* Choice 0 always works: the next algorithm takes the place of one that refuses the step. */
+/* Weights that take few values are read as such by every choice: how fast that is depends on the
+   numbers, which whoever times a step does not know. Choice 0 always works: the next algorithm
+   takes the place of one that refuses the step. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
+    if (levels_gemm_build(b, k)) return true;
+    kernel_drop(k), b->workspace = before;
     GemmAlgorithm of[GEMM_ALGORITHMS];
     const int n = gemm_algorithms(b->device, b->step, of);
     bool done = build_algorithm(b, of[choice], k);

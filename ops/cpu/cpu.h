@@ -347,6 +347,27 @@ bool panels_conv_build(Build *, Kernel *);
 bool panels_gemm_possible(const Device *, const Step *);
 bool panels_gemm_build(Build *, int choice, Kernel *);
 
+/* ---- levels.c: known weights [terms, columns] that take few values, in 4 or 8 bits each */
+enum { LEVEL_ROWS = 16 }; /* of a product, at most */
+typedef struct Levels {
+    int bits;
+    bool shifted;                                         /* there are offsets */
+    int64_t terms, columns, panels, words, block, blocks; /* block: terms of it */
+    const float *packed;
+} Levels;
+/* Whether it pays for so many rows and weights. */
+bool levels_worth(int64_t rows, int64_t weights);
+/* The view is of slot `index`; false, and no reason told: they are not known, or others. */
+bool levels_pack(Build *, int index, const View *, Levels *);
+/* A row as the panels read it takes so many floats; levels_enter makes it of one whose elements are
+   `stride` apart. */
+int64_t levels_row(const Levels *);
+void levels_enter(const Simd *, const Levels *, float *to, const float *a, int64_t stride);
+/* y[r, 0..PANEL-1] += n such rows by panel k. */
+void levels_add(const Simd *, const Levels *, int64_t k, float *y, int64_t ys, const float *rows,
+                int64_t n);
+bool levels_gemm_build(Build *, Kernel *);
+
 /* ---- batches.c: products of factors that are not known */
 bool batches_possible(const Device *, const Step *);
 bool batches_build(Build *, int choice, Kernel *);

@@ -1,8 +1,9 @@
 /* recurrent.c -- rnn, gru and lstm (ops/recurrent.c says what they are) of floats. What comes from
    the input is one product for all steps. The recurrent weights lie in panels of PANEL columns,
-   made once if they are known; each step multiplies the states of all sequences by them, and one
-   pass over vectors computes the gates. Directions and sequences go to threads: each of them is
-   computed the same way alone and with others. */
+   made once if they are known (of levels, where they take few values: levels.c); each step
+   multiplies the states of all sequences by them, and one pass over vectors computes the gates.
+   Directions and sequences go to threads: each of them is computed the same way alone and with
+   others. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
@@ -14,6 +15,10 @@ typedef struct Panels {              /* columns from..from+n-1 of the sums of a 
     int64_t from, n;
     Operand whole, last; /* [d, n / PANEL, h, PANEL]; [d, h, PANEL], the last columns: if there are
                             fewer, with anything after them */
+    bool few;            /* they take few values: in place of the above, by direction */
+    Levels levels[2];
+    size_t rows; /* in the scratch: states as the levels read them, `row` floats each */
+    int64_t row;
 } Panels;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts;
@@ -61,30 +66,53 @@ static void store_row(const RecurrentRun *run, const View *v, int64_t place, con
                                             from, run->r->hidden);
 }
 
-/* y = bias + a by the panels, for rows of the batch. The last panel may compute columns again. */
-static void multiply(const RecurrentRun *run, int k, int d, float *y, const float *a,
-                     int64_t rows) {
-    const Recurrent *r = run->r;
-    const Panels *p = &r->panels[k];
-    const int64_t size = r->hidden * PANEL, whole = p->n / PANEL,
-                  width = p->n < PANEL ? p->n : PANEL;
-    for (int64_t j = 0; j * PANEL < p->n; j++) {
-        const float *w =
-            j < whole ? run->whole[k] + (d * whole + j) * size : run->last[k] + d * size;
-        const int64_t column = p->from + (j < whole || !whole ? j * PANEL : p->n - PANEL);
-        float start[PANEL] = {0};
-        if (run->bias)
-            memcpy(start, run->bias + (2 * d + 1) * r->gates * r->hidden + column,
-                   (size_t)width * sizeof *start);
-        run->simd->panel(y + column, r->columns, start, a, r->hidden, rows, w, r->hidden);
-    }
-}
-
 typedef struct Rows { /* sequences first..first+n-1 of a direction; one step of them */
     int d;
     int64_t first, n, step;
     float *h, *cell, *sum, *gate;
 } Rows;
+/* The bias of the sums' columns from..from+n-1. */
+static void bias_of(const RecurrentRun *run, int d, int64_t from, int64_t n, float *to) {
+    const Recurrent *r = run->r;
+    if (run->bias)
+        memcpy(to, run->bias + (2 * d + 1) * r->gates * r->hidden + from, (size_t)n * sizeof *to);
+    else memset(to, 0, (size_t)n * sizeof *to);
+}
+/* The sums of panels k: bias + a by them. The last panel may compute columns again. */
+static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const float *a) {
+    const Recurrent *r = run->r;
+    const Panels *p = &r->panels[k];
+    const int64_t size = r->hidden * PANEL, whole = p->n / PANEL,
+                  width = p->n < PANEL ? p->n : PANEL;
+    for (int64_t j = 0; j * PANEL < p->n; j++) {
+        const float *panel =
+            j < whole ? run->whole[k] + (w->d * whole + j) * size : run->last[k] + w->d * size;
+        const int64_t column = p->from + (j < whole || !whole ? j * PANEL : p->n - PANEL);
+        float start[PANEL] = {0};
+        bias_of(run, w->d, column, width, start);
+        run->simd->panel(w->sum + column, r->columns, start, a, r->hidden, w->n, panel, r->hidden);
+    }
+}
+/* The same by levels. Beyond the last column there is room for a panel. */
+static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const float *a) {
+    const Recurrent *r = run->r;
+    const Panels *p = &r->panels[k];
+    const Levels *l = &p->levels[w->d];
+    float *rows = scratch(run, p->rows) + (w->d * r->batch + w->first) * p->row;
+    for (int64_t j = 0; j < w->n; j++) {
+        float *sum = w->sum + j * r->columns + p->from;
+        levels_enter(run->simd, l, rows + j * levels_row(l), a + j * r->hidden, 1);
+        bias_of(run, w->d, p->from, p->n, sum);
+        memset(sum + p->n, 0, (size_t)(l->panels * PANEL - p->n) * sizeof *sum);
+    }
+    for (int64_t j = 0; j < l->panels; j++)
+        levels_add(run->simd, l, j, w->sum + p->from + j * PANEL, r->columns, rows, w->n);
+}
+static void multiply(const RecurrentRun *run, int k, const Rows *w, const float *a) {
+    if (run->r->panels[k].few) multiply_levels(run, k, w, a);
+    else multiply_floats(run, k, w, a);
+}
+
 static int64_t length_of(const RecurrentRun *run, int64_t b) {
     const View *v = optional_input(run->r, LENGTHS);
     return v->rank < 0
@@ -126,10 +154,10 @@ static void gates(const RecurrentRun *run, const Rows *w, int64_t j, int64_t tim
 static void run_step(const RecurrentRun *run, const Rows *w) {
     const Recurrent *r = run->r;
     const View *y = &r->view[0];
-    multiply(run, 0, w->d, w->sum, w->h, w->n);
+    multiply(run, 0, w, w->h);
     if (r->npanels > 1) {
         if (!r->own) reset_gate(run, w);
-        multiply(run, 1, w->d, w->sum, r->own ? w->h : w->gate, w->n);
+        multiply(run, 1, w, r->own ? w->h : w->gate);
     }
     for (int64_t j = 0; j < w->n; j++) {
         const int64_t b = w->first + j, time = time_of(run, w, b),
@@ -185,6 +213,7 @@ static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     }
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
+        if (p->few) continue;
         if (p->n >= PANEL) run.whole[j] = operand_at(&p->whole, slot, work);
         if (p->n % PANEL) run.last[j] = operand_at(&p->last, slot, work);
     }
@@ -217,10 +246,27 @@ static bool take_views(const Step *s, Recurrent *r) {
     }
     return r->view[0].rank == 4 && optional_input(r, X)->rank == 3;
 }
+static bool pack_levels(Build *b, const Recurrent *r, Panels *p) {
+    const View *w = optional_input(r, R);
+    if (!levels_worth(r->batch, r->hidden * p->n)) return false;
+    for (int d = 0; d < r->directions; d++) {
+        const View of = {.slot = w->slot,
+                         .dtype = w->dtype,
+                         .rank = 2,
+                         .offset = w->offset + d * w->stride[0] + p->from * w->stride[1],
+                         .dim = {r->hidden, p->n},
+                         .stride = {w->stride[2], w->stride[1]}};
+        if (!levels_pack(b, r->nout + R, &of, &p->levels[d])) return false;
+        if (levels_row(&p->levels[d]) > p->row) p->row = levels_row(&p->levels[d]);
+    }
+    p->rows = build_bytes(b, (size_t)(r->directions * r->batch * p->row) * sizeof(float));
+    return true;
+}
 static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t n) {
     const View *w = optional_input(r, R);
     const int64_t d = r->directions, h = r->hidden, width = n < PANEL ? n : PANEL;
     *p = (Panels){.from = from, .n = n};
+    if ((p->few = pack_levels(b, r, p))) return true;
     View last = {.slot = w->slot,
                  .dtype = w->dtype,
                  .rank = 3,
@@ -321,7 +367,8 @@ static uint64_t packed_views(const Recurrent *r) {
     for (int d = 0; d < r->directions; d++) w = w && r->product[d].packed >> 2 & 1;
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
-        all = all && (p->n < PANEL || p->whole.constant) && (p->n % PANEL == 0 || p->last.constant);
+        all = all && (p->few || ((p->n < PANEL || p->whole.constant) &&
+                                 (p->n % PANEL == 0 || p->last.constant)));
     }
     if (w) bits |= UINT64_C(1) << (r->nout + W);
     if (all) bits |= UINT64_C(1) << (r->nout + R);

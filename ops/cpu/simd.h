@@ -127,6 +127,18 @@ typedef struct WinogradTile {
     int size[2]; /* at most WINOGRAD_TILE */
     Squash squash;
 } WinogradTile;
+/* Rows by a panel of PANEL columns of weights that take few values (levels.c): y[r, c] += sum over
+   the blocks b of scale[b, c] * (sum over the block's terms k of (level[k, c] - middle) * a[r, k])
+   + offset[b, c] * sums[r, b]. */
+typedef struct LevelPanel {
+    const uint32_t *word;        /* [words, PANEL]: of so many bits each, the first term lowest */
+    const float *scale, *offset; /* [blocks, PANEL]; offset: may be NULL, and sums then */
+    int64_t words, block;        /* all, and of a block: the last one may have fewer */
+    const float *a, *sums;
+    float *y;
+    int64_t as, ss, ys; /* between rows */
+} LevelPanel;
+enum { LEVEL_KINDS = 2 }; /* of 4 bits and of 8 */
 /* One pass over complex numbers (simd_fft.h), real parts and, `im` further, imaginary ones; s
    numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
 typedef struct FftPass {
@@ -225,6 +237,10 @@ typedef struct Simd {
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
                   int64_t rows, const float *p, int64_t n);
+    /* What LevelPanel.a holds, of n terms, whole words, where they are: each is multiplied by a
+       power of two that depends on its place in half a word. */
+    void (*level_terms)(float *x, int bits, int64_t n);
+    void (*levels[LEVEL_KINDS])(const LevelPanel *, int64_t rows);
     /* Of a matrix of n columns, each of `stride` places, of which n hold numbers and the others 0;
        stride is a multiple of 8, and factor has as many places. Both are written. */
     double (*determinant)(double *matrix, double *factor, int64_t n, int64_t stride);

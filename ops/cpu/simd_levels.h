@@ -1,0 +1,71 @@
+/* simd_levels.h -- rows by weights that take few values (LevelPanel: simd.h); included by
+   simd_body.h. A word of a column holds the levels of neighbouring terms, the first in the lowest
+   bits. Those in its lower half, and in its upper one once that is shifted down, become floats
+   where they stand: under the exponent of 2^23, level q at bit s is 2^23 + q * 2^s, from which
+   2^23 and the middle level, at the same bit, are subtracted. The rows hold each term times 2^-s
+   (level_terms). Terms are added in their order, whatever the block of rows, so no result depends
+   on which rows are together. */
+typedef uint32_t Words
+    __attribute__((vector_size(WIDTH * sizeof(uint32_t)), aligned(4), may_alias));
+enum { EXPONENT_OF_2_23 = 0x4b000000 };
+
+#define LEVELS_OF(half, BITS)                                                                \
+    UNROLLED(int f = 0; f < 16 / BITS; f++) {                                                \
+        const uint32_t mask = ((1u << BITS) - 1) << BITS * f;                                \
+        const float middle = 0x1p23f + (float)(1u << (BITS - 1) << BITS * f);                \
+        Floats q[V_];                                                                        \
+        EACH_VECTOR q[v] = (Floats)((word[v] & mask) | (uint32_t)EXPONENT_OF_2_23) - middle; \
+        EACH_ROW EACH_VECTOR sum[r * V_ + v] =                                               \
+            MULTIPLY_floats(q[v], x[r * as + half * 16 / BITS + f], sum[r * V_ + v]);        \
+    }
+#define DEFINE_LEVELS(BITS, R, V)                                                             \
+    static void levels_##BITS##_##R(const LevelPanel *p, float *y, const float *a,            \
+                                    const float *sums) {                                      \
+        enum { R_ = R, V_ = V };                                                              \
+        const int64_t as = p->as, ys = p->ys, ss = p->ss;                                     \
+        for (int64_t at = 0; at < PANEL; at += V * WIDTH) {                                   \
+            const uint32_t *w = p->word + at;                                                 \
+            const float *x = a, *scale = p->scale + at, *offset = p->offset;                  \
+            for (int64_t b = 0, left = p->words; left > 0; b++, left -= p->block) {           \
+                const int64_t n = left < p->block ? left : p->block;                          \
+                Floats sum[R * V];                                                            \
+                EACH_ROW EACH_VECTOR sum[r * V + v] = (Floats){0};                            \
+                for (int64_t k = 0; k < n; k++, w += PANEL, x += 32 / BITS) {                 \
+                    Words word[V];                                                            \
+                    EACH_VECTOR word[v] = ((const Words *)w)[v];                              \
+                    LEVELS_OF(0, BITS)                                                        \
+                    EACH_VECTOR word[v] >>= 16;                                               \
+                    LEVELS_OF(1, BITS)                                                        \
+                }                                                                             \
+                EACH_ROW EACH_VECTOR {                                                        \
+                    Floats *to = (Floats *)(y + r * ys + at + v * WIDTH);                     \
+                    *to = MULTIPLY_floats(((const Floats *)(scale + b * PANEL))[v],           \
+                                          sum[r * V + v], *to);                               \
+                    if (offset)                                                               \
+                        *to = MULTIPLY_floats(((const Floats *)(offset + at + b * PANEL))[v], \
+                                              sums[r * ss + b], *to);                         \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
+    }
+#define DEFINE_LEVELS_OF_BITS(BITS)                                                     \
+    DEFINE_LEVELS(BITS, 1, 4)                                                           \
+    DEFINE_LEVELS(BITS, 4, (WIDTH == 16 ? 4 : 2))                                       \
+    static void levels_##BITS(const LevelPanel *p, int64_t rows) {                      \
+        float *y = p->y;                                                                \
+        const float *a = p->a, *sums = p->sums;                                         \
+        for (; rows >= 4; rows -= 4, y += 4 * p->ys, a += 4 * p->as, sums += 4 * p->ss) \
+            levels_##BITS##_4(p, y, a, sums);                                           \
+        for (; rows > 0; rows--, y += p->ys, a += p->as, sums += p->ss)                 \
+            levels_##BITS##_1(p, y, a, sums);                                           \
+    }
+DEFINE_LEVELS_OF_BITS(4)
+DEFINE_LEVELS_OF_BITS(8)
+
+static void level_terms(float *x, int bits, int64_t n) {
+    const float step = bits == 4 ? 0x1p-4f : 0x1p-8f;
+    for (int64_t k = 0; k < n; k += 16 / bits) {
+        float by = step;
+        for (int f = 1; f < 16 / bits; f++, by *= step) x[k + f] *= by;
+    }
+}

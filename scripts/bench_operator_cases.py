@@ -12,13 +12,8 @@ outputs, opset.
 """
 
 import csv, json, os
-from collections import namedtuple
-
-Case = namedtuple("Case", "family name op inputs attrs outputs opset")
-
-
-def case(family, name, op, *inputs, outputs=1, opset=21, **attrs):
-    return Case(family, name, op, inputs, attrs, outputs, opset)
+from bench_operator_case import Case, case
+from bench_operator_domains import FEW_BITS, TREES
 
 
 def conv(name, x, weights, pad=0, **attrs):
@@ -210,55 +205,6 @@ RECURRENT = [
         hidden_size=128,
         outputs=2,
     ),
-]
-
-
-def few_bits(name, rows, bits, block, zeros=False, terms=2048, columns=2048):
-    """A product with weights of so few bits, as ONNX Runtime's tools quantize them."""
-    blocks = terms // block
-    packed = [f"=u8 {columns},{blocks * bits // 8} 0..255"] if zeros else []
-    return case(
-        "few bits",
-        name,
-        "com.microsoft.MatMulNBits",
-        f"f32 {rows},{terms}",
-        f"=u8 {columns},{blocks},{block * bits // 8} 0..255",
-        f"=f32 {columns},{blocks} 0.004..0.01",
-        *packed,
-        K=terms,
-        N=columns,
-        bits=bits,
-        block_size=block,
-    )
-
-
-def quantized_lstm(name, times, hidden):
-    return case(
-        "few bits",
-        name,
-        "com.microsoft.DynamicQuantizeLSTM",
-        f"f32 {times},1,{hidden}",
-        *[f"=i8 1,{hidden},{4 * hidden} -127..127"] * 2,
-        f"=f32 1,{8 * hidden} -0.1..0.1",
-        *["-"] * 4,
-        *["=f32 1 0.0008..0.001", "=i8 1 0..0"] * 2,
-        hidden_size=hidden,
-        outputs=3,
-    )
-
-
-FEW_BITS = [
-    few_bits("4, a row", 1, 4, 32),
-    few_bits("4, a row, zero points", 1, 4, 32, zeros=True),
-    few_bits("4, a row, blocks of 128", 1, 4, 128),
-    few_bits("4, a row, blocks of 16", 1, 4, 16),
-    few_bits("8, a row", 1, 8, 32),
-    few_bits("4, 8 rows", 8, 4, 32),
-    few_bits("4, 16 rows", 16, 4, 32),
-    few_bits("4, 128 rows", 128, 4, 32),
-    few_bits("4, a row of 4096", 1, 4, 32, terms=4096, columns=4096),
-    quantized_lstm("LSTM, t 20, 512", 20, 512),
-    quantized_lstm("LSTM, t 20, 256", 20, 256),
 ]
 MOVES = [
     case("gather", "rows of a table", "Gather", "=f32 30522,768", "i64 1,128 0..30521"),
@@ -577,6 +523,7 @@ CASES = (
     + CASTS
     + RECURRENT
     + FEW_BITS
+    + TREES
     + MOVES
     + SAMPLES
     + REDUCED

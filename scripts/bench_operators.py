@@ -66,7 +66,8 @@ def written(case, folder):
         [helper.make_empty_tensor_value_info(name) for name in outputs],
         constants,
     )
-    opsets = [helper.make_opsetid("", case.opset), helper.make_opsetid(*RUNTIME)]
+    opsets = [("", case.opset), RUNTIME, ("ai.onnx.ml", 3)]
+    opsets = [helper.make_opsetid(*opset) for opset in opsets]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
     path = os.path.join(folder, "m.onnx")

@@ -1,15 +1,17 @@
 /* trees.c -- trees (ops/trees.c says what it is) whose lists are known: nodes are made compact
    once, and checked, so that a walk from a root ends at a leaf and reads nothing that is not there.
-   Some rows at a time go through one tree after the other, whose nodes then stay in the cache. */
+   Some rows at a time go through one tree after the other, whose nodes then stay in the cache, a
+   few of them in step. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <string.h>
 
 enum { Y, X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, VIEWS_OF_TREES };
-enum { ROWS = 64 };
-typedef struct Branch { /* of a leaf yes and no are its range of weights */
+enum { ROWS = 64, TOGETHER = 8 };
+enum { NO, YES };
+typedef struct Branch { /* of a leaf they are its range of weights, from end[YES] on */
     float value;
-    int32_t feature, yes, no;
+    int32_t feature, end[2]; /* the feature's place in a row */
     uint8_t mode, missing;
 } Branch;
 typedef struct Trees {
@@ -19,18 +21,66 @@ typedef struct Trees {
     const Branch *node;
     const float *weight;
     bool average;
+    int mode;    /* of all nodes but leaves; TREE_LEAF: they differ */
     size_t sums; /* in the scratch: [ROWS, outputs] */
 } Trees;
 
-static const Branch *leaf_of(const Trees *t, int32_t root, const float *row) {
-    const int64_t step = t->x.stride[1];
-    const Branch *at = &t->node[root];
-    while (at->mode != TREE_LEAF) {
-        const float x = row[at->feature * step];
-        at = &t->node[tree_holds(at->mode, x, at->value) || (x != x && at->missing) ? at->yes
-                                                                                    : at->no];
+/* Some walks, each from a root by a row, and the leaves they end in. They take turns, since each
+   waits for memory at every node. mode: that of all nodes but leaves; TREE_LEAF: they differ. */
+typedef struct Walks {
+    int32_t root[TOGETHER];
+    const float *row[TOGETHER];
+    const Branch *leaf[TOGETHER];
+} Walks;
+static inline __attribute__((always_inline)) void walk(const Trees *t, int mode, Walks *w) {
+    const Branch *const node = t->node, *at[TOGETHER];
+    bool walking = true;
+    for (int i = 0; i < TOGETHER; i++) at[i] = &node[w->root[i]];
+    while (walking) {
+        walking = false;
+        _Pragma("GCC unroll 8") for (int i = 0; i < TOGETHER; i++) {
+            const Branch *b = at[i];
+            if (b->mode == TREE_LEAF) continue;
+            const float x = w->row[i][b->feature];
+            const int yes =
+                tree_holds(mode == TREE_LEAF ? b->mode : mode, (double)x, (double)b->value) |
+                ((x != x) & b->missing);
+            at[i] = &node[b->end[yes]]; /* no branch: half of them would be guessed wrong */
+            walking = true;
+        }
     }
-    return at;
+    memcpy(w->leaf, at, sizeof at);
+}
+static void walk_all(const Trees *t, Walks *w) {
+    if (t->mode == TREE_LEQ) walk(t, TREE_LEQ, w);
+    else if (t->mode == TREE_LT) walk(t, TREE_LT, w);
+    else walk(t, TREE_LEAF, w);
+}
+static void add_leaf(const Trees *t, const Branch *leaf, double *sums) {
+    for (int32_t w = leaf->end[YES]; w < leaf->end[NO]; w++)
+        sums[t->output[w]] += (double)t->weight[w];
+}
+/* Rows by one tree, TOGETHER at a time. */
+static void add_tree(const Trees *t, int32_t root, const float *x, int64_t rows, double *sums) {
+    const int64_t outputs = t->y.dim[1];
+    for (int64_t first = 0; first < rows; first += TOGETHER) {
+        Walks w;
+        for (int64_t i = 0; i < TOGETHER; i++)
+            w.root[i] = root, w.row[i] = x + (first + i) * t->x.stride[0];
+        walk_all(t, &w);
+        for (int64_t i = 0; i < TOGETHER; i++) add_leaf(t, w.leaf[i], sums + (first + i) * outputs);
+    }
+}
+/* One row by all trees; the last walks may repeat the last tree. */
+static void add_row(const Trees *t, const float *x, double *sums) {
+    for (int64_t first = 0; first < t->roots; first += TOGETHER) {
+        Walks w;
+        const int64_t left = t->roots - first, n = left < TOGETHER ? left : TOGETHER;
+        for (int64_t i = 0; i < TOGETHER; i++)
+            w.root[i] = t->root[first + (i < n ? i : n - 1)], w.row[i] = x;
+        walk_all(t, &w);
+        for (int64_t i = 0; i < n; i++) add_leaf(t, w.leaf[i], sums);
+    }
 }
 static void put_row(const Trees *t, const double *sum, const float *base, float *y) {
     for (int64_t k = 0; k < t->y.dim[1]; k++) {
@@ -50,12 +100,11 @@ static int trees_run(const Kernel *k, void *const slot[], void *work) {
     for (int64_t first = 0; first < t->x.dim[0]; first += ROWS) {
         const int64_t left = t->x.dim[0] - first, rows = left < ROWS ? left : ROWS;
         memset(sums, 0, sizeof *sums * (size_t)(rows * outputs));
-        for (int64_t r = 0; r < t->roots; r++)
-            for (int64_t i = 0; i < rows; i++) {
-                const Branch *leaf = leaf_of(t, t->root[r], x + (first + i) * t->x.stride[0]);
-                for (int32_t w = leaf->yes; w < leaf->no; w++)
-                    sums[i * outputs + t->output[w]] += (double)t->weight[w];
-            }
+        const float *from = x + first * t->x.stride[0];
+        const int64_t whole = rows / TOGETHER * TOGETHER;
+        for (int64_t r = 0; r < t->roots; r++) add_tree(t, t->root[r], from, whole, sums);
+        for (int64_t i = whole; i < rows; i++)
+            add_row(t, from + i * t->x.stride[0], sums + i * outputs);
         for (int64_t i = 0; i < rows; i++)
             put_row(t, sums + i * outputs, base, y + (first + i) * t->y.stride[0]);
     }
@@ -74,12 +123,11 @@ static bool make_node(const Build *b, const int64_t *field, float value, Branch 
                       uint8_t *parents) {
     const View *v = b->step->view;
     const int64_t nodes = v[NODES].dim[0], weights = v[WEIGHTS].dim[0];
-    *out = (Branch){value,
-                    (int32_t)field[TREE_FEATURE],
-                    (int32_t)field[TREE_YES],
-                    (int32_t)field[TREE_NO],
-                    (uint8_t)field[TREE_MODE],
-                    field[TREE_MISSING] != 0};
+    *out = (Branch) {
+        value, (int32_t)(field[TREE_FEATURE] * v[X].stride[1]),
+            {[NO] = (int32_t)field[TREE_NO], [YES] = (int32_t)field[TREE_YES]},
+            (uint8_t)field[TREE_MODE], field[TREE_MISSING] != 0
+    };
     if (!within(field[TREE_MODE], TREE_NEQ + 1)) return false;
     if (field[TREE_MODE] == TREE_LEAF)
         return field[TREE_YES] >= 0 && field[TREE_YES] <= field[TREE_NO] &&
@@ -103,6 +151,15 @@ static bool make_nodes(const Build *b, Branch *node, int32_t *root) {
     }
     return true;
 }
+static int common_mode(const Branch *node, int64_t n) {
+    int mode = TREE_LEAF;
+    for (int64_t k = 0; k < n; k++) {
+        if (node[k].mode == TREE_LEAF || node[k].mode == mode) continue;
+        if (mode != TREE_LEAF) return TREE_LEAF;
+        mode = node[k].mode;
+    }
+    return mode;
+}
 static bool make_leaves(const Build *b, int32_t *output, float *weight) {
     const int64_t n = b->step->view[WEIGHTS].dim[0], *of = list_of(b, LEAVES);
     for (int64_t k = 0; k < n; k++) {
@@ -119,6 +176,7 @@ bool trees_build(Build *b, int choice, Kernel *k) {
     const View *v = b->step->view;
     for (int j = ROOTS; j <= WEIGHTS; j++)
         if (!list_of(b, j) || v[j].dim[0] >= INT32_MAX / TREE_FIELDS) return false;
+    if (v[X].dim[1] > 0 && v[X].stride[1] > INT32_MAX / v[X].dim[1]) return false;
     const bool based = b->step->nview > BASE && v[BASE].rank >= 0;
     if (v[X].dtype != DT_FLOAT || (based && v[BASE].dtype != DT_FLOAT)) return false;
     const int64_t n = v[NODES].dim[0], roots = v[ROOTS].dim[0], weights = v[WEIGHTS].dim[0];
@@ -131,7 +189,7 @@ bool trees_build(Build *b, int choice, Kernel *k) {
     *t = (Trees) {
         .y = v[Y], .x = v[X], .base = based ? v[BASE] : (View){.rank = -1}, .roots = roots,
         .root = root, .output = output, .node = node, .weight = weight,
-        .average = b->step->param[TREES_AVERAGE] != 0
+        .average = b->step->param[TREES_AVERAGE] != 0, .mode = common_mode(node, n)
     };
     t->sums = build_bytes(b, sizeof(double) * ROWS * (size_t)v[Y].dim[1]);
     for (int j = ROOTS; j <= WEIGHTS; j++) k->packed |= (uint64_t)1 << j;

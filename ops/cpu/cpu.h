@@ -363,9 +363,12 @@ bool levels_pack(Build *, int index, const View *, Levels *);
    `stride` apart. */
 int64_t levels_row(const Levels *);
 void levels_enter(const Simd *, const Levels *, float *to, const float *a, int64_t stride);
-/* y[r, 0..PANEL-1] += n such rows by panel k. */
+/* As bytes, of a row that has no numbers far greater than most, its elements adjacent; false, and
+   nothing is done: not for these levels, this row or this processor. */
+bool levels_enter_bytes(const Simd *, const Levels *, float *to, const float *a);
+/* y[r, 0..PANEL-1] += n rows, all as bytes or none, by panel k. */
 void levels_add(const Simd *, const Levels *, int64_t k, float *y, int64_t ys, const float *rows,
-                int64_t n);
+                int64_t n, bool bytes);
 bool levels_gemm_build(Build *, Kernel *);
 
 /* ---- batches.c: products of factors that are not known */

@@ -5,16 +5,23 @@
    is found from the numbers themselves: the greatest one is a whole multiple of it, and so are all
    others. Nothing is lost but the rounding of a float: weights that do not fit stay floats.
 
-   The levels become floats in registers (Simd.levels). Each panel is computed by one thread, the
-   same way on any number of them. */
+   The levels become floats in registers (Simd.levels); or, where a row has no numbers that are far
+   greater than most, and the processor adds products of bytes, the row becomes whole numbers of
+   three bytes, which are as fine as floats below its greatest one (Simd.levels_by_bytes). Each
+   panel is computed by one thread, the same way on any number of them. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
+#include "ops/cpu/processor.h"
 #include <math.h>
 #include <string.h>
 
 /* Weights below which the floats are as fast: they stay in the second cache. Of several rows more
    is computed for each byte that is read. */
 enum { FEW_OF_ROW = 1 << 16, FEW_OF_ROWS = 1 << 20 };
+/* Terms whose products of bytes have a sum of 32 bits; the greatest number of a row of bytes, which
+   is less than what three of them hold, for what rounding adds. */
+enum { MOST_TERMS = 1 << 16 };
+#define WHOLE_OF_ROW 8355000.0f
 #define CLOSE 0x1p-22 /* relative: a rounding of the weight and one of the scale */
 
 bool levels_worth(int64_t rows, int64_t weights) {
@@ -177,11 +184,12 @@ bool levels_pack(Build *b, int index, const View *v, Levels *l) {
 }
 
 /* ---- running */
+static int64_t padded_terms(const Levels *l) { return l->words * terms_of_word(l); }
 int64_t levels_row(const Levels *l) {
-    return l->words * terms_of_word(l) + (l->shifted ? l->blocks : 0);
+    return padded_terms(l) + LEVEL_BESIDE + (l->shifted ? l->blocks : 0);
 }
 void levels_enter(const Simd *simd, const Levels *l, float *to, const float *a, int64_t stride) {
-    const int64_t whole = l->words * terms_of_word(l);
+    const int64_t whole = padded_terms(l);
     simd->load[CLASS_FLOAT][DT_FLOAT](to, a, stride, l->terms);
     memset(to + l->terms, 0, (size_t)(whole - l->terms) * sizeof *to);
     for (int64_t b = 0; l->shifted && b < l->blocks; b++) {
@@ -191,8 +199,29 @@ void levels_enter(const Simd *simd, const Levels *l, float *to, const float *a, 
     }
     simd->level_terms(to, l->bits, whole);
 }
+bool levels_enter_bytes(const Simd *simd, const Levels *l, float *to, const float *a) {
+    const int64_t whole = padded_terms(l);
+    int8_t *bytes = (int8_t *)to;
+    float low = 0, high = 0;
+    int32_t sum[3];
+    if (!simd->levels_by_bytes || l->bits != 8 || l->blocks != 1 || l->terms > MOST_TERMS ||
+        !processor_adds_four())
+        return false;
+    simd->total[CLASS_FLOAT][REDUCE_MIN](&low, a, l->terms);
+    simd->total[CLASS_FLOAT][REDUCE_MAX](&high, a, l->terms);
+    const float greatest = high > -low ? high : -low;
+    if (!(greatest < 0x1p100f) || (greatest < 0x1p-100f && greatest != 0)) return false;
+    for (int i = 0; i < 3; i++) memset(bytes + i * whole + l->terms, 0, (size_t)(whole - l->terms));
+    simd->level_bytes(bytes, whole, sum, a, greatest == 0 ? 0 : WHOLE_OF_ROW / greatest, l->terms);
+    const float scale = greatest / WHOLE_OF_ROW;
+    const double all = sum[0] + 0x1p8 * sum[1] + 0x1p16 * sum[2];
+    to[whole] = scale, to[whole + 1] = (float)(all * (double)scale);
+    for (int i = 0; i < 3; i++) sum[i] *= -128;
+    memcpy(to + whole + 2, sum, sizeof sum);
+    return true;
+}
 void levels_add(const Simd *simd, const Levels *l, int64_t k, float *y, int64_t ys,
-                const float *rows, int64_t n) {
+                const float *rows, int64_t n, bool bytes) {
     const float *panel = l->packed + (size_t)k * panel_floats(l);
     const LevelPanel p = {.word = (const uint32_t *)(const void *)panel,
                           .scale = panel + l->words * PANEL,
@@ -200,12 +229,13 @@ void levels_add(const Simd *simd, const Levels *l, int64_t k, float *y, int64_t 
                           .words = l->words,
                           .block = l->block / terms_of_word(l),
                           .a = rows,
-                          .sums = rows + l->words * terms_of_word(l),
+                          .sums = rows + padded_terms(l),
                           .y = y,
                           .as = levels_row(l),
                           .ss = levels_row(l),
                           .ys = ys};
-    simd->levels[l->bits / 4 - 1](&p, n);
+    if (bytes) simd->levels_by_bytes(&p, n);
+    else simd->levels[l->bits / 4 - 1](&p, n);
 }
 
 /* ---- matrix products */
@@ -230,7 +260,7 @@ static void run_panels(void *job, int part) {
     for (int64_t k = l->panels * part / p->parts; k < to; k++) {
         float sum[LEVEL_ROWS * PANEL] = {0};
         const int64_t left = l->columns - k * PANEL, width = left < PANEL ? left : PANEL;
-        levels_add(run->simd, l, k, sum, PANEL, run->rows, n);
+        levels_add(run->simd, l, k, sum, PANEL, run->rows, n, false);
         for (int64_t r = 0; r < n; r++)
             memcpy(run->y + r * p->y.stride[0] + k * PANEL, sum + r * PANEL,
                    (size_t)width * sizeof *sum);

@@ -10,6 +10,9 @@ enum { SIMD_TABLES = 3 };
    how many. */
 int processor_loops(const Simd *table[SIMD_TABLES]);
 
+/* Whether it has the instruction that Simd.levels_by_bytes is compiled for. */
+bool processor_adds_four(void);
+
 /* The name of OpenBLAS's kernels (OPENBLAS_CORETYPE) that fit this processor, or its family's
    oldest; NULL: OpenBLAS decides. */
 const char *processor_blas_core(bool oldest);

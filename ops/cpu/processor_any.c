@@ -9,6 +9,8 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
     return 1;
 }
 
+bool processor_adds_four(void) { return false; }
+
 const char *processor_blas_core(bool oldest) {
     (void)oldest;
     return NULL;

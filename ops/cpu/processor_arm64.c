@@ -9,6 +9,8 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
     return 2;
 }
 
+bool processor_adds_four(void) { return false; }
+
 const char *processor_blas_core(bool oldest) { return oldest ? "ARMV8" : NULL; }
 
 /* The main ID register, which the kernel reads for a program where it says so. */

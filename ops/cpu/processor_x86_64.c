@@ -15,6 +15,8 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
     return n;
 }
 
+bool processor_adds_four(void) { return __builtin_cpu_supports("avx512vnni") != 0; }
+
 /* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they
    can do says which core fits. */
 const char *processor_blas_core(bool oldest) {

@@ -93,20 +93,30 @@ static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const
         run->simd->panel(w->sum + column, r->columns, start, a, r->hidden, w->n, panel, r->hidden);
     }
 }
+/* States lie within -1..1, but for those of relu and the first ones. */
+static bool are_bounded(const Recurrent *r) { return r->gates != RNN || !r->own; }
 /* The same by levels. Beyond the last column there is room for a panel. */
 static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const float *a) {
     const Recurrent *r = run->r;
     const Panels *p = &r->panels[k];
     const Levels *l = &p->levels[w->d];
+    const int64_t size = levels_row(l);
     float *rows = scratch(run, p->rows) + (w->d * r->batch + w->first) * p->row;
+    bool bytes[LEVEL_ROWS];
     for (int64_t j = 0; j < w->n; j++) {
-        float *sum = w->sum + j * r->columns + p->from;
-        levels_enter(run->simd, l, rows + j * levels_row(l), a + j * r->hidden, 1);
+        float *sum = w->sum + j * r->columns + p->from, *to = rows + j * size;
+        const float *from = a + j * r->hidden;
+        bytes[j] = are_bounded(r) && levels_enter_bytes(run->simd, l, to, from);
+        if (!bytes[j]) levels_enter(run->simd, l, to, from, 1);
         bias_of(run, w->d, p->from, p->n, sum);
         memset(sum + p->n, 0, (size_t)(l->panels * PANEL - p->n) * sizeof *sum);
     }
-    for (int64_t j = 0; j < l->panels; j++)
-        levels_add(run->simd, l, j, w->sum + p->from + j * PANEL, r->columns, rows, w->n);
+    for (int64_t i = 0; i < l->panels; i++)
+        for (int64_t j = 0, end; j < w->n; j = end) {
+            for (end = j + 1; end < w->n && bytes[end] == bytes[j];) end++;
+            levels_add(run->simd, l, i, w->sum + j * r->columns + p->from + i * PANEL, r->columns,
+                       rows + j * size, end - j, bytes[j]);
+        }
 }
 static void multiply(const RecurrentRun *run, int k, const Rows *w, const float *a) {
     if (run->r->panels[k].few) multiply_levels(run, k, w, a);

@@ -138,7 +138,7 @@ typedef struct LevelPanel {
     float *y;
     int64_t as, ss, ys; /* between rows */
 } LevelPanel;
-enum { LEVEL_KINDS = 2 }; /* of 4 bits and of 8 */
+enum { LEVEL_KINDS = 2 /* of 4 bits and of 8 */, LEVEL_BESIDE = 5 };
 /* One pass over complex numbers (simd_fft.h), real parts and, `im` further, imaginary ones; s
    numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
 typedef struct FftPass {
@@ -241,6 +241,16 @@ typedef struct Simd {
        power of two that depends on its place in half a word. */
     void (*level_terms)(float *x, int bits, int64_t n);
     void (*levels[LEVEL_KINDS])(const LevelPanel *, int64_t rows);
+    /* Rows of whole numbers below 2^23, each as a sum of three signed bytes times 1, 2^8 and 2^16:
+       level_bytes makes them of a[k] * each; those times 2^(8 * i) begin at to + i * plane, and
+       sum[i] is their sum. */
+    void (*level_bytes)(int8_t *to, int64_t plane, int32_t sum[3], const float *a, float each,
+                        int64_t n);
+    /* The same as levels, of 8 bits and one block, by such rows: a points to planes of whole words,
+       sums to LEVEL_BESIDE numbers: what a row is multiplied by, its sum, and where the sums of the
+       planes begin (integers). NULL: there is no instruction for that; processor_adds_four says
+       whether the processor has it. */
+    void (*levels_by_bytes)(const LevelPanel *, int64_t rows);
     /* Of a matrix of n columns, each of `stride` places, of which n hold numbers and the others 0;
        stride is a multiple of 8, and factor has as many places. Both are written. */
     double (*determinant)(double *matrix, double *factor, int64_t n, int64_t stride);

@@ -7,6 +7,8 @@
    on which rows are together. */
 typedef uint32_t Words
     __attribute__((vector_size(WIDTH * sizeof(uint32_t)), aligned(4), may_alias));
+typedef int32_t Integers
+    __attribute__((vector_size(WIDTH * sizeof(int32_t)), aligned(4), may_alias));
 enum { EXPONENT_OF_2_23 = 0x4b000000 };
 
 #define LEVELS_OF(half, BITS)                                                                \
@@ -69,3 +71,63 @@ static void level_terms(float *x, int bits, int64_t n) {
         for (int f = 1; f < 16 / bits; f++, by *= step) x[k + f] *= by;
     }
 }
+
+static void level_bytes(int8_t *to, int64_t plane, int32_t sum[3], const float *a, float each,
+                        int64_t n) {
+    int8_t *low = to, *middle = to + plane, *high = to + 2 * plane;
+    int32_t lows = 0, middles = 0, highs = 0;
+    EACH {
+        const int32_t x = (int32_t)rintf(a[i] * each), y = (x + 128) >> 8, z = (y + 128) >> 8;
+        low[i] = (int8_t)x, middle[i] = (int8_t)y, high[i] = (int8_t)z;
+    }
+    for (int64_t i = 0; i < n; i++) lows += low[i], middles += middle[i], highs += high[i];
+    sum[0] = lows, sum[1] = middles, sum[2] = highs;
+}
+
+enum { AHEAD = 16 }; /* words of a column that are fetched before they are read */
+#ifdef FOUR_PRODUCTS /* simd_x86_64.h has it for some widths */
+#define DEFINE_LEVELS_BY_BYTES(R)                                                                  \
+    FOR_FOUR_PRODUCTS static void levels_by_bytes_##R(const LevelPanel *p, float *y,               \
+                                                      const float *a, const float *beside) {       \
+        enum { R_ = R, V_ = PANEL / WIDTH };                                                       \
+        const int64_t as = p->as, ys = p->ys, ss = p->ss, n = p->words;                            \
+        const int32_t *plane = (const int32_t *)a, *start = (const int32_t *)beside + 2;           \
+        const uint32_t *w = p->word;                                                               \
+        Integers sum[3][R * V_];                                                                   \
+        for (int i = 0; i < 3; i++)                                                                \
+            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] = (Integers){0} + start[r * ss + i];           \
+        for (int64_t k = 0; k < n; k++, w += PANEL, plane++) {                                     \
+            Integers word[V_];                                                                     \
+            EACH_VECTOR word[v] = ((const Integers *)w)[v];                                        \
+            EACH_VECTOR IN_REGISTER(word[v]);                                                      \
+            EACH_VECTOR __builtin_prefetch(w + AHEAD * PANEL + v * WIDTH, 0, 3);                   \
+            UNROLLED(int i = 0; i < 3; i++)                                                        \
+            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] =                                              \
+                FOUR_PRODUCTS(sum[i][r * V_ + v], word[v], plane[r * as + i * n]);                 \
+        }                                                                                          \
+        EACH_ROW EACH_VECTOR {                                                                     \
+            Floats *to = (Floats *)(y + r * ys + v * WIDTH);                                       \
+            Floats all = __builtin_convertvector(sum[0][r * V_ + v], Floats);                      \
+            all =                                                                                  \
+                MULTIPLY_floats(__builtin_convertvector(sum[1][r * V_ + v], Floats), 0x1p8f, all); \
+            all = MULTIPLY_floats(__builtin_convertvector(sum[2][r * V_ + v], Floats), 0x1p16f,    \
+                                  all);                                                            \
+            all = MULTIPLY_floats(all, beside[r * ss], (Floats){0});                               \
+            *to = MULTIPLY_floats(((const Floats *)p->scale)[v], all, *to);                        \
+            if (p->offset)                                                                         \
+                *to = MULTIPLY_floats(((const Floats *)p->offset)[v], beside[r * ss + 1], *to);    \
+        }                                                                                          \
+    }
+DEFINE_LEVELS_BY_BYTES(1)
+DEFINE_LEVELS_BY_BYTES(2)
+static void levels_by_bytes(const LevelPanel *p, int64_t rows) {
+    float *y = p->y;
+    const float *a = p->a, *beside = p->sums;
+    for (; rows >= 2; rows -= 2, y += 2 * p->ys, a += 2 * p->as, beside += 2 * p->ss)
+        levels_by_bytes_2(p, y, a, beside);
+    if (rows) levels_by_bytes_1(p, y, a, beside);
+}
+#define LEVELS_BY_BYTES levels_by_bytes
+#else
+#define LEVELS_BY_BYTES NULL
+#endif

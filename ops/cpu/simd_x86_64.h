@@ -12,6 +12,13 @@
 #define FIRST(n) ((__mmask16)((1u << (n)) - 1))
 #define LOAD_FIRST(x, n) ((Floats)_mm512_maskz_loadu_ps(FIRST(n), x))
 #define STORE_FIRST(y, n, v) _mm512_mask_storeu_ps(y, FIRST(n), (__m512)(v))
+/* VNNI: to each sum four products of a byte of a, unsigned, by one of the word, signed. Only
+   processors that have it (processor_adds_four) call what is compiled for it. */
+#define FOR_FOUR_PRODUCTS __attribute__((target("avx512vnni")))
+#define FOUR_PRODUCTS(sum, a, word) \
+    ((Integers)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), _mm512_set1_epi32(word)))
+/* Compilers would read it from memory again for each product. */
+#define IN_REGISTER(x) __asm__("" : "+v"(x))
 #define LOAD_HALVES(y, x) \
     _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x))))
 #define STORE_HALVES(y, x) \

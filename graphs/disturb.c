@@ -4,15 +4,29 @@
 #include "graphs/rewrite.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
+#include <assert.h>
 
 enum { MANY = 1 << 20 };
 
+/* One number for so many elements: a bit for each says whether it is moved up or down. */
+enum { DRAWN = 64 };
+
+/* All values of a model are moved, time and again. */
+static void move_floats(float *out, const float *x, int64_t n, const float factor[2], uint64_t up) {
+    for (int64_t i = 0; i < n; i++) out[i] = x[i] * factor[up >> i & 1];
+}
+
 void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
     Random r = {random_at(seed, (uint64_t)input), 0};
-    const double by = 2 * dtype_roundoff(t);
-    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++)
-        element_set_real(t, out, i,
-                         element_real(t, data, i) * (1 + (random_next(&r) & 1 ? by : -by)));
+    const double by = 2 * dtype_roundoff(t), factor[2] = {1 - by, 1 + by};
+    const float near[2] = {(float)factor[0], (float)factor[1]}; /* exactly */
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i += DRAWN) {
+        const uint64_t up = random_next(&r);
+        const int64_t end = n - i < DRAWN ? n - i : DRAWN;
+        if (t == DT_FLOAT) move_floats((float *)out + i, (const float *)data + i, end, near, up);
+        for (int64_t k = 0; k < end && t != DT_FLOAT; k++)
+            element_set_real(t, out, i + k, element_real(t, data, i + k) * factor[up >> k & 1]);
+    }
 }
 
 typedef struct Disturb {
@@ -20,6 +34,7 @@ typedef struct Disturb {
     Sizes sizes;
     uint64_t seed;
     ValueMap map;
+    void *pool[DT_COUNT]; /* by type: the factors of computed values; NULL: not drawn yet */
 } Disturb;
 
 /* Are its elements floats, and so few that they are moved? As a type without symbols. */
@@ -40,14 +55,30 @@ static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const
     return constant_make(d->w, t, blob_put(d->w, data, element_bytes(t->dtype, n)));
 }
 
-/* y times numbers about 1. */
+static void fill_ones(DType t, int64_t n, void *out) {
+    for (int64_t i = 0; i < n && t == DT_FLOAT; i++) ((float *)out)[i] = 1;
+    for (int64_t i = 0; i < n && t != DT_FLOAT; i++) element_set_real(t, out, i, 1);
+}
+
+/* Numbers about 1 for a value of n elements. All values take theirs from the same numbers, each
+   from another place: a model has so many that numbers of their own would not fit into memory. */
+static const void *factors(Disturb *d, Value y, DType t, int64_t n) {
+    enum { PLACES = 1024, APART = 64 };
+    if (!d->pool[t]) {
+        const int64_t all = MANY + PLACES * APART;
+        d->pool[t] = arena_alloc_raw(d->w->arena, element_bytes(t, all));
+        fill_ones(t, all, d->pool[t]);
+        data_nearby(d->seed, -1, t, all, d->pool[t], d->pool[t]);
+    }
+    assert(n <= MANY);
+    const uint64_t place = random_at(d->seed, y) % PLACES;
+    return (const char *)d->pool[t] + element_bytes(t, (int64_t)place * APART);
+}
+
 static Value moved_value(Disturb *d, Value y, const Type *t, int64_t n) {
     const char *why;
-    void *ones = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n));
-    for (int64_t i = 0; i < n; i++) element_set_real(t->dtype, ones, i, 1);
-    data_nearby(d->seed, (int)y, t->dtype, n, ones, ones);
-    const Value in[2] = {y,
-                         constant_make(d->w, t, blob_put(d->w, ones, element_bytes(t->dtype, n)))};
+    const Blob by = blob_put(d->w, factors(d, y, t->dtype, n), element_bytes(t->dtype, n));
+    const Value in[2] = {y, constant_make(d->w, t, by)};
     return node_make(d->w, &op_mul, NULL, 2, in, 1, &why);
 }
 
@@ -76,7 +107,7 @@ bool graph_disturbed(World *w, Arena *a, const Graph *g, Sizes sizes, uint64_t s
                      Error *e) {
     const uint32_t n = node_count(w) + 1;
     const NodeList live = graph_live(w, a, g);
-    Disturb d = {w, sizes, seed, {n, ARENA_NEW(a, Value, n)}};
+    Disturb d = {.w = w, .sizes = sizes, .seed = seed, .map = {n, ARENA_NEW(a, Value, n)}};
     Value *to = ARENA_NEW(a, Value, g->nout);
     for (int k = 0; k < live.n; k++)
         if (!disturb_node(&d, live.v[k], e)) return false;

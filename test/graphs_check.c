@@ -1,9 +1,12 @@
 /* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong
    graphs and damaged files are caught. */
 #include "graphs/check.h"
+#include "graphs/disturb.h"
 #include "graphs/npy.h"
+#include "graphs/oracle.h"
 #include "graphs/sizes.h"
 #include "ops/backend/backend.h"
+#include "ops/core/element.h"
 #include "test/shared/fixture.h"
 #include "graphs/world.h"
 #include <math.h>
@@ -432,6 +435,59 @@ static void many_sizes_are_guessed(void **state) {
     world_free(w);
 }
 
+/* ---- disturbing */
+
+/* Up or down by two roundoffs, about as often, otherwise for each seed. */
+static void floats_are_moved_both_ways(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static const DType types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        const double by = 2 * dtype_roundoff(types[k]);
+        double x[N], near[2][N]; /* room for elements of any type */
+        int up = 0, alike = 0;
+        for (int i = 0; i < N; i++) element_set_real(types[k], x, i, 1);
+        for (int seed = 0; seed < 2; seed++)
+            data_nearby((uint64_t)seed, 3, types[k], N, x, near[seed]);
+        for (int i = 0; i < N; i++) {
+            const double y = element_real(types[k], near[0], i);
+            assert_true(y == 1 + by || y == 1 - by);
+            up += y > 1, alike += y == element_real(types[k], near[1], i);
+        }
+        assert_in_range(up, 400, 600);
+        assert_in_range(alike, 400, 600);
+    }
+}
+
+/* A model has thousands of values. */
+static void disturbing_takes_no_memory_for_each_value(void **state) {
+    (void)state;
+    enum { N = 1 << 18, NODES = 64 };
+    World *w = graph_world_new(NULL, 0);
+    Text text = text_new(w->arena);
+    text_add(&text, "graph g %%v0 : F [%d]\nbody\n", N);
+    for (int k = 0; k < NODES; k++) text_add(&text, " %%v%d = sqrt %%v%d\n", k + 1, k);
+    text_add(&text, " out %%v%d\n", NODES);
+    const Graph g = graph_of(w, text.data);
+    Graph disturbed;
+    Error e = {0};
+    const size_t before = arena_bytes(w->arena);
+    assert_true(graph_disturbed(w, w->arena, &g, (Sizes){0}, 5, &disturbed, &e));
+    assert_true(arena_bytes(w->arena) - before < (size_t)NODES * N);
+    float *x = ARENA_NEW(w->arena, float, N), *y = ARENA_NEW(w->arena, float, N);
+    const void *in[] = {x};
+    void *out[] = {y};
+    int up = 0;
+    for (int i = 0; i < N; i++) x[i] = 1;
+    assert_true(oracle_run(w, &disturbed, (Sizes){0}, false, in, out, &e));
+    for (int i = 0; i < N; i++) {
+        assert_true(fabsf(y[i] - 1) < 1e-5F);
+        up += y[i] > 1;
+    }
+    assert_in_range(up, N / 4, N * 3 / 4);
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_are_measured),
@@ -445,6 +501,8 @@ int main(void) {
         cmocka_unit_test(results_of_other_types_fail),
         cmocka_unit_test(negative_data_is_sampled_too),
         cmocka_unit_test(a_wrong_kernel_is_caught),
+        cmocka_unit_test(floats_are_moved_both_ways),
+        cmocka_unit_test(disturbing_takes_no_memory_for_each_value),
         cmocka_unit_test(npy_files_come_back),
         cmocka_unit_test(damaged_npy_files_are_refused),
         cmocka_unit_test(sizes_come_from_options),

@@ -257,6 +257,18 @@ static double bytes_added(const Run *r, const Derivation *d, const FinishLimits 
            NODE_BYTES * fmax(nodes, 0);
 }
 
+/* What the target computes as it loads the file takes memory there: of rules that enlarge weights,
+   applied to what others enlarged, many times the file's size. */
+static bool target_can_hold(const Run *r, const Derivation *d, const FinishLimits *limits,
+                            Error *e) {
+    const double bytes = graph_finished_bytes(d->w, &d->graph, NULL, limits);
+    return bytes <= limits->all ||
+           error_set(e, E_LIMIT, r->in,
+                     "the target would have to compute and hold constants of %.3g bytes; at most "
+                     "%.3g are left to it",
+                     bytes, limits->all);
+}
+
 /* Where constants computed now would make the file grow too much (the weights of Winograd's
    convolutions do), a target that times files computes the larger ones itself: runtimes do when
    they load the model, and one that does it in each run is timed so. */
@@ -264,8 +276,10 @@ bool run_finish(const Run *r, Derivation *d, Error *e) {
     enum { LEFT_TO_TARGET = 4096 }; /* bytes */
     FinishLimits limits = run_finish_limits(r);
     if (r->o->measure_with && limits.constant < 0 &&
-        bytes_added(r, d, &limits) > (double)r->growth_limit)
+        bytes_added(r, d, &limits) > (double)r->growth_limit) {
+        if (!target_can_hold(r, d, &limits, e)) return false;
         limits.constant = LEFT_TO_TARGET;
+    }
     return derivation_finish(d, &r->source, &limits, e);
 }
 

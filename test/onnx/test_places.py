@@ -110,6 +110,27 @@ def test_applications_that_share_what_they_made_are_one_place(run, pricing, tmp_
     agree(model, tmp_path / "o.onnx", numpy.random.default_rng(1).random((3, 2, 5), dtype="f"))
 
 
+def test_what_the_target_would_have_to_hold_is_bounded(run, pricing, tmp_path):
+    """Pairs of thin matrices. A runtime makes their products as it loads a file that cannot hold
+    them: 31 MB each, which is fast by itself, but there are 12."""
+    n, rng, nodes, weights, x = 2800, numpy.random.default_rng(5), [], {}, "x"
+    for k in range(12):
+        weights |= {f"u{k}": rng.random((n, 1), dtype="f"), f"v{k}": rng.random((1, n), dtype="f")}
+        nodes.append(helper.make_node("MatMul", [x, f"u{k}"], [f"a{k}"]))
+        nodes.append(helper.make_node("MatMul", [f"a{k}", f"v{k}"], [f"b{k}"]))
+        nodes.append(helper.make_node("Relu", [f"b{k}"], [x := f"y{k}"]))
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", [2, n])], [tensor(x, [2, n])], weights)
+    body = """
+thin = [node for node in graph.node if len([x for x in node.input if x[0] in "uv"]) == 1]
+return 1.0 + 0.1 * len(thin)
+"""
+    done, _, said = run(model, "--enable", "matmul-associate-right", "-v", *pricing(body))
+    limit = "the target would have to compute and hold constants of 3.76e+08 bytes"
+    assert limit in done.stderr and not said["changed"], done.stderr
+    for path in pricing.seen.iterdir():
+        assert not any({"u0", "v0"} == set(x.input) for x in onnx.load(path).graph.node), path.name
+
+
 def test_a_part_that_does_not_run_is_left_to_the_whole(run, pricing, tmp_path):
     body = "return None if part else 1.0 + kinds(graph).count('BatchNormalization')"
     model = net(tmp_path / "m.onnx", blocks=2)

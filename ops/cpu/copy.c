@@ -164,6 +164,22 @@ static void squares(const Plane *p, uint8_t *restrict y, const uint8_t *restrict
     rows_uint8_t(&below, y + h * p->y[1], x + h);
 }
 
+/* One row many times, without gaps: from what has been written, more and more at once, as long as
+   the nearest cache holds it. */
+enum { NEAR = 16 << 10 };
+static bool is_row_repeated(const Plane *p) {
+    return p->y[0] == 1 && p->x[0] == 1 && p->x[1] == 0 && p->y[1] == p->n[0];
+}
+static void repeat_row(char *y, const char *x, size_t row, size_t rows) {
+    const size_t most = row < NEAR ? NEAR / row : 1;
+    memcpy(y, x, row);
+    for (size_t done = 1, more; done < rows; done += more) {
+        more = done < most ? done : most;
+        if (more > rows - done) more = rows - done;
+        memcpy(y + done * row, y, more * row);
+    }
+}
+
 static void run_plane(const Copy *c, char *y, const char *x) {
     const Plane *p = &c->plane;
     if (c->repeat) {
@@ -185,6 +201,10 @@ static void run_plane(const Copy *c, char *y, const char *x) {
     }
     if (c->squares) {
         squares(p, (uint8_t *)y, (const uint8_t *)x);
+        return;
+    }
+    if (is_row_repeated(p)) {
+        repeat_row(y, x, (size_t)p->n[0] * (size_t)c->size, (size_t)p->n[1]);
         return;
     }
 #define CASE(T)                                                                           \

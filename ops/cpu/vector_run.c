@@ -38,11 +38,15 @@ static void run_number(const Vector *v, Tile *t, int i, char *to, int64_t n) {
     v->fill(to, &number, 0, n);
 }
 static void fill_integers(const Vector *v, void *to, int64_t k) {
-    for (int64_t j = 0; j < v->block; j++)
-        if (v->size == sizeof(int64_t)) ((int64_t *)to)[j] = k;
-        else if (v->size == sizeof(int32_t)) ((int32_t *)to)[j] = (int32_t)k;
-        else if (v->size == sizeof(int16_t)) ((int16_t *)to)[j] = (int16_t)k;
-        else ((int8_t *)to)[j] = (int8_t)k;
+    const int32_t word = (int32_t)k;
+    const int16_t half = (int16_t)k;
+    const int8_t byte = (int8_t)k;
+    v->fill(to,
+            v->size == sizeof k      ? (const void *)&k
+            : v->size == sizeof word ? (const void *)&word
+            : v->size == sizeof half ? (const void *)&half
+                                     : (const void *)&byte,
+            0, v->block);
 }
 static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {

@@ -3,6 +3,7 @@
 #include "search/places.h"
 #include "graphs/constants.h"
 #include "ops/base/groups.h"
+#include "search/effect.h"
 #include <math.h>
 #include <string.h>
 
@@ -74,13 +75,13 @@ static void unite_shared(Union *u, const Derivation *d, const int first[]) {
     }
 }
 
-/* The rules that were applied in a group, by name; first[s]: a node of step s. */
-static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[], int group,
-                       Place *p) {
+/* The rules that were applied in a group and not undone, by name; first[s]: a node of step s. */
+static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[],
+                       const bool shown[], int group, Place *p) {
     int room = 0;
     for (int s = 0; s < d->nstep; s++) {
         const char *name = d->step[s].match.instance->rule->name;
-        bool new = first[s] >= 0 && group_least(u->group, first[s]) == group;
+        bool new = shown[s] && first[s] >= 0 && group_least(u->group, first[s]) == group;
         for (int k = 0; k < p->nrule && new; k++) new = strcmp(p->rule[k], name) != 0;
         if (!new) continue;
         ARENA_GROW(a, p->rule, room, p->nrule + 1);
@@ -108,8 +109,13 @@ static void places_append(Places *p, Arena *a, const Origins *o, const Derivatio
     int *first = ARENA_NEW(d->arena, int, d->nstep);
     for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, inner[s]);
     unite_shared(&u, d, first);
-    for (int k = 0; k < nnode; k++)
-        if (u.group[k] == k) list_rules(d, a, &u, first, k, add_place(p, a, &u, k, set));
+    const bool *shown = derivation_shown(d, d->arena);
+    for (int k = 0; k < nnode; k++) {
+        if (u.group[k] != k) continue;
+        Place *place = add_place(p, a, &u, k, set);
+        list_rules(d, a, &u, first, shown, k, place);
+        p->n -= !place->nrule; /* nothing is left of what was applied there */
+    }
 }
 
 /* ---- the sets */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "search/backtrack.h"
+#include "search/effect.h"
 #include "search/fixpoint.h"
 #include "test/shared/search_fixture.h"
 #include <string.h>
@@ -413,6 +414,61 @@ static void rules_that_undo_each_other_leave_nothing(void **state) {
     close_fixture(&f);
 }
 
+/* Where another rule changes the graph, they stay in the derivation, but what it ends with does not
+   show them, though the convolution's input is another one by then. */
+static void what_was_undone_is_not_counted(void **state) {
+    (void)state;
+    static const char *const names[] = {"conv-1x1-matmul", "relu-relu", "matmul-conv-1x1",
+                                        "reshape-same", "reshape-reshape"};
+    static const char text[] = "graph g %x : F [2, 3, 5, 7]\nbody\n %u = constant F [4, 3, 1, 1] "
+                               "seed(1)\n %r = relu %x\n %s = relu %r\n %a = conv %s %u\n"
+                               " %b = tanh %a\n out %b\n";
+    for (int back = 0; back < 2; back++) {
+        Fixture f;
+        open_fixture(&f, rules);
+        const LibraryOptions options = {.nenable = back ? 5 : 2, .enable = names};
+        assert_true(library_open(f.w, f.arena, &options, &f.library, &f.error));
+        bool *on = ARENA_NEW(f.arena, bool, f.library.n);
+        for (int k = 0; k < f.library.n; k++) on[k] = f.library.rule[k].on;
+        const Graph g = graph_of(f.w, text);
+        Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+        d.model_nodes = node_count(f.w);
+        assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
+        const int *count = derivation_counts(&d, f.arena);
+        int sum = 0;
+        for (int k = 0; k < f.library.n; k++) sum += count[k];
+        assert_true(d.fired[library_find(&f.library, "conv-1x1-matmul")] > 0);
+        assert_int_equal(count[library_find(&f.library, "conv-1x1-matmul")], !back);
+        assert_int_equal(count[library_find(&f.library, "relu-relu")], 1);
+        assert_int_equal(sum, back ? 1 : 2);
+        close_fixture(&f);
+    }
+}
+
+/* What stands between them is computed as it was, from what they made. */
+static void what_stays_on_new_inputs_hides_nothing(void **state) {
+    (void)state;
+    static const char *const names[] = {"pow-square"};
+    static const char text[] = "graph g %x : F [2, 8]\nbody\n %k = constant F [] {2}\n"
+                               " %a = relu %x\n %b = pow %a %k\n %c = relu %b\n"
+                               " %d = pow %c %k\n"
+                               " %e = relu %d\n out %e\n";
+    Fixture f;
+    open_fixture(&f, rules);
+    assert_true(library_open(f.w, f.arena, &(LibraryOptions){.nenable = 1, .enable = names},
+                             &f.library, &f.error));
+    bool *on = ARENA_NEW(f.arena, bool, f.library.n);
+    for (int k = 0; k < f.library.n; k++) on[k] = f.library.rule[k].on;
+    const Graph g = graph_of(f.w, text);
+    Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+    d.model_nodes = node_count(f.w);
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
+    const int rule = library_find(&f.library, "pow-square");
+    assert_int_equal(d.fired[rule], 2);
+    assert_int_equal(derivation_counts(&d, f.arena)[rule], 2);
+    close_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_taken_together),
@@ -430,6 +486,8 @@ int main(void) {
         cmocka_unit_test(the_nearest_float_rounds),
         cmocka_unit_test(a_match_has_all_its_nodes),
         cmocka_unit_test(rules_that_undo_each_other_leave_nothing),
+        cmocka_unit_test(what_was_undone_is_not_counted),
+        cmocka_unit_test(what_stays_on_new_inputs_hides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* changes_text.c -- changes for people: all of them by rule and name (--diff), and the history of
    one node (--explain). */
+#include "search/effect.h"
 #include "search/show/changes.h"
 #include <string.h>
 
@@ -55,13 +56,13 @@ void changes_print(const Changes *c, Text *t) {
     text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d unchanged\n",
              changes_count(c, 0, GONE), changes_count(c, 1, NEW), changes_count(c, 0, CHANGED),
              changes_count(c, 0, KEPT));
+    const int *count = derivation_counts(c->d, c->arena);
     for (int k = 0; k < l->n; k++)
-        if (c->d->fired[k])
+        if (count[k])
             print_group(c, l->rule[k].rule,
                         arena_format(c->arena, "rule %s %s, %s, %d times", l->rule[k].rule->name,
                                      l->rule[k].rule->id,
-                                     classes_text(c->arena, l->rule[k].rule->classes),
-                                     c->d->fired[k]),
+                                     classes_text(c->arena, l->rule[k].rule->classes), count[k]),
                         t);
     print_group(
         c, NULL,

@@ -1,5 +1,6 @@
 /* page.c -- the page's text. No scripts, no network: long parts can be folded (<details>). Whatever
    comes from a model or a rule is escaped. */
+#include "search/effect.h"
 #include "search/rank.h"
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
@@ -152,15 +153,16 @@ static void add_rules(const Changes *c, Text *t) {
            "was used. The identifier is a digest of "
            "the rule's two sides; the digest after its proof is of the rule, the verdict and the "
            "definitions on which it rests.</p>\n");
+    const int *count = derivation_counts(c->d, c->arena);
     for (int k = 0; k < l->n; k++) {
         const Rule *rule = l->rule[k].rule;
         Text text = text_new(c->arena);
-        if (!c->d->fired[k]) continue;
+        if (!count[k]) continue;
         rule_print(rule, &text);
         text_add(t,
                  "<details><summary><b>%s</b> <code>%s</code> %s, %d times, proof "
                  "<code>%s</code></summary><pre>",
-                 rule->name, rule->id, classes_text(c->arena, rule->classes), c->d->fired[k],
+                 rule->name, rule->id, classes_text(c->arena, rule->classes), count[k],
                  rule->digest);
         add_escaped(t, text.data);
         text_add(t, "</pre></details>\n");

@@ -2,6 +2,7 @@
    JSON: report_json.c. */
 #include "search/cost.h"
 #include "search/cost_model.h"
+#include "search/effect.h"
 #include "search/show/report.h"
 #include <stdlib.h>
 #include <string.h>
@@ -191,9 +192,10 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_bodies(&r->stats, t);
     if (changed) table_places(&r->stats, t);
     table_numbers(&r->stats, t);
+    const int *count = derivation_counts(d, t->arena);
     for (int k = 0; k < r->library.n; k++)
-        if (d->fired[k])
-            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
+        if (count[k])
+            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, count[k]);
     table_check(r, t);
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,

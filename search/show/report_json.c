@@ -1,4 +1,5 @@
 /* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
+#include "search/effect.h"
 #include "ops/base/process.h"
 #include "search/show/versions.h"
 #include "search/show/report.h"
@@ -23,13 +24,14 @@ static void json_pair(cJSON *o, const char *name, double before, double after) {
 
 static void json_rules(const Library *l, Arena *a, const Derivation *d, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "rules");
+    const int *count = derivation_counts(d, a);
     for (int k = 0; k < l->n; k++) {
-        if (!d->fired[k]) continue;
+        if (!count[k]) continue;
         cJSON *x = cJSON_CreateObject();
         cJSON_AddStringToObject(x, "name", l->rule[k].rule->name);
         cJSON_AddStringToObject(x, "id", l->rule[k].rule->id);
         cJSON_AddStringToObject(x, "class", classes_text(a, l->rule[k].rule->classes));
-        cJSON_AddNumberToObject(x, "count", d->fired[k]);
+        cJSON_AddNumberToObject(x, "count", count[k]);
         cJSON_AddItemToArray(list, x);
     }
 }

@@ -120,12 +120,28 @@ static bool is_exponential(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
     }
     return t->c.p > 0 && t->nfactor;
 }
-/* A sum of exponentials underflows where the greatest of them does. */
+/* A term takes exp, log or a root, or a function that nears a bound without reaching it: as a float
+   it may reach it, or cancel against another term. */
+static bool takes_function(Prover *p, const NfTerm *t) {
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *f = atom_info(p, t->factor[k].atom);
+        if (f->kind == AT_FN && (f->word == FN_EXP || f->word == FN_LOG || f->word == FN_SIGMOID ||
+                                 f->word == FN_TANH || f->word == FN_ERF))
+            return true;
+        if (t->factor[k].power.q != 1) return true;
+    }
+    return false;
+}
+/* A sum of exponentials underflows where the greatest of them does, whatever it has of terms that
+   may be 0. Where functions keep a sum from being 0 in another way, as in x + sqrt(x^2 + 1),
+   roundings may make it 0: its reciprocal is what must not overflow. */
 static void exponents_below(Wants *s, Nf a) {
     enum { FEW = 8 };
     Prover *p = s->p;
     Part part[FEW];
     const int n = nf_size(p, a);
+    int nexponent = 0;
+    bool function = false, other = false;
     for (int k = 0; k < n; k++) {
         NfTerm t = nf_term(p, a, k);
         Nf e;
@@ -133,12 +149,17 @@ static void exponents_below(Wants *s, Nf a) {
             factors_below(s, &t);
             return;
         }
-        if (!is_exponential(p, s->ctx, &t, &e)) return;
-        if (k < FEW) part[k] = (Part){t.nvar, t.var, t.dom, e};
+        function |= takes_function(p, &t);
+        if (is_exponential(p, s->ctx, &t, &e)) {
+            if (nexponent++ < FEW) part[nexponent - 1] = (Part){t.nvar, t.var, t.dom, e};
+        } else if (!nf_nonnegative(p, nf_of(p, t))) other = true;
+        else if (!takes_function(p, &t) && positive_on(p, s->ctx, nf_of(p, t))) return;
     }
-    if (!n) return;
-    const Nf most = n > FEW ? apply_function(p, s->ctx, FN_LOG, a) : apply_max(p, s->ctx, n, part);
-    add_want(s, WANT_BOUNDED, nf_negated(p, most), 0);
+    if (!function || (other && positive_on(p, s->ctx, a))) return;
+    const bool few = !other && nexponent && nexponent <= FEW;
+    const Nf least =
+        few ? apply_max(p, s->ctx, nexponent, part) : apply_function(p, s->ctx, FN_LOG, a);
+    add_want(s, WANT_BOUNDED, nf_negated(p, least), 0);
 }
 int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};

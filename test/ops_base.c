@@ -339,6 +339,24 @@ static void texts_grow(void **state) {
     arena_free(a);
 }
 
+/* What is printed without the C library's formatter is what it prints. */
+static void texts_are_formatted(void **state) {
+    (void)state;
+    static const int64_t numbers[] = {0, 7, -10, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
+    Arena *a = arena_new(NULL, 0);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        char want[200];
+        Text t = text_new(a), padded = text_new(a);
+        snprintf(want, sizeof want, "a%s%" PRId64 "d%d%sl", "", numbers[k], (int)k - 3, "%s%ld");
+        text_add(&t, "a%s%" PRId64 "d%d%sl", "", numbers[k], (int)k - 3, "%s%ld");
+        assert_string_equal(t.data, want);
+        assert_int_equal(t.size, strlen(want));
+        text_add(&padded, "%d%%%5d%.2s%g", (int)k, 3, "xyz", 0.5);
+        assert_string_equal(padded.data + 1, "%    3xy0.5");
+    }
+    arena_free(a);
+}
+
 static Scan scan_of(const char *text, Error *e) {
     *e = (Error){0};
     return scan_new("t", text, strlen(text), e);
@@ -569,6 +587,7 @@ int main(void) {
         cmocka_unit_test(draws_are_reproducible),
         cmocka_unit_test(draws_are_uniform),
         cmocka_unit_test(texts_grow),
+        cmocka_unit_test(texts_are_formatted),
         cmocka_unit_test(tokens_are_taken_or_left),
         cmocka_unit_test(lines_may_be_tokens),
         cmocka_unit_test(integers_have_64_bits),

@@ -40,14 +40,49 @@ void text_bytes(Text *t, const char *bytes, size_t n) {
     t->data[t->size] = 0;
 }
 
-/* Most of what is printed has nothing to format, or fits into the room there is. */
-void text_add(Text *t, const char *format, ...) {
-    if (!strchr(format, '%')) {
-        text_bytes(t, format, strlen(format));
-        return;
+static void add_integer(Text *t, int64_t n) {
+    char digit[21];
+    size_t k = sizeof digit;
+    uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+    do digit[--k] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (n < 0) digit[--k] = '-';
+    text_bytes(t, digit + k, sizeof digit - k);
+}
+
+/* Whether the format has no conversions but %s, %d and %ld. */
+static bool is_plain(const char *format) {
+    for (; (format = strchr(format, '%')); format++) {
+        format += 1 + (format[1] == 'l' && format[2] == 'd');
+        if (*format != 's' && *format != 'd') return false;
     }
+    return true;
+}
+
+static void add_plain(Text *t, const char *format, va_list rest) {
+    for (const char *at; (at = strchr(format, '%')); format = at + 1) {
+        text_bytes(t, format, (size_t)(at++ - format));
+        if (*at == 's') {
+            const char *s = va_arg(rest, const char *);
+            if (!s) s = "(null)";
+            text_bytes(t, s, strlen(s));
+        } else if (*at == 'd') add_integer(t, va_arg(rest, int));
+        else add_integer(t, va_arg(rest, long)), at++;
+    }
+    text_bytes(t, format, strlen(format));
+}
+
+/* Most of what is printed are names and numbers: the C library's way takes several times as long,
+   more so where a library has added conversions of its own (libquadmath, which comes with
+   OpenBLAS). The rest mostly fits into the room there is. */
+void text_add(Text *t, const char *format, ...) {
     va_list rest, again;
     va_start(rest, format);
+    if (is_plain(format)) {
+        add_plain(t, format, rest);
+        va_end(rest);
+        return;
+    }
     va_copy(again, rest);
     const size_t room = t->data ? t->room - t->size : 0;
     int n = vsnprintf(room ? t->data + t->size : NULL, room, format, rest);

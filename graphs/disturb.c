@@ -55,11 +55,6 @@ static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const
     return constant_make(d->w, t, blob_put(d->w, data, element_bytes(t->dtype, n)));
 }
 
-static void fill_ones(DType t, int64_t n, void *out) {
-    for (int64_t i = 0; i < n && t == DT_FLOAT; i++) ((float *)out)[i] = 1;
-    for (int64_t i = 0; i < n && t != DT_FLOAT; i++) element_set_real(t, out, i, 1);
-}
-
 /* Numbers about 1 for a value of n elements. All values take theirs from the same numbers, each
    from another place: a model has so many that numbers of their own would not fit into memory. */
 static const void *factors(Disturb *d, Value y, DType t, int64_t n) {
@@ -67,7 +62,7 @@ static const void *factors(Disturb *d, Value y, DType t, int64_t n) {
     if (!d->pool[t]) {
         const int64_t all = MANY + PLACES * APART;
         d->pool[t] = arena_alloc_raw(d->w->arena, element_bytes(t, all));
-        fill_ones(t, all, d->pool[t]);
+        for (int64_t i = 0; i < all; i++) element_set_real(t, d->pool[t], i, 1);
         data_nearby(d->seed, -1, t, all, d->pool[t], d->pool[t]);
     }
     assert(n <= MANY);

@@ -210,8 +210,12 @@ Blob constant_blob(const World *w, Value v) {
 /* ---- live nodes and uses */
 
 static int by_id(const void *a, const void *b) {
-    NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
+}
+
+void ids_sort(int n, uint32_t id[n]) {
+    if (n) qsort(id, (size_t)n, sizeof *id, by_id);
 }
 
 typedef struct Reach {
@@ -241,7 +245,7 @@ static void sort_reached(Reach *r) {
         if (r->v[k] > most) most = r->v[k];
     }
     if ((most - least) / SPARSE > (uint32_t)r->n) {
-        qsort(r->v, (size_t)r->n, sizeof *r->v, by_id);
+        ids_sort(r->n, r->v);
         return;
     }
     column_at(r->w, &graph_tables(r->w)->seen, most); /* all of them are there now */

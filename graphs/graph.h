@@ -61,6 +61,7 @@ typedef struct NodeList {
 } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
 int nodes_find(NodeList ascending, NodeId); /* its place in the list; -1: none */
+void ids_sort(int n, uint32_t id[n]);       /* of nodes or values: ascending */
 /* Who uses a value: the nodes user[first[v]] .. user[first[v] + count[v] - 1] of the list, and
    outputs[v] outputs of the graph. v < n. */
 typedef struct Uses {

@@ -6,7 +6,6 @@
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct Buffer {
@@ -181,11 +180,6 @@ static bool oracle_node(Oracle *o, NodeId id) {
     return true;
 }
 
-static int by_id(const void *a, const void *b) {
-    NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
-    return (x > y) - (x < y);
-}
-
 /* These nodes and those whose results are inputs of the graph, ascending. */
 static NodeList with_inputs(const Oracle *o, const Graph *g, NodeList computed) {
     NodeList all = {computed.n, ARENA_NEW(o->arena, NodeId, computed.n + g->nin)};
@@ -196,7 +190,7 @@ static NodeList with_inputs(const Oracle *o, const Graph *g, NodeList computed) 
         for (int j = computed.n; j < all.n; j++) there |= all.v[j] == id;
         if (!there) all.v[all.n++] = id;
     }
-    if (all.n > computed.n) qsort(all.v, (size_t)all.n, sizeof *all.v, by_id);
+    ids_sort(all.n, all.v);
     return all;
 }
 

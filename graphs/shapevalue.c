@@ -96,23 +96,28 @@ static bool is_quotient(World *w, Ex e, DType t) {
     return y.kind == EX_FN && y.word == FN_RECIP && !roundings(w, x.a) && !roundings(w, y.a);
 }
 
+/* The elements of a list as numbers of type t, in the arena; NULL: some are not, or are greater
+   than `most` (0: any are). */
+static const void *list_numbers(World *w, Arena *a, PolyList list, DType t, int64_t most) {
+    int64_t x;
+    for (int k = 0; k < list.n; k++)
+        if (!poly_constant(w, list.v[k], &x) || (most && llabs(x) > most)) return NULL;
+    void *made = arena_alloc(a, element_bytes(t, list.n));
+    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++)
+        element_set_integer(t, made, k, x);
+    return made;
+}
+
 /* The elements of a value, all of which are numbers; NULL: they are not, or not known. */
 static const void *known_numbers(World *w, Value v) {
     const Elements *e = row(w, v);
     const DType t = value_type(w, v)->dtype;
     const void *bytes;
     Type type;
-    int64_t x;
     if (element_count(w, v) < 0) return NULL;
     if (constant_get(w, v, &type, &bytes)) return bytes;
     if (e->numbers || !e->list.v || e->by != 1) return e->numbers;
-    void *made = arena_alloc(w->scratch, element_bytes(t, e->list.n));
-    for (int k = 0; k < e->list.n; k++) {
-        if (!poly_constant(w, e->list.v[k], &x) || (is_wide_float(t) && llabs(x) > WHOLE_MAX))
-            return NULL;
-        element_set_integer(t, made, k, x);
-    }
-    return made;
+    return list_numbers(w, w->scratch, e->list, t, is_wide_float(t) ? WHOLE_MAX : 0);
 }
 
 static bool within(DType t, const void *x, int64_t count, double most) {
@@ -276,11 +281,6 @@ static void compute_value(World *w, Value v) {
     *row(w, v) = e;
 }
 
-static int by_id(const void *a, const void *b) {
-    Value x = *(const Value *)a, y = *(const Value *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct Pending {
     int n, room;
     Value *v;
@@ -304,7 +304,7 @@ bool value_elements(World *w, Value v, PolyList *out) {
         for (int j = 0; element_count(w, p.v[k]) >= 0 && j < n.nin; j++)
             push_pending(w, &p, n.in[j]);
     }
-    if (p.n) qsort(p.v, (size_t)p.n, sizeof *p.v, by_id);
+    ids_sort(p.n, p.v);
     for (int k = 0; k < p.n; k++) compute_value(w, p.v[k]);
     arena_reset(w->scratch, mark);
     *out = row(w, v)->by == 1 ? row(w, v)->list : (PolyList){0};
@@ -313,17 +313,10 @@ bool value_elements(World *w, Value v, PolyList *out) {
 
 Value value_constant(World *w, Value v) {
     PolyList list;
-    Type t = *value_type(w, v);
-    int64_t x;
+    const Type t = *value_type(w, v);
     const bool known = value_elements(w, v, &list);
     const void *made = row(w, v)->numbers;
-    if (made)
-        return constant_make(w, &t, blob_put(w, made, element_bytes(t.dtype, element_count(w, v))));
-    for (int k = 0; k < list.n; k++)
-        if (!poly_constant(w, list.v[k], &x)) return 0;
-    if (!known) return 0;
-    void *bytes = arena_alloc(w->arena, element_bytes(t.dtype, list.n));
-    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++)
-        element_set_integer(t.dtype, bytes, k, x);
-    return constant_make(w, &t, blob_put(w, bytes, element_bytes(t.dtype, list.n)));
+    if (!made && known) made = list_numbers(w, w->arena, list, t.dtype, 0);
+    if (!made) return 0;
+    return constant_make(w, &t, blob_put(w, made, element_bytes(t.dtype, element_count(w, v))));
 }

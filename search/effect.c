@@ -7,8 +7,6 @@
 
 typedef struct Effect {
     const Derivation *d;
-    Arena *arena;
-    uint32_t n;
     bool *plain; /* by value: the model's own operators compute it */
     bool *shown; /* by application */
     int nwaiting;
@@ -33,8 +31,7 @@ static bool stayed(const Derivation *d, Value v, Value now) {
 
 /* The value and what it reshapes, down to `end`, which is left out. */
 static void mark_plain(Effect *x, Value v, Value end) {
-    for (; v != end; v = node_get(x->d->w, value_node(x->d->w, v)).in[0])
-        if (v < x->n) x->plain[v] = true;
+    for (; v != end; v = node_get(x->d->w, value_node(x->d->w, v)).in[0]) x->plain[v] = true;
 }
 
 /* An input of a node that stayed: what reshapes it may be new. */
@@ -50,7 +47,7 @@ static void find_plain(Effect *x) {
         const Node a = node_get(d->w, value_node(d->w, unshaped(d->w, v))),
                    b = node_get(d->w, value_node(d->w, is));
         mark_plain(x, now, is);
-        if (is < x->n) x->plain[is] = true;
+        x->plain[is] = true;
         for (int k = 0; k < b.nin; k++) mark_input(x, map_value(&d->map, a.in[k]), b.in[k]);
     }
 }
@@ -62,8 +59,8 @@ static void show_step(Effect *x, int step) {
 }
 
 static void show_value(Effect *x, Value v) {
-    const int step = v < x->n && x->plain[v] ? -1 : derivation_step(x->d, v);
-    if (step >= 0) show_step(x, step);
+    const int step = derivation_step(x->d, v);
+    if (step >= 0 && !x->plain[v]) show_step(x, step);
 }
 
 static void show_nodes(Effect *x, NodeList nodes) {
@@ -85,11 +82,10 @@ static bool takes_away(const Effect *x, int step) {
 }
 
 const bool *derivation_shown(const Derivation *d, Arena *a) {
-    const uint32_t n = node_count(d->w) + 1;
-    Effect x = {.d = d, .arena = a, .n = n};
-    x.plain = ARENA_NEW(a, bool, n);
-    x.shown = ARENA_NEW(a, bool, d->nstep);
-    x.waiting = ARENA_NEW(a, int, d->nstep);
+    Effect x = {.d = d,
+                .plain = ARENA_NEW(a, bool, node_count(d->w) + 1),
+                .shown = ARENA_NEW(a, bool, d->nstep),
+                .waiting = ARENA_NEW(a, int, d->nstep)};
     find_plain(&x);
     show_nodes(&x, graph_live(d->w, a, &d->graph));
     for (int s = 0; s < d->nstep; s++)

@@ -391,6 +391,18 @@ static void a_match_has_all_its_nodes(void **state) {
     close_fixture(&f);
 }
 
+/* The library's rules of these names, applied until nothing changes. */
+static Derivation derive_by(Fixture *f, int n, const char *const name[], const Graph *g) {
+    assert_true(library_open(f->w, f->arena, &(LibraryOptions){.nenable = n, .enable = name},
+                             &f->library, &f->error));
+    bool *on = ARENA_NEW(f->arena, bool, f->library.n);
+    for (int k = 0; k < f->library.n; k++) on[k] = f->library.rule[k].on;
+    Derivation d = derivation_new(f->w, f->arena, facts_new(f->w, f->arena), &f->library, g);
+    d.model_nodes = node_count(f->w);
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f->error));
+    return d;
+}
+
 /* Rules of the library that undo each other, at maps of images: they leave no pile of reshapes, and
    nothing counts as applied. */
 static void rules_that_undo_each_other_leave_nothing(void **state) {
@@ -401,13 +413,8 @@ static void rules_that_undo_each_other_leave_nothing(void **state) {
                                " %a = conv %x %u\n %b = relu %a\n out %b\n";
     Fixture f;
     open_fixture(&f, rules);
-    assert_true(library_open(f.w, f.arena, &(LibraryOptions){.nenable = 4, .enable = names},
-                             &f.library, &f.error));
-    bool *on = ARENA_NEW(f.arena, bool, f.library.n);
-    for (int k = 0; k < f.library.n; k++) on[k] = f.library.rule[k].on;
     const Graph g = graph_of(f.w, text);
-    Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
+    const Derivation d = derive_by(&f, 4, names, &g);
     assert_true(!d.limited && !d.applied && !d.nstep && !d.log.n);
     for (int k = 0; k < f.library.n; k++) assert_int_equal(d.fired[k], 0);
     assert_string_equal(graph_body(f.w, &d.graph), graph_body(f.w, &g));
@@ -426,14 +433,8 @@ static void what_was_undone_is_not_counted(void **state) {
     for (int back = 0; back < 2; back++) {
         Fixture f;
         open_fixture(&f, rules);
-        const LibraryOptions options = {.nenable = back ? 5 : 2, .enable = names};
-        assert_true(library_open(f.w, f.arena, &options, &f.library, &f.error));
-        bool *on = ARENA_NEW(f.arena, bool, f.library.n);
-        for (int k = 0; k < f.library.n; k++) on[k] = f.library.rule[k].on;
         const Graph g = graph_of(f.w, text);
-        Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-        d.model_nodes = node_count(f.w);
-        assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
+        const Derivation d = derive_by(&f, back ? 5 : 2, names, &g);
         const int *count = derivation_counts(&d, f.arena);
         int sum = 0;
         for (int k = 0; k < f.library.n; k++) sum += count[k];
@@ -455,14 +456,8 @@ static void what_stays_on_new_inputs_hides_nothing(void **state) {
                                " %e = relu %d\n out %e\n";
     Fixture f;
     open_fixture(&f, rules);
-    assert_true(library_open(f.w, f.arena, &(LibraryOptions){.nenable = 1, .enable = names},
-                             &f.library, &f.error));
-    bool *on = ARENA_NEW(f.arena, bool, f.library.n);
-    for (int k = 0; k < f.library.n; k++) on[k] = f.library.rule[k].on;
     const Graph g = graph_of(f.w, text);
-    Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    d.model_nodes = node_count(f.w);
-    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f.error));
+    const Derivation d = derive_by(&f, 1, names, &g);
     const int rule = library_find(&f.library, "pow-square");
     assert_int_equal(d.fired[rule], 2);
     assert_int_equal(derivation_counts(&d, f.arena)[rule], 2);

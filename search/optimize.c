@@ -43,12 +43,12 @@ static bool search(Run *r, Derivation *d) {
 }
 
 /* Where no rule gained, inlining must have, as the target says: otherwise the user's file is
-   returned. */
+   returned. The built-in runtime plans the same steps with and without. */
 static bool judge_inlining(Run *r, const Derivation *d) {
-    bool gains;
-    if (!r->o->measure_with || !r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0)
-        return true;
-    if (!search_command_inlining(r, &gains)) return false;
+    bool gains = false;
+    if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
+    if (!r->o->measure_with && !run_measures(r->o)) return true;
+    if (r->o->measure_with && !search_command_inlining(r, &gains)) return false;
     r->input_returned = !gains;
     return true;
 }

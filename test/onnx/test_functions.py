@@ -123,8 +123,8 @@ def test_functions_are_optimized(optimize, tmp_path, name):
 def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):
     path, out = written(tmp_path, *CASES["names that exist"]), tmp_path / "o.onnx"
     same = measuring(tmp_path / "target", "1")
-    for more in ([], ["--frozen"]):
-        done = optimize(path, out, "--measure-with", same, *more)
+    for options in ([], ["--measure-with", same], ["--measure-with", same, "--frozen"]):
+        done = optimize(path, out, *options)
         assert done.returncode == 0, done.stderr
         assert out.read_bytes() == path.read_bytes()
         assert "nothing gains 3 %: the file is unchanged" in done.stdout, done.stdout

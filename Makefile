@@ -88,10 +88,14 @@ UNUSED += generator/run_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c
 UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
 UNUSED += ops/cpu/dnn_ukernel$(if $(DNN_UKERNEL),_none).c
-sources = $(filter-out $(MAINS) $(RUN_MODEL) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
+# One program is for the build alone.
+PRINT_DIGESTS := ops/operator/print_digests.c
+sources = $(filter-out $(MAINS) $(RUN_MODEL) $(PRINT_DIGESTS) $(UNUSED), \
+    $(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
-LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
+LIBRARY := $(call objects,$(call sources,$(FOLDERS))) \
+    $(addprefix $(BUILD)/gen/,digests.o onnx.pb-c.o)
 GENERATOR := $(call objects,$(call sources,generator generator/discover))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(addprefix $(BUILD)/,$(subst _,-,$(basename $(notdir $(MAINS)))))
@@ -250,6 +254,16 @@ $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/ke
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h $(BUILD)/gen/onnx_fields.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(ISA) $(WARNINGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
+
+# The digests of the operators' definitions, as a table.
+DEFINITIONS := $(filter-out %/digest_table.c,$(call sources,$(filter ops%,$(FOLDERS))))
+$(BUILD)/gen/print-digests: $(call objects,$(PRINT_DIGESTS) $(DEFINITIONS))
+	@mkdir -p $(@D)
+	$(COMPILE) -o $@ $^ $(LIBS)
+$(BUILD)/gen/digests.c: $(BUILD)/gen/print-digests
+	$< > $@
+$(BUILD)/gen/digests.o: $(BUILD)/gen/digests.c $(BUILD)/flags
+	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c $(BUILD)/flags
 	$(COMPILE) -w -c -o $@ $<

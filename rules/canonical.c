@@ -7,6 +7,7 @@
    one axis, and the text of a condition does not say of which axes its names are the sizes. */
 #include "rules/rule.h"
 #include "graphs/world.h"
+#include "ops/operator/digest.h"
 #include <string.h>
 
 typedef struct Walk {
@@ -193,7 +194,7 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
     for (int k = 0; good && k < op_count(); k++) {
         char digest[33];
         if (!used[k] || !op_algebraic(op_number(k))) continue;
-        sig_digest(w, op_number(k), digest);
+        op_digest(w, op_number(k), digest);
         text_add(&t, "%s %s\n", op_number(k)->name, digest);
     }
     if (said.size) text_add(&t, "%s", said.data);

@@ -2,6 +2,7 @@
    the same at each lengths of its blocks with every attribute and the type of every value.
    rules/rules.schema.json is the schema. */
 #include "rules/export.h"
+#include "ops/operator/digest.h"
 #include "rules/outline.h"
 #include <cjson/cJSON.h>
 #include <string.h>
@@ -248,7 +249,7 @@ static bool json_put_rule(JsonWriter *j, cJSON *to, const Rule *rule, Error *e) 
 
 static void put_operator(JsonWriter *j, cJSON *to, const Op *op) {
     char digest[33];
-    sig_digest(j->w, op, digest);
+    op_digest(j->w, op, digest);
     text(j, to, "name", op->name);
     text(j, to, "inputs", op->in);
     text(j, to, "results", op->out);

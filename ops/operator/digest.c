@@ -191,7 +191,7 @@ static void print_expansion(World *w, const char *expand, Text *text) {
             name[n++] = *c;
         name[n] = 0;
         const Op *op = op_find(name);
-        if (op) sig_digest(w, op, digest);
+        if (op) digest_compute(w, op, digest);
         text_add(text, "%s %s\n", name, op ? digest : "?");
     }
 }

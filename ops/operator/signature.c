@@ -4,7 +4,6 @@
    with the stamp of its table entry, and a stamp that is gone or another means that the entry was
    given again. */
 #include "ops/operator/signature.h"
-#include "ops/operator/digest.h"
 #include "ops/operator/value.h"
 #include <string.h>
 
@@ -24,7 +23,6 @@ typedef struct Ops {
     Column entries; /* Entry * beside the signatures */
     Column stamps;  /* uint32_t beside the expressions */
     uint32_t stamp;
-    char (*digest)[33]; /* by operator number; "": not asked for yet */
 } Ops;
 typedef struct Record { /* what is interned, followed by the inputs' types */
     const Op *op;
@@ -35,7 +33,6 @@ void world_init_ops(World *w) {
     Ops *ops = ARENA_NEW(w->arena, Ops, 1);
     column_init(w, &ops->entries, TABLE_SIG, sizeof(SigEntry *));
     column_init(w, &ops->stamps, TABLE_EX, sizeof(uint32_t));
-    ops->digest = (char(*)[33])ARENA_NEW(w->arena, char, 33 * op_count());
     w->ops = ops;
 }
 
@@ -221,11 +218,4 @@ bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     if (define) good = value_walk(w, define, &e->out[0], e->info.nin, e->in, in, out);
     else good = e->info.op->value && e->info.op->value(&c, in, out);
     return !overflow_end(w, overflow) && good;
-}
-
-void sig_digest(World *w, const Op *op, char out[33]) {
-    int k = op_index(op);
-    char *kept = k < 0 ? out : ((Ops *)w->ops)->digest[k];
-    if (k < 0 || !*kept) digest_compute(w, op, kept);
-    if (kept != out) memcpy(out, kept, 33);
 }

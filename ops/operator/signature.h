@@ -59,9 +59,6 @@ bool sig_value(World *, Sig, const PolyList in[], Poly *out);
 /* Operations read off the definition, where each distinct subexpression is computed once for every
    value of what it mentions; 0 for views; < 0: a size has no value. */
 double sig_flops(World *, Sig, Sizes);
-/* Of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or
-   its expansion. */
-void sig_digest(World *, const Op *, char out[33]);
 
 /* What the definition is, read off its structure. */
 typedef enum SigKind {

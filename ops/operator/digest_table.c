@@ -1,0 +1,10 @@
+/* digest_table.c -- digests that were computed when the library was built. */
+#include "ops/operator/digest.h"
+#include "ops/operator/signature.h"
+#include <string.h>
+
+void op_digest(World *w, const Op *op, char out[33]) {
+    const int k = op_index(op);
+    if (k >= 0) memcpy(out, digest_table[k], sizeof digest_table[k]);
+    else digest_compute(w, op, out);
+}

@@ -1,0 +1,19 @@
+/* print_digests.c -- a program for the build: prints the C file of digest_table (digest.h), the
+   digest of every operator, computed from the definitions that were compiled. */
+#include "ops/operator/digest.h"
+#include "ops/operator/signature.h"
+#include <stdio.h>
+
+int main(void) {
+    printf("#include \"ops/operator/digest.h\"\n\nconst char digest_table[][33] = {\n");
+    World *w = world_new(NULL, 0);
+    world_init_ops(w);
+    for (int k = 0; k < op_count(); k++) {
+        char digest[33];
+        digest_compute(w, op_number(k), digest);
+        printf("    \"%s\", // %s\n", digest, op_number(k)->name);
+    }
+    world_free(w);
+    printf("};\n");
+    return fflush(stdout) || ferror(stdout);
+}

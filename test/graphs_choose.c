@@ -20,6 +20,7 @@ struct Device {
     int factor[ALGORITHMS]; /* of MICROSECONDS; 0: cannot be compiled */
     int runs[ALGORITHMS];
     size_t largest;      /* allocation, bytes */
+    size_t workspace;    /* what the next kernel asks for; each asks for half of the one before */
     const void *seen[8]; /* where view 1 lay */
     int nseen;
     float weight[8]; /* the first element of view 1, where it is known */
@@ -51,7 +52,8 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
     bool met = !known || d->nweight == 8;
     for (int j = 0; j < d->nweight && !met; j++) met = d->weight[j] == *known;
     if (!met) d->weight[d->nweight++] = *known;
-    *workspace = 0;
+    *workspace = d->workspace;
+    d->workspace /= 2;
     if (!d->factor[choice]) return snprintf(why, n, "no such algorithm"), NULL;
     Kernel *k = malloc(sizeof *k);
     *k = (Kernel){d, choice};
@@ -220,7 +222,7 @@ static void weights_that_leave_the_cache_cost(void **state) {
 }
 
 /* A step that does little else than read weights is timed with as many copies of them as the model
-   has bytes. */
+   has bytes. Other weights may need another kernel: there is room for what any of them asks for. */
 static void copies_of_weights_take_turns(void **state) {
     Fixture *f = *state;
     const double mib = 1 << 20;
@@ -233,6 +235,7 @@ static void copies_of_weights_take_turns(void **state) {
     const bool known[2] = {false, true};
     for (int copies = 1; copies <= 5; copies += 4) {
         f->device.nseen = f->device.nweight = 0;
+        f->device.largest = 0, f->device.workspace = 1 << 20;
         assert_true(profile_step(&(StepTiming){.backend = &backend,
                                                .device = &f->device,
                                                .step = &s.step,
@@ -243,6 +246,7 @@ static void copies_of_weights_take_turns(void **state) {
                                                .beat = INFINITY},
                                  &f->error) > 0);
         assert_int_equal(f->device.nseen, copies);
+        assert_true(f->device.largest >= 1 << 20);
         assert_int_equal(f->device.nweight, copies); /* equal ones a back end keeps only once */
     }
 }

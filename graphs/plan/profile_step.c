@@ -187,7 +187,7 @@ static bool prepare(StepRun *s, const Step *own, const StepTiming *x, Arena *a, 
     const OpenDevice on = {.backend = s->backend, .device = s->device};
     const KernelRequest what = {own, x->choice, weights};
     Error why = {0};
-    size_t workspace = 0;
+    size_t workspace = 0, wants;
     for (int j = 0; j < own->nview; j++)
         if (!take_slot(s, own->nview, j, x->seed, a, x->known && x->known[j], &weights[j]))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
@@ -198,8 +198,9 @@ static bool prepare(StepRun *s, const Step *own, const StepTiming *x, Arena *a, 
             return error_set(e, E_LIMIT, "timing", "out of device memory");
         if (s->copies)
             other_weights(s, own->nview, weights, x->seed + STEP_VIEWS * (uint64_t)s->copies, a);
-        if (!step_kernel_make(&s->kernel[s->copies], &on, &s->cpu, &what, &workspace, &why))
+        if (!step_kernel_make(&s->kernel[s->copies], &on, &s->cpu, &what, &wants, &why))
             return error_set(e, E_ENVIRONMENT, "timing", "%s", why.reason);
+        if (wants > workspace) workspace = wants;
     }
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);
     return s->workspace || error_set(e, E_LIMIT, "timing", "out of device memory");

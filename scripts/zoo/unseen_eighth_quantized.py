@@ -16,11 +16,12 @@ DYNAMIC = ["megatron_bert_3_script", "graphormer"]
 
 
 class Draws(quantization.CalibrationDataReader):
-    """Four feeds of normal numbers; sizes that are open are 1."""
+    """Four feeds of normal numbers; sizes that are open are `size`."""
 
-    def __init__(self, path):
+    def __init__(self, path, size=1):
         draw, inputs = numpy.random.default_rng(1), onnx.load(path).graph.input
-        sizes = {i.name: [d.dim_value or 1 for d in i.type.tensor_type.shape.dim] for i in inputs}
+        of = lambda i: [d.dim_value or size for d in i.type.tensor_type.shape.dim]
+        sizes = {i.name: of(i) for i in inputs}
         one = lambda: {n: draw.normal(size=s).astype("float32") for n, s in sizes.items()}
         self.feeds = iter([one() for _ in range(4)])
 
@@ -28,14 +29,17 @@ class Draws(quantization.CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def main(folder, static=STATIC, dynamic=DYNAMIC):
+def static(path, out, size=1, **options):
+    ready = path + ".part"
+    quantization.quant_pre_process(path, ready)
+    quantization.quantize_static(ready, out, Draws(path, size), **options)
+    os.remove(ready)
+
+
+def main(folder, fixed=STATIC, dynamic=DYNAMIC):
     at = lambda name: os.path.join(folder, name + ".onnx")
-    for name, channels in static.items():
-        ready = at(name) + ".part"
-        quantization.quant_pre_process(at(name), ready)
-        out = at(name + "_qdq")
-        quantization.quantize_static(ready, out, Draws(at(name)), per_channel=channels)
-        os.remove(ready)
+    for name, channels in fixed.items():
+        static(at(name), at(name + "_qdq"), per_channel=channels)
     for name in dynamic:
         quantization.quantize_dynamic(at(name), at(name + "_dynamic"))
 

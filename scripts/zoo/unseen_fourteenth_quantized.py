@@ -3,19 +3,16 @@ writes its own, and NAME_qop.onnx by operators of whole numbers (QLinearConv ..)
 around those of floats. Usage: unseen_fourteenth_quantized.py FOLDER"""
 
 import os, sys
-from onnxruntime import quantization
-from unseen_eighth_quantized import Draws, main
+from onnxruntime.quantization import QuantFormat
+from unseen_eighth_quantized import main, static
 
 STATIC = {"mobilenetv3_small_100_script": True, "yolo_v5_nms_script": False}
 OPERATORS = ["yolo_v5_nms_script", "mobilenetv3_small_100_script"]
 
 
-def by_operators(folder, name):
-    path = os.path.join(folder, name + ".onnx")
-    ready, out = path + ".part", os.path.join(folder, name + "_qop.onnx")
-    quantization.quant_pre_process(path, ready)
-    quantization.quantize_static(ready, out, Draws(path), quantization.QuantFormat.QOperator)
-    os.remove(ready)
+def by_operators(folder, name, size=1):
+    at = os.path.join(folder, name)
+    static(at + ".onnx", at + "_qop.onnx", size, quant_format=QuantFormat.QOperator)
 
 
 if __name__ == "__main__":

@@ -8,23 +8,14 @@ import os, sys
 import onnx
 from onnxruntime import quantization
 from onnxruntime.quantization import matmul_nbits_quantizer as nbits
-from unseen_eighth_quantized import Draws
+from onnxruntime.quantization import QuantType
+from unseen_eighth_quantized import static
 
 
 def of_16_bits(path, out):
     """Activations of 16 bits, which a product of whole numbers does not take."""
-    ready = path + ".part"
-    quantization.quant_pre_process(path, ready)
-    kinds = quantization.QuantType
-    quantization.quantize_static(
-        ready,
-        out,
-        Draws(path),
-        activation_type=kinds.QUInt16,
-        weight_type=kinds.QInt8,
-        extra_options={"UseQDQContribOps": False},
-    )
-    os.remove(ready)
+    kinds = {"activation_type": QuantType.QUInt16, "weight_type": QuantType.QInt8}
+    static(path, out, **kinds, extra_options={"UseQDQContribOps": False})
 
 
 def of_4_bits(path, out, form):

@@ -87,6 +87,47 @@ def test_edges(tmp_path):
     agree(*paths, {"x": floats(8, 5)} | places)
 
 
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("taking", ["GatherND", "Gather"])
+def test_experts(tmp_path, taking, left):
+    """Rows, each by a matrix that an index takes: no matrix is copied; an index may count from the
+    end."""
+    rows, experts, k, n = 6, 3, 5, 4
+    nodes = [
+        helper.make_node(taking, ["w", "i"], ["g"]),
+        helper.make_node("MatMul", ["g", "x"] if left else ["x", "g"], ["y"]),
+    ]
+    x, y, w = ([k, 1], [n, 1], [n, k]) if left else ([1, k], [1, n], [k, n])
+    places = [rows, 1] if taking == "GatherND" else [rows]
+    inputs = [
+        tensor("x", [rows, *x]),
+        helper.make_tensor_value_info("i", TensorProto.INT64, places),
+    ]
+    given = nodes, inputs, [tensor("y", [rows, *y])], {"w": floats(experts, *w)}
+    rule = f"experts-{taking.lower()}-{'left' if left else 'right'}"
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", rule)])
+    assert kinds.index("MatMul") < kinds.index("GatherND"), kinds
+    taken = numpy.array([0, -1, 2, 1, -3, 2]).reshape(places)
+    agree(*paths, {"x": floats(rows, *x), "i": taken})
+
+
+def test_experts_of_repeated_rows(tmp_path):
+    nodes = [
+        helper.make_node("Expand", ["x", "to"], ["r"]),
+        helper.make_node("Reshape", ["r", "flat"], ["f"]),
+        helper.make_node("MatMul", ["f", "w"], ["p"]),
+        helper.make_node("Reshape", ["p", "apart"], ["a"]),
+        helper.make_node("GatherND", ["a", "i"], ["y"], batch_dims=1),
+    ]
+    sizes = {"to": [3, 2, 5], "flat": [6, 5], "apart": [6, 4, 7]}
+    known = {n: numpy.array(v) for n, v in sizes.items()} | {"w": floats(5, 28)}
+    inputs = [tensor("x", [3, 1, 5]), helper.make_tensor_value_info("i", TensorProto.INT64, [6, 1])]
+    given = nodes, inputs, [tensor("y", [6, 7])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", "experts-repeated")])
+    assert "Expand" not in kinds, kinds
+    agree(*paths, {"x": floats(3, 1, 5), "i": numpy.array([[0], [-1], [3], [2], [1], [-4]])})
+
+
 @pytest.mark.parametrize(
     "perm, rule",
     [

@@ -58,9 +58,11 @@ class Tamper:
         self.whole, self.planted, self.feed = whole, False, None
 
     def __call__(self, into, out, done):
-        self.planted = False
-        if not done.changed:
-            return
+        """Whether it did."""
+        self.planted = bool(done.changed) and self.plant(into, out)
+        return self.planted
+
+    def plant(self, into, out):
         before, after = Double(onnx.load(into)), onnx.load(out)
         old = {v.array.tobytes() for v in before.constants.values()}
         old |= {numpy_helper.to_array(t).astype("f8").tobytes() for t in constants(before.model)}
@@ -71,16 +73,17 @@ class Tamper:
         ]
         fit = [t for t in fit if numpy.abs(numpy_helper.to_array(t)).max(initial=0) > 1e-3]
         if not fit:
-            return
+            return False
         array = numpy_helper.to_array(fit[0]).astype("f8")
         at = ... if self.whole else numpy.unravel_index(numpy.abs(array).argmax(), array.shape)
         array[at] *= 1 + ERROR
         fit[0].CopyFrom(numpy_helper.from_array(array.astype("f4"), fit[0].name))
         right = Double(onnx.load(out), runtime.lend).run(self.feed)
         wrong = Double(after, runtime.lend).run(self.feed)
-        self.planted = any(map(moves, right, wrong))
-        if self.planted:
-            onnx.save(after, out)
+        if not any(map(moves, right, wrong)):
+            return False
+        onnx.save(after, out)
+        return True
 
 
 def moves(a, b):

@@ -198,6 +198,17 @@ OWN := $(filter-out $(patsubst %,\%/ops/cuda/%.o,driver compiler library lt dnn 
 FAKE := $(addprefix $(BUILD)/test/cuda/isomer-,host.so lt.so nvrtc.so dnn.so)
 NVRTC := $(addprefix $(BUILD)/ops/cuda/,compiler.o library.o)
 $(BUILD)/isomer-cuda.so: $(GPU)
+HOST_START := $(BUILD)/test/cuda/start.h
+HOST_COMPILE := gcc -std=c11 -D_GNU_SOURCE -O0 -w -fno-strict-aliasing -fwrapv -ffp-contract=off \
+    -fsanitize=alignment -fsanitize-undefined-trap-on-error -fPIC -I.
+$(HOST_START): test/cuda/host.h ops/cuda/prelude.h
+	@mkdir -p $(@D)
+	printf '#include "%s"\n' $^ > $@
+$(HOST_START).gch: $(HOST_START)
+	$(HOST_COMPILE) -x c-header -o $@ $<
+$(BUILD)/test/cuda/host_compiler.o: $(HOST_START).gch
+$(BUILD)/test/cuda/host_compiler.o: private ISA = $(CUDA_FLAGS) \
+    -DHOST_START='"$(HOST_START)"' -DHOST_COMPILE='"$(HOST_COMPILE)"'
 $(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler.o no_dnn.o)
 $(BUILD)/test/cuda/isomer-lt.so: $(BUILD)/ops/cuda/lt.o \
     $(addprefix $(BUILD)/test/cuda/,host_compiler.o host_cublaslt.o no_dnn.o)

@@ -1,7 +1,10 @@
 /* host_compiler.c -- in place of NVRTC in a test's plug-in: the C compiler, from the same text to a
    shared object that host_driver.c loads. $ISOMER_PLANT=OLD=>NEW spoils the text first, where OLD
-   first stands in the kernel, for tests of what must notice. */
+   first stands in the kernel, for tests of what must notice. What every kernel starts with is a
+   precompiled header, HOST_START; HOST_COMPILE is the command that it was compiled by. Objects are
+   linked with no library, which takes a third of the time: the program that loads them has all. */
 #include "ops/cuda/compiler.h"
+#include "ops/cuda/source.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,7 @@ Compiler *compiler_open(const char *folder, int capability, int blocks, char *wh
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-/* Writes the kernel, which begins at `kernel` in the text, with the planted fault in it. */
+/* Writes the text, where a kernel begins at `kernel`, with the planted fault in it. */
 static void write_spoilt(FILE *f, const char *text, const char *kernel) {
     char plant[200] = "", *to = NULL;
     const char *at = NULL;
@@ -38,12 +41,12 @@ static void write_spoilt(FILE *f, const char *text, const char *kernel) {
 }
 
 static bool write_unit(const char *path, const char *text, int args) {
-    const char *kernel = strstr(text, "KERNEL void k(");
-    FILE *f = kernel ? fopen(path, "w") : NULL;
+    const char *prelude = strstr(text, source_prelude), *kernel = strstr(text, "KERNEL void k(");
+    FILE *f = prelude && kernel ? fopen(path, "w") : NULL;
     if (!f) return false;
     const bool barriers = strstr(kernel, "SYNC()") || strstr(kernel, "SHUFFLE(");
-    fputs("#include \"test/cuda/host.h\"\n", f);
-    write_spoilt(f, text, kernel);
+    fputs("#include \"" HOST_START "\"\n", f);
+    write_spoilt(f, prelude + strlen(source_prelude), kernel);
     fprintf(f, "enum { HOST_BARRIERS = %d };\nstatic void **host_args;\n", barriers);
     fprintf(f, "__attribute__((visibility(\"default\"))) const int host_count = %d;\n", args);
     fputs("static void call(void) { k(", f);
@@ -71,11 +74,8 @@ bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *w
     if (!mkdtemp(folder)) return snprintf(why, n, "no temporary folder"), false;
     snprintf(unit, sizeof unit, "%s/k.c", folder);
     snprintf(object, sizeof object, "%s/k.so", folder);
-    snprintf(
-        command, sizeof command,
-        "gcc -std=c11 -D_GNU_SOURCE -O0 -w -fno-strict-aliasing -fwrapv -ffp-contract=off -shared "
-        "-fsanitize=alignment -fsanitize-undefined-trap-on-error -fPIC -I. -o %s %s -lm 2>%s/log",
-        object, unit, folder);
+    snprintf(command, sizeof command, HOST_COMPILE " -shared -nostdlib -o %s %s 2>%s/log", object,
+             unit, folder);
     const bool done = write_unit(unit, text, args) && !system(command) && read_all(object, image);
     if (!done) snprintf(why, n, "the host's compiler failed: see %s", folder);
     else {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CASES = 350, CODE = 16, GAP = 5 };
+enum { CASES = 350, NOTICED = 150, CODE = 16, GAP = 5 };
 enum { Y, INPUT, WEIGHTS, BIAS, ADDED, FACTOR, VIEWS };
 typedef enum Epilogue {
     NONE,
@@ -36,6 +36,7 @@ typedef struct Drawn {
     Scalar code[CODE];
     Epilogue epilogue;
     bool tiled;   /* 3x3 windows at every place */
+    bool plain;   /* the output's channels lie apart */
     bool unknown; /* the weights, a batch's own each */
     float *slot[VIEWS];
     size_t bytes; /* of slot Y */
@@ -181,7 +182,10 @@ static double window_sum(const Drawn *t, const int64_t y[]) {
 }
 /* n axes; the channels of a group, and how many of y each group has, are given. */
 static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t outs) {
-    const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2 ? 6 : n > 1 ? 11 : 40;
+    const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2      ? 6
+                                                      : n > 1    ? 11 + 8 * t->plain
+                                                      : t->plain ? 120
+                                                                 : 40;
     int64_t x[5] = {draw(t, 1, 2), groups * ins}, y[5] = {x[0], groups * outs}, w[5] = {y[1], ins},
             *p = t->param + 1;
     t->param[0] = groups;
@@ -193,8 +197,8 @@ static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t o
         if (reach > x[2 + a] + p[n + a] + p[2 * n + a]) p[n + a] = reach; /* enough padding */
         y[2 + a] = (x[2 + a] + p[n + a] + p[2 * n + a] - reach) / p[a] + 1;
     }
-    t->view[Y] = image(t, n, y, true);
-    t->view[INPUT] = image(t, n, x, ins == 1 || draw(t, 0, 3) > 0);
+    t->view[Y] = image(t, n, y, !t->plain);
+    t->view[INPUT] = image(t, n, x, !t->plain && (ins == 1 || draw(t, 0, 3) > 0));
     t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 2 + n, w);
     t->step.kind = S_CONV, t->step.nparam = 1 + 4 * n;
     finish_views(t, 1);
@@ -216,6 +220,14 @@ static void draw_tiles(Drawn *t) {
 static void draw_depthwise(Drawn *t) {
     const int64_t channels[] = {2, 5, 8, 16, 17, 40, 100, 130};
     draw_windows(t, (int)draw(t, 1, 3), pick(t, 8, channels), 1, 1);
+}
+static void draw_plain(Drawn *t) {
+    const int64_t ins[] = {1, 1, 2, 3, 7}, outs[] = {2, 3, 4, 5, 8, 9, 11};
+    t->plain = true;
+    if (draw(t, 0, 7))
+        draw_windows(t, (int)draw(t, 1, 3), draw(t, 0, 2) ? 1 : 3, pick(t, 5, ins),
+                     pick(t, 7, outs));
+    else draw_windows(t, 1, draw(t, 1, 2), draw(t, 17, 60), draw(t, 3, 12));
 }
 static void draw_gemm(Drawn *t) {
     const int64_t rows[] = {1, 1, 2, 7, 29, 64, 8, 9}, terms[] = {1, 5, 33, 200},
@@ -249,13 +261,14 @@ static void draw_gemm(Drawn *t) {
 }
 static void draw_case(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {.seed = seed}};
-    const int64_t kind = draw(t, 0, 5);
+    const int64_t kind = draw(t, 0, 6);
     t->unknown = kind == 5;
     switch (kind) {
     case 0:
     case 5: draw_gemm(t); break;
     case 1: draw_depthwise(t); break;
     case 2: draw_tiles(t); break;
+    case 6: draw_plain(t); break;
     default: draw_conv(t);
     }
 }
@@ -365,6 +378,18 @@ static void bare_leave(const WinogradTile *s) {
     wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
     table[0]->winograd_leave(&wrong);
 }
+/* Windows without their last cell; and without what follows the sums. */
+static void short_channels(const TapChannels *s) {
+    TapChannels wrong = *s;
+    if (s->taps > 1) wrong.taps--;
+    table[0]->tap_channels(&wrong);
+}
+static void bare_channels(const TapChannels *s) {
+    static const float zeros[64];
+    TapChannels wrong = *s;
+    wrong.shift = zeros, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
+    table[0]->tap_channels(&wrong);
+}
 static bool notices(uint64_t seed) {
     extern const Backend cpu_backend;
     Drawn t;
@@ -382,15 +407,20 @@ static void wrong_sweeps_are_caught(void **state) {
     for (int i = 0; i < 3; i++) {
         Simd simd = *table[0];
         simd.sweep = wrong[i];
-        assert_true(cases_noticed(&simd, 180, notices) > (i < 2 ? 10 : 3));
+        assert_true(cases_noticed(&simd, i < 2 ? NOTICED : 2 * NOTICED, notices) >
+                    (i < 2 ? 10 : 1));
     }
     Simd simd = *table[0];
     simd.windows = short_windows;
-    assert_true(cases_noticed(&simd, 180, notices) > 10);
+    assert_true(cases_noticed(&simd, NOTICED, notices) > 10);
     simd = *table[0], simd.winograd_enter = wrong_enter;
-    assert_true(cases_noticed(&simd, 180, notices) > 10);
+    assert_true(cases_noticed(&simd, NOTICED, notices) > 10);
     simd = *table[0], simd.winograd_leave = bare_leave;
-    assert_true(cases_noticed(&simd, 180, notices) > 5);
+    assert_true(cases_noticed(&simd, NOTICED, notices) > 5);
+    simd = *table[0], simd.tap_channels = short_channels;
+    assert_true(cases_noticed(&simd, NOTICED, notices) > 10);
+    simd = *table[0], simd.tap_channels = bare_channels;
+    assert_true(cases_noticed(&simd, NOTICED, notices) > 5);
 }
 
 int main(void) {

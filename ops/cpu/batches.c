@@ -128,7 +128,7 @@ bool batches_build(Build *b, int choice, Kernel *k) {
     const int column = v[0].rank - 1;
     Batches *s = ARENA_NEW(b->arena, Batches, 1);
     if (!batches_possible(b->device, b->step)) return build_fail(b, "too few rows or columns");
-    if (!ending_new(b, column, &s->e)) return false;
+    if (!ending_new(b, column, column, &s->e)) return false;
     s->rows = v[0].dim[column - 1], s->columns = v[0].dim[column], s->terms = v[1].dim[column];
     s->view[Y] = s->e.tail.into, s->view[A] = v[1], s->view[B] = v[2];
     s->view[ADD] = s->e.add ? v[s->e.add] : s->view[Y];

@@ -23,6 +23,7 @@ typedef enum ConvAlgorithm {
     CONV_PANELS,
     CONV_DEPTHWISE,
     CONV_TAPS,
+    CONV_TAPS_TOGETHER,
     CONV_DIRECT,
     CONV_ALGORITHMS
 } ConvAlgorithm;
@@ -44,7 +45,12 @@ static int conv_algorithms(const Device *d, const Step *s,
     const bool channels_last =
                    view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
                plain_first = pointwise || channels_last;
-    if (small && !channels_last && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+    const bool together = !channels_last && taps_together_possible(s),
+               together_first = together && taps_together_likely(s),
+               alone = !together && taps_possible(s),
+               alone_first = alone && small && !channels_last;
+    if (together_first) algorithm[n++] = CONV_TAPS_TOGETHER;
+    if (alone_first) algorithm[n++] = CONV_TAPS;
     const bool depthwise = depthwise_first(d, s);
     if (depthwise) algorithm[n++] = CONV_DEPTHWISE;
     const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
@@ -59,7 +65,8 @@ static int conv_algorithms(const Device *d, const Step *s,
     if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_DNN_WINOGRAD;
     if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_WINOGRAD;
     if (!depthwise && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
-    if ((!small || channels_last) && taps_possible(s)) algorithm[n++] = CONV_TAPS;
+    if (together && !together_first) algorithm[n++] = CONV_TAPS_TOGETHER;
+    if (alone && !alone_first) algorithm[n++] = CONV_TAPS;
     algorithm[n++] = CONV_DIRECT;
     return n;
 }
@@ -122,7 +129,8 @@ static Step trimmed(Arena *arena, const Step *s) {
 static bool build_whole(Build *b, int algorithm, Kernel *k) {
     switch (algorithm) {
     case CONV_DIRECT: return direct_conv_build(b, k);
-    case CONV_TAPS: return taps_build(b, k);
+    case CONV_TAPS: return taps_build(b, false, k);
+    case CONV_TAPS_TOGETHER: return taps_build(b, true, k);
     case CONV_WINOGRAD: return winograd_build(b, k);
     case CONV_PANELS: return panels_conv_build(b, k);
     case CONV_DEPTHWISE: return depthwise_build(b, k);
@@ -140,14 +148,16 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     const bool compare = algorithm <= CONV_DNN_WINOGRAD,
                tiles = algorithm == CONV_DNN_WINOGRAD || algorithm == CONV_WINOGRAD,
                panels = algorithm == CONV_PANELS || algorithm == CONV_WINOGRAD,
-               planes = algorithm == CONV_TAPS || algorithm == CONV_DIRECT ||
+               planes = algorithm == CONV_TAPS || algorithm == CONV_TAPS_TOGETHER ||
+                        algorithm == CONV_DIRECT ||
                         (algorithm == CONV_DNN_PLAIN && !view_is_channels_last(y) &&
                          !view_is_channels_last(&s->view[1])),
                heavy = view_count(&s->view[2]) > view_count(&s->view[1]);
     const int64_t group = s->param[CONV_GROUP], unit = group > 1 ? y->dim[1] / group
                                                        : panels  ? COLUMNS
                                                        : compare ? LINE
-                                                                 : 1;
+                                                       : algorithm == CONV_TAPS_TOGETHER ? LINE
+                                                                                         : 1;
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
               rows = {view_spatial_axis(y), tiles ? 4 : 1, compare},
               any[] = {batch, planes ? channels : rows}, both[] = {batch, rows, channels},

@@ -247,8 +247,11 @@ typedef struct Ending {
     float k[6];
     Tail tail; /* where the kernel writes, and what is left to do then */
 } Ending;
-/* What is known lies along this axis of y, along which views to be added have stride 1. */
-bool ending_new(Build *, int axis, Ending *);
+/* What is known lies along `axis` of y; views to be added have stride 1 along axis `beside`; < 0:
+   none is. */
+bool ending_new(Build *, int axis, int beside, Ending *);
+/* The list, or as many of this number where it is NULL. */
+const float *ending_list(Build *, const float *list, float otherwise, int64_t n);
 
 /* ---- requantize.c: value i as Simd.requantize of value x: a number that is quantized to 8 or 16
    bits and dequantized again. False as above. */
@@ -392,9 +395,12 @@ bool direct_conv_build(Build *, Kernel *);
 enum { PLANES_FEW = 64 }; /* cells of a window: their floats are added as such, not as doubles */
 bool planes_build(Build *, Kernel *);
 
-/* ---- taps.c */
+/* ---- taps.c: one channel of the output after the other, or several together; whether these are
+   of so few terms that this is probably the fastest. */
 bool taps_possible(const Step *);
-bool taps_build(Build *, Kernel *);
+bool taps_together_possible(const Step *);
+bool taps_together_likely(const Step *);
+bool taps_build(Build *, bool together, Kernel *);
 
 /* move_elements takes elements of this type. */
 static inline bool elements_move(int dtype) {

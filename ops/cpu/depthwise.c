@@ -140,12 +140,6 @@ static void take_axes(Depthwise *d, const Step *s) {
                             .ys = g.ys[a],
                             .adds = adds[a]};
 }
-/* The list, or as many of this number where there is none. */
-static const float *listed(Build *b, const float *list, float otherwise, int64_t n) {
-    float *own = ARENA_NEW(b->arena, float, n);
-    for (int64_t i = 0; i < n; i++) own[i] = list ? list[i] : otherwise;
-    return own;
-}
 bool depthwise_build(Build *b, Kernel *k) {
     const Step *s = b->step;
     Depthwise *d = ARENA_NEW(b->arena, Depthwise, 1);
@@ -154,14 +148,14 @@ bool depthwise_build(Build *b, Kernel *k) {
     for (int a = 2; a < w.rank; a++) order[n++] = a;
     order[n++] = 0;
     w = view_axes(&w, n, order);
-    if (!ending_new(b, 1, &d->e) || !operand_pack_as(b, 2, &w, DT_FLOAT, &d->w)) return false;
+    if (!ending_new(b, 1, 1, &d->e) || !operand_pack_as(b, 2, &w, DT_FLOAT, &d->w)) return false;
     if (d->w.constant) b->kernel->packed = 1 << 2;
     d->x = operand_as_is(b, 1);
     if (d->e.add) d->add = s->view[d->e.add];
     d->batch = s->view[0].dim[0], d->channels = s->view[0].dim[1];
     d->cells = view_count(&w) / d->channels;
-    d->scale = listed(b, d->e.scale, 1, d->channels);
-    d->shift = listed(b, d->e.shift, 0, d->channels);
+    d->scale = ending_list(b, d->e.scale, 1, d->channels);
+    d->shift = ending_list(b, d->e.shift, 0, d->channels);
     take_axes(d, s);
     const Axis *row = &d->axis[2];
     const int64_t most = row->out < 2 * row->cells + 1 ? row->out : 2 * row->cells + 1;

@@ -38,7 +38,7 @@ static int peel_act(const Build *b, const Step *s, Ending *e) {
 static bool take_sum(const Step *s, int i, int axis, Ending *e) {
     const Scalar *c = &s->code[i];
     if (c->op == C_ACC) return true;
-    if (c->op != C_ADD) return false;
+    if (c->op != C_ADD || axis < 0) return false;
     const int other = s->code[c->a].op == C_ACC ? c->b : c->a, acc = c->a + c->b - other;
     if (s->code[acc].op != C_ACC || s->code[other].op != C_VIEW) return false;
     const View *v = &s->view[s->code[other].a];
@@ -57,17 +57,23 @@ static bool within(Build *b, const Step *s, int axis, Ending *e) {
     return take_sum(&own, peel_act(b, &own, e), axis, e);
 }
 
-bool ending_new(Build *b, int axis, Ending *e) {
+bool ending_new(Build *b, int axis, int beside, Ending *e) {
     const Step *whole = b->step;
     Step rest = *whole;
     AffinePart split = {0};
     if (affine_split(b, axis, &split)) rest.code = split.code, rest.ncode = split.ncode;
     *e = (Ending){.scale = split.scale, .shift = split.shift, .squash = nothing};
     b->step = &rest;
-    bool done = within(b, &rest, axis, e);
+    bool done = within(b, &rest, beside, e);
     if (!done) e->squash = nothing, e->pass = NULL, e->add = 0;
     done = done ? tail_plain(b, DT_FLOAT, TAIL_ANY, &e->tail)
                 : tail_new(b, DT_FLOAT, TAIL_ANY, &e->tail);
     b->step = whole;
     return done;
+}
+
+const float *ending_list(Build *b, const float *list, float otherwise, int64_t n) {
+    float *own = ARENA_NEW(b->arena, float, n);
+    for (int64_t i = 0; i < n; i++) own[i] = list ? list[i] : otherwise;
+    return own;
 }

@@ -291,7 +291,7 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
     static const int axis[] = {0, 1, 2, 3, 4, 5, 6, 7};
     if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
     Panels *p = ARENA_NEW(b->arena, Panels, 1);
-    if (!ending_new(b, c, &p->e)) return false;
+    if (!ending_new(b, c, c, &p->e)) return false;
     p->groups = p->runs = 1, p->columns = v[0].dim[c], p->terms = p->n = v[1].dim[c];
     p->run = ARENA_NEW(b->arena, int64_t, 1);
     p->view[X] = v[1];
@@ -387,7 +387,7 @@ bool panels_conv_build(Build *b, Kernel *k) {
     Image m = image_of(b->step);
     if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
     Panels *p = ARENA_NEW(b->arena, Panels, 1);
-    if (!ending_new(b, 1, &p->e)) return false;
+    if (!ending_new(b, 1, 1, &p->e)) return false;
     if (!lies_ready(&m) && !copy_padded(b, &m, &p->padded)) return false;
     Source s = {.view = &v[2],
                 .known = (const float *)b->weights[2] + v[2].offset,

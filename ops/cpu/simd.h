@@ -110,6 +110,17 @@ typedef struct TapRows {
     int64_t xs, ys, rows, columns, planes, height, width;
     const int64_t *plane, *column;
 } TapRows;
+/* Windows of several channels of the output over the same places: y[k * yc + r * ys + c] =
+   squash((sum over t < taps of w[k * ws + t] * x[offset[t] + r * xs + c]) * scale[k] + shift[k]) for
+   k < channels, r < rows, c < columns. Columns that fill no vector are read and written as if they
+   did. y overlaps none of the others. */
+typedef struct TapChannels {
+    const float *x, *w, *scale, *shift;
+    float *y;
+    int64_t taps, ws, xs, yc, ys, rows, columns, channels;
+    const int64_t *offset;
+    Squash squash;
+} TapChannels;
 /* What Winograd's convolution (winograd.c) makes of a tile: of its values x[point * xs + c] for c <
    channels the places of the output, y[i * ys[0] + j * ys[1] + c] = squash(.. + shift[c] + add[i *
    adds[0] + j * adds[1] + c]) for i < size[0], j < size[1]; there is at least a vector of
@@ -214,6 +225,7 @@ typedef struct Simd {
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
     void (*tap_rows)(const TapRows *);
+    void (*tap_channels)(const TapChannels *);
     /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,
        CLASS_DOUBLE */
     void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,

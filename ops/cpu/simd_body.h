@@ -409,6 +409,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 
 #include "ops/cpu/simd_recurrent.h"
 #include "ops/cpu/simd_sweep.h"
+#include "ops/cpu/simd_tap_channels.h"
 #include "ops/cpu/simd_levels.h"
 #include "ops/cpu/simd_extremes.h"
 #include "ops/cpu/simd_windows.h"

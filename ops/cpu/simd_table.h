@@ -102,6 +102,7 @@ const Simd SIMD_TABLE = {
     .add_floats = add_floats,
     .taps = taps,
     .tap_rows = tap_rows,
+    .tap_channels = tap_channels,
     .softmax = {softmax_float, softmax_double},
     .row_sums = row_sums,
     .row_peaks = row_peaks,

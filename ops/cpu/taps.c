@@ -4,11 +4,17 @@
    constant offset from any output, whatever the strides and dilations, so a whole output plane (its
    rows as long as the padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i],
    with the accumulators in registers. With three axes a channel has as many planes as the windows
-   reach, and each output plane is such a run from the first plane of its windows on. */
+   reach, and each output plane is such a run from the first plane of its windows on.
+   Where a group has several channels of the output, some of them are computed together
+   (Simd.tap_channels), with the epilogue in registers as far as ending.c says: then there may be
+   many input channels. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { MAX_TAPS_INPUTS = 16 };
+/* That are computed together, if a group has at least so many. */
+enum { CHANNELS = 8, LEAST_CHANNELS = 3 };
+/* Beyond them others are faster, or likely so. */
+enum { MOST_INPUTS = 16, MOST_TERMS = 640, FEW_TERMS = 256, FEW_PLANES = 64 };
 typedef struct Deep { /* the first of three axes */
     int64_t in, out, stride, pad, dilation, cells, planes;
 } Deep;
@@ -20,7 +26,7 @@ typedef struct Turns {
 } Turns;
 typedef struct Taps {
     Operand x, w;
-    Tail tail;
+    Ending e; /* only its tail where channels are computed one by one */
     Deep deep;
     int64_t in[2], out[2], stride[2], pad[2],
         phase[2]; /* phase: rows and columns of one remainder's plane */
@@ -31,9 +37,13 @@ typedef struct Taps {
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);
     void (*tap_rows)(const TapRows *);
-    int width;     /* of a vector */
-    bool by_rows;  /* tiles; */
-    TapRows tiles; /* but for x, w, y */
+    int width;            /* of a vector */
+    bool by_rows;         /* tiles; */
+    TapRows tiles;        /* but for x, w, y */
+    bool together;        /* channels of the output; */
+    bool there;           /* into the output, not first into the scratch; */
+    TapChannels channels; /* but for x, w, y */
+    void (*tap_channels)(const TapChannels *);
     Turns turns;
     int64_t rows, *row; /* rows that count, and where each begins in the planes */
 } Taps;
@@ -41,10 +51,11 @@ typedef struct Taps {
 /* Columns first..end-1 of a row, one at a time; row: of the plane of the first remainder. */
 static void scatter_columns(const Taps *t, float *restrict row, const float *restrict x,
                             int64_t column_stride, int64_t first, int64_t end) {
-    for (int64_t i = first; i < end; i++) {
-        const int64_t p = i + t->pad[1], c = p / t->stride[1];
-        if (c < t->phase[1])
-            row[p % t->stride[1] * t->phase[0] * t->phase[1] + c] = x[i * column_stride];
+    const int64_t stride = t->stride[1], plane = t->phase[0] * t->phase[1], p = first + t->pad[1];
+    int64_t c = p / stride, r = p % stride;
+    for (int64_t i = first; i < end && c < t->phase[1]; i++) {
+        row[r * plane + c] = x[i * column_stride];
+        if (++r == stride) r = 0, c++;
     }
 }
 /* A channel into its planes; every channel goes to the same places, the others stay the zeros of
@@ -64,7 +75,7 @@ static void scatter_channel(const Taps *t, float *restrict plane, const float *r
 }
 
 static void gather_plane(const Taps *t, float *y, const float *result, int64_t pitch) {
-    const View *yv = &t->tail.into;
+    const View *yv = &t->e.tail.into;
     const int r = yv->rank - 2, c = yv->rank - 1;
     for (int64_t i = 0; i < t->out[0]; i++) {
         float *to = y + i * (r > 1 ? yv->stride[r] : 0);
@@ -81,7 +92,7 @@ static void run_plane(const Taps *t, float *y, float *result, const float *x, co
         gather_plane(t, y, result, t->phase[1]);
         return;
     }
-    const View *yv = &t->tail.into;
+    const View *yv = &t->e.tail.into;
     const bool there = yv->stride[yv->rank - 1] == 1 && t->out[1] >= t->width;
     TapRows s = t->tiles;
     s.x = x, s.w = w, s.y = there ? y : result;
@@ -89,9 +100,39 @@ static void run_plane(const Taps *t, float *y, float *result, const float *x, co
     t->tap_rows(&s);
     if (!there) gather_plane(t, y, result, s.ys);
 }
-static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x,
-                      const float *w) {
-    const View *yv = &t->tail.into, *xv = &t->x.view;
+static void pass_over(const Taps *t, float *y, int64_t channels) {
+    const TapChannels *s = &t->channels;
+    for (int64_t o = 0; o < channels && t->e.pass; o++)
+        for (int64_t i = 0; i < s->rows; i++) {
+            float *row = y + o * s->yc + i * s->ys;
+            t->e.pass(row, row, t->e.k, s->columns);
+        }
+}
+/* The same of several channels; `first` of all. */
+static void run_channels(const Taps *t, float *y, float *result, const float *x, const float *w,
+                         int64_t first, int64_t channels) {
+    TapChannels s = t->channels;
+    s.x = x, s.w = w, s.y = t->there ? y : result, s.channels = channels;
+    s.scale += first, s.shift += first;
+    t->tap_channels(&s);
+    pass_over(t, s.y, channels);
+    for (int64_t o = 0; o < channels && !t->there; o++)
+        gather_plane(t, y + o * t->e.tail.into.stride[1], result + o * s.yc, t->phase[1]);
+}
+/* Channels first..first+n-1 of the output, by the planes of their group; y: of `first`. */
+static void run_block(const Taps *t, const float *planes, float *result, float *y, const float *w,
+                      int64_t first, int64_t n) {
+    const View *yv = &t->e.tail.into;
+    const Deep *d = &t->deep;
+    for (int64_t z = 0; z < d->out; z++) {
+        const float *x = planes + (size_t)(z * d->stride) * t->nplane;
+        float *to = y + (yv->rank > 4 ? z * yv->stride[2] : 0);
+        if (t->together) run_channels(t, to, result, x, w, first, n);
+        else run_plane(t, to, result, x, w);
+    }
+}
+static void enter_channels(const Taps *t, float *planes, const float *x) {
+    const View *xv = &t->x.view;
     const Deep *d = &t->deep;
     const int r = xv->rank - 2, c = xv->rank - 1;
     for (int64_t i = 0; i < t->ins; i++)
@@ -101,35 +142,58 @@ static void run_group(const Taps *t, float *planes, float *result, float *y, con
                                 planes + (size_t)i * t->nplanes + (size_t)(z + d->pad) * t->nplane,
                                 x + i * xv->stride[1] + (r > 2 ? z * xv->stride[2] : 0),
                                 r > 1 ? xv->stride[r] : 0, xv->stride[c]);
-    for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1])
-        for (int64_t z = 0; z < d->out; z++)
-            run_plane(t, y + (r > 2 ? z * yv->stride[2] : 0), result,
-                      planes + (size_t)(z * d->stride) * t->nplane, w + o * t->ntap);
+}
+/* Group g of an image. The last channels that are computed together are some once more. */
+static void run_group(const Taps *t, float *planes, float *result, float *y, const float *w,
+                      int64_t g) {
+    const int64_t outs = t->outs / t->group, most = t->together ? CHANNELS : 1,
+                  n = outs < most ? outs : most;
+    for (int64_t o = 0; o < outs; o += n) {
+        const int64_t first = g * outs + (o < outs - n ? o : outs - n);
+        run_block(t, planes, result, y + first * t->e.tail.into.stride[1], w + first * t->ntap,
+                  first, n);
+    }
 }
 
 static int taps_run(const Kernel *k, void *const slot[], void *work) {
     const Taps *t = k->self;
     const float *x = operand_at(&t->x, slot, work), *w = operand_at(&t->w, slot, work);
-    float *y = view_at(&t->tail.into, slot, work),
+    float *y = view_at(&t->e.tail.into, slot, work),
           *planes = (float *)(void *)((char *)work + t->planes);
     float *result = (float *)(void *)((char *)work + t->result);
-    const View *yv = &t->tail.into;
-    const int64_t of_group = t->outs / t->group;
+    const View *yv = &t->e.tail.into;
     memset(planes, 0, (t->nplanes * (size_t)t->ins + (size_t)t->width) * sizeof *planes);
     for (int64_t n = 0; n < t->batch; n++)
-        for (int64_t g = 0; g < t->group; g++)
-            run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],
-                      x + n * t->x.view.stride[0] + g * t->ins * t->x.view.stride[1],
-                      w + g * of_group * t->ntap);
-    tail_run(&t->tail, slot, work);
+        for (int64_t g = 0; g < t->group; g++) {
+            enter_channels(t, planes,
+                           x + n * t->x.view.stride[0] + g * t->ins * t->x.view.stride[1]);
+            run_group(t, planes, result, y + n * yv->stride[0], w, g);
+        }
+    tail_run(&t->e.tail, slot, work);
     return 0;
 }
 
 bool taps_possible(const Step *s) {
-    const View *v = s->view;
-    const int64_t ins = v[2].dim[1];
-    if (ins < 1 || ins > MAX_TAPS_INPUTS) return false;
-    return view_class(v, 3) == CLASS_FLOAT;
+    const int64_t ins = s->view[2].dim[1];
+    return ins >= 1 && ins <= MOST_INPUTS && view_class(s->view, 3) == CLASS_FLOAT;
+}
+static int64_t count_terms(const Step *s) {
+    const View *w = &s->view[2];
+    return w->dim[0] ? view_count(w) / w->dim[0] : 0;
+}
+bool taps_together_possible(const Step *s) {
+    const View *y = &s->view[0];
+    const int64_t terms = count_terms(s);
+    return y->dim[1] / s->param[CONV_GROUP] >= LEAST_CHANNELS && y->stride[y->rank - 1] == 1 &&
+           terms >= 1 && (terms <= MOST_TERMS || s->view[2].dim[1] <= MOST_INPUTS) &&
+           view_class(s->view, 3) == CLASS_FLOAT;
+}
+bool taps_together_likely(const Step *s) {
+    const StepWindow w = step_window(s);
+    int64_t planes = 1;
+    for (int a = 0; a < w.n; a++) planes *= w.stride[a];
+    return taps_together_possible(s) && planes <= FEW_PLANES &&
+           (count_terms(s) <= FEW_TERMS || s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS);
 }
 
 /* Of the last two axes, rows and columns, and of the first one, which is the depth. */
@@ -181,6 +245,22 @@ static void take_tiles(Build *b, Taps *t, const Window *g) {
                          .column = t->offset};
 }
 
+/* Of a plane of the output all rows are one run where none lies between them. */
+static void take_channels(Build *b, Taps *t) {
+    const View *yv = &t->e.tail.into;
+    const int64_t ys = yv->rank > 3 ? yv->stride[yv->rank - 2] : 0;
+    const bool whole = t->phase[1] == t->out[1] && ys == t->out[1];
+    TapChannels *s = &t->channels;
+    s->rows = t->out[0], s->columns = t->out[1], s->xs = t->phase[1], s->ys = ys;
+    s->yc = yv->stride[1];
+    if (whole) s->columns *= s->rows, s->rows = 1;
+    t->there = yv->stride[yv->rank - 1] == 1 && s->columns >= t->width;
+    if (!t->there) s->rows = 1, s->columns = t->run, s->yc = t->run + t->width;
+    s->ws = s->taps = t->ntap, s->offset = t->offset, s->squash = t->e.squash;
+    s->scale = ending_list(b, t->e.scale, 1, t->outs);
+    s->shift = ending_list(b, t->e.shift, 0, t->outs);
+}
+
 static void place_rows(Build *b, Taps *t) {
     const int64_t k = t->stride[1], first = (k - t->pad[1] % k) % k, to = (first + t->pad[1]) / k,
                   turns = (t->in[1] - first) / k, room = t->phase[1] - to,
@@ -195,7 +275,12 @@ static void place_rows(Build *b, Taps *t) {
     }
 }
 
-bool taps_build(Build *b, Kernel *k) {
+/* Floats of what is computed before it is moved to the output. */
+static int64_t count_result(const Taps *t) {
+    if (t->together) return t->there ? 0 : CHANNELS * t->channels.yc;
+    return t->by_rows ? t->out[0] * t->tiles.ys : t->run;
+}
+bool taps_build(Build *b, bool together, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const Window g = window_new(s, &v[0], &v[1]);
@@ -212,14 +297,18 @@ bool taps_build(Build *b, Kernel *k) {
     place_taps(t, &g);
     t->taps = b->device->simd->taps, t->tap_rows = b->device->simd->tap_rows;
     t->width = b->device->simd->width;
-    take_tiles(b, t, &g);
+    t->together = together;
+    if (together ? !ending_new(b, 1, -1, &t->e) : !tail_new(b, DT_FLOAT, TAIL_ANY, &t->e.tail))
+        return false;
+    if (together) take_channels(b, t);
+    else take_tiles(b, t, &g);
+    t->tap_channels = b->device->simd->tap_channels;
     t->planes = build_bytes(b, (t->nplanes * (size_t)t->ins + (size_t)t->width) * sizeof(float));
-    t->result =
-        build_bytes(b, (size_t)(t->by_rows ? t->out[0] * t->tiles.ys : t->run) * sizeof(float));
+    t->result = build_bytes(b, (size_t)count_result(t) * sizeof(float));
     place_rows(b, t);
     if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2]))
         t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
     if (t->w.constant) b->kernel->packed = 1 << 2;
-    return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, TAIL_ANY, &t->tail);
+    return operand_typed(b, 1, DT_FLOAT, &t->x);
 }

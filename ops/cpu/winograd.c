@@ -244,7 +244,7 @@ bool winograd_build(Build *b, Kernel *k) {
     if (!winograd_possible(b->device, s))
         return build_fail(b, "winograd: only windows of 3 by 3 are supported");
     if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");
-    if (!ending_new(b, 1, &w->e)) return false;
+    if (!ending_new(b, 1, 1, &w->e)) return false;
     if (v[1].stride[1] == 1) w->x = operand_as_is(b, 1);
     else {
         const View last = view_axes(&v[1], 4, order);

@@ -258,18 +258,21 @@ static void draw_grid_sample(Drawn *t) {
 /* Boxes that are empty, or reach far outside. */
 static void draw_roi_align(Drawn *t) {
     static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
-    const DType type = floats[draw(t, 0, 2)];
+    const bool many = draw(t, 0, 1); /* channels; then images are small beside the boxes */
+    const DType type = floats[many ? 0 : draw(t, 0, 2)];
     const int64_t images = draw(t, 1, 3), boxes = draw(t, 0, 6),
-                  h = draw(t, 0, 9) ? draw(t, 1, 40) : 0, w = draw(t, 1, 70);
+                  channels = many ? draw(t, 8, 40) : draw(t, 1, 4),
+                  h = draw(t, 0, 9) ? draw(t, 1, many ? 12 : 40) : 0,
+                  w = draw(t, 1, many ? 12 : 70);
     attribute(t, "height", "%d", (int)draw(t, 1, 8));
     attribute(t, "width", "%d", (int)draw(t, 1, 8));
     attribute(t, "samples", "%d", (int)draw(t, 0, 3));
     attribute(t, "scale", draw(t, 0, 1) ? "1" : "1/2");
     attribute(t, "align", draw(t, 0, 1) ? "half_pixel" : "output_half_pixel");
-    attribute(t, "mode", draw(t, 0, 2) ? "avg" : "max");
+    attribute(t, "mode", draw(t, 0, 1) ? "avg" : "max");
     t->tolerance = type == DT_FLOAT16 ? 2e-3 : type == DT_FLOAT ? 1e-5 : 1e-12;
-    reals(t, type, 4, (int64_t[]){images, draw(t, 1, 4), h, w}, -1, 1);
-    reals(t, type, 2, (int64_t[]){boxes, 4}, -10, 60);
+    reals(t, type, 4, (int64_t[]){images, channels, h, w}, -1, 1);
+    reals(t, type, 2, (int64_t[]){boxes, 4}, -10, many ? 20 : 60);
     wholes(t, draw(t, 0, 1) ? DT_INT64 : DT_INT32, 1, &boxes, 0, (double)images - 1);
 }
 static void draw_cache(Drawn *t) {
@@ -513,18 +516,31 @@ static void never_exclusive(const Cumulation *s) {
 static double without_sign(double *matrix, double *factor, int64_t n, int64_t stride) {
     return fabs(table[0]->determinant(matrix, factor, n, stride));
 }
+static void short_peaks(float *y, const float *x, const int64_t offset[], const float w[],
+                        const float least[], int64_t taps, float start, int64_t n) {
+    table[0]->tap_peaks(y, x, offset, w, least, taps - (taps > 1), start, n);
+}
+static void short_sums(float *y, const float *x, const int64_t offset[], const float w[],
+                       int64_t taps, int64_t n) {
+    table[0]->taps(y, x, offset, w, taps - (taps > 1), n);
+}
 static void no_levels(const LevelPanel *p, int64_t rows) { (void)p, (void)rows; }
 static void wrong_loops_are_caught(void **state) {
     static const Family sums = {"cumsum", draw_cumulated, false},
                         products = {"cumprod", draw_cumulated, false},
                         determinants = {"det", draw_det, false},
+                        boxes = {"roialign", draw_roi_align, false},
                         states = {"lstm", draw_lstm, false};
     (void)state;
     Simd wrong = *table[0];
     assert_int_equal(differences(&sums, &wrong) + differences(&products, &wrong) +
                          differences(&determinants, &wrong),
                      0);
-    wrong.cumulate[0][DT_FLOAT] = short_scan;
+    wrong.tap_peaks = short_peaks;
+    assert_true(differences(&boxes, &wrong) > 3);
+    wrong = *table[0], wrong.taps = short_sums;
+    assert_true(differences(&boxes, &wrong) > 10);
+    wrong = *table[0], wrong.cumulate[0][DT_FLOAT] = short_scan;
     assert_true(differences(&sums, &wrong) > 3);
     wrong = *table[0], wrong.cumulate[1][DT_INT64] = never_exclusive;
     assert_true(differences(&products, &wrong) > 3);

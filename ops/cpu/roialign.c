@@ -2,7 +2,8 @@
    for all channels, the rows and the columns of the image that its samples read, with their
    weights: since the samples are a grid, the mean is a sum of rows, then of columns. A maximum is
    one of weighted elements; of all samples that read an element only the least and the greatest
-   weight count. Boxes go to threads. */
+   weight count. Where there are many channels, and enough boxes that it pays to turn the images
+   once, all channels of a bin are computed together. Boxes go to threads. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
@@ -10,6 +11,8 @@
 #include <string.h>
 
 enum { Y, X, ROI, BATCH };
+/* Elements of images that are turned for each of the result, at most. */
+enum { TURNED = 4 };
 typedef struct Reads { /* along an axis, those of bin i from first[i] on */
     int64_t *first, *place;
     double *weight, *least; /* weight: the sum of the samples', or the greatest */
@@ -23,9 +26,11 @@ typedef struct RoiAlign {
     ComputeClass class;
     const Simd *simd;
     bool greatest;
+    bool across; /* `from` is [n, h, w, c]: */
     RoiBoxes boxes;
     int parts, size;
     size_t first[2], place[2], weight[2], least[2], single[2], outside[2], dense, row, result;
+    size_t offset, greater, lesser; /* of a bin's elements: where, by which weights */
     size_t each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } RoiAlign;
@@ -37,6 +42,7 @@ typedef struct RoiRun {
 } RoiRun;
 
 /* ---- what a box reads */
+static int64_t image_size(const RoiAlign *r, int axis) { return r->x.dim[axis + 2 - r->across]; }
 static RoiSpan span_of(const RoiAlign *r, void *const slot[], int64_t box, int axis) {
     const View *roi = &r->roi;
     double ends[2];
@@ -44,7 +50,7 @@ static RoiSpan span_of(const RoiAlign *r, void *const slot[], int64_t box, int a
         ends[k] =
             element_real((DType)roi->dtype, slot[roi->slot],
                          roi->offset + box * roi->stride[0] + (2 * k + 1 - axis) * roi->stride[1]);
-    return roi_span(&r->boxes, ends, r->y.dim[2 + axis], r->x.dim[2 + axis]);
+    return roi_span(&r->boxes, ends, r->y.dim[2 + axis], image_size(r, axis));
 }
 /* dense: of each place the weight and the least one, negative where nothing is read. */
 static void list_bin(const RoiAlign *r, const RoiSpan *s, int64_t i, double (*dense)[2],
@@ -160,6 +166,42 @@ static void run_channel(const RoiAlign *r, const Reads *rows, const Reads *c, co
         r->store(y + i * r->y.stride[2] * dtype_size(r->y.dtype), r->y.stride[3], result, n);
     }
 }
+/* ---- all channels of a bin */
+/* What bin (i, j) reads, and by which weights; returns how many elements. */
+static int64_t list_elements(const RoiAlign *r, const Reads *rows, const Reads *columns, int64_t i,
+                             int64_t j, char *work) {
+    int64_t *offset = (int64_t *)(void *)(work + r->offset), n = 0;
+    float *greater = (float *)(void *)(work + r->greater),
+          *lesser = (float *)(void *)(work + r->lesser);
+    const int64_t channels = r->y.dim[1], width = r->x.dim[2];
+    for (int64_t u = rows->first[i]; u < rows->first[i + 1]; u++)
+        for (int64_t k = columns->first[j]; k < columns->first[j + 1]; k++, n++) {
+            offset[n] = (rows->place[u] * width + columns->place[k]) * channels;
+            greater[n] = (float)(rows->weight[u] * columns->weight[k]);
+            lesser[n] = (float)(rows->least[u] * columns->least[k]);
+        }
+    return n;
+}
+static void run_across(const RoiAlign *r, const Reads *rows, const Reads *columns, const float *x,
+                       float *y, char *work) {
+    const int64_t channels = r->y.dim[1], across = r->y.dim[3], bins = r->y.dim[2] * across;
+    const int64_t *offset = (const int64_t *)(void *)(work + r->offset);
+    const float *greater = (const float *)(void *)(work + r->greater),
+                *lesser = (const float *)(void *)(work + r->lesser);
+    float *result = (float *)(void *)(work + r->result);
+    for (int64_t bin = 0; bin < bins; bin++) {
+        const int64_t i = bin / across, j = bin % across,
+                      n = list_elements(r, rows, columns, i, j, work);
+        const bool outside = n == 0 || rows->outside[i] || columns->outside[j];
+        float *to = result + bin * channels;
+        if (r->greatest)
+            r->simd->tap_peaks(to, x, offset, greater, lesser, n, outside ? 0 : -INFINITY,
+                               channels);
+        else r->simd->taps(to, x, offset, greater, n, channels);
+    }
+    r->simd->transpose((uint32_t *)(void *)y, r->y.stride[1],
+                       (const uint32_t *)(const void *)result, channels, bins, channels);
+}
 static int64_t image_of(const RoiAlign *r, void *const slot[], int64_t box) {
     const View *v = &r->batch;
     return element_integer((DType)v->dtype, slot[v->slot], v->offset + box * v->stride[0]);
@@ -175,6 +217,13 @@ static void run_part(void *job, int k) {
         Reads rows, columns;
         list_reads(r, run->slot, box, 0, work, &rows);
         list_reads(r, run->slot, box, 1, work, &columns);
+        if (r->across) {
+            run_across(r, &rows, &columns,
+                       (const float *)(const void *)run->x +
+                           image_of(r, run->slot, box) * r->x.stride[0],
+                       (float *)(void *)run->y + box * r->y.stride[0], work);
+            continue;
+        }
         const int64_t nrows = rows.first[r->y.dim[2]];
         if (r->class == CLASS_FLOAT && !r->greatest)
             for (int64_t j = 0; j < nrows; j++) rows.place[j] *= r->x.dim[3];
@@ -200,20 +249,45 @@ static void make_room(Build *b, RoiAlign *r) {
     const size_t at = b->workspace;
     int64_t longest = 1;
     for (int a = 0; a < 2; a++) {
-        const size_t bins = (size_t)r->y.dim[2 + a], most = bins * (size_t)r->x.dim[2 + a];
+        const size_t bins = (size_t)r->y.dim[2 + a], size = (size_t)image_size(r, a),
+                     most = bins * size;
         r->first[a] = build_bytes(b, (bins + 1) * sizeof(int64_t));
         r->place[a] = build_bytes(b, most * sizeof(int64_t));
         r->weight[a] = build_bytes(b, most * sizeof(double));
         r->least[a] = build_bytes(b, most * sizeof(double));
         r->single[a] = build_bytes(b, most * sizeof(float));
         r->outside[a] = build_bytes(b, bins * sizeof(bool));
-        longest = r->x.dim[2 + a] > longest ? r->x.dim[2 + a] : longest;
+        longest = (int64_t)size > longest ? (int64_t)size : longest;
     }
     r->dense = build_bytes(b, (size_t)longest * sizeof(double[2]));
-    r->row = build_bytes(b, (size_t)(r->x.dim[3] * r->size));
-    r->result = build_bytes(b, (size_t)(r->y.dim[3] * r->size));
+    if (r->across) {
+        const size_t all = (size_t)(image_size(r, 0) * image_size(r, 1));
+        r->offset = build_bytes(b, all * sizeof(int64_t));
+        r->greater = build_bytes(b, all * sizeof(float));
+        r->lesser = build_bytes(b, all * sizeof(float));
+        r->result = build_bytes(b, (size_t)(view_count(&r->y) / r->y.dim[0]) * sizeof(float));
+    } else {
+        r->row = build_bytes(b, (size_t)(r->x.dim[3] * r->size));
+        r->result = build_bytes(b, (size_t)(r->y.dim[3] * r->size));
+    }
     r->each = b->workspace - at;
     build_bytes(b, (size_t)(r->parts - 1) * r->each);
+}
+/* Where all channels of a bin are computed together; they are adjacent then. */
+static bool is_across(const Build *b, const RoiAlign *r) {
+    const View *y = &b->step->view[Y], *x = &b->step->view[X];
+    return r->class == CLASS_FLOAT && y->dtype == DT_FLOAT && y->stride[3] == 1 &&
+           y->stride[2] == y->dim[3] && y->dim[1] >= b->device->simd->width &&
+           view_count(x) <= TURNED * view_count(y);
+}
+static bool take_image(Build *b, RoiAlign *r) {
+    static const int last[] = {0, 2, 3, 1};
+    const View *x = &b->step->view[X];
+    const int dtype = class_dtype(r->class);
+    const View v = r->across ? view_axes(x, 4, last) : *x;
+    r->from = operand_as_is(b, X);
+    r->from.view = v;
+    return (x->dtype == dtype && view_is_dense(&v)) || operand_pack_as(b, X, &v, dtype, &r->from);
 }
 bool roialign_build(Build *b, int choice, Kernel *k) {
     (void)choice;
@@ -224,14 +298,13 @@ bool roialign_build(Build *b, int choice, Kernel *k) {
         if (v[j].format || (j < BATCH && !dtype_numeric(v[j].dtype))) return false;
     r->class = view_class(&v[X], 1);
     if (view_count(&v[Y]) == 0 || r->class > CLASS_DOUBLE) return false;
-    const int dtype = class_dtype(r->class);
-    if (v[X].dtype == dtype && view_is_dense(&v[X])) r->from = operand_as_is(b, X);
-    else if (!operand_pack(b, X, dtype, &r->from)) return false;
+    r->across = is_across(b, r);
+    if (!take_image(b, r)) return false;
     r->y = v[Y], r->x = r->from.view, r->roi = v[ROI], r->batch = v[BATCH];
-    r->simd = b->device->simd, r->size = dtype_size(dtype);
+    r->simd = b->device->simd, r->size = dtype_size(r->from.view.dtype);
     r->store = r->simd->store[r->class][r->y.dtype];
     r->boxes = roi_boxes(step->param), r->greatest = step->param[ROI_MODE] != 0;
-    r->parts = count_parts(b, r->y.dim[0], 8 * view_count(&r->y));
+    r->parts = count_parts(b, r->y.dim[0], (r->across ? 2 : 8) * view_count(&r->y));
     make_room(b, r);
     k->run = roialign_run, k->self = r;
     return true;

@@ -224,6 +224,9 @@ typedef struct Simd {
     Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
+    /* y[i] = the greatest of start, w[t]*x[offset[t]+i] and least[t]*x[offset[t]+i]. */
+    void (*tap_peaks)(float *y, const float *x, const int64_t offset[], const float w[],
+                      const float least[], int64_t taps, float start, int64_t n);
     void (*tap_rows)(const TapRows *);
     void (*tap_channels)(const TapChannels *);
     /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,

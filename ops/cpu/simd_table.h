@@ -101,6 +101,7 @@ const Simd SIMD_TABLE = {
     .gate_erf = gate_erf,
     .add_floats = add_floats,
     .taps = taps,
+    .tap_peaks = tap_peaks,
     .tap_rows = tap_rows,
     .tap_channels = tap_channels,
     .softmax = {softmax_float, softmax_double},

@@ -36,6 +36,17 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
+/* ---- the greatest of products; most elements have one weight */
+static void tap_peaks(float *restrict y, const float *restrict x, const int64_t offset[],
+                      const float w[], const float least[], int64_t ntap, float start, int64_t n) {
+    EACH y[i] = start;
+    for (int64_t t = 0; t < ntap; t++) {
+        const float *from = x + offset[t], a = w[t], b = least[t];
+        EACH y[i] = a * from[i] > y[i] ? a * from[i] : y[i];
+        if (a != b) EACH y[i] = b * from[i] > y[i] ? b * from[i] : y[i];
+    }
+}
+
 /* ---- windows over rows (TapRows: simd.h), in tiles of TAP_ROWS rows by one vector, TAP_TILES of
    which stay in registers. What is read of a row of x goes into all rows of its tile whose windows
    reach it: each vector is read once for all of them. The terms of a sum are added in their order,

@@ -111,9 +111,9 @@ typedef struct TapRows {
     const int64_t *plane, *column;
 } TapRows;
 /* Windows of several channels of the output over the same places: y[k * yc + r * ys + c] =
-   squash((sum over t < taps of w[k * ws + t] * x[offset[t] + r * xs + c]) * scale[k] + shift[k]) for
-   k < channels, r < rows, c < columns. Columns that fill no vector are read and written as if they
-   did. y overlaps none of the others. */
+   squash((sum over t < taps of w[k * ws + t] * x[offset[t] + r * xs + c]) * scale[k] + shift[k])
+   for k < channels, r < rows, c < columns. Columns that fill no vector are read and written as if
+   they did. y overlaps none of the others. */
 typedef struct TapChannels {
     const float *x, *w, *scale, *shift;
     float *y;

@@ -190,10 +190,12 @@ bool taps_together_possible(const Step *s) {
 }
 bool taps_together_likely(const Step *s) {
     const StepWindow w = step_window(s);
+    const int64_t terms = count_terms(s), ins = s->view[2].dim[1];
     int64_t planes = 1;
     for (int a = 0; a < w.n; a++) planes *= w.stride[a];
-    return taps_together_possible(s) && planes <= FEW_PLANES &&
-           (count_terms(s) <= FEW_TERMS || s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS);
+    if (!taps_together_possible(s) || planes > FEW_PLANES) return false;
+    if (s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS) return true;
+    return terms <= FEW_TERMS && (terms > ins || ins <= MOST_INPUTS); /* not a product */
 }
 
 /* Of the last two axes, rows and columns, and of the first one, which is the depth. */

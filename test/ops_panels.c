@@ -1,8 +1,8 @@
 /* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), batches of
-   products of factors that are not known (batches.c), 3x3 convolutions by tiles (winograd.c), and
-   depthwise ones by vectors of channels (depthwise.c), in every instruction set that the machine
-   has: drawn sizes, windows, layouts and epilogues against sums in double; with three threads the
-   same bytes; and inner loops that compute wrongly are caught. */
+   products of factors that are not known (batches.c, onerow.c), 3x3 convolutions by tiles
+   (winograd.c), and depthwise ones by vectors of channels (depthwise.c), in every instruction set
+   that the machine has: drawn sizes, windows, layouts and epilogues against sums in double; with
+   three threads the same bytes; and inner loops that compute wrongly are caught. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -232,12 +232,16 @@ static void draw_plain(Drawn *t) {
 static void draw_gemm(Drawn *t) {
     const int64_t rows[] = {1, 1, 2, 7, 29, 64, 8, 9}, terms[] = {1, 5, 33, 200},
                   columns[] = {16, 17, 24, 63, 64, 65, 96, 200};
-    const bool parts = draw(t, 0, 7) == 0;
+    const bool single = t->unknown && draw(t, 0, 1), parts = !single && draw(t, 0, 7) == 0;
     const int64_t b = draw(t, 1, 2),
-                  m = t->unknown ? rows[draw(t, 4, 7)]
-                      : parts    ? draw(t, 1, 20)
-                                 : pick(t, 6, rows),
-                  k = parts ? draw(t, 4000, 7000) : pick(t, 4, terms), n = pick(t, 8, columns),
+                  m = single       ? 1
+                      : t->unknown ? rows[draw(t, 4, 7)]
+                      : parts      ? draw(t, 1, 20)
+                                   : pick(t, 6, rows),
+                  k = single  ? draw(t, 180, 300)
+                      : parts ? draw(t, 4000, 7000)
+                              : pick(t, 4, terms),
+                  n = single ? draw(t, 180, 300) : pick(t, 8, columns),
                   wide = n + (draw(t, 0, 1) ? 3 : 0);
     t->view[Y] = view_dense(Y, DT_FLOAT, 3, (const int64_t[]){b, m, n});
     t->view[Y].stride[1] = wide, t->view[Y].stride[0] = m * wide;
@@ -245,7 +249,8 @@ static void draw_gemm(Drawn *t) {
     t->view[WEIGHTS] = view_dense(WEIGHTS, DT_FLOAT, 3, (const int64_t[]){b, k, n});
     t->view[WEIGHTS].stride[0] = 0;
     if (draw(t, 0, 1)) t->view[WEIGHTS].stride[1] = 1, t->view[WEIGHTS].stride[2] = k;
-    else if (t->unknown && draw(t, 0, 1)) /* every second of numbers that lie in columns */
+    else if (t->unknown && !single &&
+             draw(t, 0, 1)) /* every second of numbers that lie in columns */
         t->view[WEIGHTS].stride[1] = 2, t->view[WEIGHTS].stride[2] = 2 * k + 3;
     if (t->unknown) t->view[WEIGHTS].stride[0] = draw(t, 0, 1) ? 2 * k * n + 3 * n : 5;
     t->step.kind = S_GEMM;
@@ -390,6 +395,14 @@ static void bare_channels(const TapChannels *s) {
     wrong.shift = zeros, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
     table[0]->tap_channels(&wrong);
 }
+static void short_rows(float *y, const float *a, const float *b, int64_t bs, int64_t terms,
+                       int64_t columns) {
+    table[0]->row_by_rows(y, a, b, bs, terms - (terms > 1), columns);
+}
+static void short_columns(float *y, const float *a, const float *b, int64_t bs, int64_t terms,
+                          int64_t columns) {
+    table[0]->row_by_columns(y, a, b, bs, terms - (terms > 1), columns);
+}
 static bool notices(uint64_t seed) {
     extern const Backend cpu_backend;
     Drawn t;
@@ -417,6 +430,10 @@ static void wrong_sweeps_are_caught(void **state) {
     assert_true(cases_noticed(&simd, NOTICED, notices) > 10);
     simd = *table[0], simd.winograd_leave = bare_leave;
     assert_true(cases_noticed(&simd, NOTICED, notices) > 5);
+    simd = *table[0], simd.row_by_rows = short_rows;
+    assert_true(cases_noticed(&simd, 2 * NOTICED, notices) > 1);
+    simd = *table[0], simd.row_by_columns = short_columns;
+    assert_true(cases_noticed(&simd, 2 * NOTICED, notices) > 1);
     simd = *table[0], simd.tap_channels = short_channels;
     assert_true(cases_noticed(&simd, NOTICED, notices) > 10);
     simd = *table[0], simd.tap_channels = bare_channels;

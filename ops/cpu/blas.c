@@ -317,11 +317,12 @@ static bool gemm_possible(const Device *d, const Step *s) {
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
-/* The one expected to be fastest first: for known weights, which are packed, our panels; oneDNN,
-   or, where batches do not lie as one, our panels of them. The micro-kernel is not there
-   everywhere: last, so that the others keep their numbers. */
+/* The one expected to be fastest first: for known weights, which are packed, our panels; single
+   rows of others; oneDNN, or, where batches do not lie as one, our panels of them. The micro-kernel
+   is not there everywhere: last, so that the others keep their numbers. */
 typedef enum GemmAlgorithm {
     GEMM_PANELS,
+    GEMM_ONE_ROW,
     GEMM_DNN,
     GEMM_BATCHES,
     GEMM_BLAS,
@@ -333,6 +334,7 @@ static int gemm_algorithms(const Device *d, const Step *s, GemmAlgorithm of[GEMM
     int n = 0;
     const bool joined = gemm_flatten(s, flat), batches = batches_possible(d, s);
     if (panels_gemm_possible(d, s)) of[n++] = GEMM_PANELS;
+    if (onerow_possible(s)) of[n++] = GEMM_ONE_ROW;
     if (dnn_gemm_choices(d, s)) of[n++] = GEMM_DNN;
     if (!joined && batches) of[n++] = GEMM_BATCHES;
     of[n++] = GEMM_BLAS;
@@ -358,6 +360,7 @@ static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
 }
 static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
     return algorithm == GEMM_PANELS    ? split_gemm(b, panels_gemm_build, false, k)
+           : algorithm == GEMM_ONE_ROW ? split_gemm(b, onerow_build, false, k)
            : algorithm == GEMM_DNN     ? split_gemm(b, dnn_gemm_build, true, k)
            : algorithm == GEMM_BATCHES ? split_gemm(b, batches_build, false, k)
            : algorithm == GEMM_UKERNEL ? split_gemm(b, dnn_ukernel_build, true, k)

@@ -378,6 +378,10 @@ bool levels_gemm_build(Build *, Kernel *);
 bool batches_possible(const Device *, const Step *);
 bool batches_build(Build *, int choice, Kernel *);
 
+/* ---- onerow.c: single rows by matrices that are not known */
+bool onerow_possible(const Step *);
+bool onerow_build(Build *, int choice, Kernel *);
+
 /* ---- winograd.c: known weights. winograd_like: 3x3 windows at every place of an image, one group,
    and sums that need not be exact. */
 bool winograd_like(const Step *);

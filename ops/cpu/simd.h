@@ -68,6 +68,10 @@ typedef void Weave(void *y, const void *x, int64_t stride, int64_t n);
 typedef void TransposeSmall(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
                             int64_t columns);
 typedef void Repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n);
+/* y[j] = the sum of a[t] and b's, t < terms, j < columns; bs: from one row of b, or column, to the
+   next. */
+typedef void RowByMatrix(float *y, const float *a, const float *b, int64_t bs, int64_t terms,
+                         int64_t columns);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
 /* What a product's kernel does to each result: gate: x *= clip(slope * x + shift, 0, 1); then it is
    clipped. A NaN stays a NaN. */
@@ -223,7 +227,8 @@ typedef struct Simd {
        y[i] = k[0] * x * (1 + erf(k[1] * x)). */
     Pass *gate_sigmoid, *gate_erf;
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
-                 int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
+                 int64_t n);                   /* y[i] = sum of w[t]*x[offset[t]+i] */
+    RowByMatrix *row_by_rows, *row_by_columns; /* b[t * bs + j]; b[j * bs + t] */
     /* y[i] = the greatest of start, w[t]*x[offset[t]+i] and least[t]*x[offset[t]+i]. */
     void (*tap_peaks)(float *y, const float *x, const int64_t offset[], const float w[],
                       const float least[], int64_t taps, float start, int64_t n);

@@ -329,6 +329,7 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
 #define UNROLLED _Pragma("GCC unroll 16") for
 
 #include "ops/cpu/simd_taps.h"
+#include "ops/cpu/simd_onerow.h"
 
 /* ---- elements gathered and weighted */
 #define DEFINE_BLEND(name, T)                                                                      \

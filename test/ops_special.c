@@ -1,7 +1,7 @@
 /* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
    machine has: depthwise and grouped convolutions of plain images, with strides; images that grow
    by whole factors; pools, with dilations; softmax of columns; reductions of a few elements each;
-   casts to small integers.
+   images with adjacent channels that are resized; casts to small integers.
    Drawn sizes against the reference of steps_reference.h; with three threads the same bytes;
    nothing is written beside the result; wrong kernels are caught. */
 #include "ops/core/element.h"
@@ -225,6 +225,92 @@ static void wrong_kernels_are_caught(void **state) {
 
 #define TEST(kinds) \
     { .name = #kinds, .test_func = agree, .initial_state = (void *)&(kinds) }
+/* ---- images whose channels are adjacent, maybe among those of others, resized: each place of some
+   rows and columns, weighted */
+enum { RESIZED = 80, RESIZE_SIZE = 9, RESIZE_TAPS = 4 };
+static void draw_resized(Special *s, uint64_t seed) {
+    *s = (Special){.c = {.random = {.seed = seed}}};
+    s->c.step = (Step){.kind = S_SAMPLE, .view = s->c.view, .param = s->pair};
+    int64_t x[3], y[3], n = 0;
+    for (int a = 0; a < 3; a++) x[a] = draw(s, 1, RESIZE_SIZE), y[a] = draw(s, 1, RESIZE_SIZE);
+    x[2] = y[2] = draw(s, 1, 70);
+    for (int a = 0; a < 2; a++) {
+        const int64_t taps = draw(s, 1, RESIZE_TAPS);
+        s->pair[n++] = taps;
+        for (int64_t i = 0; i < taps * y[a]; i++, n += 2) {
+            const double w = draw(s, 0, 3) ? (double)draw(s, -8, 8) / 8 : 0;
+            s->pair[n] = draw(s, 0, x[a] - 1), memcpy(&s->pair[n + 1], &w, sizeof w);
+        }
+    }
+    s->pair[n++] = 0;
+    s->c.step.nparam = (int)n;
+    for (int k = 0; k < 2; k++) {
+        View *v = &s->c.view[k];
+        *v = view_dense(k, DT_FLOAT, 3, k ? x : y);
+        if (draw(s, 0, 2) == 0) v->stride[1] += 3, v->stride[0] = v->dim[1] * v->stride[1];
+        s->c.step.nview = k + 1;
+        case_buffer(&s->c, k);
+    }
+}
+static double resized(const Special *s, int64_t i, int64_t j, int64_t c) {
+    const View *x = &s->c.view[1];
+    const float *from = (const float *)s->c.slot[1] + x->offset;
+    StepTaps axis[3];
+    int moves;
+    double sum = 0, down, across;
+    assert_true(step_sample(&s->c.step, axis, &moves));
+    for (int64_t u = 0; u < axis[0].taps; u++)
+        for (int64_t v = 0; v < axis[1].taps; v++) {
+            const int64_t *row = axis[0].pair + 2 * (i * axis[0].taps + u),
+                          *column = axis[1].pair + 2 * (j * axis[1].taps + v);
+            memcpy(&down, row + 1, sizeof down), memcpy(&across, column + 1, sizeof across);
+            sum +=
+                down * across * (double)from[row[0] * x->stride[0] + column[0] * x->stride[1] + c];
+        }
+    return sum;
+}
+/* Elements that are wrong on one thread; -1: other bytes on three. */
+static int64_t resized_wrongly(uint64_t seed) {
+    Special *s = test_malloc(sizeof *s);
+    draw_resized(s, seed);
+    const View *y = &s->c.view[0];
+    int64_t wrong = 0;
+    assert_true(case_run(&s->c, &cpu_backend, one, 0, 0));
+    const float *got = (const float *)s->c.slot[0] + y->offset;
+    for (int64_t i = 0; i < y->dim[0]; i++)
+        for (int64_t j = 0; j < y->dim[1]; j++)
+            for (int64_t c = 0; c < y->stride[1]; c++) {
+                const float *at = got + i * y->stride[0] + j * y->stride[1] + c;
+                const bool last = i == y->dim[0] - 1 && j == y->dim[1] - 1;
+                if (c < y->dim[2]) wrong += !(fabs((double)*at - resized(s, i, j, c)) <= 1e-4);
+                else if (!last) wrong += *(const unsigned char *)at != PATTERN;
+            }
+    char *bytes = memcpy(test_malloc(s->c.bytes[0] + 1), s->c.slot[0], s->c.bytes[0]);
+    assert_true(case_run(&s->c, &cpu_backend, three, 0, 0));
+    if (memcmp(bytes, s->c.slot[0], s->c.bytes[0])) wrong = -1;
+    test_free(bytes);
+    case_end(&s->c);
+    test_free(s);
+    return wrong;
+}
+static void short_pixels(float *y, int64_t ys, const float *x, const int64_t offset[],
+                         const float w[], int64_t taps, int64_t places, int64_t n) {
+    table[0]->blend_pixels(y, ys, x, offset, w, taps, places - 1, n);
+}
+static bool notices_resized(uint64_t seed) { return resized_wrongly(seed) != 0; }
+static void resized_channels_agree(void **state) {
+    (void)state;
+    for (int i = 0; i < tables; i++)
+        for (uint64_t seed = 0; seed < RESIZED; seed++) {
+            one->simd = three->simd = table[i];
+            if (resized_wrongly(seed)) fail_msg("%s, case %d", table[i]->name, (int)seed);
+        }
+    Simd wrong = *table[0];
+    wrong.blend_pixels = short_pixels;
+    assert_true(cases_noticed(&wrong, RESIZED, notices_resized) > 20);
+    one->simd = three->simd = table[0];
+}
+
 /* ---- numbers beyond the ends of small integers, and what is no number */
 enum { NUMBERS = 150 };
 typedef void Store(void *y, int64_t stride, const void *x, int64_t n);
@@ -279,6 +365,7 @@ int main(void) {
         TEST(softmaxes),
         TEST(sums),
         cmocka_unit_test(wrong_kernels_are_caught),
+        cmocka_unit_test(resized_channels_agree),
         cmocka_unit_test(casts_saturate),
     };
     return cmocka_run_group_tests(tests, open_tables, close_tables);

@@ -1,10 +1,10 @@
 /* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
-   it. Short rows (channels last) are joined with the axis around them. Where every place is one
-   place of x, elements are moved as bytes, neighbours that stay neighbours together, an element
-   that is repeated equally often as the others by one loop, which writes all rows that are the
-   same; else a row of x that is chosen again is copied from the row of y before. Rows go to
-   threads. */
+   it. Short rows (channels last) are joined with the axis around them; where they fill a vector,
+   each of them is computed at once. Where every place is one place of x, elements are moved as
+   bytes, neighbours that stay neighbours together, an element that is repeated equally often as the
+   others by one loop, which writes all rows that are the same; else a row of x that is chosen again
+   is copied from the row of y before. Rows go to threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -21,6 +21,10 @@ typedef struct Sample {
     int64_t rows;
     int32_t *place; /* of the row's axis: [taps, dim] */
     void *weight;
+    int64_t beside; /* elements of a row that was joined; 0: none was */
+    int64_t pitch;  /* from one such row to the next in y */
+    bool pixels;    /* these are computed at once; by place then: */
+    int64_t *pixel; /* [places, taps], where the elements lie in the row; so do the weights */
     int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
     Repeat *repeat;             /* NULL: not equally often */
     int64_t repeated;           /* places of a row that are */
@@ -102,6 +106,11 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     const StepTaps *own = &s->axis[s->along];
     char *row = work + s->row, *result = work + s->result;
     add_rows(run, i, row);
+    if (s->pixels) {
+        run->simd->blend_pixels((float *)(void *)y, s->pitch, (const float *)(const void *)row,
+                                s->pixel, s->weight, own->taps, n / s->beside, s->beside);
+        return;
+    }
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
     s->store(y, ys, own->taps ? result : row, n);
 }
@@ -204,6 +213,18 @@ static void lay_out_taps(Build *b, Sample *s) {
             else ((double *)s->weight)[t * n + i] = weight_of(own, i, t);
         }
 }
+/* The same place by place, as all elements of a pixel have them. */
+static void lay_out_pixels(Build *b, Sample *s) {
+    const StepTaps *own = &s->axis[s->along];
+    const int64_t places = s->y.dim[s->along] / s->beside, taps = own->taps;
+    float *weight = ARENA_NEW(b->arena, float, places *taps);
+    s->pixel = ARENA_NEW(b->arena, int64_t, places * taps), s->weight = weight;
+    for (int64_t i = 0; i < places; i++)
+        for (int64_t t = 0; t < taps; t++) {
+            s->pixel[i * taps + t] = place_of(own, i * s->beside, t);
+            weight[i * taps + t] = (float)weight_of(own, i * s->beside, t);
+        }
+}
 enum { SHORT = 4 }; /* places of a stretch on average, below which single ones are as fast */
 /* Each place of x in turn, k times each. */
 static bool repeated(const Sample *s, int64_t k) {
@@ -231,15 +252,22 @@ static void lay_out_moves(Build *b, Sample *s) {
     for (int64_t k = 2; k < SIMD_WEAVES && !s->repeat; k++)
         if (repeated(s, k)) s->repeat = repeat_of(b->device->simd, s->size, k), s->repeated = n / k;
 }
+/* Pixels of y may lie among others, as those of one input of a concat. */
+static bool computes_pixels(const Build *b, const Sample *s, int axis) {
+    return s->axis[axis].taps && !s->moves && s->class == CLASS_FLOAT && s->y.dtype == DT_FLOAT &&
+           s->y.stride[s->along] == 1 && s->y.dim[s->along] >= b->device->simd->width;
+}
 /* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
    are short (channels last): the two are made one axis, which has the other's taps. */
 static void join_row(Build *b, Sample *s) {
     const int own = s->along;
     const int64_t n = s->y.dim[own];
     for (int a = 0; a < s->y.rank; a++) {
-        if (a == own || s->axis[own].taps || s->y.stride[a] != n * s->y.stride[own] ||
-            s->x.stride[a] != n * s->x.stride[own] || s->y.dim[a] < 2)
+        if (a == own || s->axis[own].taps || s->x.stride[a] != n * s->x.stride[own] ||
+            (s->y.stride[a] != n * s->y.stride[own] && !computes_pixels(b, s, a)) ||
+            s->y.dim[a] < 2)
             continue;
+        s->pixels = computes_pixels(b, s, a), s->pitch = s->y.stride[a];
         const StepTaps *with = &s->axis[a];
         int64_t *pair = ARENA_NEW(b->arena, int64_t, 2 * with->taps * n * s->y.dim[a]), *at = pair;
         for (int64_t i = 0; i < s->y.dim[a] * n; i++)
@@ -250,6 +278,7 @@ static void join_row(Build *b, Sample *s) {
         s->axis[own] = (StepTaps){.taps = with->taps, .pair = pair}, s->axis[a] = (StepTaps){0};
         s->y.dim[own] *= s->y.dim[a], s->x.dim[own] *= s->x.dim[a];
         s->y.dim[a] = s->x.dim[a] = 1;
+        s->beside = n;
         return;
     }
 }
@@ -272,7 +301,8 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
     for (int a = 0; a < s->y.rank; a++) s->rows *= a == s->along ? 1 : s->y.dim[a];
     if (s->moves) lay_out_moves(b, s);
     else {
-        lay_out_taps(b, s);
+        if (s->pixels) lay_out_pixels(b, s);
+        else lay_out_taps(b, s);
         s->store = b->device->simd->store[s->class][s->y.dtype];
         s->row = build_bytes(b, (size_t)(s->x.dim[s->along] * s->size));
         s->result = build_bytes(b, (size_t)(s->y.dim[s->along] * s->size));

@@ -238,6 +238,10 @@ typedef struct Simd {
        CLASS_DOUBLE */
     void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
                      int64_t n);
+    /* y[p * ys + c] = sum over t < taps of w[p * taps + t] * x[offset[p * taps + t] + c], likewise;
+       there is at least a vector of c < n. */
+    void (*blend_pixels)(float *y, int64_t ys, const float *x, const int64_t offset[],
+                         const float w[], int64_t taps, int64_t places, int64_t n);
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
     /* Of so many rows of at most SIMD_SHORT elements, one after the other. */
     void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);

@@ -346,6 +346,23 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
 DEFINE_BLEND(blend_float, float)
 DEFINE_BLEND(blend_double, double)
 
+/* ---- the same of adjacent elements together: where a weight is 0, what is there does not count */
+static inline Floats blended(const float *x, const int64_t offset[], const float w[],
+                             int64_t taps) {
+    Floats sum = {0};
+    for (int64_t t = 0; t < taps; t++)
+        if (w[t] != 0) sum = MULTIPLY_floats(*(const Floats *)(x + offset[t]), w[t], sum);
+    return sum;
+}
+static void blend_pixels(float *y, int64_t ys, const float *x, const int64_t offset[],
+                         const float w[], int64_t taps, int64_t places, int64_t n) {
+    for (int64_t p = 0; p < places; p++, y += ys, offset += taps, w += taps)
+        for (int64_t c = 0; c < n; c += WIDTH) {
+            const int64_t at = c + WIDTH <= n ? c : n - WIDTH;
+            *(Floats *)(y + at) = blended(x + at, offset, w, taps);
+        }
+}
+
 /* ---- where the best element lies. Each comparison is a loop of its own, which has no branches. */
 #define BETTER_EACH(condition)             \
     EACH {                                 \

@@ -115,6 +115,7 @@ const Simd SIMD_TABLE = {
     .softmax_short = {softmax_short_float, softmax_short_double},
     .softmax_columns = {softmax_columns_float, softmax_columns_double},
     .blend = {blend_float, blend_double},
+    .blend_pixels = blend_pixels,
     .better = {better_float, better_double, better_int, better_uint},
     .place = {place_float, place_double, place_int, place_uint},
     .order = {order_float, order_double, order_int64_t, order_uint64_t},

@@ -195,7 +195,8 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     const int *count = derivation_counts(d, t->arena);
     for (int k = 0; k < r->library.n; k++)
         if (count[k])
-            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, count[k]);
+            text_add(t, "  rule %-30s %4d time%s\n", r->library.rule[k].rule->name, count[k],
+                     count[k] == 1 ? "" : "s");
     table_check(r, t);
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,

@@ -186,3 +186,55 @@ def test_products_of_bytes_take_the_fast_form(run, pricing, tmp_path, make, rule
     shape = [d.dim_value for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim]
     x = numpy.random.default_rng(3).normal(0, 2, shape).astype("f")
     assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
+
+
+def signed_convolutions(path, by_operators):
+    """Two convolutions of signed bytes, in either of the forms of ONNX Runtime's tool."""
+    net, random = Net(), numpy.random.default_rng(5)
+    x = net.quantize("x", "x", 0.05, numpy.int8(-3))
+    for k, (name, scale, zero) in enumerate((("c", 0.4, 7), ("d", 2.0, -9))):
+        if by_operators:
+            bias = random.integers(-500, 500, 4).astype("int32")
+            weights = random.integers(-99, 99, (4, 4, 3, 3)).astype("int8")
+            net.weights |= {f"{name}_b": bias, f"{name}_w_q": weights}
+            before = ["x", "c"][k]
+            words = [f"{before}_q", f"{before}_s", f"{before}_z", f"{name}_w_q"]
+            words += net.scale(f"{name}_w", 0.01, numpy.int8(0))
+            words += net.scale(name, scale, numpy.int8(zero))
+            net.add("QLinearConv", [*words, f"{name}_b"], f"{name}_q", pads=[1, 1, 1, 1])
+        else:
+            c = net.add("Conv", [x, net.known(f"{name}_w", [4, 4, 3, 3])], name, pads=[1, 1, 1, 1])
+            x = net.quantize(c, name, scale, numpy.int8(zero))
+    if by_operators:
+        net.add("DequantizeLinear", ["d_q", "d_s", "d_z"], "d_d")
+    net.add("Identity", ["d_d"], "y")
+    nodes = [n for n in net.nodes if not (by_operators and n.output[0] == "x_d")]
+    shapes = [tensor("x", [1, 4, 9, 9])], [tensor("y", [1, 4, 9, 9])]
+    return save(path, nodes, *shapes, net.weights)
+
+
+# A convolution of signed bytes takes ten times as long as one of unsigned ones.
+SIGNED = """
+kind = {each.name: each.data_type for each in graph.initializer}
+seconds = 1.0 + 0.01 * len(graph.node)
+for node in graph.node:
+    if node.op_type in ("QLinearConv", "DequantizeLinear") and kind.get(node.input[2]) == 3:
+        seconds += 1 if node.op_type == "QLinearConv" or "_w" not in node.input[0] else 0
+return seconds
+"""
+
+
+@pytest.mark.parametrize("by_operators", [True, False])
+def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # noqa: F811
+    """Nothing is converted between them; the same numbers come out."""
+    model = signed_convolutions(tmp_path / "m.onnx", by_operators)
+    _, result, report = run(model, *pricing(SIGNED), "--allow", "jumps")
+    first = "qlinearconv-unsigned" if by_operators else "conv-of-dequantized-unsigned-plain"
+    names = {rule["name"] for rule in report["rules"]}
+    assert first in names, names
+    kinds = [node.op_type for node in result.graph.node]
+    assert "Cast" not in kinds and kinds.count("QuantizeLinear") == (
+        1 if by_operators else 3
+    ), kinds
+    x = numpy.random.default_rng(3).normal(0, 2, (1, 4, 9, 9)).astype("f")
+    assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))

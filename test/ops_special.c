@@ -297,6 +297,10 @@ static void short_pixels(float *y, int64_t ys, const float *x, const int64_t off
                          const float w[], int64_t taps, int64_t places, int64_t n) {
     table[0]->blend_pixels(y, ys, x, offset, w, taps, places - 1, n);
 }
+static void short_blend(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
+                        int64_t n) {
+    table[0]->blend[CLASS_FLOAT](y, x, place, w, taps - (taps > 1), n);
+}
 static bool notices_resized(uint64_t seed) { return resized_wrongly(seed) != 0; }
 static void resized_channels_agree(void **state) {
     (void)state;
@@ -308,6 +312,8 @@ static void resized_channels_agree(void **state) {
     Simd wrong = *table[0];
     wrong.blend_pixels = short_pixels;
     assert_true(cases_noticed(&wrong, RESIZED, notices_resized) > 20);
+    wrong = *table[0], wrong.blend[CLASS_FLOAT] = short_blend;
+    assert_true(cases_noticed(&wrong, RESIZED, notices_resized) > 4);
     one->simd = three->simd = table[0];
 }
 

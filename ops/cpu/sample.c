@@ -1,10 +1,12 @@
 /* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
    axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
    it. Short rows (channels last) are joined with the axis around them; where they fill a vector,
-   each of them is computed at once. Where every place is one place of x, elements are moved as
-   bytes, neighbours that stay neighbours together, an element that is repeated equally often as the
-   others by one loop, which writes all rows that are the same; else a row of x that is chosen again
-   is copied from the row of y before. Rows go to threads. */
+   each of them is computed at once. Where the image grows along one other axis, the taps of the
+   row's axis come first: what they make of a row of x is kept for the next rows of y. Where every
+   place is one place of x, elements are moved as bytes, neighbours that stay neighbours together,
+   an element that is repeated equally often as the others by one loop, which writes all rows that
+   are the same; else a row of x that is chosen again is copied from the row of y before. Rows go to
+   threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -25,12 +27,13 @@ typedef struct Sample {
     int64_t pitch;  /* from one such row to the next in y */
     bool pixels;    /* these are computed at once; by place then: */
     int64_t *pixel; /* [places, taps], where the elements lie in the row; so do the weights */
+    bool lines;     /* rows of x by the taps of their own axis are kept */
     int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
     Repeat *repeat;             /* NULL: not equally often */
     int64_t repeated;           /* places of a row that are */
     int stretches;              /* 0: they are short */
     Stretch *stretch;
-    size_t row, result, each;
+    size_t row, result, line, each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Sample;
 typedef struct SampleRun {
@@ -100,11 +103,52 @@ static void move_row(const SampleRun *run, const char *x, char *y) {
         y += p->n * ys * s->size;
     }
 }
-static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work) {
+/* Rows of x by the taps of their own axis, in turn. */
+enum { LINES = 8 };
+typedef struct Lines {
+    const char *of[LINES];
+    int next;
+} Lines;
+static const char *line_of(const SampleRun *run, const char *x, char *work, Lines *l) {
+    const Sample *s = run->s;
+    const int64_t from = s->x.dim[s->along], n = s->y.dim[s->along];
+    const float single = 1;
+    const double whole = 1;
+    char *line = work + s->line, *row = work + s->row;
+    for (int k = 0; k < LINES; k++)
+        if (l->of[k] == x) return line + k * n * s->size;
+    line += l->next * n * s->size, l->of[l->next] = x, l->next = (l->next + 1) % LINES;
+    memset(row, 0, (size_t)(from * s->size));
+    run->simd->scale_add[s->class](row, x, s->x.stride[s->along],
+                                   s->class == CLASS_FLOAT ? (const void *)&single : &whole, from);
+    run->simd->blend[s->class](line, row, s->place, s->weight, s->axis[s->along].taps, n);
+    return line;
+}
+static void add_lines(const SampleRun *run, const int64_t i[], char *result, char *work, Lines *l) {
+    const Sample *s = run->s;
+    const int64_t n = s->y.dim[s->along];
+    int64_t tap[STEP_RANK] = {0};
+    memset(result, 0, (size_t)(n * s->size));
+    do {
+        double weight;
+        const char *x = chosen_row(run, i, tap, &weight);
+        const float single = (float)weight;
+        if (weight != 0)
+            run->simd->scale_add[s->class](
+                result, line_of(run, x, work, l), 1,
+                s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
+    } while (next_taps(s, tap));
+}
+static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work, Lines *l) {
     const Sample *s = run->s;
     const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
     const StepTaps *own = &s->axis[s->along];
     char *row = work + s->row, *result = work + s->result;
+    if (s->lines) {
+        add_lines(run, i, result, work, l);
+        s->store(y, ys, result, n);
+        return;
+    }
     add_rows(run, i, row);
     if (s->pixels) {
         run->simd->blend_pixels((float *)(void *)y, s->pitch, (const float *)(const void *)row,
@@ -163,6 +207,7 @@ static void run_sample_part(void *job, int k) {
     char *work = run->work + (size_t)k * s->each, *before = NULL;
     const char *from = NULL;
     int64_t r = s->rows * k / s->parts;
+    Lines lines = {{NULL}, 0};
     RowPlace p;
     if (s->repeat) {
         repeat_rows(run, r, end);
@@ -172,7 +217,7 @@ static void run_sample_part(void *job, int k) {
     for (; r < end; r++, step_row(s, &p)) {
         char *y = run->y + p.y * size;
         const char *x = run->x + p.x * s->size;
-        if (!s->moves) run_row(run, p.i, y, work);
+        if (!s->moves) run_row(run, p.i, y, work, &lines);
         else if (together && before && x == from)
             memcpy(y, before, (size_t)(s->y.dim[s->along] * size));
         else move_row(run, x, y);
@@ -282,6 +327,14 @@ static void join_row(Build *b, Sample *s) {
         return;
     }
 }
+/* Rows of y that follow each other read the same of x where it grows along one axis beside the
+   row's own. */
+static bool keeps_lines(const Sample *s) {
+    int axes = 0, grows = 0;
+    for (int a = 0; a < s->y.rank; a++)
+        if (a != s->along && s->axis[a].taps) axes++, grows += s->y.dim[a] > s->x.dim[a];
+    return !s->pixels && s->axis[s->along].taps && axes == 1 && grows == 1;
+}
 static bool sample_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *step = b->step;
@@ -306,6 +359,8 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
         s->store = b->device->simd->store[s->class][s->y.dtype];
         s->row = build_bytes(b, (size_t)(s->x.dim[s->along] * s->size));
         s->result = build_bytes(b, (size_t)(s->y.dim[s->along] * s->size));
+        s->lines = keeps_lines(s);
+        if (s->lines) s->line = build_bytes(b, (size_t)(LINES * s->y.dim[s->along] * s->size));
         s->each = b->workspace - s->row;
     }
     s->parts = count_parts(b, s->rows, view_count(&s->y));

@@ -214,7 +214,7 @@ def signed_convolutions(path, by_operators):
 
 
 # A convolution of signed bytes takes ten times as long as one of unsigned ones.
-SIGNED = """
+SIGNED_IMAGES = """
 kind = {each.name: each.data_type for each in graph.initializer}
 seconds = 1.0 + 0.01 * len(graph.node)
 for node in graph.node:
@@ -228,7 +228,7 @@ return seconds
 def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # noqa: F811
     """Nothing is converted between them; the same numbers come out."""
     model = signed_convolutions(tmp_path / "m.onnx", by_operators)
-    _, result, report = run(model, *pricing(SIGNED), "--allow", "jumps")
+    _, result, report = run(model, *pricing(SIGNED_IMAGES), "--allow", "jumps")
     first = "qlinearconv-unsigned" if by_operators else "conv-of-dequantized-unsigned-plain"
     names = {rule["name"] for rule in report["rules"]}
     assert first in names, names

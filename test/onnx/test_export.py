@@ -248,6 +248,7 @@ LIMITS = [
 ELEMENTS = {
     "F": numpy.float32,
     "I64": numpy.int64,
+    "I32": numpy.int32,
     "B": numpy.bool_,
     "U8": numpy.uint8,
     "I8": numpy.int8,

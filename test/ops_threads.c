@@ -309,10 +309,11 @@ static void layers_are_cut(void **state) {
          9,
          true},
     };
-    const size_t bytes = sizeof(float) * 256 * 256 * 9;
+    enum { MOST = 1024 * 1024 }; /* elements of a view */
+    const size_t bytes = sizeof(float) * MOST;
     void *slot[] = {test_calloc(1, bytes), test_malloc(bytes), test_malloc(bytes)};
-    element_fill(DT_FLOAT, slot[1], 256 * 256 * 9, 1);
-    element_fill(DT_FLOAT, slot[2], 256 * 256 * 9, 2);
+    element_fill(DT_FLOAT, slot[1], MOST, 1);
+    element_fill(DT_FLOAT, slot[2], MOST, 2);
     Device *two = cpu->open("threads=2,turns", NULL, 0);
     assert_non_null(two);
     for (size_t k = 0; k < sizeof layers / sizeof *layers; k++) {

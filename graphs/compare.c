@@ -8,6 +8,7 @@ void difference_add(Difference *d, const Difference *x) {
     d->max_abs = fmax(d->max_abs, x->max_abs);
     d->max_rel = fmax(d->max_rel, x->max_rel);
     d->count += x->count;
+    d->greatest = fmax(d->greatest, x->greatest);
     d->unstable |= x->unstable;
     if (d->first >= 0 || x->first < 0) return;
     d->output = x->output;
@@ -47,6 +48,7 @@ void tensors_compare(TensorPair p, Tolerance tolerance, const double moved[], in
         double x = element_real(t, p.a, i), y = element_real(t, p.b, i), by = fabs(x - y);
         bool same = whole ? element_integer(t, p.a, i) == element_integer(t, p.b, i)
                           : x == y || (isnan(x) && isnan(y));
+        if (!(fabs(x) <= d->greatest)) d->greatest = isnan(x) ? INFINITY : fabs(x);
         if (same) continue;
         if (isnan(by)) by = INFINITY;
         if (whole && by < 1) by = 1; /* large integers that are one double */

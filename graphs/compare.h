@@ -10,6 +10,7 @@ typedef struct Difference {  /* of one tensor or, taken together, of several */
     double a, b;             /* its values */
     double limit;            /* the difference that was allowed there */
     int64_t count;           /* elements compared */
+    double greatest;         /* the greatest |a|, of NaN infinity; 0: comparing says little */
     bool unstable;           /* one was out of tolerance, but no farther than roundings move it */
 } Difference;
 typedef struct TensorPair { /* n elements of one type each */

@@ -84,6 +84,7 @@ typedef struct RunStats {
                                   its greatest element; < 0: not compared */
     double check_absolute, check_relative; /* the greatest, over all outputs */
     bool check_unstable;                   /* Difference.unstable */
+    bool check_zero;                       /* the original's outputs were 0 */
     const char *opinion;                   /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
     RunDiscovered discovered;

@@ -159,6 +159,7 @@ static void compare_files(Trial *t, CheckResult *result) {
     t->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
+    result->run.greatest = fmax(result->run.greatest, d.greatest);
     if (d.first >= 0) result->run = d, result->agrees = false;
 }
 
@@ -207,6 +208,7 @@ static bool trial_verdict(Trial *t, const CheckResult *result) {
     r->stats.check_absolute = result->run.max_abs;
     r->stats.check_relative = result->run.max_rel;
     r->stats.check_unstable = result->run.unstable;
+    r->stats.check_zero = result->run.count > 0 && result->run.greatest == 0;
     keep_outputs(t);
     if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &result->run);
     return differs_at(t, &result->run, "the result differs from the original", 9) &&

@@ -34,6 +34,11 @@ static void differences_are_measured(void **state) {
     tensors_compare((TensorPair){DT_FLOAT, a, near, 5}, (Tolerance){1e-5, 0}, NULL, 2, &d);
     assert_int_equal(d.first, 1);
     assert_int_equal(d.output, 2);
+    assert_true(isinf(d.greatest));
+    const float zero[] = {0, -0.0f, 0};
+    Difference z = difference_none();
+    tensors_compare((TensorPair){DT_FLOAT, zero, zero, 3}, (Tolerance){0, 0}, NULL, 0, &z);
+    assert_true(z.count == 3 && z.greatest == 0);
     Difference f = difference_none();
     tensors_compare((TensorPair){DT_FLOAT, a, far, 5}, (Tolerance){1e-3, 0}, NULL, 0, &f);
     assert_int_equal(f.first, 2);

@@ -86,9 +86,10 @@ static void add_check(const Changes *c, Text *t) {
         text_add(
             t,
             "Original and result were compared numerically: greatest difference %.3g, relative "
-            "to the largest element %.3g.%s",
+            "to the largest element %.3g.%s%s",
             s->check_absolute, s->check_relative,
-            s->check_unstable ? " Roundings alone move the original's outputs as far." : "");
+            s->check_unstable ? " Roundings alone move the original's outputs as far." : "",
+            s->check_zero ? " All outputs were 0, so the comparison says little." : "");
     else text_add(t, "The result was not compared numerically.");
     text_add(t, " ");
     add_escaped(t, s->check_note);

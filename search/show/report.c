@@ -165,6 +165,9 @@ static void table_check(const Run *r, Text *t) {
                  s->check_unstable ? "; roundings alone move the original's outputs as far" : "",
                  *s->check_note ? "; " : "", s->check_note);
     else if (*s->check_note) text_add(t, "  %s\n", s->check_note);
+    if (s->checked && s->check_zero)
+        text_add(t, "  all outputs were 0, so the comparison says little; give other inputs by "
+                    "--input\n");
     if (s->opinion) text_add(t, "  %s: %s\n", r->o->check_with, s->opinion);
 }
 

@@ -58,6 +58,7 @@ static void json_check(const Run *r, cJSON *o) {
     cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
     cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
     cJSON_AddBoolToObject(c, "unstable", r->stats.check_unstable);
+    cJSON_AddBoolToObject(c, "all_zero", r->stats.check_zero);
     cJSON_AddStringToObject(c, "note", r->stats.check_note);
     cJSON *outputs = cJSON_AddObjectToObject(c, "outputs");
     for (int k = 0; r->stats.output && k < r->source.original.nout; k++) {

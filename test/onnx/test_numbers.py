@@ -140,6 +140,24 @@ def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("least", [0, -9])
+def test_outputs_of_zeros_are_no_proof(optimize, tmp_path, least):
+    """The user is told where all that was compared is 0."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("Add", ["a", "b"], ["s"]),
+        helper.make_node("Clip", ["s", "least", "most"], ["y"]),
+    ]
+    weights = {"w": numpy.eye(4), "b": numpy.full(4, -99), "least": numpy.float32(least)}
+    weights = {k: v.astype("f") for k, v in (weights | {"most": numpy.float32(9)}).items()}
+    model, report = chain(tmp_path, nodes, ([3, 4], [3, 4]), weights), tmp_path / "r.json"
+    done = optimize(model, tmp_path / "o.onnx", "--cost", "nodes", "--report", report)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())["check"]
+    assert said["done"] and said["all_zero"] == (least == 0), done.stdout
+    assert ("all outputs were 0" in done.stdout) == (least == 0)
+
+
 def test_what_is_empty_stays(optimize, tmp_path):
     """Of no rows a runtime may run the one operator and refuse the other."""
     for rows in (0, 3):

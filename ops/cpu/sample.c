@@ -72,20 +72,12 @@ static const char *chosen_row(const SampleRun *run, const int64_t i[], const int
     }
     return run->x + at * s->size;
 }
-/* The sum of the rows of x, as one row of numbers of the class. */
-static void add_rows(const SampleRun *run, const int64_t i[], char *row) {
-    const Sample *s = run->s;
-    const int64_t n = s->x.dim[s->along], stride = s->x.stride[s->along];
-    int64_t tap[STEP_RANK] = {0};
-    memset(row, 0, (size_t)(n * s->size));
-    do {
-        double weight;
-        const char *x = chosen_row(run, i, tap, &weight);
-        const float single = (float)weight;
-        if (weight != 0)
-            run->simd->scale_add[s->class](
-                row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
-    } while (next_taps(s, tap));
+static void add_scaled(const SampleRun *run, char *sum, const char *row, int64_t stride,
+                       double weight, int64_t n) {
+    const float single = (float)weight;
+    const ComputeClass class = run->s->class;
+    run->simd->scale_add[class](sum, row, stride,
+                                class == CLASS_FLOAT ? (const void *)&single : &weight, n);
 }
 static void move_row(const SampleRun *run, const char *x, char *y) {
     static const int64_t none = 0;
@@ -112,31 +104,26 @@ typedef struct Lines {
 static const char *line_of(const SampleRun *run, const char *x, char *work, Lines *l) {
     const Sample *s = run->s;
     const int64_t from = s->x.dim[s->along], n = s->y.dim[s->along];
-    const float single = 1;
-    const double whole = 1;
     char *line = work + s->line, *row = work + s->row;
     for (int k = 0; k < LINES; k++)
         if (l->of[k] == x) return line + k * n * s->size;
     line += l->next * n * s->size, l->of[l->next] = x, l->next = (l->next + 1) % LINES;
     memset(row, 0, (size_t)(from * s->size));
-    run->simd->scale_add[s->class](row, x, s->x.stride[s->along],
-                                   s->class == CLASS_FLOAT ? (const void *)&single : &whole, from);
+    add_scaled(run, row, x, s->x.stride[s->along], 1, from);
     run->simd->blend[s->class](line, row, s->place, s->weight, s->axis[s->along].taps, n);
     return line;
 }
-static void add_lines(const SampleRun *run, const int64_t i[], char *result, char *work, Lines *l) {
+/* The sum of the rows of x that taps choose, as one row of numbers of the class; l not NULL: of
+   what their own axis makes of them. */
+static void add_taps(const SampleRun *run, const int64_t i[], char *sum, char *work, Lines *l) {
     const Sample *s = run->s;
-    const int64_t n = s->y.dim[s->along];
+    const int64_t n = (l ? &s->y : &s->x)->dim[s->along], stride = l ? 1 : s->x.stride[s->along];
     int64_t tap[STEP_RANK] = {0};
-    memset(result, 0, (size_t)(n * s->size));
+    memset(sum, 0, (size_t)(n * s->size));
     do {
         double weight;
         const char *x = chosen_row(run, i, tap, &weight);
-        const float single = (float)weight;
-        if (weight != 0)
-            run->simd->scale_add[s->class](
-                result, line_of(run, x, work, l), 1,
-                s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
+        if (weight != 0) add_scaled(run, sum, l ? line_of(run, x, work, l) : x, stride, weight, n);
     } while (next_taps(s, tap));
 }
 static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work, Lines *l) {
@@ -145,11 +132,11 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     const StepTaps *own = &s->axis[s->along];
     char *row = work + s->row, *result = work + s->result;
     if (s->lines) {
-        add_lines(run, i, result, work, l);
+        add_taps(run, i, result, work, l);
         s->store(y, ys, result, n);
         return;
     }
-    add_rows(run, i, row);
+    add_taps(run, i, row, work, NULL);
     if (s->pixels) {
         run->simd->blend_pixels((float *)(void *)y, s->pitch, (const float *)(const void *)row,
                                 s->pixel, s->weight, own->taps, n / s->beside, s->beside);

@@ -399,8 +399,8 @@ bool direct_conv_build(Build *, Kernel *);
 enum { PLANES_FEW = 64 }; /* cells of a window: their floats are added as such, not as doubles */
 bool planes_build(Build *, Kernel *);
 
-/* ---- taps.c: one channel of the output after the other, or several together; whether these are
-   of so few terms that this is probably the fastest. */
+/* ---- taps.c: one channel of the output after the other, or several together; whether the latter,
+   where it is possible, is probably the fastest, because there are few terms. */
 bool taps_possible(const Step *);
 bool taps_together_possible(const Step *);
 bool taps_together_likely(const Step *);

@@ -193,7 +193,7 @@ bool taps_together_likely(const Step *s) {
     const int64_t terms = count_terms(s), ins = s->view[2].dim[1];
     int64_t planes = 1;
     for (int a = 0; a < w.n; a++) planes *= w.stride[a];
-    if (!taps_together_possible(s) || planes > FEW_PLANES) return false;
+    if (planes > FEW_PLANES) return false;
     if (s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS) return true;
     return terms <= FEW_TERMS && (terms > ins || ins <= MOST_INPUTS); /* not a product */
 }

@@ -117,6 +117,22 @@ static void test_lies(void **state) {
         CLASS_REASSOCIATES, "NaN came or went");
     lie(FILLED("unguarded", "F", "", "  %r = relu %x\n  %y = sqrt %r\n", "  %y = sqrt %x\n"),
         CLASS_REASSOCIATES | CLASS_DEFINES, "no number where one was");
+    lie(FILLED("bytes-three", "U8", "   %z : U8 [n]   %w : U8 [n]",
+               "  %a = cast %x to=F\n  %b = cast %z to=F\n  %c = cast %w to=F\n"
+               "  %d = add %a %b\n  %y = add %d %c\n",
+               "  %a = cast %x to=F\n  %b = cast %z to=F\n  %c = cast %w to=F\n"
+               "  %d = add %b %c\n  %y = add %a %d\n"),
+        CLASS_EXACT, "other bits");
+    lie(FILLED("bytes-negated", "I8", "",
+               "  %m = fill value=-1 shape=[]\n  %a = cast %x to=F\n  %y = mul %a %m\n",
+               "  %m = fill value=-1 shape=[] dtype=I32\n  %a = cast %x to=I32\n"
+               "  %b = mul %a %m\n  %y = cast %b to=F\n"),
+        CLASS_EXACT, "other bits");
+    lie(FILLED("saturates-elsewhere", "F", "   %s : F []",
+               "  %p = quantize %x %s to=I8\n  %y = cast %p to=I32\n",
+               "  %z = fill value=127 shape=[] dtype=U8\n  %m = fill value=127 shape=[] dtype=I32\n"
+               "  %p = quantize %x %s %z to=U8\n  %i = cast %p to=I32\n  %y = sub %i %m\n"),
+        CLASS_EXACT, "other bits");
     lie(FILLED("dropped", "F", "   %z : F [n]", "  %a = add %x %z\n  %y = sub %a %z\n",
                "  %y = reshape %x shape=[n]\n"),
         CLASS_REASSOCIATES, "NaN came or went");

@@ -174,6 +174,14 @@ static void test_classes(void **state) {
     assert_int_equal(classes_of("rule defines\n  %x : F [n]\nfrom\n  %s = sqrt %x\n  %y = mul %s "
                                 "%s\n  out %y\nto\n  %y = relu %x\n  out %y\n"),
                      CLASS_REASSOCIATES | CLASS_DEFINES);
+    /* 16 bits are more than some floats hold */
+    assert_int_equal(
+        classes_of("rule words\n  %x : F [n]   %s : F []   %q : I16 []\nfrom\n"
+                   "  %p = quantize %x %s %q to=I16\n  %y = cast %p to=I32\n  out %y\nto\n"
+                   "  %m = fill value=32768 shape=[] dtype=I32\n  %i = cast %q to=I32\n"
+                   "  %j = add %i %m\n  %e = cast %j to=U16\n  %p = quantize %x %s %e to=U16\n"
+                   "  %k = cast %p to=I32\n  %y = sub %k %m\n  out %y\n"),
+        CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_JUMPS);
     /* x / c is one rounding, x * (1 / c) two */
     assert_int_equal(
         classes_of("rule reciprocal\n  %x : F [n]   %y : F [n]\nfrom\n  %v = div %x %y\n  out %v\n"

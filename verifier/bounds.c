@@ -204,3 +204,7 @@ bool bounds_in_type(NfImport *m, Value v) {
                below = follows(m, poly_sub(w, t.high, x.high));
     return above && below;
 }
+bool bounds_of_value(NfImport *m, Value v, int64_t limit[2]) {
+    const Bounds x = of_value(m, v);
+    return x.known && numbers(m->p->w, x, limit);
+}

@@ -1,8 +1,9 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
+#include "verifier/bounds.h"
+#include "verifier/exact.h"
 #include "verifier/rule_numbers.h"
-#include "verifier/scope.h"
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -47,36 +48,6 @@ static Nf element_nf(Scope *s, const ExNode *x) {
     Value v = s->node->in[x->word];
     Nf form = import_value(s->m, v);
     return nf_subst(s->m->p, form, scope_index(s, x, to));
-}
-static bool is_recip(Scope *s, Ex e, Ex *of) {
-    ExNode x;
-    ex_get(s->m->p->w, e, &x);
-    *of = x.a;
-    return x.kind == EX_FN && x.word == FN_RECIP;
-}
-/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
-   the rest is kept as it is. */
-static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
-    Prover *p = s->m->p;
-    const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
-    Ratio a, b;
-    Ex divisor;
-    if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
-        Nf q = import_tree(s, ctx, divisor);
-        Nf top = import_tree(s, ctx, x->a);
-        return nf_constant(p, q, &b) && ratio_is(b, 1)
-                   ? top
-                   : apply_pair(p, ctx, own + PAIR_DIVIDE, top, q);
-    }
-    Nf l = import_tree(s, ctx, x->a), r = import_tree(s, ctx, x->b);
-    bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
-    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
-    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
-    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
-        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
-        return nf_number(p, ab);
-    return apply_pair(p, ctx, own + x->kind, l, r);
 }
 static Nf power_nf(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
@@ -210,7 +181,7 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
-static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
+Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
 /* Forms are numbered as they are met, and their order follows the numbers: b is met first, whatever
@@ -231,7 +202,10 @@ Nf import_tree(Scope *s, Dom ctx, Ex e) {
     ExNode x;
     ex_get(p->w, e, &x);
     bool arithmetic = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_POW;
-    if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
+    Saturation saturation;
+    if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, e);
+    if (p->exact && exact_is_saturated(s, &x, &saturation))
+        return exact_saturation(s, ctx, &x, &saturation);
     switch (x.kind) {
     case EX_NUM:
     case EX_REAL: return number_nf(p, s->dtype, &x);
@@ -304,12 +278,16 @@ Ex import_definition(NfImport *m, Value v, const Node *node) {
 /* The definition is an element of integers that its floats may not hold. */
 static bool rounds_integer(NfImport *m, Value v, const Node *node, Ex definition) {
     ExNode x;
+    int64_t limit[2];
     ex_get(m->p->w, definition, &x);
     const DType to = value_type(m->p->w, v)->dtype;
     if (x.kind != EX_AT || dtype_class(to) != 'F') return false;
     const DType from = value_type(m->p->w, node->in[x.word])->dtype;
     const int sign = dtype_class(from) == 'I';
-    return (sign || dtype_class(from) == 'U') && dtype_bits(from) - sign > dtype_digits(to);
+    if ((!sign && dtype_class(from) != 'U') || dtype_bits(from) - sign <= dtype_digits(to))
+        return false;
+    const int64_t held = (int64_t)1 << dtype_digits(to);
+    return !bounds_of_value(m, node->in[x.word], limit) || limit[0] < -held || limit[1] > held;
 }
 Nf import_value(NfImport *m, Value v) {
     if (!v || v >= m->room) prover_fail(m->p, "an input is missing");

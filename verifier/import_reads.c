@@ -1,7 +1,7 @@
 /* import_reads.c -- which elements of inputs a value's definition looks at, and what its partial
    functions want of their arguments: one node at a time, like the forms of import.c. */
 #include "verifier/defined.h"
-#include "verifier/scope.h"
+#include "verifier/exact.h"
 #include "verifier/simplify.h"
 #include <string.h>
 
@@ -200,13 +200,33 @@ static void read_power(Scope *s, const ExNode *x, Reach r, Parts *out) {
     read_stopped(s, !base_passes, x->a, r, out);
     read_stopped(s, !power_passes, x->b, r, out);
 }
+static void read_integers(Scope *s, Ex e, Reach r, Parts *out) {
+    const bool outer = s->whole;
+    s->whole = true;
+    read_tree(s, e, r, out);
+    s->whole = outer;
+}
+/* Integers make no NaN, nor does what saturates but for the number that is rounded. */
+static bool read_exact(Scope *s, Ex e, const ExNode *x, Reach r, Parts *out) {
+    Saturation saturation;
+    if (exact_is_integer(s, e)) {
+        read_integers(s, e, r, out);
+        return true;
+    }
+    if (!exact_is_saturated(s, x, &saturation)) return false;
+    read_tree(s, saturation.rounded, r, out);
+    read_integers(s, saturation.zero, r, out);
+    return true;
+}
 static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     Prover *p = s->m->p;
+    const bool computed = !s->wants && s->m->asked == READS_COMPUTED;
     const int before = out->n;
     ExNode x;
     if (!e) return;
     ex_get(p->w, e, &x);
-    if (!s->wants && s->m->asked == READS_COMPUTED && computes(s, &x)) add_computed(s, e, r, out);
+    if (computed && read_exact(s, e, &x, r, out)) return;
+    if (computed && computes(s, &x)) add_computed(s, e, r, out);
     if (s->wants && p->exact && x.kind == EX_MAXIMUM) want_point(s, &x, r, out);
     if (x.kind == EX_AT) {
         read_element(s, &x, r, out);

@@ -38,7 +38,7 @@ typedef struct Machine {
     int64_t *at;  /* by symbol: indices and bound variables */
     uint32_t nat;
     const Node *node;
-    bool whole;         /* the node's elements are not floats */
+    bool whole;         /* nothing of the node is a float */
     Wide most;          /* the greatest magnitude met */
     bool beyond;        /* of the element at hand */
     bool failed, empty; /* empty: a sum had no element */
@@ -49,7 +49,8 @@ typedef struct Machine {
 static Wide rounded(Machine *m, Wide x) {
     if (fabsl(x) > m->most) m->most = fabsl(x);
     m->beyond |= !isfinite(x);
-    if (m->wide || m->whole) return x;
+    if (m->whole) return x + 0; /* integers have no -0 */
+    if (m->wide) return x;
     Wide y = (Wide)element_nearest(m->type, (double)x);
     m->beyond |= !isfinite(y) || (x != 0 && y == 0);
     return y;
@@ -194,6 +195,19 @@ static bool constant(Machine *m, Value v, const void *bytes) {
     for (int64_t k = 0; k < a->n; k++) a->v[k] = (Wide)element_real(t, bytes, k);
     return true;
 }
+static bool is_whole(World *w, const Node *n, Value result) {
+    bool whole = dtype_class(value_type(w, result)->dtype) != 'F';
+    for (int k = 0; k < n->nin; k++)
+        whole &= !n->in[k] || dtype_class(value_type(w, n->in[k])->dtype) != 'F';
+    return whole;
+}
+/* What is not a number saturates to the least integer. */
+static Wide stored(Machine *m, DType t, Ex e, Wide v) {
+    ExNode x;
+    ex_get(m->w, e, &x);
+    if (!isnan(v) || (x.kind != EX_MAX2 && x.kind != EX_MIN2)) return v;
+    return dtype_class(t) == 'I' ? -ldexpl(1, dtype_bits(t) - 1) : dtype_class(t) == 'U' ? 0 : v;
+}
 static bool run_node(Machine *m, NodeId id) {
     Node n = node_get(m->w, id);
     const void *bytes;
@@ -204,14 +218,14 @@ static bool run_node(Machine *m, NodeId id) {
         Value v = n.out + (Value)j;
         Array *a = &m->value[v];
         Ex e = sig_define(m->w, n.sig, j);
-        m->whole = dtype_class(value_type(m->w, v)->dtype) != 'F';
+        m->whole = is_whole(m->w, &n, v);
         if (!e || !shaped(m, v, a)) return false;
         for (int64_t k = 0; k < a->n && !m->failed; k++) {
             int64_t rest = k;
             for (int d = a->rank; d--; rest /= a->dim[d])
                 m->at[symbol_index(m->w, (uint32_t)d)] = rest % a->dim[d];
             m->beyond = false;
-            a->v[k] = element(m, e);
+            a->v[k] = stored(m, value_type(m->w, v)->dtype, e, element(m, e));
             a->beyond[k] = m->beyond || !isfinite(a->v[k]);
         }
     }
@@ -249,15 +263,25 @@ static Wide datum(Random *r, Data data, DType t) {
     default: return x;
     }
 }
+/* Most integers are indices or truth values; bytes are also numbers. */
+static Wide whole_datum(Random *r, DType t, bool all) {
+    const char class = dtype_class(t);
+    if (!all || dtype_bits(t) != 8 || (class != 'I' && class != 'U'))
+        return (Wide)random_below(r, 2);
+    const int64_t least = class == 'I' ? -128 : 0;
+    return (Wide)(least + (random_below(r, 4) ? (int64_t)random_below(r, 256)
+                                              : (int64_t)random_below(r, 2) * 255));
+}
 static bool fill(Machine *m, const Graph *g, Data data, uint64_t seed) {
     Random r = {seed, 0};
+    const bool all = seed / 100 % 4 < 2;
     for (int k = 0; k < g->nin; k++) {
         Array *a = &m->value[g->in[k]];
         DType t = value_type(m->w, g->in[k])->dtype;
         if (!shaped(m, g->in[k], a)) return false;
         m->whole = dtype_class(t) != 'F';
         for (int64_t j = 0; j < a->n; j++)
-            a->v[j] = m->whole ? (Wide)random_below(&r, 2) : datum(&r, data, m->type);
+            a->v[j] = m->whole ? whole_datum(&r, t, all) : datum(&r, data, m->type);
         const bool wide = m->wide;
         m->wide = false;
         for (int64_t j = 0; j < a->n; j++) {

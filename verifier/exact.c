@@ -1,0 +1,192 @@
+/* exact.c -- operations of floats as a proof that both sides do the same ones sees them. Most are
+   uninterpreted. Understood is what rounds in no float type: sums of small integers, and what
+   saturates to a type of 8 bits. Every integer up to 256 is held by every float type that has a
+   definition here, bfloat16 being the coarsest. */
+#include "verifier/exact.h"
+#include "ops/core/element.h"
+#include "verifier/bounds.h"
+#include "verifier/rule_numbers.h"
+#include <math.h>
+
+enum { HELD_DIGITS = 8, HELD_MOST = 1 << HELD_DIGITS, SATURATED_BITS = 8 };
+
+static bool is_recip(Scope *s, Ex e, Ex *of) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    *of = x.a;
+    return x.kind == EX_FN && x.word == FN_RECIP;
+}
+/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
+   the rest is kept as it is. */
+static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
+    Ratio a, b;
+    Ex divisor;
+    if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
+        Nf q = import_tree(s, ctx, divisor);
+        Nf top = import_tree(s, ctx, x->a);
+        return nf_constant(p, q, &b) && ratio_is(b, 1)
+                   ? top
+                   : apply_pair(p, ctx, own + PAIR_DIVIDE, top, q);
+    }
+    Nf l = import_tree(s, ctx, x->a), r = import_tree(s, ctx, x->b);
+    bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
+    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
+    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
+    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
+    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
+        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
+        return nf_number(p, ab);
+    return apply_pair(p, ctx, own + x->kind, l, r);
+}
+
+/* ---- integers that floats hold */
+
+typedef struct Held { /* an integer from low to high */
+    int64_t low, high;
+    bool minus_zero; /* a float may compute it as -0, which no integer is */
+} Held;
+static bool is_within(Held h) { return h.low >= -HELD_MOST && h.high <= HELD_MOST; }
+static Held sum_of(Held a, Held b) {
+    return (Held){a.low + b.low, a.high + b.high, a.minus_zero && b.minus_zero};
+}
+/* Both are within what is held, so nothing overflows. */
+static Held product_of(Held a, Held b) {
+    const int64_t corner[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    Held y = {corner[0], corner[0], true};
+    for (int k = 1; k < 4; k++) {
+        if (corner[k] < y.low) y.low = corner[k];
+        if (corner[k] > y.high) y.high = corner[k];
+    }
+    return y;
+}
+/* A single float. */
+static bool held_constant(World *w, const Type *t, const void *bytes, Held *out) {
+    if (t->dtype != DT_FLOAT || type_count(w, t) != poly_int(w, 1)) return false;
+    const double v = element_real(t->dtype, bytes, 0);
+    if (!(v >= -HELD_MOST && v <= HELD_MOST) || v != floor(v)) return false;
+    *out = (Held){(int64_t)v, (int64_t)v, v == 0 && signbit(v)};
+    return true;
+}
+static bool held_tree(NfImport *, const Node *, Ex, Held *);
+/* An integer, or a float that is computed from integers. */
+static bool held_value(NfImport *m, Value v, Held *out) {
+    World *w = m->p->w;
+    const DType t = value_type(w, v)->dtype;
+    Type type;
+    const void *bytes;
+    Nf input;
+    int64_t limit[2];
+    *out = (Held){0};
+    if (dtype_class(t) != 'F') {
+        if (!bounds_of_value(m, v, limit)) return false;
+        out->low = limit[0], out->high = limit[1];
+        return true;
+    }
+    if (dtype_digits(t) < HELD_DIGITS || import_is_input(m, v, &input)) return false;
+    if (constant_get(w, v, &type, &bytes)) return held_constant(w, &type, bytes, out);
+    const Node node = node_get(w, value_node(w, v));
+    const Ex e = sig_define(w, node.sig, value_port(w, v));
+    return e && held_tree(m, &node, e, out);
+}
+static Held either(Held a, Held b) {
+    return (Held){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high,
+                  a.minus_zero || b.minus_zero};
+}
+/* Sums, products, choices, elements and numbers, all of them integers that are held. */
+static bool held_tree(NfImport *m, const Node *node, Ex e, Held *out) {
+    ExNode x;
+    Held a, b;
+    *out = (Held){0};
+    if (!e) return true;
+    ex_get(m->p->w, e, &x);
+    if (x.kind == EX_NUM) {
+        *out = (Held){x.p, x.p, false};
+        return x.q == 1 && is_within(*out);
+    }
+    if (x.kind == EX_AT) return held_value(m, node->in[x.word], out) && is_within(*out);
+    if (x.kind == EX_TAKE) return held_tree(m, node, x.b, out);
+    if (x.kind != EX_ADD && x.kind != EX_MUL && x.kind != EX_IF && x.kind != EX_WHERE) return false;
+    if (!held_tree(m, node, x.a, &a) || !held_tree(m, node, x.b, &b)) return false;
+    *out = x.kind == EX_ADD ? sum_of(a, b) : x.kind == EX_MUL ? product_of(a, b) : either(a, b);
+    return is_within(*out);
+}
+static bool is_held(Scope *s, Ex e) {
+    Held h;
+    return held_tree(s->m, s->node, e, &h);
+}
+bool exact_is_integer(Scope *s, Ex e) {
+    ExNode x;
+    Held h;
+    if (!e || s->whole) return false;
+    ex_get(s->m->p->w, e, &x);
+    if (dtype_class(s->dtype) == 'F' && dtype_digits(s->dtype) < HELD_DIGITS) return false;
+    return x.kind == EX_ADD && held_tree(s->m, s->node, e, &h) && !h.minus_zero;
+}
+static Nf integer_nf(Scope *s, Dom ctx, Ex e) {
+    const bool before = s->whole;
+    s->whole = true;
+    const Nf nf = import_tree(s, ctx, e);
+    s->whole = before;
+    return nf;
+}
+Nf exact_pair(Scope *s, Dom ctx, Ex e) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    return exact_is_integer(s, e) ? integer_nf(s, ctx, e) : kept_pair(s, ctx, &x);
+}
+
+/* ---- saturation */
+
+static bool is_number(World *w, Ex e, int64_t v) {
+    ExNode x;
+    if (!e) return !v;
+    ex_get(w, e, &x);
+    return x.kind == EX_NUM && x.q == 1 && x.p == v;
+}
+/* The other operand, if one of the two is the number. */
+static bool other_than(World *w, const ExNode *x, int64_t v, Ex *other) {
+    *other = is_number(w, x->a, v) ? x->b : x->a;
+    return is_number(w, x->a, v) || is_number(w, x->b, v);
+}
+static bool is_rounded(World *w, Ex e) {
+    ExNode x;
+    if (!e) return false;
+    ex_get(w, e, &x);
+    return x.kind == EX_FN && (x.word == FN_ROUND || x.word == FN_FLOOR || x.word == FN_CEIL);
+}
+static bool is_saturated_sum(Scope *s, Ex e, Saturation *out) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    if (x.kind != EX_ADD) return false;
+    const bool first = is_rounded(s->m->p->w, x.a);
+    out->rounded = first ? x.a : x.b;
+    out->zero = first ? x.b : x.a;
+    return is_rounded(s->m->p->w, out->rounded) && is_held(s, out->zero);
+}
+bool exact_is_saturated(Scope *s, const ExNode *x, Saturation *out) {
+    World *w = s->m->p->w;
+    const char class = dtype_class(s->dtype);
+    const int bits = dtype_bits(s->dtype);
+    ExNode inner;
+    Ex e, sum;
+    if (s->whole || (x->kind != EX_MAX2 && x->kind != EX_MIN2)) return false;
+    if ((class != 'I' && class != 'U') || bits > SATURATED_BITS) return false;
+    const int64_t least = class == 'I' ? -((int64_t)1 << (bits - 1)) : 0;
+    *out = (Saturation){.limit = {least, least + ((int64_t)1 << bits) - 1}};
+    if (!other_than(w, x, out->limit[x->kind == EX_MIN2], &e) || !e) return false;
+    ex_get(w, e, &inner);
+    return inner.kind == (x->kind == EX_MAX2 ? EX_MIN2 : EX_MAX2) &&
+           other_than(w, &inner, out->limit[inner.kind == EX_MIN2], &sum) && sum &&
+           is_saturated_sum(s, sum, out);
+}
+Nf exact_saturation(Scope *s, Dom ctx, const ExNode *x, const Saturation *of) {
+    Prover *p = s->m->p;
+    const Nf zero = integer_nf(s, ctx, of->zero), rounded = import_tree(s, ctx, of->rounded),
+             sum = nf_add(p, rounded, zero), least = nf_number(p, ratio(of->limit[0], 1)),
+             greatest = nf_number(p, ratio(of->limit[1], 1));
+    s->m->any_maximum = true;
+    return x->kind == EX_MAX2 ? apply_max2(p, ctx, least_nf(p, ctx, sum, greatest), least)
+                              : least_nf(p, ctx, apply_max2(p, ctx, sum, least), greatest);
+}

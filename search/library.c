@@ -2,6 +2,7 @@
    nothing unproved is ever applied. */
 #include "search/library.h"
 #include "rules/installed.h"
+#include "search/tidies.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -53,28 +54,6 @@ static bool has_split_roots(World *w, const Graph *from) {
     return one;
 }
 
-/* How many nodes move elements and compute nothing; -1: others compute. */
-static int count_moves(World *w, const Graph *g) {
-    const ArenaMark mark = arena_mark(w->scratch);
-    const NodeList live = graph_live(w, w->scratch, g);
-    int n = 0;
-    for (int k = 0; k < live.n && n >= 0; k++) {
-        const Node node = node_get(w, live.v[k]);
-        if (!node.nin) continue;
-        const SigKind kind = sig_kind(w, node.sig, 0);
-        n = kind == SIG_VIEW || kind == SIG_RESHAPE ? n + 1 : -1;
-    }
-    arena_reset(w->scratch, mark);
-    return n;
-}
-
-static bool has_fewer_moves(World *w, const Instance *i) {
-    const int before = count_moves(w, &i->from);
-    if (before <= 0) return false;
-    const int after = count_moves(w, &i->to);
-    return after >= 0 && after < before;
-}
-
 static void add_instance(World *w, Arena *a, Library *l, const Instance *i) {
     l->instance[l->ninstance] = *i;
     l->needs[l->ninstance++] = instance_needs(w, a, i);
@@ -115,7 +94,7 @@ static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Erro
         const Graph *from = r->count ? &l->instance[r->first].from : NULL;
         r->splits = from && from->nout > 1 && has_split_roots(w, from);
         r->merges = from && from->nout > 1 && !r->splits;
-        r->tidies = from && has_fewer_moves(w, &l->instance[r->first + r->count - 1]);
+        r->tidies = from && rule_tidies(w, &l->instance[r->first + r->count - 1]);
     }
     return true;
 }

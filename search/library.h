@@ -22,7 +22,7 @@ typedef struct LibraryRule {
     /* merges: several roots become one (products of the same input, for example); splits: the
        outputs of a Split are computed separately. Both at once would undo each other. */
     bool merges, splits;
-    bool tidies;      /* both sides only move elements, and the right one takes fewer steps */
+    bool tidies;      /* it only ever takes work away (rule_tidies) */
     int first, count; /* its instances */
 } LibraryRule;
 typedef struct Library {

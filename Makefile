@@ -84,7 +84,8 @@ LOOPS_arm64 := neon
 OTHERS := $(filter-out $(PROCESSOR),$(FAMILIES))
 UNUSED := $(patsubst %,ops/cpu/processor_%.c,$(OTHERS)) \
     $(patsubst %,ops/cpu/simd_%.c,$(foreach f,$(OTHERS),$(LOOPS_$f)))
-UNUSED += generator/run_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c
+UNUSED += $(patsubst %,%_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c,\
+    generator/run search/byte_products)
 UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
 UNUSED += ops/cpu/dnn_ukernel$(if $(DNN_UKERNEL),_none).c

@@ -2,7 +2,7 @@
    nothing unproved is ever applied. */
 #include "search/library.h"
 #include "rules/installed.h"
-#include "search/tidies.h"
+#include "search/rule_kinds.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -94,6 +94,8 @@ static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Erro
         const Graph *from = r->count ? &l->instance[r->first].from : NULL;
         r->splits = from && from->nout > 1 && has_split_roots(w, from);
         r->merges = from && from->nout > 1 && !r->splits;
+        r->retypes = from && rule_retypes(w, &l->instance[r->first + r->count - 1]);
+        r->makes_unsigned = from && rule_makes_unsigned(w, &l->instance[r->first]);
         r->tidies = from && rule_tidies(w, &l->instance[r->first + r->count - 1]);
     }
     return true;

@@ -6,6 +6,7 @@
 #include "graphs/sizes.h"
 #include "graphs/world.h"
 #include "search/bodies.h"
+#include "search/byte_products.h"
 #include "search/discover.h"
 #include "search/input_data.h"
 #include "search/invariants.h"
@@ -97,6 +98,22 @@ static void drop_unwritable(Run *r) {
             continue;
         rule->on = false;
         run_say(r, "rule %s is left out: the model's operator set has no such operator",
+                rule->rule->name);
+    }
+}
+
+/* Where another runtime is the target, rules that make bytes unsigned are switched off on a
+   processor whose products of unsigned and signed bytes saturate: the result would be another
+   there. The built-in runtime avoids such sums. */
+static void drop_saturating(Run *r) {
+    if (!r->o->measure_with || !byte_products_saturate()) return;
+    for (int k = 0; k < r->library.n; k++) {
+        LibraryRule *rule = &r->library.rule[k];
+        if (!rule->on || !rule->makes_unsigned) continue;
+        rule->on = false;
+        run_say(r,
+                "rule %s is left out: sums of products of its unsigned bytes may saturate on "
+                "this processor",
                 rule->rule->name);
     }
 }
@@ -251,6 +268,6 @@ bool run_open(Run *r) {
                         open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
                         run_can_check_with(r) && run_discover(r) && run_open_library(r) &&
                         open_costs(r) && open_bodies(r);
-    if (opened) drop_unwritable(r);
+    if (opened) drop_unwritable(r), drop_saturating(r);
     return opened;
 }

@@ -75,6 +75,47 @@ static void unite_shared(Union *u, const Derivation *d, const int first[]) {
     }
 }
 
+/* ---- element types of operators */
+
+typedef struct TypeWalk {
+    const Derivation *d;
+    const Origins *o;
+    Union *u;
+    const bool *claimed; /* by node of the file: an application matched it */
+    int from;            /* a node of the application that the walk started at */
+} TypeWalk;
+
+/* Unites the application with those that made what v is computed from, a few operators further up,
+   and with the operators between. False: there are none. */
+static bool unite_above(const TypeWalk *x, Value v, int operators) {
+    if (!v || v >= x->o->n || !x->o->node[v] || x->o->neutral[v]) return false;
+    const int at = x->o->node[v] - 1;
+    bool any = x->claimed[at];
+    const Node n = node_get(x->d->w, value_node(x->d->w, v));
+    for (int k = 0; k < n.nin && operators && !x->claimed[at]; k++)
+        any |= unite_above(x, n.in[k], operators - 1);
+    if (any) unite(x->u, x->from, at);
+    return any;
+}
+
+/* A target has kernels for some combinations of element types: where the type between operators
+   changes, each place alone leaves the operators next to it with two types, which none of them may
+   like. */
+static void unite_types(Union *u, Arena *a, const Origins *o, const Derivation *d,
+                        const int first[]) {
+    enum { OPERATORS = 4 };
+    bool *claimed = ARENA_NEW(a, bool, u->n);
+    for (int k = 0; k < u->n; k++) claimed[k] = u->group[k] >= 0;
+    for (int s = 0; s < d->nstep; s++) {
+        const Match *m = &d->step[s].match;
+        const int rule = library_index(d->library, m->instance->rule);
+        if (first[s] < 0 || !d->library->rule[rule].retypes) continue;
+        const TypeWalk x = {d, o, u, claimed, first[s]};
+        for (int k = 0; k < m->instance->ninput; k++)
+            unite_above(&x, derivation_origin(d, m->input[k]), OPERATORS);
+    }
+}
+
 /* The rules that were applied in a group and not undone, by name; first[s]: a node of step s. */
 static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[],
                        const bool shown[], int group, Place *p) {
@@ -109,6 +150,7 @@ static void places_append(Places *p, Arena *a, const Origins *o, const Derivatio
     int *first = ARENA_NEW(d->arena, int, d->nstep);
     for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, inner[s]);
     unite_shared(&u, d, first);
+    unite_types(&u, d->arena, o, d, first);
     const bool *shown = derivation_shown(d, d->arena);
     for (int k = 0; k < nnode; k++) {
         if (u.group[k] != k) continue;

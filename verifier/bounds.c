@@ -4,6 +4,7 @@
    both sides of 0. A product of k bytes by k others stays in 32 bits where 255*255*k does: what is
    asked of k is the rule's condition. */
 #include "verifier/bounds.h"
+#include "verifier/scope.h"
 #include "ops/base/least.h"
 #include "ops/core/element.h"
 
@@ -146,11 +147,6 @@ static Bounds of_constant(World *w, const Type *t, const void *bytes) {
     const int64_t v = element_integer(t->dtype, bytes, 0);
     return between(w, v, v);
 }
-static bool is_input(const NfImport *m, Value v) {
-    for (int k = 0; k < m->ninput; k++)
-        if (m->input[k] == v) return true;
-    return false;
-}
 static Bounds of_value(NfImport *m, Value v) {
     World *w = m->p->w;
     Type t;
@@ -159,7 +155,7 @@ static Bounds of_value(NfImport *m, Value v) {
     if (m->bounds[v].asked) return m->bounds[v];
     Bounds y = of_type(w, value_type(w, v)->dtype);
     if (constant_get(w, v, &t, &bytes)) y = of_constant(w, &t, bytes);
-    else if (!is_input(m, v)) {
+    else if (!scope_is_input(m, v)) {
         const Node node = node_get(w, value_node(w, v));
         const Ex e = sig_define(w, node.sig, value_port(w, v));
         y = e ? of_tree(&(BoundsWalk){m, &node}, e) : unknown;

@@ -1,47 +1,12 @@
-/* exact.c -- operations of floats as a proof that both sides do the same ones sees them. Most are
-   uninterpreted. Understood is what rounds in no float type: sums of small integers, and what
+/* exact.c -- operations of floats that no float type rounds: sums of small integers, and what
    saturates to a type of 8 bits. Every integer up to 256 is held by every float type that has a
    definition here, bfloat16 being the coarsest. */
 #include "verifier/exact.h"
 #include "ops/core/element.h"
 #include "verifier/bounds.h"
-#include "verifier/rule_numbers.h"
 #include <math.h>
 
 enum { HELD_DIGITS = 8, HELD_MOST = 1 << HELD_DIGITS, SATURATED_BITS = 8 };
-
-static bool is_recip(Scope *s, Ex e, Ex *of) {
-    ExNode x;
-    ex_get(s->m->p->w, e, &x);
-    *of = x.a;
-    return x.kind == EX_FN && x.word == FN_RECIP;
-}
-/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
-   the rest is kept as it is. */
-static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
-    Prover *p = s->m->p;
-    const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
-    Ratio a, b;
-    Ex divisor;
-    if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
-        Nf q = import_tree(s, ctx, divisor);
-        Nf top = import_tree(s, ctx, x->a);
-        return nf_constant(p, q, &b) && ratio_is(b, 1)
-                   ? top
-                   : apply_pair(p, ctx, own + PAIR_DIVIDE, top, q);
-    }
-    Nf l = import_tree(s, ctx, x->a), r = import_tree(s, ctx, x->b);
-    bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
-    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
-    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
-    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
-        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
-        return nf_number(p, ab);
-    return apply_pair(p, ctx, own + x->kind, l, r);
-}
-
-/* ---- integers that floats hold */
 
 typedef struct Held { /* an integer from low to high */
     int64_t low, high;
@@ -76,7 +41,6 @@ static bool held_value(NfImport *m, Value v, Held *out) {
     const DType t = value_type(w, v)->dtype;
     Type type;
     const void *bytes;
-    Nf input;
     int64_t limit[2];
     *out = (Held){0};
     if (dtype_class(t) != 'F') {
@@ -84,7 +48,7 @@ static bool held_value(NfImport *m, Value v, Held *out) {
         out->low = limit[0], out->high = limit[1];
         return true;
     }
-    if (dtype_digits(t) < HELD_DIGITS || import_is_input(m, v, &input)) return false;
+    if (dtype_digits(t) < HELD_DIGITS || scope_is_input(m, v)) return false;
     if (constant_get(w, v, &type, &bytes)) return held_constant(w, &type, bytes, out);
     const Node node = node_get(w, value_node(w, v));
     const Ex e = sig_define(w, node.sig, value_port(w, v));
@@ -124,19 +88,6 @@ bool exact_is_integer(Scope *s, Ex e) {
     if (dtype_class(s->dtype) == 'F' && dtype_digits(s->dtype) < HELD_DIGITS) return false;
     return x.kind == EX_ADD && held_tree(s->m, s->node, e, &h) && !h.minus_zero;
 }
-static Nf integer_nf(Scope *s, Dom ctx, Ex e) {
-    const bool before = s->whole;
-    s->whole = true;
-    const Nf nf = import_tree(s, ctx, e);
-    s->whole = before;
-    return nf;
-}
-Nf exact_pair(Scope *s, Dom ctx, Ex e) {
-    ExNode x;
-    ex_get(s->m->p->w, e, &x);
-    return exact_is_integer(s, e) ? integer_nf(s, ctx, e) : kept_pair(s, ctx, &x);
-}
-
 /* ---- saturation */
 
 static bool is_number(World *w, Ex e, int64_t v) {
@@ -180,13 +131,4 @@ bool exact_is_saturated(Scope *s, const ExNode *x, Saturation *out) {
     return inner.kind == (x->kind == EX_MAX2 ? EX_MIN2 : EX_MAX2) &&
            other_than(w, &inner, out->limit[inner.kind == EX_MIN2], &sum) && sum &&
            is_saturated_sum(s, sum, out);
-}
-Nf exact_saturation(Scope *s, Dom ctx, const ExNode *x, const Saturation *of) {
-    Prover *p = s->m->p;
-    const Nf zero = integer_nf(s, ctx, of->zero), rounded = import_tree(s, ctx, of->rounded),
-             sum = nf_add(p, rounded, zero), least = nf_number(p, ratio(of->limit[0], 1)),
-             greatest = nf_number(p, ratio(of->limit[1], 1));
-    s->m->any_maximum = true;
-    return x->kind == EX_MAX2 ? apply_max2(p, ctx, least_nf(p, ctx, sum, greatest), least)
-                              : least_nf(p, ctx, apply_max2(p, ctx, sum, least), greatest);
 }

@@ -1,13 +1,11 @@
-/* exact.h -- operations of floats in a proof that both sides do the same ones (Prover's exact). */
+/* exact.h -- operations of floats that no float type rounds: a proof that both sides do the same
+   ones (Prover's exact) takes them for those of real numbers. */
 #ifndef ISOMER_EXACT_H
 #define ISOMER_EXACT_H
 #include "verifier/scope.h"
 
-/* A sum of integers, elements and numbers, that no float type rounds and that is never -0. */
+/* A sum of integers, elements and numbers, that every float type holds and that is never -0. */
 bool exact_is_integer(Scope *, Ex);
-/* A sum, product or power: such a sum is the integer; the rest is uninterpreted but for x*1 and
-   products of numbers that the type holds. */
-Nf exact_pair(Scope *, Dom ctx, Ex);
 
 /* max(min(t + z, greatest), least) or min(max(t + z, least), greatest) with the limits of the
    node's result, an integer of at most 8 bits; t is rounded to an integer, and z is one that floats
@@ -19,5 +17,4 @@ typedef struct Saturation {
     int64_t limit[2];
 } Saturation;
 bool exact_is_saturated(Scope *, const ExNode *, Saturation *);
-Nf exact_saturation(Scope *, Dom ctx, const ExNode *, const Saturation *);
 #endif

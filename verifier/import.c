@@ -49,6 +49,48 @@ static Nf element_nf(Scope *s, const ExNode *x) {
     Nf form = import_value(s->m, v);
     return nf_subst(s->m->p, form, scope_index(s, x, to));
 }
+static bool is_recip(Scope *s, Ex e, Ex *of) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    *of = x.a;
+    return x.kind == EX_FN && x.word == FN_RECIP;
+}
+/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
+   the rest is kept as it is. */
+static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
+    Ratio a, b;
+    Ex divisor;
+    if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
+        Nf q = import_tree(s, ctx, divisor);
+        Nf top = import_tree(s, ctx, x->a);
+        return nf_constant(p, q, &b) && ratio_is(b, 1)
+                   ? top
+                   : apply_pair(p, ctx, own + PAIR_DIVIDE, top, q);
+    }
+    Nf l = import_tree(s, ctx, x->a), r = import_tree(s, ctx, x->b);
+    bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
+    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
+    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
+    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
+    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
+        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
+        return nf_number(p, ab);
+    return apply_pair(p, ctx, own + x->kind, l, r);
+}
+static Nf integer_nf(Scope *s, Dom ctx, Ex e) {
+    const bool before = s->whole;
+    s->whole = true;
+    const Nf nf = import_tree(s, ctx, e);
+    s->whole = before;
+    return nf;
+}
+static Nf exact_pair(Scope *s, Dom ctx, Ex e) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    return exact_is_integer(s, e) ? integer_nf(s, ctx, e) : kept_pair(s, ctx, &x);
+}
 static Nf power_nf(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Ratio c;
@@ -181,8 +223,17 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
-Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
+static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
+}
+static Nf saturated_nf(Scope *s, Dom ctx, const ExNode *x, const Saturation *of) {
+    Prover *p = s->m->p;
+    const Nf zero = integer_nf(s, ctx, of->zero), rounded = import_tree(s, ctx, of->rounded),
+             sum = nf_add(p, rounded, zero), least = nf_number(p, ratio(of->limit[0], 1)),
+             greatest = nf_number(p, ratio(of->limit[1], 1));
+    s->m->any_maximum = true;
+    return x->kind == EX_MAX2 ? apply_max2(p, ctx, least_nf(p, ctx, sum, greatest), least)
+                              : least_nf(p, ctx, apply_max2(p, ctx, sum, least), greatest);
 }
 /* Forms are numbered as they are met, and their order follows the numbers: b is met first, whatever
    the order in which a compiler evaluates arguments. */
@@ -205,7 +256,7 @@ Nf import_tree(Scope *s, Dom ctx, Ex e) {
     Saturation saturation;
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, e);
     if (p->exact && exact_is_saturated(s, &x, &saturation))
-        return exact_saturation(s, ctx, &x, &saturation);
+        return saturated_nf(s, ctx, &x, &saturation);
     switch (x.kind) {
     case EX_NUM:
     case EX_REAL: return number_nf(p, s->dtype, &x);

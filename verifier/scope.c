@@ -4,6 +4,11 @@
 
 enum { UNROLL_MOST = 16 };
 
+bool scope_is_input(const NfImport *m, Value v) {
+    for (int k = 0; k < m->ninput; k++)
+        if (m->input[k] == v) return true;
+    return false;
+}
 Dims scope_sizes(NfImport *m, Value v) {
     Dims d = value_type(m->p->w, v)->dim;
     for (int k = 0; k < d.n; k++)

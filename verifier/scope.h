@@ -20,6 +20,7 @@ typedef struct Scope {
     Poly *to;
 } Scope;
 
+bool scope_is_input(const NfImport *, Value); /* of the rule */
 /* The sizes of a value, in terms of the sizes that the conditions leave open. */
 Dims scope_sizes(NfImport *, Value);
 /* Of the node's result v, its indices bound to m->index. */
@@ -44,8 +45,6 @@ int dom_complement(Prover *, Dom, Dom out[2 * COND_MAX]);
 
 /* What import.c makes of trees, for both importers. */
 Nf import_tree(Scope *, Dom ctx, Ex);
-/* The smaller of two. */
-Nf least_nf(Prover *, Dom ctx, Nf a, Nf b);
 /* The definition of the node's result; gives up where the operator has none. */
 Ex import_definition(NfImport *, Value, const Node *);
 /* Is the value an input of the rule? *form: its element. */

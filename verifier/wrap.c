@@ -6,6 +6,7 @@
    definition integers are those of mathematics. */
 #include "verifier/wrap.h"
 #include "verifier/bounds.h"
+#include "verifier/scope.h"
 #include "ops/core/element.h"
 
 enum {
@@ -83,8 +84,7 @@ static bool stays(NfImport *m, Value v) {
     bool good = true;
     if (!whole(type)) return true;
     if (m->stays[v]) return m->stays[v] == YES;
-    for (int k = 0; k < m->ninput; k++)
-        if (m->input[k] == v) return true;
+    if (scope_is_input(m, v)) return true;
     if (!constant_stays(w, v, &good)) {
         Node node = node_get(w, value_node(w, v));
         Ex e = sig_define(w, node.sig, value_port(w, v));

@@ -189,17 +189,28 @@ static void table_notes(const Run *r, bool changed, Text *t) {
                     "the nodes in them\n");
 }
 
+static void table_rules(const Run *r, const Derivation *d, Text *t) {
+    const int *count = derivation_counts(d, t->arena);
+    bool makes_unsigned = false;
+    for (int k = 0; k < r->library.n; k++) {
+        if (!count[k]) continue;
+        const LibraryRule *rule = &r->library.rule[k];
+        text_add(t, "  rule %-30s %4d time%s\n", rule->rule->name, count[k],
+                 count[k] == 1 ? "" : "s");
+        makes_unsigned |= rule->makes_unsigned;
+    }
+    if (makes_unsigned && r->o->measure_with)
+        text_add(t, "  signed bytes are unsigned now: on an x86 processor without VNNI, sums of "
+                    "their products saturate\n  in ONNX Runtime, and results would differ there\n");
+}
+
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->source.model);
     table_moved(&r->stats, t);
     table_bodies(&r->stats, t);
     if (changed) table_places(&r->stats, t);
     table_numbers(&r->stats, t);
-    const int *count = derivation_counts(d, t->arena);
-    for (int k = 0; k < r->library.n; k++)
-        if (count[k])
-            text_add(t, "  rule %-30s %4d time%s\n", r->library.rule[k].rule->name, count[k],
-                     count[k] == 1 ? "" : "s");
+    table_rules(r, d, t);
     table_check(r, t);
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,

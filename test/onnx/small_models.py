@@ -1,8 +1,8 @@
 """What tests of optimize-model share: small models, targets that give times, rules with forged
 verdicts, and what a refusal looks like."""
 
-import os, subprocess, sys, textwrap
-import numpy, onnxruntime
+import os, platform, subprocess, sys, textwrap
+import numpy, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -196,3 +196,13 @@ def agree(a, b, x):
         for p in (a, b)
     )
     assert one.shape == two.shape and numpy.abs(one - two).max() <= 1e-4 * numpy.abs(one).max()
+
+
+def without_vnni():
+    if platform.machine() != "x86_64":
+        return False
+    with open("/proc/cpuinfo") as file:
+        return "vnni" not in file.read()
+
+
+unsigned = pytest.mark.skipif(without_vnni(), reason="bytes stay signed without VNNI")

@@ -1,9 +1,12 @@
 """A command as the target: rules that gain together are tried together, and what the file cannot
 hold is not tried."""
 
+import os
+
 import numpy
+import onnx
 from onnx import helper
-from small_models import SQUARED, forged, save, tensor
+from small_models import SQUARED, forged, save, tensor, unsigned
 
 
 def head(path):
@@ -107,19 +110,23 @@ def test_where_sizes_are_open_a_pad_that_depends_on_them_is_not_tried(run, prici
     assert padded(out) == [0, 0, 2, 0], done.stdout
 
 
-def bytes_chain(path, count=4):
-    """Convolutions between signed bytes, each dequantized before and quantized after."""
+def bytes_chain(path, convolved, count=4):
+    """Convolutions or products between signed bytes, each dequantized before and quantized
+    after."""
     rng = numpy.random.default_rng(5)
     scales = {"s": numpy.float32(0.02), "z": numpy.int8(3)}
     quantized = lambda x, y: helper.make_node("QuantizeLinear", [x, "s", "z"], [y])
     floats = lambda x, y: helper.make_node("DequantizeLinear", [x, "s", "z"], [y])
+    conv = lambda *names: helper.make_node("Conv", [*names[:2], "b"], names[2:], pads=[1] * 4)
+    matmul = lambda *names: helper.make_node("MatMul", names[:2], names[2:])
     nodes = [quantized("x", "q0")]
     for k in range(count):
         nodes.append(floats(f"q{k}", f"d{k}"))
-        nodes.append(helper.make_node("Conv", [f"d{k}", f"w{k}", "b"], [f"c{k}"], pads=[1] * 4))
+        nodes.append((conv if convolved else matmul)(f"d{k}", f"w{k}", f"c{k}"))
         nodes.append(quantized(f"c{k}", f"q{k + 1}"))
-    weights = {f"w{k}": (rng.random((8, 8, 3, 3)) - 0.5).astype("f") for k in range(count)}
-    weights["b"] = rng.random(8, dtype="f")
+    shape = (8, 8, 3, 3) if convolved else (6, 6)
+    weights = {f"w{k}": (rng.random(shape) - 0.5).astype("f") for k in range(count)}
+    weights |= {"b": rng.random(8, dtype="f")} if convolved else {}
     return save(
         path,
         [*nodes, floats(f"q{count}", "y")],
@@ -127,6 +134,12 @@ def bytes_chain(path, count=4):
         [tensor("y", [1, 8, 6, 6])],
         {**scales, **weights},
     )
+
+
+def zeros(out):
+    """The element types of zero points."""
+    bytes_ = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+    return {x.data_type for x in out.graph.initializer if x.data_type in bytes_}
 
 
 # A convolution of signed bytes is slow, a conversion not free, and all else slower than both.
@@ -143,10 +156,50 @@ return seconds
 """
 
 
+@unsigned
 def test_rules_that_only_take_work_away_follow_every_rule(run, pricing, tmp_path):
     """One convolution of unsigned bytes costs more conversions than it gains; from one to the next
     none is left. With all rules that match then it would become a product."""
-    done, out, _ = run(bytes_chain(tmp_path / "m.onnx"), *pricing(SIGNED))
+    options = ["--disable", "quantized-between-unsigned", *pricing(SIGNED)]
+    done, out, _ = run(bytes_chain(tmp_path / "m.onnx", True), *options)
     kinds = [node.op_type for node in out.graph.node]
-    zeros = {x.data_type for x in out.graph.initializer if x.data_type in (2, 3)}
-    assert kinds.count("Conv") == 4 and "Cast" not in kinds and zeros == {2}, done.stdout
+    assert kinds.count("Conv") == 4 and "Cast" not in kinds, done.stdout
+    assert zeros(out) == {onnx.TensorProto.UINT8}, done.stdout
+
+
+# A product of bytes of two types is slower than of signed ones, and that slower than of unsigned.
+MIXED = """
+types = {x.name: x.data_type for x in graph.initializer}
+byte = {}
+for node in graph.node:
+    if node.op_type == "QuantizeLinear":
+        byte[node.input[0]] = types.get(node.input[2])
+    if node.op_type == "DequantizeLinear":
+        byte[node.output[0]] = types.get(node.input[2])
+seconds = 1.0
+for node in graph.node:
+    if node.op_type == "MatMul":
+        kinds = {byte.get(node.input[0]), byte.get(node.output[0])}
+        seconds += 3 if len(kinds) == 2 else 0.3 if onnx.TensorProto.UINT8 in kinds else 1
+    seconds += 0.6 * (node.op_type == "Cast")
+return seconds
+"""
+
+
+@unsigned
+def test_where_a_type_between_operators_changes_it_changes_between_all(run, pricing, tmp_path):
+    """The type of one alone leaves two products with bytes of two types."""
+    done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *pricing(MIXED))
+    assert zeros(out) == {onnx.TensorProto.UINT8}, done.stdout
+
+
+@unsigned
+def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, pricing, tmp_path):
+    """On a processor that adds them in 16 bits, results would change."""
+    options = ["-v", *pricing(MIXED)]
+    generic = {**os.environ, "ISOMER_CPU": "generic"}
+    done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options, env=generic)
+    assert zeros(out) == {onnx.TensorProto.INT8}, done.stdout
+    assert "quantized-between-unsigned is left out: sums of products" in done.stderr
+    done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options)
+    assert "signed bytes are unsigned now: on an x86 processor without VNNI" in done.stdout

@@ -3,7 +3,7 @@
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
-from small_models import save, tensor
+from small_models import save, tensor, unsigned
 
 SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
 
@@ -224,12 +224,13 @@ return seconds
 """
 
 
+@unsigned
 @pytest.mark.parametrize("by_operators", [True, False])
 def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # noqa: F811
     """Nothing is converted between them; the same numbers come out."""
     model = signed_convolutions(tmp_path / "m.onnx", by_operators)
-    _, result, report = run(model, *pricing(SIGNED_IMAGES), "--allow", "jumps")
-    first = "qlinearconv-unsigned" if by_operators else "conv-of-dequantized-unsigned-plain"
+    _, result, report = run(model, *pricing(SIGNED_IMAGES))
+    first = "qlinearconv-unsigned" if by_operators else "quantized-between-unsigned"
     names = {rule["name"] for rule in report["rules"]}
     assert first in names, names
     kinds = [node.op_type for node in result.graph.node]

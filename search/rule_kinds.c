@@ -1,5 +1,5 @@
-/* tidies.c -- which rules only ever take work away, so that they may follow any other. */
-#include "search/tidies.h"
+/* rule_kinds.c -- rules that only ever take work away, and those that change the type of bytes. */
+#include "search/rule_kinds.h"
 #include <math.h>
 #include <string.h>
 
@@ -68,4 +68,47 @@ bool rule_tidies(World *w, const Instance *i) {
     }
     arena_reset(a, mark);
     return tidies;
+}
+
+/* Whether a node computes bytes of this type that are no result. */
+static bool computes_between(World *w, const Graph *g, const NodeList *live, DType t) {
+    for (int k = 0; k < live->n; k++) {
+        const Node node = node_get(w, live->v[k]);
+        for (int j = 0; node.nin && j < node.nout; j++) {
+            bool between = value_type(w, node.out + (Value)j)->dtype == t;
+            for (int r = 0; r < g->nout; r++) between &= g->out[r] != node.out + (Value)j;
+            if (between) return true;
+        }
+    }
+    return false;
+}
+
+bool rule_retypes(World *w, const Instance *i) {
+    static const DType bytes[] = {DT_INT8, DT_UINT8};
+    const ArenaMark mark = arena_mark(w->scratch);
+    const NodeList from = graph_live(w, w->scratch, &i->from),
+                   to = graph_live(w, w->scratch, &i->to);
+    bool any = false;
+    for (int k = 0; k < 2; k++)
+        any |= computes_between(w, &i->from, &from, bytes[k]) &&
+               !computes_between(w, &i->to, &to, bytes[k]);
+    arena_reset(w->scratch, mark);
+    return any;
+}
+
+static bool has_unsigned(World *w, const Graph *g, bool inputs) {
+    const NodeList live = graph_live(w, w->scratch, g);
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(w, live.v[k]);
+        for (int j = 0; (inputs || node.nin) && j < node.nout; j++)
+            if (value_type(w, node.out + (Value)j)->dtype == DT_UINT8) return true;
+    }
+    return false;
+}
+
+bool rule_makes_unsigned(World *w, const Instance *i) {
+    const ArenaMark mark = arena_mark(w->scratch);
+    const bool makes = has_unsigned(w, &i->to, false) && !has_unsigned(w, &i->from, true);
+    arena_reset(w->scratch, mark);
+    return makes;
 }

@@ -1,0 +1,16 @@
+/* rule_kinds.h -- what the search wants to know of a rule beyond whether it matches. */
+#ifndef ISOMER_RULE_KINDS_H
+#define ISOMER_RULE_KINDS_H
+#include "rules/rule.h"
+
+/* It only ever takes work away, so that it may follow any other: either both sides only move
+   elements and the right one takes fewer steps, or both do little with each element (no
+   contraction), the right one has no operator beyond those of the left one, and its nodes write
+   fewer elements. So any number of applications of such rules comes to an end. */
+bool rule_tidies(World *, const Instance *);
+/* Its left side computes bytes between two of its operators, and its right side none of that
+   type. */
+bool rule_retypes(World *, const Instance *);
+/* Its right side makes unsigned bytes, and its left side has none. */
+bool rule_makes_unsigned(World *, const Instance *);
+#endif

@@ -65,7 +65,13 @@ static Blob keep_contents(World *w, const void *data, size_t n) {
     return blob;
 }
 
-/* Sums of few integers of 32 bits, and what only moves or chooses them. */
+static bool is_minus_one(World *w, Ex e) {
+    ExNode x;
+    if (!e) return false;
+    ex_get(w, e, &x);
+    return x.kind == EX_NUM && x.p == -1 && x.q == 1;
+}
+/* Sums and differences of few integers of 32 bits, and what only moves or chooses them. */
 static bool exact_in_doubles(World *w, Ex e) {
     ExNode x;
     if (!e) return false;
@@ -73,6 +79,9 @@ static bool exact_in_doubles(World *w, Ex e) {
     switch (x.kind) {
     case EX_AT: return true;
     case EX_NUM: return x.q == 1 && x.p == (int32_t)x.p;
+    case EX_MUL:
+        return (is_minus_one(w, x.a) && exact_in_doubles(w, x.b)) ||
+               (is_minus_one(w, x.b) && exact_in_doubles(w, x.a));
     case EX_ADD:
     case EX_IF: return exact_in_doubles(w, x.a) && (!x.b || exact_in_doubles(w, x.b));
     default: return false;

@@ -38,12 +38,12 @@ static bool too_large(World *w, const FinishLimits *limits, Value v) {
            !(node_get(w, value_node(w, v)).op->flags & OP_ON_CONSTANTS);
 }
 
-/* What is computed for a constant that is needed: for a broadcast, its input; nothing if no rule
-   made it. */
+/* What is computed for a constant that is needed: for a broadcast, its input; for floats made of
+   bytes, the bytes; nothing if no rule made it. */
 static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
-    else if (too_large(f->w, f->limits, v))
+    else if (too_large(f->w, f->limits, v) || constant_unpacks(f->w, n))
         for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
 }
@@ -189,7 +189,7 @@ static void add_written(World *w, const Constants *c, Value v, const FinishLimit
     const Node n = node_get(w, value_node(w, v));
     const bool made = !constant_get(w, v, NULL, NULL) && !input_name(w, v);
     if (made && n.op == &op_fill) return;
-    if (made && (n.op == &op_broadcast || too_large(w, limits, v))) {
+    if (made && (n.op == &op_broadcast || constant_unpacks(w, &n) || too_large(w, limits, v))) {
         for (int k = 0; k < n.nin; k++)
             if (constants_hold(c, n.in[k])) needed[n.in[k] - c->least] = true;
         return;

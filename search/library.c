@@ -95,7 +95,7 @@ static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Erro
         r->splits = from && from->nout > 1 && has_split_roots(w, from);
         r->merges = from && from->nout > 1 && !r->splits;
         r->retypes = from && rule_retypes(w, &l->instance[r->first + r->count - 1]);
-        r->makes_unsigned = from && rule_makes_unsigned(w, &l->instance[r->first]);
+        r->changes_bytes = from && rule_changes_bytes(w, &l->instance[r->first]);
         r->tidies = from && rule_tidies(w, &l->instance[r->first + r->count - 1]);
     }
     return true;

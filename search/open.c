@@ -102,17 +102,17 @@ static void drop_unwritable(Run *r) {
     }
 }
 
-/* Where another runtime is the target, rules that make bytes unsigned are switched off on a
-   processor whose products of unsigned and signed bytes saturate: the result would be another
-   there. The built-in runtime avoids such sums. */
+/* Where another runtime is the target, rules that turn signed bytes into unsigned ones, or the
+   reverse, are switched off on a processor whose products of one of each saturate: the result would
+   be another there. The built-in runtime avoids such sums. */
 static void drop_saturating(Run *r) {
     if (!r->o->measure_with || !byte_products_saturate()) return;
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
-        if (!rule->on || !rule->makes_unsigned) continue;
+        if (!rule->on || !rule->changes_bytes) continue;
         rule->on = false;
         run_say(r,
-                "rule %s is left out: sums of products of its unsigned bytes may saturate on "
+                "rule %s is left out: sums of products of its bytes may saturate on "
                 "this processor",
                 rule->rule->name);
     }

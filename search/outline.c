@@ -10,12 +10,14 @@ static void sort_numbers(int n, uint32_t v[]) {
 }
 
 /* A number of what node n computes, equal for the same operator on the same inputs. Of a constant
-   only the type counts, unless it is plain: rules that undo each other leave it computed anew. */
+   only the type counts, unless it is plain, or floats made of bytes, whose types count: rules that
+   undo each other leave it computed anew. */
 static uint32_t node_outline(World *w, Intern *outlines, const Constants *c, const Node *n,
                              const uint32_t of[]) {
     enum { LEAF, CONSTANT, COMPUTED };
     uint32_t *key = ARENA_NEW(w->scratch, uint32_t, 2 + n->nin);
-    if (constants_hold(c, n->out) && !constant_plain(w, n->out) && n->op != &op_fill)
+    if (constants_hold(c, n->out) && !constant_plain(w, n->out) && n->op != &op_fill &&
+        !constant_unpacks(w, n))
         key[0] = CONSTANT, key[1] = value_type_id(w, n->out);
     else if (!n->nin) key[0] = LEAF, key[1] = n->out;
     else key[0] = COMPUTED, key[1] = n->sig;

@@ -8,6 +8,8 @@ enum {
     LIGHT_FLOPS = 32   /* for each element: more is a contraction */
 };
 
+static const DType bytes[] = {DT_INT8, DT_UINT8};
+
 /* How many nodes move elements and compute nothing; -1: others compute. */
 static int count_moves(World *w, const NodeList *live) {
     int n = 0;
@@ -84,7 +86,6 @@ static bool computes_between(World *w, const Graph *g, const NodeList *live, DTy
 }
 
 bool rule_retypes(World *w, const Instance *i) {
-    static const DType bytes[] = {DT_INT8, DT_UINT8};
     const ArenaMark mark = arena_mark(w->scratch);
     const NodeList from = graph_live(w, w->scratch, &i->from),
                    to = graph_live(w, w->scratch, &i->to);
@@ -96,19 +97,21 @@ bool rule_retypes(World *w, const Instance *i) {
     return any;
 }
 
-static bool has_unsigned(World *w, const Graph *g, bool inputs) {
+static bool has_bytes(World *w, const Graph *g, DType t, bool inputs) {
     const NodeList live = graph_live(w, w->scratch, g);
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(w, live.v[k]);
         for (int j = 0; (inputs || node.nin) && j < node.nout; j++)
-            if (value_type(w, node.out + (Value)j)->dtype == DT_UINT8) return true;
+            if (value_type(w, node.out + (Value)j)->dtype == t) return true;
     }
     return false;
 }
 
-bool rule_makes_unsigned(World *w, const Instance *i) {
+bool rule_changes_bytes(World *w, const Instance *i) {
     const ArenaMark mark = arena_mark(w->scratch);
-    const bool makes = has_unsigned(w, &i->to, false) && !has_unsigned(w, &i->from, true);
+    bool changes = false;
+    for (int k = 0; k < 2; k++)
+        changes |= has_bytes(w, &i->to, bytes[k], false) && !has_bytes(w, &i->from, bytes[k], true);
     arena_reset(w->scratch, mark);
-    return makes;
+    return changes;
 }

@@ -11,6 +11,6 @@ bool rule_tidies(World *, const Instance *);
 /* Its left side computes bytes between two of its operators, and its right side none of that
    type. */
 bool rule_retypes(World *, const Instance *);
-/* Its right side makes unsigned bytes, and its left side has none. */
-bool rule_makes_unsigned(World *, const Instance *);
+/* Its right side makes signed or unsigned bytes, and its left side has none of these. */
+bool rule_changes_bytes(World *, const Instance *);
 #endif

@@ -191,17 +191,19 @@ static void table_notes(const Run *r, bool changed, Text *t) {
 
 static void table_rules(const Run *r, const Derivation *d, Text *t) {
     const int *count = derivation_counts(d, t->arena);
-    bool makes_unsigned = false;
+    bool changes_bytes = false;
     for (int k = 0; k < r->library.n; k++) {
         if (!count[k]) continue;
         const LibraryRule *rule = &r->library.rule[k];
         text_add(t, "  rule %-30s %4d time%s\n", rule->rule->name, count[k],
                  count[k] == 1 ? "" : "s");
-        makes_unsigned |= rule->makes_unsigned;
+        changes_bytes |= rule->changes_bytes;
     }
-    if (makes_unsigned && r->o->measure_with)
-        text_add(t, "  signed bytes are unsigned now: on an x86 processor without VNNI, sums of "
-                    "their products saturate\n  in ONNX Runtime, and results would differ there\n");
+    if (changes_bytes && r->o->measure_with)
+        text_add(t,
+                 "  bytes are unsigned where they were signed, or the reverse: on x86 processors "
+                 "without VNNI,\n  ONNX Runtime's sums of products of one of each saturate, and "
+                 "results would differ\n");
 }
 
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {

@@ -239,3 +239,43 @@ def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # 
     ), kinds
     x = numpy.random.default_rng(3).normal(0, 2, (1, 4, 9, 9)).astype("f")
     assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
+
+
+def unsigned_weights(path, convolved):
+    """A product or convolution of unsigned bytes by unsigned weights."""
+    random = numpy.random.default_rng(6)
+    net = Net()
+    x = net.quantize("x", "x", 0.02, numpy.uint8(120))
+    shape = (96, 4, 3, 3) if convolved else (300, 300)
+    net.weights["w_q"] = random.integers(0, 255, shape).astype("uint8")
+    w = net.add("DequantizeLinear", ["w_q", *net.scale("w", 0.01, numpy.uint8(131))], "w_d")
+    pads = {"pads": [1, 1, 1, 1]} if convolved else {}
+    y = net.add("Conv" if convolved else "MatMul", [x, w], "c", **pads)
+    net.add("Identity", [net.quantize(y, "y", 0.1, numpy.uint8(99))], "y")
+    shape = [1, 96, 8, 300] if convolved else [1, 4, 8, 300]
+    given = [tensor("x", [1, 4, 8, 300])]
+    return save(path, net.nodes, given, [tensor("y", shape)], net.weights)
+
+
+# Unsigned weights are slow, and so is what converts them in each run.
+UNSIGNED_WEIGHTS = """
+kind = {each.name: each.data_type for each in graph.initializer}
+slow = sum(kind.get(node.input[0]) == onnx.TensorProto.UINT8 for node in graph.node)
+return 1.0 + slow + sum(node.op_type == "Cast" for node in graph.node)
+"""
+
+
+@unsigned
+@pytest.mark.parametrize("convolved", [True, False])
+def test_weights_become_signed_and_stay_bytes(run, pricing, tmp_path, convolved):  # noqa: F811
+    """A rule that changes constants alone changes the graph; what makes floats of bytes is not
+    computed in advance."""
+    model = unsigned_weights(tmp_path / "m.onnx", convolved)
+    _, result, _ = run(model, *pricing(UNSIGNED_WEIGHTS))
+    types = {x.name: x.data_type for x in result.graph.initializer}
+    weights = [n for n in result.graph.node if types.get(n.input[0]) == TensorProto.INT8]
+    assert [n.op_type for n in weights] == ["DequantizeLinear"]
+    assert len(result.graph.node) == len(onnx.load(model).graph.node)
+    assert os.path.getsize(tmp_path / "o.onnx") < os.path.getsize(model) + 500
+    x = numpy.random.default_rng(3).normal(0, 2, (1, 4, 8, 300)).astype("f")
+    assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))

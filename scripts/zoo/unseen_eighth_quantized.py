@@ -29,10 +29,11 @@ class Draws(quantization.CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def static(path, out, size=1, **options):
+def static(path, out, size=1, feeds=None, **options):
     ready = path + ".part"
     quantization.quant_pre_process(path, ready)
-    quantization.quantize_static(ready, out, Draws(path, size), **options)
+    feeds = Draws(path, size) if feeds is None else feeds
+    quantization.quantize_static(ready, out, feeds, **options)
     os.remove(ready)
 
 

@@ -8,10 +8,12 @@
    the scales as the first thing that its epilogue does. The weights minus their zero point must be
    constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
    asked for each. Steps whose results nothing reads any longer are dropped.
-   The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. */
+   The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. Bytes that
+   are dequantized, moved and quantized by the same scale and zero point are moved as bytes. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/windows.h"
 #include "ops/core/element.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -258,6 +260,80 @@ static void pool_bytes(Int8 *f, int k) {
     slot_uses_add(&f->uses, p, m, 1), slot_uses_add(&f->uses, p, k, 1);
 }
 
+/* ---- what is dequantized and quantized again */
+/* What an element-wise step quantizes: y = round(x / scale) + zero, saturated. */
+typedef struct Quantized {
+    View x, scale, zero; /* zero.slot < 0: none */
+} Quantized;
+/* The program is this and nothing else, but for what is not a number. */
+static bool match_quantize(const Step *s, Quantized *q) {
+    if (s->kind != S_EWISE || s->ncode < 4 || !is_byte(&s->view[0])) return false;
+    const Scalar *at = &s->code[s->ncode - 1];
+    if (at->op == C_WHERE) {
+        if (s->code[at->a].op != C_ISNAN || s->code[at->a].a != at->c) return false;
+        at = &s->code[at->c];
+    }
+    const View *zero = at->op == C_ADD ? view_read(s, at->b) : NULL;
+    if (at->op == C_ADD) at = &s->code[at->a];
+    const Scalar *ratio = at->op == C_ROUND ? &s->code[at->a] : NULL;
+    if (!ratio || ratio->op != C_DIV) return false;
+    const View *x = view_read(s, ratio->a), *scale = view_read(s, ratio->b);
+    if (!x || !scale || x->dtype != DT_FLOAT || scale->dtype != DT_FLOAT) return false;
+    *q = (Quantized){*x, *scale, {.slot = -1}};
+    if (zero) q->zero = *zero;
+    return true;
+}
+static bool same_zero(const Plan *p, const View *a, const View *b) {
+    double x = 0, y = 0;
+    return (a->slot < 0 || plan_number(p, a, &x)) && (b->slot < 0 || plan_number(p, b, &y)) &&
+           x == y;
+}
+/* A difference of bytes times a scale, divided by it, is rounded to the difference: where nothing
+   overflows or underflows, it is at most 256 roundings' worth of it away. */
+static bool same_scale(const Plan *p, const View *a, const View *b) {
+    double x, y;
+    return plan_number(p, a, &x) && plan_number(p, b, &y) && x == y && x >= FLT_MIN &&
+           x <= FLT_MAX / 512;
+}
+/* Whoever reads the slot of y reads what x is instead, which lies alike. */
+static void read_instead(Int8 *f, const View *y, const View *x) {
+    Plan *p = f->b->plan;
+    for (int k = 0; k < p->nstep; k++) {
+        Step *s = &p->step[k].step;
+        bool reads = false;
+        for (int j = step_writes(s); j < s->nview; j++) reads |= s->view[j].slot == y->slot;
+        if (!reads) continue;
+        slot_uses_add(&f->uses, p, k, -1);
+        View *v = arena_copy(f->b->arena, s->view, (size_t)s->nview * sizeof *v);
+        for (int j = step_writes(s); j < s->nview; j++)
+            if (v[j].slot == y->slot) v[j].slot = x->slot, v[j].offset += x->offset - y->offset;
+        s->view = v;
+        slot_uses_add(&f->uses, p, k, 1);
+    }
+}
+/* Bytes that were dequantized, moved perhaps, and are quantized as they were: they are moved as
+   bytes, or read where they are. */
+static bool keep_bytes(Int8 *f, int k) {
+    Plan *p = f->b->plan;
+    Step *s = &p->step[k].step;
+    const View y = s->view[0];
+    Quantized q;
+    Dequantized d;
+    View from;
+    if (!match_quantize(s, &q) || !dequantized_from(f, &q.x, &d, &from) || from.dtype != y.dtype ||
+        f->uses.writers[y.slot] != 1 || !same_scale(p, &q.scale, &d.scale) ||
+        !same_zero(p, &q.zero, &d.zero))
+        return false;
+    slot_uses_add(&f->uses, p, k, -1);
+    View *v = ARENA_NEW(f->b->arena, View, 2);
+    v[0] = y, v[1] = from;
+    *s = (Step){.kind = S_COPY, .nview = 2, .view = v};
+    slot_uses_add(&f->uses, p, k, 1);
+    if (view_gapless(&y) && view_gapless(&from) && p->slot[y.slot].output < 0)
+        read_instead(f, &y, &from);
+    return true;
+}
+
 /* Drops the steps whose results nothing reads. */
 static void drop_unread(PlanBuild *b) {
     Plan *p = b->plan;
@@ -284,7 +360,8 @@ void plan_int8(PlanBuild *b) {
     bool any = false;
     for (int k = 0; k < steps; k++) {
         const Step *s = &b->plan->step[k].step;
-        if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, k);
+        if (s->kind == S_EWISE) any |= keep_bytes(&f, k);
+        else if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, k);
         else if (s->kind == S_POOL) pool_bytes(&f, k);
     }
     if (any) drop_unread(b);

@@ -108,9 +108,10 @@ typedef struct Pool {
     bool bytes;                   /* the maximum of 8-bit integers, as they are */
     int lowest;                   /* of them */
     int64_t *cells[STEP_SPATIAL]; /* mean: by how many cells each output of the axis divides */
-    size_t acc;
+    size_t acc, line, places;     /* in the scratch; line, places: of pool_run_rows */
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+    void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
 } Pool;
 
 static void pool_start(const Pool *p, void *acc, int64_t n) {
@@ -153,6 +154,60 @@ static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
+/* The greatest of each column of a window, for a row of outputs: a row of the input, with all its
+   channels. */
+static void pool_columns(const Pool *p, char *line, const char *x, int64_t row, int64_t od,
+                         int64_t oh) {
+    const Window *g = &p->g;
+    int64_t d, h;
+    pool_start(p, line, row);
+    for (int64_t kd = 0; kd < g->kernel[0]; kd++)
+        for (int64_t kh = 0; kh < g->kernel[1]; kh++)
+            if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h))
+                p->merge(line, x + (d * g->xs[0] + h * g->xs[1]) * p->size, 1, row);
+}
+/* The greatest of each window from those of its columns. */
+static void pool_across(const Pool *p, char *acc, const char *line, char *places,
+                        int64_t channels) {
+    const Window *g = &p->g;
+    const int64_t cell = channels * p->size, s = g->stride[2];
+    pool_start(p, acc, g->out[2] * channels);
+    for (int64_t k = 0; k < g->kernel[2]; k++) {
+        int64_t first = 0, end = g->out[2], w;
+        while (first < end && !window_at(g, 2, first, k, &w)) first++;
+        while (end > first && !window_at(g, 2, end - 1, k, &w)) end--;
+        if (first == end) continue;
+        window_at(g, 2, first, k, &w);
+        const char *from = line + w * cell;
+        if (s > 1) p->move_rows(places, cell, from, s * cell, end - first, cell), from = places;
+        p->merge(acc + first * cell, from, 1, (end - first) * channels);
+    }
+}
+/* Maxima where all places of a row are adjacent: of rows, and then of columns. */
+static int pool_run_rows(const Kernel *k, void *const slot[], void *work) {
+    const Pool *p = k->self;
+    const Window *g = &p->g;
+    const View *yv = &p->tail.into, *xv = &p->x.view;
+    const char *x = operand_at(&p->x, slot, work);
+    char *y = view_at(yv, slot, work), *acc = (char *)work + p->acc, *line = (char *)work + p->line;
+    const int64_t channels = yv->dim[1];
+    for (int64_t n = 0; n < yv->dim[0]; n++)
+        for (int64_t od = 0; od < g->out[0]; od++)
+            for (int64_t oh = 0; oh < g->out[1]; oh++) {
+                char *to = y + (n * yv->stride[0] + od * g->ys[0] + oh * g->ys[1]) * p->size;
+                pool_columns(p, line, x + n * xv->stride[0] * p->size, g->in[2] * channels, od, oh);
+                pool_across(p, acc, line, (char *)work + p->places, channels);
+                if (yv->stride[1] == 1 && g->ys[2] == channels)
+                    p->store(to, 1, acc, g->out[2] * channels);
+                else
+                    for (int64_t ow = 0; ow < g->out[2]; ow++)
+                        p->store(to + ow * g->ys[2] * p->size, yv->stride[1],
+                                 acc + ow * channels * p->size, channels);
+            }
+    tail_run(&p->tail, slot, work);
+    return 0;
+}
+
 static bool pools_bytes(const Step *s) {
     const int type = s->view[1].dtype;
     return s->param[POOL_KIND] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
@@ -176,12 +231,19 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     p->g = window_new(s, &p->tail.into, &p->x.view);
     for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
-    p->acc = build_bytes(b, (size_t)(s->view[0].dim[1] * p->wide_size));
+    const int64_t channels = s->view[0].dim[1];
+    const bool by_rows = p->kind == REDUCE_MAX && p->g.xs[2] == channels &&
+                         p->wide_size == p->size && p->g.kernel[2] > 1;
+    const int64_t cells = by_rows ? p->g.out[2] : 1;
+    p->acc = build_bytes(b, (size_t)(cells * channels * p->wide_size));
+    p->line = build_bytes(b, (size_t)(by_rows ? p->g.in[2] * channels * p->size : 0));
+    p->places = build_bytes(b, (size_t)(by_rows ? cells * channels * p->size : 0));
     const Simd *simd = b->device->simd;
     const ComputeClass class = !p->bytes ? p->class : type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8;
     p->merge = simd->merge[class][p->kind];
     p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
-    k->run = pool_run_channels;
+    p->move_rows = simd->move_rows;
+    k->run = by_rows ? pool_run_rows : pool_run_channels;
     k->self = p;
     return true;
 }

@@ -243,3 +243,37 @@ def test_branches_are_quantized_where_they_are_made(tmp_path, threads):
     compared(tmp_path, g, y, 2, TensorProto.UINT8, step=1, options=options)
     written = re.findall(r"\| conv (\w+)\[", program(tmp_path / "m.onnx", "--dump", "plan"))
     assert not MULTIPLIES or written == ["U8"] * 2
+
+
+def moved(graph, dtype, scales, zeros):
+    """Two moves, each between a DequantizeLinear and a QuantizeLinear; the floats are scaled by
+    scales[k] and shifted by zeros[k]."""
+    zero = [graph.constant(numpy.dtype(dtype).type(z)) for z in zeros]
+    q = graph.quantize("x", scales[0], zero[0])
+    for k, perm in enumerate(([0, 2, 3, 1], [0, 3, 1, 2])):
+        y = graph.node("Transpose", [graph.dequantize(q, scales[k], zero[k])], perm=perm)
+        q = graph.quantize(y, scales[k + 1], zero[k + 1])
+    return graph.dequantize(q, scales[-1], zero[-1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    "scales, zeros, kept",
+    [
+        ((0.05, 0.05, 0.05), (7, 7, 7), 2),
+        ((1e-30, 1e-30, 1e-30), (0, 0, 0), 2),
+        ((0.05, 0.04, 0.04), (7, 7, 7), 1),
+        ((0.05, 0.05, 0.05), (7, 7, 9), 1),
+        ((1e37, 1e37, 1e37), (7, 7, 7), 0),  # a difference times a scale overflows
+        ((1e-40, 1e-40, 1e-40), (7, 7, 7), 0),  # scales that are 0 where denormals are
+    ],
+)
+def test_bytes_that_are_quantized_as_they_were_are_moved(tmp_path, dtype, scales, zeros, kept):
+    graph = Graph([1, 5, 6, 7])
+    y = moved(graph, dtype, scales, zeros)
+    path = graph.save(tmp_path, y, TensorProto.FLOAT)
+    plan = program(path, "--dump", "plan")
+    rounded = len(re.findall(r"; round \d", plan))
+    assert rounded == 3 - kept, plan
+    if scales[0] == 0.05:
+        compared(tmp_path, graph, y, 0, step=scales[-1])

@@ -45,12 +45,36 @@ static bool match_dequantize(const Step *s, Dequantized *d) {
     if (zero) d->zero = *zero;
     return true;
 }
+/* The step that writes this part of a slot of several writers, and no other does; -1: unknown. */
+static int writer_of_part(const Int8 *f, const View *v) {
+    const Plan *p = f->b->plan;
+    int writer = -1;
+    int64_t low, high, first, last;
+    view_extent(v, &low, &high);
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        for (int j = 0; j < step_writes(s); j++) {
+            const View *y = &s->view[j];
+            if (y->slot != v->slot) continue;
+            view_extent(y, &first, &last);
+            if (view_same(y, v)) {
+                if (writer >= 0 || j) return -1;
+                writer = k;
+            } else if (first < high && low < last) return -1;
+        }
+    }
+    return writer;
+}
 /* View v of a step as a view of the 8-bit integers of which its elements were made. */
 static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View *q) {
-    if (f->uses.writers[v->slot] != 1 || v->dtype != DT_FLOAT ||
-        !match_dequantize(&f->b->plan->step[f->uses.writer[v->slot]].step, d) ||
-        !view_gapless(&d->y) || !view_gapless(&d->q))
-        return false;
+    if (v->dtype != DT_FLOAT || !f->uses.writers[v->slot]) return false;
+    const bool whole = f->uses.writers[v->slot] == 1;
+    const int writer = whole ? f->uses.writer[v->slot] : writer_of_part(f, v);
+    if (writer < 0 || !match_dequantize(&f->b->plan->step[writer].step, d)) return false;
+    if (!view_gapless(&d->q)) return false;
+    *q = d->q;
+    if (view_same(&d->y, v)) return true;
+    if (!view_gapless(&d->y)) return false;
     *q = *v;
     q->slot = d->q.slot, q->dtype = d->q.dtype, q->offset = v->offset - d->y.offset + d->q.offset;
     return true;

@@ -277,3 +277,19 @@ def test_bytes_that_are_quantized_as_they_were_are_moved(tmp_path, dtype, scales
     assert rounded == 3 - kept, plan
     if scales[0] == 0.05:
         compared(tmp_path, graph, y, 0, step=scales[-1])
+
+
+def test_a_part_of_a_concat_is_multiplied_as_bytes(tmp_path):
+    """It is written where the concat wants it, as floats, and read as the bytes that it was."""
+    graph = Graph([1, 4, 9, 9])
+    zero = graph.constant(numpy.uint8(120))
+    parts = [
+        graph.dequantize(graph.quantize(x, 0.05, zero), 0.05, zero)
+        for x in (graph.node("Relu", ["x"]), graph.node("Neg", ["x"]))
+    ]
+    joined = graph.node("Concat", parts, axis=1)
+    w = graph.constant(graph.weights((6, 4, 3, 3), "int8"))
+    weights = graph.dequantize(w, 0.01, graph.constant(numpy.int8(0)))
+    y = graph.node("Conv", [parts[0], weights])
+    flat = [graph.node("ReduceMean", [v], axes=[1, 2, 3]) for v in (joined, y)]
+    compared(tmp_path, graph, graph.node("Add", flat), 1, step=0.01)

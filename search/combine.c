@@ -163,6 +163,28 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
+/* Whether sizes of its inputs are no numbers in the model, which they are in its parts: there the
+   target may fuse what it does not in the model. */
+static bool has_open_sizes(const CommandSearch *s) {
+    const Graph *g = &s->r->source.original;
+    int64_t number;
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(s->r->w, g->in[k]);
+        for (int j = 0; j < t->dim.n; j++)
+            if (!poly_constant(s->r->w, t->dim.v[j], &number)) return true;
+    }
+    return false;
+}
+
+/* Adds the rules that make moves shorter, wherever they match. */
+static bool add_shorter_moves(CommandSearch *s, int list[], int *n) {
+    const Library *l = &s->r->library;
+    uint8_t *role = ARENA_NEW(s->r->arena, uint8_t, l->n);
+    for (int k = 0; k < l->n; k++)
+        if (l->rule[k].on && l->rule[k].shortens_moves) role[k] = ROLE_SEED;
+    return make_listed(s, (ModelCandidate){.everywhere = role}, list, n, NULL);
+}
+
 /* How many candidates are tried where little is promised: more for a fast model. */
 static int few_candidates(const CommandSearch *s) {
     const int n = (int)(SLIGHT_SECONDS / (CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS));
@@ -202,7 +224,7 @@ static bool *all_sets(const CommandSearch *s) {
 
 /* All sets together, each of the strongest alone, and rules wherever they match. */
 static bool first_batch(CommandSearch *s, int nset, const int set[]) {
-    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 2), n = 0;
+    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 3), n = 0;
     bool *all = all_sets(s);
     candidate_of_sets(s, all, &s->promised);
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, s->promised * 1e3,
@@ -214,6 +236,7 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
+    if (hopeless && has_open_sizes(s) && !add_shorter_moves(s, list, &n)) return false;
     return !n || candidates_time(s, n, list);
 }
 

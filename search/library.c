@@ -94,9 +94,11 @@ static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Erro
         const Graph *from = r->count ? &l->instance[r->first].from : NULL;
         r->splits = from && from->nout > 1 && has_split_roots(w, from);
         r->merges = from && from->nout > 1 && !r->splits;
-        r->retypes = from && rule_retypes(w, &l->instance[r->first + r->count - 1]);
         r->changes_bytes = from && rule_changes_bytes(w, &l->instance[r->first]);
-        r->tidies = from && rule_tidies(w, &l->instance[r->first + r->count - 1]);
+        const Instance *last = from ? &l->instance[r->first + r->count - 1] : NULL;
+        r->retypes = last && rule_retypes(w, last);
+        r->shortens_moves = last && rule_shortens_moves(w, last);
+        r->tidies = last && rule_tidies(w, last);
     }
     return true;
 }

@@ -22,10 +22,11 @@ typedef struct LibraryRule {
     /* merges: several roots become one (products of the same input, for example); splits: the
        outputs of a Split are computed separately. Both at once would undo each other. */
     bool merges, splits;
-    bool retypes;       /* between its operators are integers of another type (rule_retypes) */
-    bool changes_bytes; /* signed ones for unsigned ones or the reverse (rule_changes_bytes) */
-    bool tidies;        /* it only ever takes work away (rule_tidies) */
-    int first, count;   /* its instances */
+    bool retypes;        /* between its operators are integers of another type (rule_retypes) */
+    bool changes_bytes;  /* signed ones for unsigned ones or the reverse (rule_changes_bytes) */
+    bool shortens_moves; /* rule_shortens_moves */
+    bool tidies;         /* it only ever takes work away (rule_tidies) */
+    int first, count;    /* its instances */
 } LibraryRule;
 typedef struct Library {
     RuleSet set;

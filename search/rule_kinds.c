@@ -58,12 +58,20 @@ static double light_work(World *w, Arena *a, const NodeList *live) {
     return sum;
 }
 
-bool rule_tidies(World *w, const Instance *i) {
+bool rule_shortens_moves(World *w, const Instance *i) {
     Arena *a = w->scratch;
     const ArenaMark mark = arena_mark(a);
     const NodeList from = graph_live(w, a, &i->from), to = graph_live(w, a, &i->to);
     const int before = count_moves(w, &from), after = count_moves(w, &to);
-    bool tidies = before > 0 && after >= 0 && after < before;
+    arena_reset(a, mark);
+    return before > 0 && after >= 0 && after < before;
+}
+
+bool rule_tidies(World *w, const Instance *i) {
+    Arena *a = w->scratch;
+    const ArenaMark mark = arena_mark(a);
+    const NodeList from = graph_live(w, a, &i->from), to = graph_live(w, a, &i->to);
+    bool tidies = rule_shortens_moves(w, i);
     if (!tidies && has_operators(w, a, &from, &to)) {
         const double work = light_work(w, a, &from);
         tidies = isfinite(work) && light_work(w, a, &to) < work;

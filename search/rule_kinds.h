@@ -3,8 +3,10 @@
 #define ISOMER_RULE_KINDS_H
 #include "rules/rule.h"
 
-/* It only ever takes work away, so that it may follow any other: either both sides only move
-   elements and the right one takes fewer steps, or both do little with each element (no
+/* Both sides only move elements, and the right one takes fewer steps. */
+bool rule_shortens_moves(World *, const Instance *);
+/* It only ever takes work away, so that it may follow any other: either it shortens moves
+   (rule_shortens_moves), or both sides do little with each element (no
    contraction), the right one has no operator beyond those of the left one, and its nodes write
    fewer elements. So any number of applications of such rules comes to an end. */
 bool rule_tidies(World *, const Instance *);

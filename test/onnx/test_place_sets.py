@@ -110,6 +110,40 @@ def test_where_sizes_are_open_a_pad_that_depends_on_them_is_not_tried(run, prici
     assert padded(out) == [0, 0, 2, 0], done.stdout
 
 
+# Moves are slow where sizes are open.
+OPEN_MOVES = """
+dims = [dim for info in graph.input for dim in info.type.tensor_type.shape.dim]
+moves = [node for node in graph.node if node.op_type in ("Reshape", "Transpose")]
+return 1.0 + (len(moves) if any(dim.dim_param for dim in dims) else 0)
+"""
+
+
+def merged_heads(path, rows):
+    """Keys transposed as PyTorch's exporter writes it: heads and batch merged, taken apart."""
+    move = lambda kind, *names, **attributes: helper.make_node(
+        kind, names[:-1], names[-1:], **attributes
+    )
+    return save(
+        path,
+        [
+            move("Reshape", "x", "merged", "a"),
+            move("Transpose", "a", "b", perm=[0, 2, 1]),
+            move("Reshape", "b", "apart", "c"),
+            helper.make_node("Relu", ["c"], ["y"]),
+        ],
+        [tensor("x", [1, 6, rows, 8])],
+        [tensor("y", [1, 6, 8, rows])],
+        {"merged": numpy.array([6, -1, 8]), "apart": numpy.array([1, 6, 8, -1])},
+    )
+
+
+def test_shorter_moves_are_tried_where_sizes_are_open(run, pricing, tmp_path):
+    """A part has numbers for sizes, and the target may fuse moves there that it does not fuse in
+    the model: what no part shows is asked of the whole."""
+    done, out, _ = run(merged_heads(tmp_path / "m.onnx", "n"), "--dim", "n=5", *pricing(OPEN_MOVES))
+    assert [node.op_type for node in out.graph.node].count("Reshape") == 0, done.stdout
+
+
 def bytes_chain(path, convolved, count=4):
     """Convolutions or products between signed bytes, each dequantized before and quantized
     after."""

@@ -121,7 +121,7 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
     const StepWindow window = step_window(&s);
     for (int i = 0; i < window.n; i++) padded |= window.begin[i] > 0 || window.end[i] > 0;
     return exact_int8(b, &s, padded, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
-                      has(c, k.w_zero) ? &in[k.w_zero] : NULL, 0);
+                      has(c, k.w_zero) ? &in[k.w_zero] : NULL);
 }
 /* The convolution of 8-bit integers minus their zero points, as one step on integers if the target
    has that, else in floats: as sums over slices of the channels of at most EXACT_TERMS terms, which

@@ -32,18 +32,47 @@ static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
             return false;
     return true;
 }
-/* *y: w minus its zero points as 8-bit signed integers: w itself, or a view of *made, which a step
-   must write first (rank -1: none). False: they do not fit, or are not known. */
-static bool signed_weights(StepBuf *b, const View *w, const View *zero, View *y, View *made) {
+/* Weights as 8-bit signed integers. */
+typedef struct Signed {
+    View view;
+    View made;  /* what a step must write first; rank -1: nothing */
+    bool apart; /* they are w - 128, which is not w minus its zero points */
+} Signed;
+/* False: they do not fit, or are not known. apart: what they lack may be added afterwards. */
+static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool apart, Signed *y) {
     View once = *w;
-    *y = *w, made->rank = -1;
+    *y = (Signed){.view = *w, .made = {.rank = -1}};
     if (!b->target->known(b->target->user, w->slot)) return false;
     if (w->dtype == DT_INT8) return zeros_are(b, zero, 0);
     for (int k = 0; k < w->rank; k++)
         if (w->stride[k] == 0) once.dim[k] = 1;
-    if (!zeros_are(b, zero, 128) || !step_buffer(b, DT_INT8, once.rank, once.dim, made))
+    y->apart = !zeros_are(b, zero, 128);
+    if ((y->apart && (!apart || (zero && zero->rank > 1))) ||
+        !step_buffer(b, DT_INT8, once.rank, once.dim, &y->made))
         return false;
-    *y = view_spread(made, w->rank, w->dim);
+    y->view = view_spread(&y->made, w->rank, w->dim);
+    return true;
+}
+/* made = w - 128. */
+static void add_signed(StepBuf *b, const View *made, const View *w) {
+    View v = *w;
+    memcpy(v.dim, made->dim, sizeof v.dim);
+    step_code(b, step_add(b, S_EWISE, 2, (const View[]){*made, v}), 3,
+              (const Scalar[]){{.op = C_VIEW, .a = 1},
+                               {.op = C_CONST, .k = 128},
+                               {.op = C_SUB, .a = 0, .b = 1}});
+}
+/* Adds a step that sums each row of x; *sums: the sums as a view of the sizes of y. */
+static bool row_sums(StepBuf *b, const View *x, const View *y, View *sums) {
+    View each;
+    if (!step_buffer(b, DT_INT32, x->rank - 1, x->dim, &each)) return false;
+    const View v[] = {each, *x};
+    step_param(b, step_add(b, S_REDUCE, 2, v), 1, (const int64_t[]){REDUCE_SUM});
+    *sums = *y;
+    sums->slot = each.slot, sums->dtype = each.dtype, sums->offset = each.offset;
+    sums->format = each.format;
+    memcpy(sums->stride, each.stride, sizeof sums->stride);
+    sums->stride[y->rank - 1] = 0;
     return true;
 }
 /* Adds a step that sums each column of w; *sums: the sums as a view of the sizes of `like`. */
@@ -76,50 +105,117 @@ static bool zero_point(const StepBuf *b, const View *zero, ZeroPoint *out) {
     if (data) out->is = (int64_t)element_real((DType)zero->dtype, data, zero->offset);
     return true;
 }
-/* acc - zero * (the sum of w's column), of views 3 and 4. */
-static void subtract_zero(StepBuf *b, Step *s) {
-    step_code(b, s, 5,
-              (const Scalar[]){{.op = C_ACC},
-                               {.op = C_VIEW, .a = 3},
-                               {.op = C_VIEW, .a = 4},
-                               {.op = C_MUL, .a = 1, .b = 2},
-                               {.op = C_SUB, .a = 0, .b = 3}});
+/* The epilogue of a product, its views and its program. */
+typedef struct Ending {
+    int nview, ncode;
+    View view[8];
+    Scalar code[20];
+} Ending;
+static uint8_t ending_add(Ending *e, Scalar c) {
+    e->code[e->ncode] = c;
+    return (uint8_t)e->ncode++;
+}
+static uint8_t ending_view(Ending *e, View v) {
+    e->view[e->nview] = v;
+    return ending_add(e, (Scalar){.op = C_VIEW, .a = (uint8_t)e->nview++});
+}
+static uint8_t ending_pair(Ending *e, int op, uint8_t a, uint8_t b) {
+    return ending_add(e, (Scalar){.op = (uint8_t)op, .a = a, .b = b});
+}
+static uint8_t ending_number(Ending *e, double k) {
+    return ending_add(e, (Scalar){.op = C_CONST, .k = k});
+}
+/* - x_zero * (the sum of w's column) */
+static bool subtract_zero(StepBuf *b, Ending *e, const View *x_zero, uint8_t *acc) {
+    View sums;
+    if (!column_sums(b, &e->view[2], &e->view[0], &sums)) return false;
+    const uint8_t zero = ending_view(e, per_axis_view(x_zero, &e->view[0], -1)),
+                  sum = ending_view(e, sums);
+    *acc = ending_pair(e, C_SUB, *acc, ending_pair(e, C_MUL, zero, sum));
+    return true;
+}
+/* Adds a convolution of x with ones: the sum of each window of x minus its zero point; *sums: the
+   sums as a view of the sizes of y. Two filters are as fast as one. */
+static bool window_sums(StepBuf *b, const Ending *e, const Step *conv, View *sums) {
+    const View *y = &e->view[0], *w = &e->view[2];
+    int64_t two[STEP_RANK], filters[STEP_RANK];
+    View made, ones;
+    memcpy(two, y->dim, sizeof two), memcpy(filters, w->dim, sizeof filters);
+    two[1] = filters[0] = 2;
+    if (!step_buffer(b, DT_INT32, y->rank, two, &made) ||
+        !step_buffer(b, DT_INT8, w->rank, filters, &ones))
+        return false;
+    const View v[] = {made, e->view[1], ones};
+    Step wanted = *conv;
+    wanted.view = v;
+    if (!b->target->runs(b->target->user, &wanted)) return false;
+    step_code(b, step_add(b, S_EWISE, 1, &ones), 1, &(Scalar){.op = C_CONST, .k = 1});
+    step_param(b, step_add(b, S_CONV, 3, v), conv->nparam, conv->param);
+    *sums = made;
+    memcpy(sums->dim, y->dim, sizeof sums->dim);
+    sums->stride[1] = 0;
+    return true;
+}
+/* The sum of what each element of the result adds up of x minus its zero point. */
+static bool add_sums(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
+                     const ZeroPoint *zero, uint8_t *sum) {
+    const View *x = &e->view[1], *y = &e->view[0];
+    const double n = (double)x->dim[x->rank - 1];
+    View sums;
+    if (!(s->kind == S_CONV ? window_sums(b, e, s, &sums) : row_sums(b, x, y, &sums))) return false;
+    *sum = ending_view(e, sums);
+    if (s->kind == S_CONV) return true;
+    uint8_t less = ending_number(e, n * (double)zero->is);
+    if (!zero->known)
+        less = ending_pair(e, C_MUL, ending_view(e, per_axis_view(x_zero, y, -1)),
+                           ending_number(e, n));
+    *sum = ending_pair(e, C_SUB, *sum, less);
+    return true;
+}
+/* + (128 - w_zero) * that sum */
+static bool add_apart(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
+                      const ZeroPoint *zero, const View *w_zero, uint8_t *acc) {
+    const View *y = &e->view[0];
+    const int channel = s->kind == S_CONV ? 1 : y->rank - 1;
+    uint8_t sum;
+    if (!add_sums(b, e, s, x_zero, zero, &sum)) return false;
+    uint8_t factor = ending_number(e, 128);
+    if (w_zero && w_zero->rank >= 0)
+        factor = ending_pair(e, C_SUB, factor, ending_view(e, per_axis_view(w_zero, y, channel)));
+    *acc = ending_pair(e, C_ADD, *acc, ending_pair(e, C_MUL, factor, sum));
+    return true;
 }
 /* The steps of exact_int8; where it fails, what was added stays. */
 static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero,
-                     const View *w_zero, int w_axis) {
+                     const View *w_zero) {
     enum { PARAMS = 2 + 4 * STEP_SPATIAL };
-    const View *v = step->view;
-    View views[5] = {v[0], v[1], v[2]}, made;
+    Ending e = {.nview = 3, .view = {step->view[0], step->view[1], step->view[2]}};
     int64_t params[PARAMS] = {0};
     ZeroPoint zero;
-    if (!b->target || step->nparam >= PARAMS || v[0].dtype != DT_INT32) return false;
+    Signed weights;
+    if (!b->target || step->nparam >= PARAMS || e.view[0].dtype != DT_INT32) return false;
     if (step->nparam) memcpy(params, step->param, (size_t)step->nparam * sizeof *params);
     if (!zero_point(b, x_zero, &zero)) return false;
     if (!zero.known && (padded || step->kind != S_GEMM)) return false;
     params[step->nparam] = zero.is;
-    if (!signed_weights(b, &v[2], w_zero, &views[2], &made)) return false;
+    const bool whole = step->kind == S_GEMM || step->param[0] == 1; /* all channels, one group */
+    if (!signed_weights(b, &step->view[2], w_zero, whole, &weights)) return false;
+    e.view[2] = weights.view;
     Step wanted = *step;
-    wanted.nparam++, wanted.view = views, wanted.param = params;
+    wanted.nparam++, wanted.view = e.view, wanted.param = params;
     if (!b->target->runs(b->target->user, &wanted)) return false;
-    if (made.rank >= 0) {
-        View w = v[2];
-        memcpy(w.dim, made.dim, sizeof w.dim);
-        add_less(b, &made, &w, w_zero, w_axis);
-    }
-    if (!zero.known) {
-        views[3] = per_axis_view(x_zero, &v[0], -1);
-        if (!column_sums(b, &views[2], &v[0], &views[4])) return false;
-    }
-    Step *s = step_add(b, step->kind, zero.known ? 3 : 5, views);
+    if (weights.made.rank >= 0) add_signed(b, &weights.made, &step->view[2]);
+    uint8_t acc = ending_add(&e, (Scalar){.op = C_ACC});
+    if (!zero.known && !subtract_zero(b, &e, x_zero, &acc)) return false;
+    if (weights.apart && !add_apart(b, &e, &wanted, x_zero, &zero, w_zero, &acc)) return false;
+    Step *s = step_add(b, step->kind, e.nview, e.view);
     step_param(b, s, wanted.nparam, params);
-    if (!zero.known) subtract_zero(b, s);
+    if (acc) step_code(b, s, e.ncode, e.code);
     return true;
 }
-bool exact_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero, const View *w_zero,
-                int w_axis) {
+bool exact_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero, const View *w_zero) {
     const int steps = b->n, buffers = b->nbuffers;
-    return add_int8(b, step, padded, x_zero, w_zero, w_axis) ||
+    return add_int8(b, step, padded, x_zero, w_zero) ||
            (b->n = steps, b->nbuffers = buffers, false);
 }
 bool exact_floats(StepBuf *b, const View *x, const View *zero, int axis, View *out) {

@@ -155,11 +155,11 @@ View per_axis_view(const View *in, const View *like, int axis);
 
 /* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_buffer). */
 /* Computes y, 32-bit integers, by one convolution or product of 8-bit integers, if the target has
-   an algorithm for it. *step has the kind, the views y, x and w, and the parameters but for the
-   zero point. x_zero and w_zero are the zero points, NULL or rank -1 for none; w may have one for
-   each index of w_axis. padded: some windows reach beyond the image. False: no step was added. */
-bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero,
-                int w_axis);
+   an algorithm for it; unsigned weights are made signed, and what that lacks is added. *step has
+   the kind, the views y, x and w, and the parameters but for the zero point. x_zero and w_zero are
+   the zero points, NULL or rank -1 for none; w may have one for each channel or column of the
+   result. padded: some windows reach beyond the image. False: no step was added. */
+bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero);
 /* So many products of two 8-bit integers have an exact sum in float32. */
 enum { EXACT_TERMS = 258 };
 /* Writes x minus its zero point as floats to a buffer (step_buffer), *out. zero: NULL or rank -1

@@ -186,7 +186,47 @@ def test_integer_product_with_a_zero_point_of_the_run(tmp_path, shape, dtype, ze
     q, _, point = g.node("DynamicQuantizeLinear", ["x"], 3)
     inputs = [q, g.constant(g.weights((700, 40), dtype)), point]
     y = g.node("MatMulInteger", inputs + [g.constant(numpy.array(zero, dtype))])
-    compared(tmp_path, g, y, int(zero != 7), TensorProto.INT32)
+    compared(tmp_path, g, y, 1, TensorProto.INT32)
+
+
+UNSIGNED = [None, 0, 7, 255, "each"]
+
+
+def zero_points(graph, zero, n):
+    """One for all, one for each of n, or none."""
+    if zero is None:
+        return []
+    each = graph.rng.integers(0, 256, n).astype("uint8")
+    return [graph.constant(each if zero == "each" else numpy.uint8(zero))]
+
+
+@pytest.mark.parametrize("zero", UNSIGNED)
+@pytest.mark.parametrize("x_zero", [0, 90])
+def test_integer_product_with_unsigned_weights(tmp_path, zero, x_zero):
+    """What signed bytes lack of the weights is added by the sums of rows."""
+    g = Graph((3, 9, 700))
+    point = g.constant(numpy.uint8(x_zero))
+    inputs = [g.quantize("x", 0.02, point), g.constant(g.weights((700, 40), "uint8")), point]
+    y = g.node("MatMulInteger", inputs + zero_points(g, zero, 40))
+    compared(tmp_path, g, y, 1, TensorProto.INT32)
+
+
+@pytest.mark.parametrize("zero", UNSIGNED[:-1])  # ONNX Runtime takes one for all
+@pytest.mark.parametrize(
+    "x, w, attributes, integers",
+    [
+        ([2, 8, 9, 9], [16, 8, 3, 3], {"pads": [1, 1, 1, 1]}, 2),
+        ([1, 24, 12, 11], [7, 24, 1, 1], {"strides": [2, 2]}, 2),
+        ([1, 8, 9, 9], [16, 4, 3, 3], {"group": 2}, 0),  # sums of windows would be of all channels
+    ],
+)
+def test_integer_convolution_with_unsigned_weights(tmp_path, zero, x, w, attributes, integers):
+    """.. or by the sums of windows, a convolution of their own."""
+    g = Graph(x)
+    point = g.constant(numpy.uint8(90))
+    inputs = [g.quantize("x", 0.02, point), g.constant(g.weights(w, "uint8")), point]
+    y = g.node("ConvInteger", inputs + zero_points(g, zero, w[0]), **attributes)
+    compared(tmp_path, g, y, integers, TensorProto.INT32)
 
 
 @pytest.mark.parametrize("pads, integers", [([0] * 4, 0), ([1] * 4, 0)])

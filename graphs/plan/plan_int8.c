@@ -6,10 +6,11 @@
    with numbers that are known, and c the axis of the results' channels, it becomes the sum of
    (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
    the scales as the first thing that its epilogue does. The weights minus their zero point must be
-   constants and fit into 8 signed bits. Whether the back end has an algorithm for such a step is
-   asked for each. Steps whose results nothing reads any longer are dropped.
-   The maximum of dequantized numbers is the maximum of the 8-bit integers, dequantized. Bytes that
-   are dequantized, moved and quantized by the same scale and zero point are moved as bytes. */
+   constants and fit into 8 signed bits, or be unsigned: then they are taken minus 128, and what
+   that lacks is added by sums of rows or windows. Whether the back end has an algorithm for such a
+   step is asked for each. Steps whose results nothing reads any longer are dropped. The maximum of
+   dequantized numbers is the maximum of the 8-bit integers, dequantized. Bytes that are
+   dequantized, moved and quantized by the same scale and zero point are moved as bytes. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/windows.h"
 #include "ops/core/element.h"
@@ -17,9 +18,15 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct Extra { /* a step that is to be done before another one */
+    int before;
+    Step step;
+} Extra;
 typedef struct Int8 {
     PlanBuild *b;
     SlotUses uses;
+    int nextra;
+    Extra *extra; /* in the order of the others */
 } Int8;
 
 /* What an element-wise step dequantizes: y = (q - zero) * scale[..]. */
@@ -150,25 +157,35 @@ static const float *known_scales(const Int8 *f, double scale, const Dequantized 
 }
 
 /* ---- steps */
-/* The step's program with acc * view[view] in place of the accumulator. */
-static void scale_first(PlanBuild *b, Step *s, const View *scale) {
-    const View *before = s->view;
-    View *v = ARENA_NEW(b->arena, View, s->nview + 1);
-    Scalar *code = ARENA_NEW(b->arena, Scalar, s->ncode + 3);
-    int *number = ARENA_NEW(b->arena, int, s->ncode + 1), n = 3;
-    memcpy(v, before, (size_t)s->nview * sizeof *v);
-    v[s->nview] = *scale;
-    code[0] = (Scalar){.op = C_ACC};
-    code[1] = (Scalar){.op = C_VIEW, .a = (uint8_t)s->nview};
-    code[2] = (Scalar){.op = C_MUL, .a = 0, .b = 1};
+/* A program that comes before a step's own; its views are numbered from 0. */
+typedef struct Prefix {
+    int nview, ncode;
+    View view[3];
+    Scalar code[8];
+} Prefix;
+/* The step's program with what the prefix computes in place of the accumulator. */
+static void compute_first(PlanBuild *b, Step *s, const Prefix *first) {
+    View *v = ARENA_NEW(b->arena, View, s->nview + first->nview);
+    Scalar *code = ARENA_NEW(b->arena, Scalar, s->ncode + first->ncode);
+    int *number = ARENA_NEW(b->arena, int, s->ncode + 1), n = first->ncode;
+    memcpy(v, s->view, (size_t)s->nview * sizeof *v);
+    memcpy(v + s->nview, first->view, (size_t)first->nview * sizeof *v);
+    memcpy(code, first->code, (size_t)first->ncode * sizeof *code);
+    for (int k = 0; k < first->ncode; k++)
+        if (code[k].op == C_VIEW) code[k].a = (uint8_t)(code[k].a + s->nview);
     for (int k = 0; k < s->ncode; k++) {
         Scalar c = s->code[k];
-        number[k] = c.op == C_ACC ? 2 : n;
+        number[k] = c.op == C_ACC ? first->ncode - 1 : n;
         if (c.op == C_ACC) continue;
         scalar_renumber(&c, number);
         code[n++] = c;
     }
-    s->view = v, s->nview++, s->code = code, s->ncode = n;
+    s->view = v, s->nview += first->nview, s->code = code, s->ncode = n;
+}
+/* acc * scale */
+static void scale_first(PlanBuild *b, Step *s, const View *scale) {
+    const Prefix first = {1, 3, {*scale}, {{.op = C_ACC}, {.op = C_VIEW}, {.op = C_MUL, .b = 1}}};
+    compute_first(b, s, &first);
 }
 /* The weights do not move along the batch axes of a product. */
 static bool constant_matrix(const View *w) {
@@ -218,22 +235,115 @@ static int constant_slot(Int8 *f, int like, const void *data, int64_t bytes) {
     const Value value = f->b->plan->slot[like].value;
     return plan_slot(f->b, (Slot){bytes, value, data, -1, -1, -1});
 }
+/* Unsigned weights as w - 128, and what that lacks of w minus its zero point: the product of
+   128 - zero with a sum of x minus its own zero point, for each element of the result. */
+typedef struct Apart {
+    const int8_t *weights;
+    const float *lacks; /* 128 - zero, by channel or column */
+    Step sums;
+    double less; /* to subtract of these sums */
+} Apart;
+/* False: not such weights, or floats would round what lacks. terms: of which a sum is made. */
+static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double terms, Apart *out) {
+    const double exact = 1 << 24, byte = 255;
+    const int64_t count = view_count(&c->w.y);
+    const uint8_t *data = known_data(f, &c->w.q);
+    Zeros z;
+    if (!data || c->w.q.dtype != DT_UINT8 || !zeros_of(f, &c->w, &z) ||
+        (z.size > 1 && varying_axis(&c->w.zero) != c->from))
+        return false;
+    int8_t *bytes = arena_alloc(f->b->arena, (size_t)(count ? count : 1));
+    float *lacks = arena_alloc(f->b->arena, (size_t)n * sizeof *lacks);
+    for (int64_t i = 0; i < count; i++) bytes[i] = (int8_t)(data[c->w.q.offset + i] - 128);
+    for (int64_t k = 0; k < n; k++) {
+        const double zero = z.view ? number_at(f, z.view, z.size > 1 ? k * z.stride : 0) : 0;
+        lacks[k] = (float)(128 - zero);
+        if (fabs(128 - zero) * byte * terms > exact) return false;
+    }
+    *out = (Apart){.weights = bytes, .lacks = lacks};
+    return true;
+}
+/* The sums of rows of x, or of windows of it, by a convolution with ones; two filters are as fast
+   as one. *sums: as a view of the sizes of y. */
+static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
+    const OpenDevice *device = f->b->device;
+    const View *y = &s->view[0], *x = &s->view[1], *w = &s->view[2];
+    const bool conv = s->kind == S_CONV;
+    const int rank = conv ? y->rank : y->rank - 1;
+    View *v = ARENA_NEW(f->b->arena, View, 3);
+    *sums = *y;
+    v[0] = view_dense(y->slot, DT_INT32, rank, y->dim), v[1] = *x;
+    out->sums = (Step){.kind = S_REDUCE, .nview = 2, .view = v, .nparam = 1};
+    out->sums.param = arena_copy(f->b->arena, &(int64_t){REDUCE_SUM}, sizeof(int64_t));
+    if (conv) {
+        int64_t two[STEP_RANK], filters[STEP_RANK];
+        memcpy(two, y->dim, sizeof two), memcpy(filters, w->dim, sizeof filters);
+        two[1] = filters[0] = 2;
+        v[0] = view_dense(y->slot, DT_INT32, rank, two);
+        v[2] = view_dense(w->slot, DT_INT8, w->rank, filters);
+        out->sums = *s;
+        out->sums.view = v, out->sums.nview = 3, out->sums.ncode = 0;
+        if (s->param[0] != 1 || device->backend->choices(device->device, &out->sums) < 1)
+            return false;
+        int8_t *ones = arena_alloc(f->b->arena, (size_t)view_count(&v[2]));
+        memset(ones, 1, (size_t)view_count(&v[2]));
+        v[2].slot = constant_slot(f, w->slot, ones, view_count(&v[2]));
+    } else out->less = (double)s->param[s->nparam - 1] * (double)x->dim[x->rank - 1];
+    v[0].slot = plan_slot(f->b, (Slot){view_count(&v[0]) * (int64_t)sizeof(int32_t),
+                                       f->b->plan->slot[y->slot].value, NULL, -1, -1, -1});
+    sums->slot = v[0].slot, sums->dtype = DT_INT32, sums->offset = 0;
+    memcpy(sums->stride, v[0].stride, sizeof sums->stride);
+    sums->stride[conv ? 1 : y->rank - 1] = 0;
+    return true;
+}
+/* acc + lacks * (sums - less) comes first. */
+static void add_first(Int8 *f, int k, Step *s, const Apart *a, const View *sums, int64_t n) {
+    const View *y = &s->view[0];
+    View lacks = {.slot = constant_slot(f, y->slot, a->lacks, n * (int64_t)sizeof *a->lacks),
+                  .dtype = DT_FLOAT,
+                  .rank = y->rank};
+    memcpy(lacks.dim, y->dim, sizeof lacks.dim);
+    lacks.stride[s->kind == S_CONV ? 1 : y->rank - 1] = 1;
+    const Prefix first = {2,
+                          7,
+                          {*sums, lacks},
+                          {{.op = C_ACC},
+                           {.op = C_VIEW, .a = 0},
+                           {.op = C_CONST, .k = a->less},
+                           {.op = C_SUB, .a = 1, .b = 2},
+                           {.op = C_VIEW, .a = 1},
+                           {.op = C_MUL, .a = 3, .b = 4},
+                           {.op = C_ADD, .a = 0, .b = 5}}};
+    compute_first(f->b, s, &first);
+    f->extra[f->nextra++] = (Extra){k, a->sums};
+    f->uses.readers[a->sums.view[1].slot]++;
+}
 static bool make_int8(Int8 *f, int k) {
     const OpenDevice *device = f->b->device;
     Step *s = &f->b->plan->step[k].step;
+    const bool conv = s->kind == S_CONV;
     Candidate c;
+    Apart apart = {0};
+    View sums;
     if (!candidate_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
         return false;
-    const int64_t n = s->view[0].dim[s->kind == S_CONV ? 1 : s->view[0].rank - 1];
+    const View *w = &c.step.view[2];
+    const int64_t n = s->view[0].dim[conv ? 1 : s->view[0].rank - 1];
+    const double terms = (double)view_count(&c.w.y) / (double)w->dim[conv ? 0 : w->rank - 1];
     const int8_t *weights = known_weights(f, &c.w);
     const float *scales = known_scales(f, c.x_scale, &c.w, c.from, n);
-    if (!weights || !scales) return false;
+    if (!scales) return false;
+    if (!weights &&
+        (!weights_apart(f, &c, n, terms, &apart) || !sums_apart(f, &c.step, &apart, &sums)))
+        return false;
     View *v = arena_copy(f->b->arena, c.step.view, (size_t)c.step.nview * sizeof *v);
-    v[2].slot = constant_slot(f, s->view[2].slot, weights, view_count(&c.w.y));
+    v[2].slot =
+        constant_slot(f, s->view[2].slot, weights ? weights : apart.weights, view_count(&c.w.y));
     v[s->nview].slot = constant_slot(f, s->view[0].slot, scales, n * (int64_t)sizeof *scales);
+    c.step.view = v;
+    if (!weights) add_first(f, k, &c.step, &apart, &sums, n);
     slot_uses_add(&f->uses, f->b->plan, k, -1);
     *s = c.step;
-    s->view = v;
     slot_uses_add(&f->uses, f->b->plan, k, 1);
     return true;
 }
@@ -377,10 +487,26 @@ static void drop_unread(PlanBuild *b) {
     p->nstep -= kept;
 }
 
+static void insert_extra(PlanBuild *b, const Int8 *f) {
+    Plan *p = b->plan;
+    const int before = p->nstep;
+    if (!f->nextra) return;
+    ARENA_GROW(b->arena, p->step, b->room_steps, before + f->nextra);
+    p->nstep = before + f->nextra;
+    for (int k = before, e = f->nextra, to = p->nstep; k-- > 0;) {
+        p->step[--to] = p->step[k];
+        while (e && f->extra[e - 1].before == k) {
+            p->step[--to] = (PlanStep){.node = p->step[k].node};
+            p->step[to].step = f->extra[--e].step;
+        }
+    }
+}
+
 void plan_int8(PlanBuild *b) {
-    enum { SLOTS = 2 }; /* made for one step, at most */
+    enum { SLOTS = 6 }; /* made for one step, at most */
     const int steps = b->plan->nstep;
-    Int8 f = {b, slot_uses_new(b->plan, b->w->scratch, SLOTS * steps)};
+    Int8 f = {b, slot_uses_new(b->plan, b->w->scratch, SLOTS * steps),
+              .extra = ARENA_NEW(b->w->scratch, Extra, steps)};
     bool any = false;
     for (int k = 0; k < steps; k++) {
         const Step *s = &b->plan->step[k].step;
@@ -388,5 +514,6 @@ void plan_int8(PlanBuild *b) {
         else if (s->kind == S_CONV || s->kind == S_GEMM) any |= make_int8(&f, k);
         else if (s->kind == S_POOL) pool_bytes(&f, k);
     }
+    insert_extra(b, &f);
     if (any) drop_unread(b);
 }

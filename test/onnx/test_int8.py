@@ -138,12 +138,49 @@ def test_product_between_dequantize_and_quantize(tmp_path, shape, signed):
     compared(tmp_path, g, g.node("MatMul", [image, factor]), 1)
 
 
+def product(graph, weights, zero):
+    """Of bytes and weights, both dequantized."""
+    point = graph.constant(numpy.uint8(100))
+    image = graph.dequantize(graph.quantize("x", 0.03, point), 0.03, point)
+    zero = graph.constant(numpy.asarray(zero, weights.dtype))
+    factor = graph.dequantize(graph.constant(weights), 0.004, zero)
+    return graph.node("MatMul", [image, factor])
+
+
 def test_weights_that_do_not_fit_stay_floats(tmp_path):
     g = Graph((5, 64))
-    point = g.constant(numpy.uint8(100))
-    image = g.dequantize(g.quantize("x", 0.03, point), 0.03, point)
-    weights, zero = g.constant(g.weights((64, 48), "uint8")), g.constant(numpy.uint8(3))
-    compared(tmp_path, g, g.node("MatMul", [image, g.dequantize(weights, 0.004, zero)]), 0)
+    compared(tmp_path, g, product(g, g.weights((64, 48), "int8"), -100), 0)
+
+
+@pytest.mark.parametrize("zero", [0, 3, 131, 255])
+@pytest.mark.parametrize("shape", [(5, 64), (2, 3, 64)])
+def test_unsigned_weights_of_any_zero_point(tmp_path, shape, zero):
+    """What signed bytes lack of them is added by sums of rows."""
+    g = Graph(shape)
+    compared(tmp_path, g, product(g, g.weights((64, 48), "uint8"), zero), 1)
+
+
+def test_sums_that_floats_would_round_stay_floats(tmp_path):
+    g = Graph((5, 900))  # 900 * 255 * 125 is more than 2 ^ 24
+    compared(tmp_path, g, product(g, g.weights((900, 48), "uint8"), 3), 0)
+    g = Graph((5, 900))
+    compared(tmp_path, g, product(g, g.weights((900, 48), "uint8"), 120), 1)
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("group, integers", [(1, 2), (2, 0)])
+def test_convolution_with_unsigned_weights(tmp_path, group, integers, each):
+    """Windows are summed by a convolution of their own, which groups would need several of."""
+    g = Graph((2, 8, 9, 10))
+    point = g.constant(numpy.uint8(90))
+    image = g.dequantize(g.quantize("x", 0.02, point), 0.02, point)
+    weights = g.constant(g.weights((6, 8 // group, 3, 3), "uint8"))
+    zero = g.rng.integers(100, 150, 6) if each else numpy.array(119)
+    scale = g.rng.uniform(0.001, 0.01, 6) if each else 0.004
+    options = {"axis": 0} if each else {}
+    kernel = g.dequantize(weights, scale, g.constant(zero.astype("uint8")), **options)
+    y = g.node("Conv", [image, kernel], pads=[1, 0, 1, 2], strides=[1, 2], group=group)
+    compared(tmp_path, g, g.node("Relu", [y]), integers)
 
 
 def test_operands_that_are_not_constant_stay_floats(tmp_path):

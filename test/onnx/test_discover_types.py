@@ -23,7 +23,7 @@ ANSWERED = {
     "dequantize_joined": (["concat", "dequantize"], "exact"),
     "dequantize_padded": (["pad", "dequantize"], "reassociates+spreads"),
     "requantize": ([], "reassociates+divides+drops+defines+jumps"),
-    "casts": (["cast"], "reassociates"),
+    "casts": (["cast"], "exact"),
     "not_not": ([], "exact"),
     "not_less_integers": (["lessequal"], "exact"),
     "not_less_floats": (["lessequal"], "reassociates+jumps"),

@@ -65,12 +65,6 @@ static Blob keep_contents(World *w, const void *data, size_t n) {
     return blob;
 }
 
-static bool is_minus_one(World *w, Ex e) {
-    ExNode x;
-    if (!e) return false;
-    ex_get(w, e, &x);
-    return x.kind == EX_NUM && x.p == -1 && x.q == 1;
-}
 /* Sums and differences of few integers of 32 bits, and what only moves or chooses them. */
 static bool exact_in_doubles(World *w, Ex e) {
     ExNode x;
@@ -80,8 +74,8 @@ static bool exact_in_doubles(World *w, Ex e) {
     case EX_AT: return true;
     case EX_NUM: return x.q == 1 && x.p == (int32_t)x.p;
     case EX_MUL:
-        return (is_minus_one(w, x.a) && exact_in_doubles(w, x.b)) ||
-               (is_minus_one(w, x.b) && exact_in_doubles(w, x.a));
+        return (ex_is(w, x.a, -1) && exact_in_doubles(w, x.b)) ||
+               (ex_is(w, x.b, -1) && exact_in_doubles(w, x.a));
     case EX_ADD:
     case EX_IF: return exact_in_doubles(w, x.a) && (!x.b || exact_in_doubles(w, x.b));
     default: return false;

@@ -98,7 +98,7 @@ static bool make_instances(World *w, Arena *a, unsigned floats, Library *l, Erro
         const Instance *last = from ? &l->instance[r->first + r->count - 1] : NULL;
         r->retypes = last && rule_retypes(w, last);
         r->shortens_moves = last && rule_shortens_moves(w, last);
-        r->tidies = last && rule_tidies(w, last);
+        r->tidies = last && (r->shortens_moves || rule_lightens(w, last));
     }
     return true;
 }

@@ -25,8 +25,8 @@ typedef struct LibraryRule {
     bool retypes;        /* between its operators are integers of another type (rule_retypes) */
     bool changes_bytes;  /* signed ones for unsigned ones or the reverse (rule_changes_bytes) */
     bool shortens_moves; /* rule_shortens_moves */
-    bool tidies;         /* it only ever takes work away (rule_tidies) */
-    int first, count;    /* its instances */
+    bool tidies; /* it takes work away and may follow any: it shortens moves or rule_lightens */
+    int first, count; /* its instances */
 } LibraryRule;
 typedef struct Library {
     RuleSet set;

@@ -104,6 +104,9 @@ static bool unite_above(const TypeWalk *x, Value v, int operators) {
 static void unite_types(Union *u, Arena *a, const Origins *o, const Derivation *d,
                         const int first[]) {
     enum { OPERATORS = 4 };
+    bool any = false;
+    for (int k = 0; k < d->library->n; k++) any |= d->fired[k] && d->library->rule[k].retypes;
+    if (!any) return;
     bool *claimed = ARENA_NEW(a, bool, u->n);
     for (int k = 0; k < u->n; k++) claimed[k] = u->group[k] >= 0;
     for (int s = 0; s < d->nstep; s++) {

@@ -8,8 +8,6 @@ enum {
     LIGHT_FLOPS = 32   /* for each element: more is a contraction */
 };
 
-static const DType bytes[] = {DT_INT8, DT_UINT8};
-
 /* How many nodes move elements and compute nothing; -1: others compute. */
 static int count_moves(World *w, const NodeList *live) {
     int n = 0;
@@ -67,59 +65,60 @@ bool rule_shortens_moves(World *w, const Instance *i) {
     return before > 0 && after >= 0 && after < before;
 }
 
-bool rule_tidies(World *w, const Instance *i) {
+bool rule_lightens(World *w, const Instance *i) {
     Arena *a = w->scratch;
     const ArenaMark mark = arena_mark(a);
     const NodeList from = graph_live(w, a, &i->from), to = graph_live(w, a, &i->to);
-    bool tidies = rule_shortens_moves(w, i);
-    if (!tidies && has_operators(w, a, &from, &to)) {
+    bool lightens = has_operators(w, a, &from, &to);
+    if (lightens) {
         const double work = light_work(w, a, &from);
-        tidies = isfinite(work) && light_work(w, a, &to) < work;
+        lightens = isfinite(work) && light_work(w, a, &to) < work;
     }
     arena_reset(a, mark);
-    return tidies;
+    return lightens;
 }
 
-/* Whether a node computes bytes of this type that are no result. */
-static bool computes_between(World *w, const Graph *g, const NodeList *live, DType t) {
+static bool is_result(const Graph *g, Value v) {
+    bool any = false;
+    for (int k = 0; k < g->nout; k++) any |= g->out[k] == v;
+    return any;
+}
+
+/* Which values of a graph are looked at, beside those that its nodes compute for others. */
+typedef struct ValuesToo {
+    bool inputs, results;
+} ValuesToo;
+
+static bool has_type(World *w, const Graph *g, const NodeList *live, DType t, ValuesToo also) {
     for (int k = 0; k < live->n; k++) {
         const Node node = node_get(w, live->v[k]);
-        for (int j = 0; node.nin && j < node.nout; j++) {
-            bool between = value_type(w, node.out + (Value)j)->dtype == t;
-            for (int r = 0; r < g->nout; r++) between &= g->out[r] != node.out + (Value)j;
-            if (between) return true;
-        }
+        for (Value v = node.out; v < node.out + (Value)node.nout; v++)
+            if (value_type(w, v)->dtype == t && (node.nin || also.inputs) &&
+                (also.results || !is_result(g, v)))
+                return true;
     }
     return false;
 }
 
-bool rule_retypes(World *w, const Instance *i) {
+/* Bytes of one kind are in one side and not in the other. */
+static bool gains_bytes(World *w, const Graph *with, ValuesToo with_too, const Graph *without,
+                        ValuesToo without_too) {
+    static const DType bytes[] = {DT_INT8, DT_UINT8};
     const ArenaMark mark = arena_mark(w->scratch);
-    const NodeList from = graph_live(w, w->scratch, &i->from),
-                   to = graph_live(w, w->scratch, &i->to);
+    const NodeList a = graph_live(w, w->scratch, with), b = graph_live(w, w->scratch, without);
     bool any = false;
     for (int k = 0; k < 2; k++)
-        any |= computes_between(w, &i->from, &from, bytes[k]) &&
-               !computes_between(w, &i->to, &to, bytes[k]);
+        any |= has_type(w, with, &a, bytes[k], with_too) &&
+               !has_type(w, without, &b, bytes[k], without_too);
     arena_reset(w->scratch, mark);
     return any;
 }
 
-static bool has_bytes(World *w, const Graph *g, DType t, bool inputs) {
-    const NodeList live = graph_live(w, w->scratch, g);
-    for (int k = 0; k < live.n; k++) {
-        const Node node = node_get(w, live.v[k]);
-        for (int j = 0; (inputs || node.nin) && j < node.nout; j++)
-            if (value_type(w, node.out + (Value)j)->dtype == t) return true;
-    }
-    return false;
+bool rule_retypes(World *w, const Instance *i) {
+    const ValuesToo between = {0};
+    return gains_bytes(w, &i->from, between, &i->to, between);
 }
 
 bool rule_changes_bytes(World *w, const Instance *i) {
-    const ArenaMark mark = arena_mark(w->scratch);
-    bool changes = false;
-    for (int k = 0; k < 2; k++)
-        changes |= has_bytes(w, &i->to, bytes[k], false) && !has_bytes(w, &i->from, bytes[k], true);
-    arena_reset(w->scratch, mark);
-    return changes;
+    return gains_bytes(w, &i->to, (ValuesToo){.results = true}, &i->from, (ValuesToo){true, true});
 }

@@ -5,11 +5,10 @@
 
 /* Both sides only move elements, and the right one takes fewer steps. */
 bool rule_shortens_moves(World *, const Instance *);
-/* It only ever takes work away, so that it may follow any other: either it shortens moves
-   (rule_shortens_moves), or both sides do little with each element (no
-   contraction), the right one has no operator beyond those of the left one, and its nodes write
-   fewer elements. So any number of applications of such rules comes to an end. */
-bool rule_tidies(World *, const Instance *);
+/* Both sides do little with each element (no contraction), the right one has no operator beyond
+   those of the left one, and its nodes write fewer elements. Any number of applications of such
+   rules, and of those that shorten moves, comes to an end. */
+bool rule_lightens(World *, const Instance *);
 /* Its left side computes bytes between two of its operators, and its right side none of that
    type. */
 bool rule_retypes(World *, const Instance *);

@@ -88,18 +88,14 @@ bool exact_is_integer(Scope *s, Ex e) {
     if (dtype_class(s->dtype) == 'F' && dtype_digits(s->dtype) < HELD_DIGITS) return false;
     return x.kind == EX_ADD && held_tree(s->m, s->node, e, &h) && !h.minus_zero;
 }
+
 /* ---- saturation */
 
-static bool is_number(World *w, Ex e, int64_t v) {
-    ExNode x;
-    if (!e) return !v;
-    ex_get(w, e, &x);
-    return x.kind == EX_NUM && x.q == 1 && x.p == v;
-}
 /* The other operand, if one of the two is the number. */
 static bool other_than(World *w, const ExNode *x, int64_t v, Ex *other) {
-    *other = is_number(w, x->a, v) ? x->b : x->a;
-    return is_number(w, x->a, v) || is_number(w, x->b, v);
+    const bool first = ex_is(w, x->a, v);
+    *other = first ? x->b : x->a;
+    return first || ex_is(w, x->b, v);
 }
 static bool is_rounded(World *w, Ex e) {
     ExNode x;

@@ -27,18 +27,14 @@ static bool in_range(DType t, int64_t v) {
     if (dtype_class(t) == 'U') return v >= 0 && (bits >= 63 || v >> bits == 0);
     return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
-static bool is_minus_one(const ExNode *x) { return x->kind == EX_NUM && x->p == -1 && x->q == 1; }
 /* -e, with the e. */
 static bool is_negated(World *w, Ex e, Ex *of) {
-    ExNode x, factor;
+    ExNode x;
     ex_get(w, e, &x);
     if (x.kind != EX_MUL) return false;
-    ex_get(w, x.a, &factor);
-    *of = x.b;
-    if (is_minus_one(&factor)) return true;
-    ex_get(w, x.b, &factor);
-    *of = x.a;
-    return is_minus_one(&factor);
+    const bool first = ex_is(w, x.a, -1);
+    *of = first ? x.b : x.a;
+    return first || ex_is(w, x.b, -1);
 }
 /* -max(-e), a minimum. */
 static bool is_minimum(World *w, Ex e, Ex *of) {

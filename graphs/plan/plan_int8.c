@@ -252,14 +252,14 @@ static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double t
     if (!data || c->w.q.dtype != DT_UINT8 || !zeros_of(f, &c->w, &z) ||
         (z.size > 1 && varying_axis(&c->w.zero) != c->from))
         return false;
-    int8_t *bytes = arena_alloc(f->b->arena, (size_t)(count ? count : 1));
     float *lacks = arena_alloc(f->b->arena, (size_t)n * sizeof *lacks);
-    for (int64_t i = 0; i < count; i++) bytes[i] = (int8_t)(data[c->w.q.offset + i] - 128);
     for (int64_t k = 0; k < n; k++) {
         const double zero = z.view ? number_at(f, z.view, z.size > 1 ? k * z.stride : 0) : 0;
         lacks[k] = (float)(128 - zero);
         if (fabs(128 - zero) * byte * terms > exact) return false;
     }
+    int8_t *bytes = arena_alloc(f->b->arena, (size_t)(count ? count : 1));
+    for (int64_t i = 0; i < count; i++) bytes[i] = (int8_t)(data[c->w.q.offset + i] - 128);
     *out = (Apart){.weights = bytes, .lacks = lacks};
     return true;
 }

@@ -251,3 +251,10 @@ bool ex_number(const World *w, Ex e, double *v) {
     if (x.kind == EX_REAL) *v = x.real;
     return x.kind == EX_NUM || x.kind == EX_REAL;
 }
+
+bool ex_is(const World *w, Ex e, int64_t v) {
+    ExNode x;
+    if (!e) return !v;
+    ex_get(w, e, &x);
+    return x.kind == EX_NUM && x.q == 1 && x.p == v;
+}

@@ -88,6 +88,7 @@ Ex ex_param(World *, const char *name);
 Ex ex_make(World *, const ExNode *); /* members the kind does not use are ignored */
 void ex_get(const World *, Ex, ExNode *out);
 bool ex_number(const World *, Ex, double *); /* true: EX_NUM or EX_REAL */
+bool ex_is(const World *, Ex, int64_t);      /* that number; no expression is 0 */
 /* The place that index means on an axis of n places: negative ones count from the end. -1: it lies
    outside, and what is there is not defined. */
 int64_t ex_place(double index, int64_t n);

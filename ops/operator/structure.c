@@ -44,10 +44,6 @@ static double repeats(const Count *c, uint64_t mask) {
         if (mask >> k & 1) times *= c->extent[k];
     return times;
 }
-static bool is_minus_one(const World *w, Ex e) {
-    double v;
-    return ex_number(w, e, &v) && v == -1;
-}
 static bool is_operation(const Count *c, const ExNode *e) {
     switch (e->kind) {
     case EX_ADD:
@@ -57,7 +53,7 @@ static bool is_operation(const Count *c, const ExNode *e) {
     case EX_FN:
     case EX_SUM:
     case EX_MAXIMUM: return true;
-    case EX_MUL: return !is_minus_one(c->w, e->a) && !is_minus_one(c->w, e->b);
+    case EX_MUL: return !ex_is(c->w, e->a, -1) && !ex_is(c->w, e->b, -1);
     default: return false;
     }
 }

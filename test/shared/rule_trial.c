@@ -277,12 +277,15 @@ static bool inhabited(Trial *t, const Graph *g) {
     return all;
 }
 
-/* Among its inputs are integers, which may be indices beyond an axis: the oracle's NaN for such an
-   element says that it is not defined, which a type without NaN cannot. */
-static bool has_indices(const Trial *t, const Graph *g) {
-    bool any = false;
-    for (int k = 0; k < g->nin; k++) any |= value_type(t->w, g->in[k])->dtype == DT_INT64;
-    return any;
+/* Bytes are taken by indices, which may lie beyond an axis: the oracle's NaN for such an element
+   says that it is not defined, which a byte cannot. */
+static bool takes_bytes(const Trial *t, const Graph *g) {
+    bool indices = false, bytes = false;
+    for (int k = 0; k < g->nin; k++) {
+        const DType type = value_type(t->w, g->in[k])->dtype;
+        indices |= type == DT_INT64, bytes |= type == DT_INT8 || type == DT_UINT8;
+    }
+    return indices && bytes;
 }
 
 TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
@@ -303,7 +306,7 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
         if (!t->instance.is_size[k] || t->value[k] > 1) t->wide |= (uint64_t)1 << k;
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)
-            if (!close_to(x[k][j], y[k][j]) && !(isnan(x[k][j]) && has_indices(t, a))) {
+            if (!close_to(x[k][j], y[k][j]) && !(isnan(x[k][j]) && takes_bytes(t, a))) {
                 give_up(t, arena_format(t->arena, "output %d element %ld: %.17g became %.17g", k,
                                         (long)j, x[k][j], y[k][j]));
                 return TRIAL_DIFFERENT;

@@ -17,6 +17,7 @@ typedef struct Finish {
     Derivation *d;
     Constants constants; /* of the derivation's graph */
     bool *needed;        /* by value - least of the constants: a node that is kept reads it */
+    bool *unpacked;      /* likewise: it is made of bytes that a node makes floats of */
     int n;
     Value *from, *to;
 } Finish;
@@ -38,19 +39,37 @@ static bool too_large(World *w, const FinishLimits *limits, Value v) {
            !(node_get(w, value_node(w, v)).op->flags & OP_ON_CONSTANTS);
 }
 
+static bool stays_unpacked(const Finish *f, Value v) {
+    return f->limits->unpacked > 0 && f->unpacked[v - f->constants.least] &&
+           constant_bytes(f->w, v) > f->limits->unpacked;
+}
+
 /* What is computed for a constant that is needed: for a broadcast, its input; for floats made of
    bytes, the bytes; nothing if no rule made it. */
 static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
-    else if (too_large(f->w, f->limits, v) || constant_unpacks(f->w, n))
+    else if (too_large(f->w, f->limits, v) || constant_unpacks(f->w, n) || stays_unpacked(f, v))
         for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
+}
+
+static void find_unpacked(Finish *f) {
+    const Constants *c = &f->constants;
+    for (int k = 0; k < c->live.n; k++) {
+        const Node n = node_get(f->w, c->live.v[k]);
+        if (!constants_hold(c, n.out)) continue;
+        bool any = constant_unpacks(f->w, &n);
+        for (int j = 0; j < n.nin; j++)
+            any |= constants_hold(c, n.in[j]) && f->unpacked[n.in[j] - c->least];
+        for (int port = 0; port < n.nout; port++) f->unpacked[n.out + (Value)port - c->least] = any;
+    }
 }
 
 /* From the outputs down, so that the needs of a node are known before its inputs are visited. */
 static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
+    find_unpacked(f);
     for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
     for (int k = c->live.n; k-- > 0;) {
         Node n = node_get(f->w, c->live.v[k]);
@@ -228,6 +247,7 @@ bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *li
     f.constants = constants_find(d->w, a, &d->graph, NULL, NULL);
     const uint32_t room = f.constants.past - f.constants.least;
     f.needed = ARENA_NEW(a, bool, room);
+    f.unpacked = ARENA_NEW(a, bool, room);
     f.from = ARENA_NEW(a, Value, room);
     f.to = ARENA_NEW(a, Value, room);
     d->unfolded = d->graph;

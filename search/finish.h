@@ -10,6 +10,9 @@ typedef struct FinishLimits {
     /* Bytes of a float32 constant that is drawn and not computed, for what is only timed; 0: all
        are computed. */
     int64_t drawn;
+    /* Bytes of a constant made of dequantized bytes that is left to the target, which does not
+       compute it beforehand; 0: all are computed. */
+    double unpacked;
 } FinishLimits;
 /* --fold-limit, and for all together 256 MiB more than the file may have. */
 FinishLimits run_finish_limits(const Run *);

@@ -14,8 +14,11 @@
 #define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
 #define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
 #define DRAWN 16384 /* bytes: what numbers constants this large have does not affect times */
-#define ALIKE 0.98  /* of the arithmetic of the same operators: without biases, for example */
-#define PEAK 1.1    /* times the rate of the target's product of matrices: no operator exceeds it */
+/* Of what the file may grow by: floats made of bytes that take more are expected to be left as
+   these bytes in the whole model, where a target computes them in each run. */
+#define UNPACKED 0.25
+#define ALIKE 0.98 /* of the arithmetic of the same operators: without biases, for example */
+#define PEAK 1.1   /* times the rate of the target's product of matrices: no operator exceeds it */
 
 /* A place as a model of its own, and its rewriting, in the World of the run. */
 typedef struct CutPart {
@@ -275,6 +278,7 @@ bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
     Error *e = x->r->error;
     FinishLimits limits = run_finish_limits(x->r);
     limits.drawn = DRAWN;
+    limits.unpacked = UNPACKED * (double)x->r->growth_limit;
     const char *why;
     bool good = open_part(&p, x, price->place, &why);
     const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),

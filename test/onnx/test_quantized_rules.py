@@ -279,3 +279,41 @@ def test_weights_become_signed_and_stay_bytes(run, pricing, tmp_path, convolved)
     assert os.path.getsize(tmp_path / "o.onnx") < os.path.getsize(model) + 500
     x = numpy.random.default_rng(3).normal(0, 2, (1, 4, 8, 300)).astype("f")
     assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
+
+
+def upsampled(path):
+    """A transposed convolution whose weights are dequantized; as floats the file may not hold
+    them."""
+    random = numpy.random.default_rng(9)
+    return save(
+        path,
+        [
+            helper.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], axis=1),
+            helper.make_node("ConvTranspose", ["x", "d"], ["y"], strides=[2, 2], pads=[1] * 4),
+        ],
+        [tensor("x", [1, 160, 3, 3])],
+        [tensor("y", [1, 160, 6, 6])],
+        {
+            "w": random.integers(-99, 99, (160, 160, 4, 4)).astype("int8"),
+            "s": random.random(160, dtype="f") / 100,
+            "z": numpy.zeros(160, "int8"),
+        },
+    )
+
+
+def test_weights_that_no_kernel_of_bytes_takes_are_dequantized_once(run, pricing, tmp_path):
+    """As constants that the target computes when it loads the file, which stays as small."""
+    model = upsampled(tmp_path / "m.onnx")
+    rules = ["--enable", "convtranspose-of-dequantized-each"]
+    _, result, _ = run(model, *rules, *pricing('return 1.0 + ("DequantizeLinear" in kinds(graph))'))
+    kinds = [node.op_type for node in result.graph.node]
+    assert "DequantizeLinear" not in kinds and "ConvTranspose" in kinds, kinds
+    assert os.path.getsize(tmp_path / "o.onnx") < 1.1 * os.path.getsize(model)
+
+
+def test_what_is_made_of_dequantized_weights_is_timed_with_them(run, pricing, tmp_path):
+    """The target computes it in each run, since it does not compute such weights beforehand."""
+    run(upsampled(tmp_path / "m.onnx"), "--enable", "convtranspose-phases", *pricing("return 1.0"))
+    timed = [{n.op_type for n in onnx.load(p).graph.node} for p in pricing.seen.iterdir()]
+    made = [kinds for kinds in timed if "Conv" in kinds]
+    assert made and all("DequantizeLinear" in kinds for kinds in made), timed

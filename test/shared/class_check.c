@@ -201,9 +201,11 @@ static bool is_whole(World *w, const Node *n, Value result) {
         whole &= !n->in[k] || dtype_class(value_type(w, n->in[k])->dtype) != 'F';
     return whole;
 }
-/* What is not a number saturates to the least integer. */
+/* What is not a number saturates to the least integer; an integer that a cast only reads is rounded
+   here. */
 static Wide stored(Machine *m, DType t, Ex e, Wide v) {
     ExNode x;
+    if (dtype_class(t) == 'F') return rounded(m, v);
     ex_get(m->w, e, &x);
     if (!isnan(v) || (x.kind != EX_MAX2 && x.kind != EX_MIN2)) return v;
     return dtype_class(t) == 'I' ? -ldexpl(1, dtype_bits(t) - 1) : dtype_class(t) == 'U' ? 0 : v;

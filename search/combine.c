@@ -95,14 +95,18 @@ static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
 
 /* ---- the choice */
 
-/* How many whole models can be timed in one batch in the time that is left. */
-static int affordable(const CommandSearch *s) {
+/* How many whole models can be timed in one batch in the time that is left; a frozen run takes as
+   many as there were. round: of climbing; 0: before. False: the run's error is set. */
+static bool affordable(CommandSearch *s, int round, int *most) {
+    Stop stop =
+        stop_open(s->r, s->device, arena_format(s->r->arena, "models %d", round), s->search_until);
     const double left = s->search_until - run_seconds(s->r),
                  each =
                      fmax(CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS, s->file_seconds);
-    return run_time_over(s->r, s->search_until)    ? 0
-           : left < each * (double)CANDIDATE_BATCH ? (int)(left / each)
-                                                   : CANDIDATE_BATCH;
+    if (!stop_here(&stop, 0) && !s->r->o->frozen && left < each * (double)CANDIDATE_BATCH)
+        stop.at = (int)(left / each);
+    *most = stop.at < CANDIDATE_BATCH ? stop.at : CANDIDATE_BATCH;
+    return stop_keep(&stop);
 }
 
 /* The fastest; among equally fast ones, the one with the fewest applications. */
@@ -231,8 +235,9 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
             s->baseline * 1e3);
     const bool hopeless = s->prices.ended || s->promised < PROMISE_HOPELESS * s->baseline,
                slight = s->promised < PROMISE_SLIGHT * s->baseline;
-    const int room = affordable(s),
-              most = slight && few_candidates(s) < room ? few_candidates(s) : room;
+    int most;
+    if (!affordable(s, 0, &most)) return false;
+    if (slight && few_candidates(s) < most) most = few_candidates(s);
     if (!hopeless && !add_alone(s, nset, set, most, all, list, &n)) return false;
     if (!hopeless && !add_together(s, nset, set, all, list, &n)) return false;
     if (!add_everywhere(s, slight, list, &n)) return false;
@@ -266,10 +271,11 @@ static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out)
     return false;
 }
 
-/* One step of hill climbing. A candidate with fewer applications need not be faster. */
-static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
-    const int from = *best, most = affordable(s);
-    int list[CANDIDATE_BATCH + 1], n = 0;
+/* One round of hill climbing. A candidate with fewer applications need not be faster. */
+static bool climb(CommandSearch *s, int round, int nset, const int set[], int *best) {
+    const int from = *best;
+    int list[CANDIDATE_BATCH + 1], n = 0, most;
+    if (!affordable(s, round, &most)) return false;
     for (int k = 0; n < most; k++) {
         ModelCandidate c;
         if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
@@ -292,10 +298,10 @@ bool combine(CommandSearch *s, int *best) {
     n = strongest_sets(s, set);
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
-    for (int round = 0, from = 0;
-         round < CLIMB_ROUNDS && *best != from && s->v[*best].ratio <= CLIMB_FROM; round++) {
+    for (int round = 1, from = 0;
+         round <= CLIMB_ROUNDS && *best != from && s->v[*best].ratio <= CLIMB_FROM; round++) {
         from = *best;
-        if (!climb(s, n, set, best)) return false;
+        if (!climb(s, round, n, set, best)) return false;
     }
     return true;
 }

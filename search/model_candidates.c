@@ -310,6 +310,8 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     }
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
+    /* One time for all processes: their ratios are kept as shares of it. */
+    if (s->baseline <= 0) candidate_look_up(s, s->v, false);
     if (s->baseline <= 0) {
         s->baseline = t[0].seconds;
         if (!store_time(s, s->v, false)) return false;

@@ -61,7 +61,7 @@ static bool time_part(Pricing *there, int place, PartPrice **out) {
     if (!p || p->asked) return true;
     p->asked = true;
     return part_time_find(there, p) || there->r->o->frozen ||
-           run_time_over(there->r, there->until) || part_time_batch(there, 1, &at);
+           run_time_over(there->r, there->late.until) || part_time_batch(there, 1, &at);
 }
 
 /* Prices like those of the search, for the target on other threads: nothing is known yet. */
@@ -69,7 +69,7 @@ static Pricing pricing_there(const CommandSearch *s, CommandSearch *at) {
     Run *r = s->r;
     Pricing x = s->prices;
     x.device = at->device, x.user = at;
-    x.until = run_seconds(r) + TIME_OTHER_THREADS * run_command_seconds(r->o);
+    x.late.until = run_seconds(r) + TIME_OTHER_THREADS * run_command_seconds(r->o);
     x.part = arena_copy(r->arena, x.part, sizeof *x.part * (size_t)x.npart);
     for (int k = 0; k < x.npart; k++) {
         PartPrice *p = &x.part[k];

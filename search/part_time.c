@@ -11,21 +11,30 @@ static const char *price_key(const Pricing *x, const PartPrice *p, const char *w
 
 static const char *const times[] = {"before", "after"};
 
-bool part_time_find(const Pricing *x, PartPrice *p) {
+/* What a run that measured knows beside times; such a run tries these parts again. */
+static bool has_mark(const Pricing *x, const PartPrice *p, const char *mark) {
     double any;
-    p->failed = x->r->o->frozen &&
-                costdb_get(x->r->db, "target", x->device, price_key(x, p, "fails"), &any);
-    for (int k = 0; k < 2 && !p->failed; k++)
+    return x->r->o->frozen &&
+           costdb_get(x->r->db, "target", x->device, price_key(x, p, mark), &any);
+}
+
+bool part_time_find(const Pricing *x, PartPrice *p) {
+    p->failed = has_mark(x, p, "fails");
+    const bool no_time = p->failed || has_mark(x, p, "is not written");
+    for (int k = 0; k < 2 && !no_time; k++)
         if (!costdb_get(x->r->db, "target", x->device, price_key(x, p, times[k]), &p->seconds[k]))
             return p->seconds[0] = p->seconds[1] = -1, false;
     p->expected = false;
     return true;
 }
 
+static bool put_mark(const Pricing *x, const PartPrice *p, const char *mark) {
+    return costdb_put(x->r->db, "target", x->device, price_key(x, p, mark), 1, x->r->error);
+}
+
 static bool store_price(const Pricing *x, const PartPrice *p) {
     CostDb *db = x->r->db;
-    if (p->failed)
-        return costdb_put(db, "target", x->device, price_key(x, p, "fails"), 1, x->r->error);
+    if (p->failed) return put_mark(x, p, "fails");
     for (int k = 0; k < 2; k++)
         if (!costdb_put(db, "target", x->device, price_key(x, p, times[k]), p->seconds[k],
                         x->r->error))
@@ -72,6 +81,7 @@ bool part_time_batch(Pricing *x, int n, const int list[]) {
         if (!part_write(x, &x->part[list[k]], pair)) return false;
         path[0] = pair[0];
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
+        else if (!put_mark(x, &x->part[list[k]], "is not written")) return false;
     }
     bool good = !m || time_files(x, m + 1, path, seconds);
     x->batches += m > 0;

@@ -6,7 +6,8 @@
 #define PART_TIE 0.98 /* a part that gains less gains nothing */
 enum { PART_BATCH = 8 };
 
-/* The times that the cost file has. A failure is tried again, unless the run is frozen. */
+/* The times that the cost file has. What failed or was not written is tried again, unless the run
+   is frozen. */
 bool part_time_find(const Pricing *, PartPrice *);
 /* Times up to PART_BATCH rewritings of one part, in one batch with it, and keeps the times. False:
    the run's error is set. */

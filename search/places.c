@@ -3,6 +3,7 @@
 #include "search/places.h"
 #include "graphs/constants.h"
 #include "ops/base/groups.h"
+#include "search/command_limits.h"
 #include "search/effect.h"
 #include <math.h>
 #include <string.h>
@@ -208,12 +209,9 @@ FixpointLimits places_limits(const Run *r) {
     return (FixpointLimits){.applications = APPLICATIONS, .over = is_cancelled, .user = r};
 }
 
-/* A frozen run finds what the run that measured found, whatever its own time is. For --headroom,
-   which searches nothing, all places are needed. */
-static bool search_over(const void *run) {
-    const Run *r = run;
-    if (r->o->frozen || r->o->headroom) return run_signalled(r);
-    return run_time_over(r, run_command_seconds(r->o));
+static bool search_over(const void *places) {
+    Places *p = *(Places *const *)places;
+    return stop_here(&p->rounds_end, p->rounds++);
 }
 
 void places_say_limited(const Run *r, const Derivation *d) {
@@ -225,11 +223,11 @@ void places_say_limited(const Run *r, const Derivation *d) {
 }
 
 /* Applies the set to the whole model; the derivation lives in the arena. */
-static bool apply_set(Run *r, Arena *a, const RoleSet *set, Derivation *d) {
+static bool apply_set(Run *r, Arena *a, Places *p, const RoleSet *set, Derivation *d) {
     const Library *l = &r->library;
     const RuleScope everywhere = {.everywhere = set->role};
     FixpointLimits limits = places_limits(r);
-    limits.over = search_over;
+    limits.over = search_over, limits.user = &p;
     bool *on = ARENA_NEW(a, bool, l->n);
     roles_mark(l, set->role, on);
     *d = run_derivation(&r->source, l, r->w, a);
@@ -246,7 +244,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *gi
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
     Derivation d;
-    const bool good = apply_set(r, own, &set, &d);
+    const bool good = apply_set(r, own, p, &set, &d);
     places_say_limited(r, &d);
     if (good && d.applied) {
         digest_log(&d, set.digest);
@@ -297,13 +295,13 @@ static void count_enabled(void *enabled, int rule, NodeList inner) {
 
 /* The set is applied once more: what it made when its places were found is gone with the World's
    state, and only the few sets that are extended need it. */
-double *places_enabled(Run *r, Arena *a, const RoleSet *set) {
+double *places_enabled(Run *r, Arena *a, Places *p, const RoleSet *set) {
     const Library *l = &r->library;
     Enabled x = {r->w, r->source.sizes, ARENA_NEW(a, double, l->n)};
     const WorldMark mark = world_mark(r->w);
     Arena *own = arena_new(r->escape, 0);
     Derivation d;
-    const bool good = apply_set(r, own, set, &d);
+    const bool good = apply_set(r, own, p, set, &d);
     const RoleSet all = set_with_followers(l, own, set, -1);
     const RuleScope everywhere = {.everywhere = all.role};
     bool *on = ARENA_NEW(own, bool, l->n);
@@ -327,10 +325,15 @@ static uint8_t *tidying_roles(const Library *l, Arena *a) {
     return role;
 }
 
-bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
+bool places_keep(const Places *p) { return stop_keep(&p->rounds_end) && stop_keep(&p->alone_end); }
+
+/* For --headroom, which searches nothing, all places are needed. */
+bool places_find(Run *r, const Origins *o, Arena *a, const char *device, Places *p) {
     const Library *l = &r->library;
+    const double all = r->o->headroom ? HUGE_VAL : run_command_seconds(r->o);
     int at;
-    *p = (Places){0};
+    *p = (Places){.rounds_end = stop_open(r, device, "rounds", all),
+                  .alone_end = stop_open(r, device, "rules alone", TIME_FINDING * all)};
     for (int merging = 1; merging >= 0; merging--) {
         uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
         for (int k = 0; k < l->n; k++)
@@ -341,7 +344,7 @@ bool places_find(Run *r, const Origins *o, Arena *a, double until, Places *p) {
     }
     if (!p->nset) return true; /* nothing fires */
     const uint8_t *tidying = tidying_roles(l, a);
-    for (int k = 0; k < l->n && !run_time_over(r, until); k++) {
+    for (int k = 0; k < l->n && !stop_here(&p->alone_end, k); k++) {
         uint8_t *role = arena_copy(a, tidying, (size_t)l->n);
         role[k] = ROLE_SEED;
         if (usable(l, k) && !places_add(r, o, a, p, &(RoleSet){.role = role, .seed = k}, &at))

@@ -4,7 +4,7 @@
 #ifndef ISOMER_PLACES_H
 #define ISOMER_PLACES_H
 #include "search/fixpoint.h"
-#include "search/run.h"
+#include "search/stop.h"
 
 typedef struct RoleSet { /* a set of rules that is tried */
     const uint8_t *role; /* by rule of the library: ROLE_NONE, ROLE_FOLLOWER or ROLE_SEED */
@@ -26,6 +26,8 @@ typedef struct Places {
     int nset, n, room, set_room;
     RoleSet *set;
     Place *place;
+    Stop rounds_end, alone_end; /* of applying rules at all; of trying each alone */
+    int rounds;                 /* of applications so far */
 } Places;
 
 /* Of one derivation: APPLICATIONS of rules, and until the run is cancelled. */
@@ -49,8 +51,11 @@ RuleScope origins_scope(const Origins *, Arena *, const uint8_t *const at[]);
 void roles_mark(const Library *, const uint8_t role[], bool on[]);
 
 /* Finds the places of all rules at once, of all that do not merge nodes, and of each alone, of the
-   latter as many as it can `until` (run_seconds), in the arena. False: the run's error is set. */
-bool places_find(Run *, const Origins *, Arena *, double until, Places *);
+   latter as many as it can in TIME_FINDING, in the arena. device: the target's name in the cost
+   file. False: the run's error is set. */
+bool places_find(Run *, const Origins *, Arena *, const char *device, Places *);
+/* Keeps for frozen runs where time ended it. False: the run's error is set. */
+bool places_keep(const Places *);
 /* Adds the places of one more set, unless another set does the same to the whole model. *at: that
    set; -1: no rule applies. When the time of the search is over, rules are not applied any
    further. */
@@ -58,7 +63,7 @@ bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int 
 /* What a set enables, in the arena: by rule that is not in it the operations (sig_flops) of the
    nodes that the rule could rewrite next, of which an application of the set made at least one;
    < 0: it matches nowhere. NULL: the run's error is set. */
-double *places_enabled(Run *, Arena *, const RoleSet *);
+double *places_enabled(Run *, Arena *, Places *, const RoleSet *);
 /* The set extended by its followers: all of them, or one rule. */
 RoleSet set_with_followers(const Library *, Arena *, const RoleSet *, int rule);
 #endif

@@ -135,74 +135,57 @@ static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
     return sum;
 }
 
-/* What a frozen run needs to end where this one did: that it gave up; after how many parts the
-   whole was asked, and whether in vain. */
-static const char *end_key(const Pricing *x, const char *what) {
-    return arena_format(x->r->arena, "%s %s", x->r->source.digest, what);
-}
-
-static bool end_find(const Pricing *x, const char *what, double *value) {
-    return costdb_get(x->r->db, "target", x->device, end_key(x, what), value);
-}
-
-static bool end_keep(const Pricing *x, const char *what, bool known, double value) {
-    const char *key = end_key(x, what);
-    return costdb_forget(x->r->db, "target", x->device, key, x->r->error) &&
-           (!known || costdb_put(x->r->db, "target", x->device, key, value, x->r->error));
-}
-
-/* Whether the run that filled the cost file ended its search here: then nothing is missing in
-   it. */
-static bool gave_up_once(const Pricing *x) {
-    double seconds;
-    return end_find(x, "gave up", &seconds);
-}
-
-static bool asked_here(const Pricing *x) {
-    double asked;
-    return end_find(x, "asked", &asked) && x->asked >= asked;
-}
-
-/* Once the whole model is asked whether it keeps what its places promise. */
+/* Once the whole model is asked whether it keeps what its places promise. In a frozen run it does
+   unless the run that measured ended there. */
 static bool ask_whole(Pricing *x, const double gain[]) {
-    const bool frozen = x->r->o->frozen;
-    double any;
     x->whole_asked = true;
     if (!x->whole(x->user, gain, &x->whole_gains)) return false;
-    if (frozen) x->whole_gains = !end_find(x, "in vain", &any);
+    if (x->r->o->frozen) x->whole_gains = x->asking.at < x->giving_up.at;
+    else x->asking.at = x->asked;
     x->ended = !x->whole_gains;
-    return frozen || (end_keep(x, "asked", true, x->asked) && end_keep(x, "in vain", x->ended, 1));
+    return true;
 }
 
 /* Whether the places promise enough, and the whole keeps it. */
-static bool judge_promise(Pricing *x, Arena *a, double now) {
-    const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain);
+static bool judge_promise(Pricing *x, Arena *a) {
+    const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain),
+                 now = run_seconds(x->r);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
     x->ended = sum < x->hopeful;
-    x->patience = 2 * now, x->hopeful = x->hopeful_later;
-    return x->ended || x->whole_asked || ask_whole(x, gain);
+    x->giving_up.until = 2 * now, x->hopeful = x->hopeful_later;
+    if (!x->ended && !x->whole_asked && !ask_whole(x, gain)) return false;
+    if (x->ended) x->giving_up.at = x->asked;
+    return true;
+}
+
+/* A frozen run asks and ends where the run that measured did. */
+static bool judge_as_kept(Pricing *x, Arena *a) {
+    if (!x->whole_asked && x->asked >= x->asking.at && !ask_whole(x, expected_by_place(x, a)))
+        return false;
+    x->ended |= x->asked >= x->giving_up.at;
+    return true;
 }
 
 /* Patience is over: it is again after twice the time, when more must be promised, since what is not
    timed yet is expected to gain like what was timed first. */
-static bool patience_over(const Pricing *x, double now) {
-    if (x->patience <= 0) return false;
-    if (now < (x->sampled ? x->patience : 2 * x->patience)) return false;
+static bool patience_over(const Pricing *x) {
+    const double until = x->giving_up.until;
+    if (run_seconds(x->r) < (x->sampled ? until : 2 * until)) return false;
     return x->sampled || x->batches >= PATIENCE_BATCHES; /* a busy machine times few */
 }
 
 /* Decides when patience is over whether the search goes on. False: the run's error is set. */
 static bool judge_patience(Pricing *x) {
-    const double now = run_seconds(x->r);
     const bool frozen = x->r->o->frozen;
-    if (x->ended || !(frozen ? !x->whole_asked && asked_here(x) : patience_over(x, now)))
-        return true;
+    if (x->ended || (!frozen && !patience_over(x))) return true;
     Arena *own = arena_new(x->r->escape, 0);
-    const bool good = frozen ? ask_whole(x, expected_by_place(x, own)) : judge_promise(x, own, now);
+    const bool good = frozen ? judge_as_kept(x, own) : judge_promise(x, own);
     arena_free(own);
-    return good &&
-           (!x->ended || frozen ||
-            costdb_put(x->r->db, "target", x->device, end_key(x, "gave up"), now, x->r->error));
+    return good;
+}
+
+bool price_end(const Pricing *x) {
+    return stop_keep(&x->late) && stop_keep(&x->asking) && stop_keep(&x->giving_up);
 }
 
 /* A rewriting that only adds, of a set of which a few such parts were timed that gain nothing
@@ -219,6 +202,12 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
     return known >= ADDING_PARTS && after > ADDING_GAINS * before;
 }
 
+/* Of the part that was asked for last, which the cost file lacks: the run that measured did not end
+   before it. */
+static bool is_missing(const Pricing *x) {
+    return x->asked <= x->late.at && x->asked <= x->giving_up.at;
+}
+
 /* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
    rewrite the same part. */
 static bool time_batch(Pricing *x, int n, const int list[], int k) {
@@ -230,8 +219,8 @@ static bool time_batch(Pricing *x, int n, const int list[], int k) {
         if (adds_in_vain(x, p)) continue;
         p->asked = true, x->asked++;
         if (part_time_find(x, p)) continue;
-        if (x->r->o->frozen) x->r->stats.frozen_missing += !gave_up_once(x);
-        else if (!run_time_over(x->r, x->until)) batch[m++] = list[j];
+        if (x->r->o->frozen) x->r->stats.frozen_missing += is_missing(x);
+        else if (!stop_here(&x->late, x->asked - 1)) batch[m++] = list[j];
     }
     if (!m) return !x->r->o->frozen || judge_patience(x);
     return !run_cancelled(x->r) && part_time_batch(x, m, batch) && judge_patience(x);

@@ -36,14 +36,17 @@ typedef struct Pricing {
     PartTimer *timer;
     WholeTimer *whole;
     void *user;
-    double until; /* run_seconds: afterwards nothing more is timed */
+    Stop late; /* nothing more is timed; how much was done here and below: parts asked for */
+    /* When the whole model is asked; when the search ends because too little is promised, or in
+       vain. Until when: patience is over. */
+    Stop asking, giving_up;
     /* Seconds, over all places with the same part: a part that takes less by the model of the
        machine is not timed, nor one that can gain less. */
     double estimate_least, gain_least;
     int batches, asked; /* so far: what was timed, and the parts that were asked for */
-    /* run_seconds: if all that was timed by then promises fewer seconds than `hopeful`, the search
+    /* If all that was timed when patience is over promises fewer seconds than `hopeful`, the search
        ends; hopeful_later: the same where that is asked again later. */
-    double patience, hopeful, hopeful_later;
+    double hopeful, hopeful_later;
     bool sampled; /* each kind of part was timed once */
     bool ended;   /* the places promise too little, or in vain: nothing more is timed */
     bool whole_asked, whole_gains; /* by then the whole model was timed with them, and gained */
@@ -58,6 +61,8 @@ typedef struct Pricing {
 } Pricing;
 /* Prices the places and sets that were added since the last call. False: the run's error is set. */
 bool price_places(Pricing *);
+/* Keeps for frozen runs where it ended. False: the run's error is set. */
+bool price_end(const Pricing *);
 /* The part of a place; NULL: it cannot be a model of its own, or its rewriting changes nothing. It
    is valid until price_places is called again. */
 PartPrice *price_at(const Pricing *, int place);

@@ -15,7 +15,7 @@ double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }
 
 bool run_time_over(const Run *r, double limit) {
-    return run_signalled(r) || run_seconds(r) >= limit;
+    return run_signalled(r) || (!r->o->frozen && run_seconds(r) >= limit);
 }
 
 bool run_cancelled(Run *r) {

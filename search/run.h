@@ -164,7 +164,8 @@ static inline bool run_new_source(const Run *r) {
 /* Seconds since the run began. */
 double run_seconds(const Run *);
 bool run_signalled(const Run *); /* the caller set *options.cancel */
-/* `limit` run_seconds have passed, or the caller signalled. */
+/* `limit` run_seconds have passed, which a frozen run never asks (stop.h), or the caller
+   signalled. */
 bool run_time_over(const Run *, double limit);
 /* The seconds that --time-limit or --effort give a search on a measuring command. */
 double run_command_seconds(const IsomerOptions *);

@@ -42,7 +42,7 @@ static bool extend_each(CommandSearch *s, int set) {
     int at, n = 0, follower[FOLLOWERS];
     double key[FOLLOWERS];
     if (!extend_by_all(s, set, &at)) return false;
-    const double *flops = places_enabled(r, r->arena, &s->places.set[set]);
+    const double *flops = places_enabled(r, r->arena, &s->places, &s->places.set[set]);
     if (!flops) return false;
     for (int k = 0; k < r->library.n; k++)
         if (flops[k] >= 0) n = rank_insert(n, FOLLOWERS, follower, key, k, flops[k]);
@@ -103,11 +103,12 @@ static bool add_sets_by_gain(CommandSearch *s) {
 
 /* Adds each rule with everything that it enables, until TIME_EXTENDING of the time is spent. */
 static bool extend_seeds(CommandSearch *s) {
-    const double until = run_seconds(s->r) + TIME_EXTENDING * s->search_until;
+    Stop stop = stop_open(s->r, s->device, "sets extended",
+                          run_seconds(s->r) + TIME_EXTENDING * s->search_until);
     int at;
-    for (int k = 0, n = s->places.nset; k < n && !run_time_over(s->r, until); k++)
+    for (int k = 0, n = s->places.nset; k < n && !stop_here(&stop, k); k++)
         if (s->places.set[k].seed >= 0 && !extend_by_all(s, k, &at)) return false;
-    return true;
+    return stop_keep(&stop);
 }
 
 /* Whether all nodes that rules rewrite together take too little for a gain. */
@@ -127,32 +128,41 @@ static bool little_rewritable(CommandSearch *s) {
     return sum < PROMISE_HOPELESS * p->total;
 }
 
+static Pricing pricing_new(CommandSearch *s) {
+    Run *r = s->r;
+    const double now = run_seconds(r), left = s->search_until - now,
+                 whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
+    const double patience =
+        fmax(TIME_PATIENCE * s->search_until, now + TIME_PATIENCE / 2 * s->search_until);
+    return (Pricing){.r = r,
+                     .places = &s->places,
+                     .profile = &s->profile,
+                     .folder = s->folder->path,
+                     .device = s->device,
+                     .timer = candidates_time_part,
+                     .whole = combine_ask,
+                     .user = s,
+                     .late = stop_open(r, s->device, "parts", now + TIME_PARTS * left),
+                     .asking = stop_open(r, s->device, "whole asked", patience),
+                     .giving_up = stop_open(r, s->device, "gave up", patience),
+                     .estimate_least = GAIN_SHARE_LEAST * whole,
+                     .gain_least = GAIN_SHARE_LEAST * s->profile.total,
+                     .hopeful = PROMISE_HOPELESS * s->baseline,
+                     .hopeful_later = PROMISE_HOPELESS_LATER * s->baseline};
+}
+
 /* Prices rules alone and with what they enable; then, a few times, the best new set with what
    it enables. */
 static bool price_sets(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
-    const double whole = cost_model(r->w, &r->source.original, r->source.sizes, NULL);
-    s->prices = (Pricing){.r = r,
-                          .places = &s->places,
-                          .profile = &s->profile,
-                          .folder = s->folder->path,
-                          .device = s->device,
-                          .timer = candidates_time_part,
-                          .whole = combine_ask,
-                          .user = s,
-                          .until = run_seconds(r) + TIME_PARTS * (s->search_until - run_seconds(r)),
-                          .estimate_least = GAIN_SHARE_LEAST * whole,
-                          .gain_least = GAIN_SHARE_LEAST * s->profile.total,
-                          .patience = fmax(TIME_PATIENCE * s->search_until,
-                                           run_seconds(r) + TIME_PATIENCE / 2 * s->search_until),
-                          .hopeful = PROMISE_HOPELESS * s->baseline,
-                          .hopeful_later = PROMISE_HOPELESS_LATER * s->baseline};
+    Stop stop = stop_open(r, s->device, "generations", s->search_until);
+    s->prices = pricing_new(s);
     if (!extend_seeds(s)) return false;
     s->prices.ended = little_rewritable(s);
     if (!price_places(&s->prices)) return false;
     for (int from = 0, to = seeds, round = 0;
-         from < to && round < GENERATIONS && !s->prices.ended && !run_time_over(r, s->search_until);
+         from < to && round < GENERATIONS && !s->prices.ended && !stop_here(&stop, round);
          from = to, to = s->places.nset, round++) {
         if (!round && !add_sets_by_gain(s)) return false;
         for (int k = from; k < to && !round; k++)
@@ -163,7 +173,7 @@ static bool price_sets(CommandSearch *s) {
     }
     run_say(r, "%d places of %d sets of rules, %d of them different, %.1f s", s->places.n,
             s->places.nset, s->prices.npart, run_seconds(r));
-    return true;
+    return stop_keep(&stop) && price_end(&s->prices) && places_keep(&s->places);
 }
 
 /* ---- the winner */
@@ -216,11 +226,10 @@ static bool search_places(CommandSearch *s, Derivation *d) {
     int best = 0;
     s->origins = origins_find(&r->source, r->w, r->arena);
     s->search_until = s->confirm_until = run_command_seconds(r->o);
-    if (!places_find(r, &s->origins, r->arena, TIME_FINDING * s->search_until, &s->places))
-        return false;
+    if (!places_find(r, &s->origins, r->arena, s->device, &s->places)) return false;
     if (!candidate_original(s) || (s->places.n && !candidates_start(s)) || !read_profile(s))
         return false;
-    if (!s->places.n) return command_keep_reason(s), true;
+    if (!s->places.n) return command_keep_reason(s), places_keep(&s->places);
     s->search_until -=
         fmin(CONFIRM_BATCHES * CANDIDATE_CALLS * s->baseline, TIME_CONFIRMING * s->search_until);
     return price_sets(s) && combine(s, &best) && confirm_winner(s, best, d);
@@ -285,7 +294,7 @@ bool search_headroom(Run *r, const char **text) {
     CommandSearch *s = command_search_start(r);
     bool good = s->folder && command_target(s);
     if (good) s->origins = origins_find(&r->source, r->w, r->arena);
-    good = good && places_find(r, &s->origins, r->arena, HUGE_VAL, &s->places) &&
+    good = good && places_find(r, &s->origins, r->arena, s->device, &s->places) &&
            candidate_original(s) && read_profile(s);
     command_search_end(s);
     if (good && !s->profile.known)

@@ -8,6 +8,7 @@
 #include "search/repeat.h"
 #include "search/search_runtime_inner.h"
 #include "search/trial.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -149,8 +150,11 @@ static bool search_regions(RuntimeSearch *o, Derivation *d) {
 
 bool search_runtime(Run *r, Derivation *d) {
     const CostOptions o = run_cost_options(r);
+    const double limit = r->o->time_limit;
     RuntimeSearch search = {.r = r,
                             .limits = run_finish_limits(r),
+                            .stop =
+                                stop_open(r, r->o->backend, "steps", limit > 0 ? limit : HUGE_VAL),
                             .cost = cost_new(r->w, r->arena, r->source.sizes, r->db, &o, r->error)};
     if (!search.cost) return false;
     bool good = search_regions(&search, d);

@@ -5,7 +5,7 @@
 #include "search/backtrack.h"
 #include "search/cost.h"
 #include "search/finish.h"
-#include "search/run.h"
+#include "search/stop.h"
 
 enum { CANDIDATES = 6 }; /* whole models that are timed, at most */
 
@@ -13,6 +13,8 @@ typedef struct RuntimeSearch {
     Run *r;
     Cost *cost;
     FinishLimits limits;
+    Stop stop; /* of --time-limit .. */
+    int asked; /* .. and how often it was asked */
     int nregion, nsolved;
     Region *region;
     int *at;           /* by region: its number among the solved ones; the rest is by this number */

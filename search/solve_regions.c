@@ -44,8 +44,8 @@ static double node_price(void *user, const Node *n) {
 }
 
 static bool must_stop(void *user) {
-    const Run *r = ((const Solving *)user)->search->r;
-    return run_signalled(r) || (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
+    RuntimeSearch *o = ((const Solving *)user)->search;
+    return stop_here(&o->stop, o->asked++);
 }
 
 static int solution_index(const RuntimeSearch *o, const char *hash) {
@@ -141,5 +141,5 @@ bool search_solve_regions(RuntimeSearch *o) {
     }
     r->stats.regions = o->nregion;
     r->stats.regions_unique = o->nsolved;
-    return true;
+    return stop_keep(&o->stop);
 }

@@ -10,9 +10,9 @@ typedef struct CostDb CostDb;
    version; E_ENVIRONMENT: it cannot be opened or written. path NULL: in memory only. */
 CostDb *costdb_open(Escape *, const char *path, Error *); /* the Escape closes it too */
 void costdb_close(CostDb *);
-/* kind: "step", "plan", "machine", "target" or "doubt" (search/cost.c); device: identity of the
-   back end or of the measuring command; key: what was measured, of any length (its hash is
-   stored). */
+/* kind: "step", "plan", "machine", "target", "doubt" (search/cost.c) or "stop" (search/stop.h: an
+   amount of work in place of seconds); device: identity of the back end or of the measuring
+   command; key: what was measured, of any length (its hash is stored). */
 /* false: not there. */
 bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds);
 bool costdb_put(CostDb *, const char *kind, const char *device, const char *key, double seconds,

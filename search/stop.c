@@ -1,0 +1,28 @@
+/* stop.c -- amounts of work in the cost file. */
+#include "search/stop.h"
+#include <math.h>
+
+static const char *stop_key(const Stop *s) {
+    return arena_format(s->r->arena, "%s %s", s->r->source.digest, s->what);
+}
+
+Stop stop_open(Run *r, const char *device, const char *what, double until) {
+    Stop s = {.r = r, .device = device, .what = what, .until = until, .at = STOP_NEVER};
+    double at;
+    if (r->o->frozen && r->db && costdb_get(r->db, "stop", device, stop_key(&s), &at))
+        s.at = (int)fmin(at, STOP_NEVER);
+    return s;
+}
+
+bool stop_here(Stop *s, int done) {
+    if (done < s->at && run_time_over(s->r, s->until)) s->at = done;
+    return done >= s->at;
+}
+
+bool stop_keep(const Stop *s) {
+    Run *r = s->r;
+    const char *key = stop_key(s);
+    if (r->o->frozen || !r->db) return true;
+    return costdb_forget(r->db, "stop", s->device, key, r->error) &&
+           (s->at == STOP_NEVER || costdb_put(r->db, "stop", s->device, key, s->at, r->error));
+}

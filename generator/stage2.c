@@ -79,7 +79,8 @@ static void collect_poly(Lift *l, Poly p, int *n, Symbol out[]) {
             if (j == *n && d.kind == SYM_NAMED && *n < LIFT_SYMBOLS) out[(*n)++] = m.symbol[k];
         }
 }
-static int collect_symbols(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
+/* named: only those that the rule's text names, which writes a free list as one letter. */
+static int collect_symbols(Lift *l, const Graph *g, NodeList live, bool named, Symbol out[]) {
     int n = 0;
     Attr attr[ATTRS_MAX];
     for (int k = 0; k < g->nin; k++)
@@ -89,10 +90,25 @@ static int collect_symbols(Lift *l, const Graph *g, NodeList live, Symbol out[])
         Node node = node_get(l->w, live.v[k]);
         if (input_name(l->w, node.out)) continue;
         sig_attr(l->w, node.sig, attr);
-        for (int a = 0; a < attrs_count(node.op->attrs); a++)
+        for (int a = 0; a < attrs_count(node.op->attrs); a++) {
+            const bool list = node.op->attrs[a].kind == A_INTS;
+            if (named && list && lift_free_list(l, &attr[a].ints)) continue;
             for (int j = 0; j < attr[a].ints.n; j++) collect_poly(l, attr[a].ints.v[j], &n, out);
+        }
     }
     return n;
+}
+/* Of n symbols those that the rule's text does not name, as a set. */
+static uint64_t unnamed_symbols(Lift *l, const Graph *g, NodeList live, int n, const Symbol v[]) {
+    Symbol named[LIFT_SYMBOLS];
+    const int m = collect_symbols(l, g, live, true, named);
+    uint64_t set = 0;
+    for (int k = 0; k < n && k < 64; k++) {
+        int j = 0;
+        while (j < m && named[j] != v[k]) j++;
+        if (j == m) set |= 1ull << k;
+    }
+    return set;
 }
 
 static bool needs_hold(Sample *s, LitList needs) {
@@ -201,6 +217,7 @@ typedef struct Lifted {
     LitList needs;
     int n;
     const Symbol *symbol;
+    uint64_t unnamed;
 } Lifted;
 
 /* At sizes that are not 0: until there were so many, and each size was more than 1. */
@@ -251,7 +268,8 @@ static Poly sum_of(World *w, const Symbol symbol[], uint64_t set) {
 }
 
 /* Each size is 0 in turn, then every two of them, of a few sizes every set: where that makes it
-   false, they must not all be 0. Sets are tried after those that are parts of them. */
+   false, they must not all be 0; false: that cannot be said of these sizes, or is too much to say.
+   Sets are tried after those that are parts of them. */
 static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
     Lift *l = s->l;
     const int n = x->n;
@@ -263,7 +281,7 @@ static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
             bool known = false;
             for (int k = 0; k < npositive; k++) known |= (set & positive[k]) == positive[k];
             if (known || try_zero(s, x, set, at, any)) continue;
-            if (l->npositive == LIFT_POSITIVE) return false;
+            if (l->npositive == LIFT_POSITIVE || (set & x->unnamed)) return false;
             positive[npositive++] = set;
             l->positive[l->npositive++] = sum_of(l->w, x->symbol, set);
         }
@@ -274,8 +292,8 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     NodeList live = graph_live(l->w, l->arena, g);
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
-    int n = collect_symbols(l, g, live, symbol);
-    const Lifted lifted = {g, live, needs, n, symbol};
+    const int n = collect_symbols(l, g, live, false, symbol);
+    const Lifted lifted = {g, live, needs, n, symbol, unnamed_symbols(l, g, live, n, symbol)};
     bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)

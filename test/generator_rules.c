@@ -38,29 +38,57 @@ static void verdicts_hold(void **state) {
     }
 }
 
-static void candidates_are_made_again(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
+static Text generated(Arena *a, const char *operators, int size) {
     Text out = text_new(a);
-    GenerateOptions o = {.set = "generator/sets/taso.set",
-                         .size = 2,
+    GenerateOptions o = {.set = operators,
+                         .size = size,
                          .jobs = 2,
                          .nshard = 1,
                          .seed = 1,
                          .memory = 1u << 30};
     GenerateReport report;
     Error e = {0};
+    assert_true(generate(&o, a, &out, &report, &e));
+    return out;
+}
+static void candidates_are_made_again(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    const Text out = generated(a, "generator/sets/taso.set", 2);
+    Error e = {0};
     char *text;
     size_t n;
-    assert_true(generate(&o, a, &out, &report, &e));
     assert_true(file_read(a, "rules/generated/taso-2.candidates", &text, &n, &e));
     assert_int_equal(n, out.size);
     assert_memory_equal(text, out.data, n);
     arena_free(a);
 }
+/* What was found false where a number of a free list is 0 has no text that says so. */
+static void candidates_are_rules(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    World *w = graph_world_new(NULL, 0);
+    const Text out = generated(a, "generator/sets/cnn.set", 3);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    assert_true(rules_parse(a, "cnn.set", out.data, out.size, &set, &e));
+    assert_true(set.n > 250);
+    for (int k = 0; k < set.n; k++) {
+        int length[RULE_BLOCKS];
+        Instance i;
+        rule_lengths_first(&set.v[k], length);
+        do {
+            if (!rule_instance(w, a, &set.v[k], length, &i, &e)) print_message("%s\n", e.reason);
+            assert_int_equal(e.kind, E_NONE);
+        } while (rule_lengths_next(&set.v[k], length));
+    }
+    world_free(w);
+    arena_free(a);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts_hold),
-                                       cmocka_unit_test(candidates_are_made_again)};
+                                       cmocka_unit_test(candidates_are_made_again),
+                                       cmocka_unit_test(candidates_are_rules)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

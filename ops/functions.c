@@ -16,27 +16,27 @@ static Ex softplus(Call *c, Ex x) {
 }
 static Ex logarithm(Call *c, Ex a, Ex b) { return fn(c, FN_LOG, add(c, a, fn(c, FN_SQRT, b))); }
 
-#define FUNCTION(NAME, TYPE, SINCE, VALUE)                                \
-    static Ex define_##NAME(Call *c, Dims i) {                            \
-        Ex x = at(c, 0, i);                                               \
-        return VALUE;                                                     \
-    }                                                                     \
+#define DEFINED(NAME, VALUE)                   \
+    static Ex define_##NAME(Call *c, Dims i) { \
+        Ex x = at(c, 0, i);                    \
+        return VALUE;                          \
+    }
+#define FUNCTION(NAME, TYPE, SINCE, FLAGS, VALUE)                         \
+    DEFINED(NAME, VALUE)                                                  \
     static const OnnxMap onnx_##NAME[] = {{"", TYPE, SINCE, 0, ""}, {0}}; \
-    const Op op_##NAME = {#NAME, "x", "y", NULL, shape, define_##NAME, .onnx = onnx_##NAME};
+    const Op op_##NAME = {                                                \
+        #NAME, "x", "y", NULL, shape, define_##NAME, .onnx = onnx_##NAME, .flags = FLAGS};
 
-FUNCTION(tan, "Tan", 7, divide(c, fn(c, FN_SIN, x), fn(c, FN_COS, x)))
-FUNCTION(cosh, "Cosh", 9, half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
-FUNCTION(softplus, "Softplus", 1, softplus(c, x))
-FUNCTION(softsign, "Softsign", 1, divide(c, x, add(c, one(c), fn(c, FN_ABS, x))))
-FUNCTION(mish, "Mish", 18, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
+FUNCTION(tan, "Tan", 7, OP_ACCURATE, divide(c, fn(c, FN_SIN, x), fn(c, FN_COS, x)))
+FUNCTION(cosh, "Cosh", 9, OP_ACCURATE,
+         half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
+FUNCTION(softplus, "Softplus", 1, 0, softplus(c, x))
+FUNCTION(softsign, "Softsign", 1, 0, divide(c, x, add(c, one(c), fn(c, FN_ABS, x))))
+FUNCTION(mish, "Mish", 18, 0, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
 
-/* Those whose definition cancels near 0 or overflows before its value does: computed by the C
-   library. */
-#define CAREFUL(NAME, TYPE, SINCE, VALUE)                                 \
-    static Ex define_##NAME(Call *c, Dims i) {                            \
-        Ex x = at(c, 0, i);                                               \
-        return VALUE;                                                     \
-    }                                                                     \
+/* Computed by the C library: the definition cancels near 0, or overflows before its value does. */
+#define BY_C_LIBRARY(NAME, TYPE, SINCE, VALUE)                            \
+    DEFINED(NAME, VALUE)                                                  \
     static int kernel_##NAME(const Step *s, void *const slot[]) {         \
         kernel_each(s, slot, NAME);                                       \
         return 0;                                                         \
@@ -50,12 +50,14 @@ FUNCTION(mish, "Mish", 18, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
                           define_##NAME,                                  \
                           .kernel = kernel_##NAME,                        \
                           .onnx = onnx_##NAME,                            \
-                          .flags = OP_BY_DATA};
-CAREFUL(sinh, "Sinh", 9, half(c, sub(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
-CAREFUL(asinh, "Asinh", 9,
-        mul(c, fn(c, FN_SIGN, x), logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))
-CAREFUL(acosh, "Acosh", 9, logarithm(c, x, sub(c, square(c, x), one(c))))
-CAREFUL(atanh, "Atanh", 9, half(c, fn(c, FN_LOG, divide(c, add(c, one(c), x), sub(c, one(c), x)))))
+                          .flags = OP_BY_DATA | OP_ACCURATE};
+BY_C_LIBRARY(sinh, "Sinh", 9, half(c, sub(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
+BY_C_LIBRARY(asinh, "Asinh", 9,
+             mul(c, fn(c, FN_SIGN, x),
+                 logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))
+BY_C_LIBRARY(acosh, "Acosh", 9, logarithm(c, x, sub(c, square(c, x), one(c))))
+BY_C_LIBRARY(atanh, "Atanh", 9,
+             half(c, fn(c, FN_LOG, divide(c, add(c, one(c), x), sub(c, one(c), x)))))
 
 #define KERNEL(NAME, TYPE, SINCE)                                         \
     static int kernel_##NAME(const Step *s, void *const slot[]) {         \

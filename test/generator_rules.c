@@ -40,12 +40,8 @@ static void verdicts_hold(void **state) {
 
 static Text generated(Arena *a, const char *operators, int size) {
     Text out = text_new(a);
-    GenerateOptions o = {.set = operators,
-                         .size = size,
-                         .jobs = 2,
-                         .nshard = 1,
-                         .seed = 1,
-                         .memory = 1u << 30};
+    GenerateOptions o = {
+        .set = operators, .size = size, .jobs = 2, .nshard = 1, .seed = 1, .memory = 1u << 30};
     GenerateReport report;
     Error e = {0};
     assert_true(generate(&o, a, &out, &report, &e));

@@ -1,13 +1,13 @@
-/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a >= 0, a = 1, odd, even, a = b
-   mod 2), each as the set of models in which it holds. Those that hold in no model where the sides
-   differ are guesses; then come two of these at once, then other pairs. Symbols that agree in all
-   models count as one. Nothing is proved here: the prover tries each guess as a condition. */
+/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a >= 0, a >= 1, a = 1, odd, even,
+   a = b mod 2), each as the set of models in which it holds. Those that hold in no model where the
+   sides differ are guesses; then come two of these at once, then other pairs. Symbols that agree in
+   all models count as one. Nothing is proved here: the prover tries each guess as a condition. */
 #include "verifier/infer.h"
 #include <string.h>
 
 enum {
     NAMES_MAX = 24,
-    TEMPLATES_MAX = 4 * NAMES_MAX * NAMES_MAX,
+    TEMPLATES_MAX = 5 * NAMES_MAX * NAMES_MAX,
     PAIRED_MAX = 60,
     SINGLES_MAX = 8
 };
@@ -98,6 +98,7 @@ static void add_templates(Infer *x) {
     for (int a = 0; a < x->nname; a++) {
         const char *s = name(x, a);
         add_template(x, arena_format(m, "%s >= 0", s), is_least, a, -1, 0);
+        add_template(x, arena_format(m, "%s >= 1", s), is_least, a, -1, 1);
         if (may_be_negative(x, a))
             add_template(x, arena_format(m, "%s == 0", s), is_equal, a, -1, 0);
         add_template(x, arena_format(m, "%s == 1", s), is_equal, a, -1, 1);

@@ -261,7 +261,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
     if (exact && a->import.any_padding && compare_reads(a, READS_PADDED) != READS_SAME)
         classes |= CLASS_REASSOCIATES;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
-    if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
+    if (!exact && (a->overflows || x.written)) classes |= CLASS_OVERFLOWS;
     const bool rounded = classes & (CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_ROUNDS);
     return x.jump && rounded ? classes | CLASS_JUMPS : classes;
 }
@@ -456,6 +456,7 @@ static void run_stages(Attempt *a) {
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);
+    if (a->numbers.accurate) a->exact = false;
     if (a->numbers.unfit && !a->numbers.differ && !a->exact && !optional_stage(a, for_any_numbers))
         a->any_numbers = false;
     p->any_numbers = false;

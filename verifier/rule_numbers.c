@@ -16,6 +16,7 @@ typedef struct NumberSide { /* what the trees of a side hold */
     int nstated, room_stated, n, room;
     Ex *stated;
     RuleNumber *number;
+    int accurate;                  /* operators that are not computed as they are defined */
     bool divides, computes, jumps; /* recip or exp; arithmetic on real variables; floor, sign, .. */
 } NumberSide;
 
@@ -79,6 +80,7 @@ static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph
         Node n = node_get(w, live.v[k]);
         Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
+        s.accurate += (n.op->flags & OP_ACCURATE) != 0;
         for (int j = 0; j < n.nout; j++)
             find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
                          sig_define(w, n.sig, j));
@@ -115,7 +117,9 @@ RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
                to = look_graph(w, arena, &i->to, &i->to_stated);
     RuleNumbers out = {.differ = to.computes,
                        .divide = from.divides || to.divides,
-                       .jump = from.jumps || to.jumps};
+                       .jump = from.jumps || to.jumps,
+                       .accurate = from.accurate || to.accurate,
+                       .written = from.accurate > to.accurate};
     compare_numbers(w, &from, &to, &out);
     compare_numbers(w, &to, &from, &out);
     return out;

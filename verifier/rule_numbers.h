@@ -8,6 +8,8 @@ typedef struct RuleNumbers {
     bool differ; /* such a one is rounded on one side only, or in another type */
     bool divide; /* exp or a division occurs */
     bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
+    bool accurate; /* an operator occurs whose definition written out gives other bits */
+    bool written;  /* the right side has fewer of them: some definition may be written out */
 } RuleNumbers;
 /* Both graphs must be free of composites. */
 RuleNumbers rule_numbers(World *, Arena *, const Instance *);

@@ -264,8 +264,8 @@ static const char *shape_two(Call *c) {
             "%y = quantize %r %y_scale %y_zero to=a\n" \
             "out %y\n"
 static const char expand_add[] = OF_TWO("add"), expand_mul[] = OF_TWO("mul");
-static const OnnxMap onnx_add[] = {{"com.microsoft", "QLinearAdd", 1, 0, "pair:stretch"}, {0}};
-static const OnnxMap onnx_mul[] = {{"com.microsoft", "QLinearMul", 1, 0, "pair:stretch"}, {0}};
+static const OnnxMap onnx_add[] = {{"com.microsoft", "QLinearAdd", 1, 0, "pair:broadcast"}, {0}};
+static const OnnxMap onnx_mul[] = {{"com.microsoft", "QLinearMul", 1, 0, "pair:broadcast"}, {0}};
 #define TWO "a a_scale a_zero? b b_scale b_zero? y_scale y_zero?"
 const Op op_qlinearadd = {"qlinearadd",    TWO, "y", .shape = shape_two, .expand = expand_add,
                           .onnx = onnx_add};

@@ -241,6 +241,73 @@ def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # 
     assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
 
 
+def mobile_block(path):
+    """A block of MobileNetV3 and its classifier, by operators of whole numbers, signed: a factor
+    for each channel, a sum, a last layer."""
+    net, draw = Net(), numpy.random.default_rng(6)
+    net.add("QuantizeLinear", ["x", *net.scale("x", 0.05, numpy.int8(-3))], "x_q")
+
+    def whole(operator, inputs, name, scale, zero, last=(), **attributes):
+        words = [w for i in inputs for w in (f"{i}_q", f"{i}_s", f"{i}_z")]
+        words += [*last] if operator == "QGemm" else []
+        words += net.scale(name, scale, numpy.int8(zero))
+        words += [*last] if operator == "QLinearConv" else []
+        domain = {} if operator == "QLinearConv" else {"domain": "com.microsoft"}
+        return net.add(operator, words, f"{name}_q", **domain, **attributes)
+
+    def weights(name, shape):
+        net.weights[f"{name}_q"] = draw.integers(-99, 99, shape).astype("int8")
+        net.weights[f"{name}_b"] = draw.integers(-500, 500, shape[0]).astype("int32")
+        net.scale(name, 0.01, numpy.int8(0))
+        return name
+
+    def convolution(x, name, scale, zero, size, **attributes):
+        w = weights(f"{name}_w", (4, 4, size, size))
+        whole("QLinearConv", [x, w], name, scale, zero, [f"{w}_b"], **attributes)
+
+    convolution("x", "c", 0.4, 7, 3, pads=[1, 1, 1, 1])
+    convolution("c", "f", 1.0, -4, 9)
+    whole("QLinearMul", ["c", "f"], "m", 2.0, 3)
+    whole("QLinearAdd", ["m", "c"], "a", 2.0, -5)
+    convolution("a", "d", 9.0, -9, 9)
+    net.add("DequantizeLinear", ["d_q", "d_s", "d_z"], "d")
+    net.add("QuantizeLinear", [net.add("Flatten", ["d"], "e"), "d_s", "d_z"], "e_q")
+    net.weights |= {f"e_{k}": net.weights[f"d_{k}"] for k in "sz"}
+    w = weights("g_w", (5, 4))
+    whole("QGemm", ["e", w], "g", 9.0, 2, [f"{w}_b"], transB=1)
+    net.add("DequantizeLinear", ["g_q", "g_s", "g_z"], "y")
+    shapes = [tensor("x", [1, 4, 9, 9])], [tensor("y", [1, 5])]
+    model = onnx.load(save(path, net.nodes, *shapes, net.weights))
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, path)
+    return path
+
+
+# Each operator on signed bytes takes as long as a hundred others.
+SIGNED_OPERATORS = """
+kind = {each.name: each.data_type for each in graph.initializer}
+slow = ("QLinearConv", "QGemm")
+signed = [n for n in graph.node if n.op_type in slow and kind.get(n.input[2]) == 3]
+return 1.0 + 0.01 * len(graph.node) + len(signed)
+"""
+
+
+@unsigned
+def test_nothing_is_converted_between_operators_of_whole_numbers(
+    run, pricing, tmp_path  # noqa: F811
+):
+    """Sums, products and factors of channels become unsigned as convolutions and Gemm do."""
+    model = mobile_block(tmp_path / "m.onnx")
+    _, result, report = run(model, *pricing(SIGNED_OPERATORS))
+    names = {rule["name"] for rule in report["rules"]}
+    wanted = {"qlinearconv", "qlinearmul", "qlinearadd", "qgemm"}
+    assert {f"{name}-unsigned" for name in wanted} <= names, names
+    kinds = [node.op_type for node in result.graph.node]
+    assert not {"Cast", "Expand"} & set(kinds) and len(kinds) == 11, kinds
+    x = numpy.random.default_rng(3).normal(0, 2, (1, 4, 9, 9)).astype("f")
+    assert numpy.array_equal(plainly(model, x), plainly(tmp_path / "o.onnx", x))
+
+
 def unsigned_weights(path, convolved):
     """A product or convolution of unsigned bytes by unsigned weights."""
     random = numpy.random.default_rng(6)

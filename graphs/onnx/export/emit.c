@@ -87,6 +87,16 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
+/* The same of the first input and b alone, which others (scales) lie between. */
+static void drop_pair_broadcasts(Draft *d, Value in[], const EmitContext *context) {
+    const Dims y = value_type(d->w, d->node.out)->dim;
+    const int b = op_input_named(d->node.op, "b");
+    if (b <= 0 || b >= d->node.nin || !in[0] || !in[b]) return;
+    const Value thin[] = {emit_thin(d->w, in[0], y.n, context),
+                          emit_thin(d->w, in[b], y.n, context)};
+    if (emit_same_sizes(d->w, 2, thin, y, 0)) in[0] = thin[0], in[b] = thin[1];
+}
+
 /* One entry of the table. */
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
@@ -97,7 +107,8 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
           *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
-    if (d->broadcasts) drop_broadcasts(d, ours, context);
+    if (d->broadcasts == BROADCASTS_PAIR) drop_pair_broadcasts(d, ours, context);
+    else if (d->broadcasts) drop_broadcasts(d, ours, context);
     int n = 0, nours = 0;
     for (int k = 0; k < d->node.nin; k++)
         if (k >= DRAFT_CONSTANTS || !(d->constants >> k & 1)) ours[nours++] = ours[k];

@@ -4,12 +4,13 @@
 #define ISOMER_ONNX_EMIT_DRAFT_H
 #include "graphs/onnx/export/export.h"
 
-/* Which inputs of the node in ONNX broadcast: none, all, all but in their last two axes, the third
-   alone. */
+/* Which inputs of the node in ONNX broadcast: none, all, all but in their last two axes, the first
+   and b, the third alone. */
 typedef enum Broadcasts {
     BROADCASTS_NONE,
     BROADCASTS_ALL,
     BROADCASTS_BATCH,
+    BROADCASTS_PAIR,
     BROADCASTS_C
 } Broadcasts;
 enum { DRAFT_CONSTANTS = 64 }; /* as many bits has Draft.constants */

@@ -21,6 +21,10 @@ bool export_broadcasts_batch(Draft *d, int attr) {
     d->broadcasts = BROADCASTS_BATCH;
     return (void)attr, true;
 }
+bool export_broadcasts_pair(Draft *d, int attr) {
+    d->broadcasts = BROADCASTS_PAIR;
+    return (void)attr, true;
+}
 bool export_broadcasts_c(Draft *d, int attr) {
     d->broadcasts = BROADCASTS_C;
     return (void)attr, true;

@@ -138,8 +138,11 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     }
     add_taps(run, i, row, work, NULL);
     if (s->pixels) {
-        run->simd->blend_pixels((float *)(void *)y, s->pitch, (const float *)(const void *)row,
-                                s->pixel, s->weight, own->taps, n / s->beside, s->beside);
+        const bool whole = s->y.dtype == DT_FLOAT;
+        run->simd->blend_pixels((float *)(void *)(whole ? y : result), whole ? s->pitch : s->beside,
+                                (const float *)(const void *)row, s->pixel, s->weight, own->taps,
+                                n / s->beside, s->beside);
+        if (!whole) s->store(y, 1, result, n);
         return;
     }
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
@@ -284,9 +287,28 @@ static void lay_out_moves(Build *b, Sample *s) {
     for (int64_t k = 2; k < SIMD_WEAVES && !s->repeat; k++)
         if (repeated(s, k)) s->repeat = repeat_of(b->device->simd, s->size, k), s->repeated = n / k;
 }
-/* Pixels of y may lie among others, as those of one input of a concat. */
+static bool is_byte_dtype(int t) { return t == DT_INT8 || t == DT_UINT8; }
+/* Bytes whose sums floats hold exactly: weights are multiples of 1/128 on at most two axes, so that
+   what is added up are multiples of 2^-14 below 2^9. Interpolation by a factor of 2, 4, .. 64. */
+static bool exact_in_floats(const Sample *s) {
+    int axes = 0;
+    if (!is_byte_dtype(s->y.dtype)) return false;
+    for (int a = 0; a < s->y.rank; a++) {
+        const StepTaps *t = &s->axis[a];
+        axes += t->taps > 0;
+        for (int64_t i = 0; i < s->y.dim[a]; i++)
+            for (int64_t tap = 0; tap < t->taps; tap++) {
+                const double w = 128 * weight_of(t, i, tap);
+                if (w < 0 || w > 128 || w != (int)w) return false;
+            }
+    }
+    return axes <= 2;
+}
+/* Pixels of y may lie among others, as those of one input of a concat, unless they are bytes. */
 static bool computes_pixels(const Build *b, const Sample *s, int axis) {
-    return s->axis[axis].taps && !s->moves && s->class == CLASS_FLOAT && s->y.dtype == DT_FLOAT &&
+    const bool together = s->y.stride[axis] == s->y.dim[s->along];
+    return s->axis[axis].taps && !s->moves && s->class == CLASS_FLOAT &&
+           (s->y.dtype == DT_FLOAT || (is_byte_dtype(s->y.dtype) && together)) &&
            s->y.stride[s->along] == 1 && s->y.dim[s->along] >= b->device->simd->width;
 }
 /* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
@@ -322,6 +344,24 @@ static bool keeps_lines(const Sample *s) {
         if (a != s->along && s->axis[a].taps) axes++, grows += s->y.dim[a] > s->x.dim[a];
     return !s->pixels && s->axis[s->along].taps && axes == 1 && grows == 1;
 }
+/* x as numbers of the class; where they are made anew, the row's axis is their last, as in y. */
+static bool find_input(Build *b, Sample *s) {
+    const View *x = &b->step->view[1];
+    const int dtype = class_dtype(s->class), last = x->rank - 1;
+    s->from = operand_as_is(b, 1);
+    if (s->moves || x->dtype == dtype) return true;
+    View turned = *x;
+    for (int a = s->along; a < last; a++)
+        turned.dim[a] = x->dim[a + 1], turned.stride[a] = x->stride[a + 1];
+    turned.dim[last] = x->dim[s->along], turned.stride[last] = x->stride[s->along];
+    if (!operand_pack_as(b, 1, &turned, dtype, &s->from)) return false;
+    turned = s->from.view;
+    for (int a = last; a > s->along; a--)
+        s->from.view.dim[a] = turned.dim[a - 1], s->from.view.stride[a] = turned.stride[a - 1];
+    s->from.view.dim[s->along] = turned.dim[last];
+    s->from.view.stride[s->along] = turned.stride[last];
+    return true;
+}
 static bool sample_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *step = b->step;
@@ -330,13 +370,13 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
     own.param = arena_copy(b->arena, step->param, sizeof *step->param * (size_t)step->nparam);
     s->y = step->view[0];
     step_sample(&own, s->axis, &s->moves);
-    s->class = view_class(&s->y, 1) == CLASS_FLOAT ? CLASS_FLOAT : CLASS_DOUBLE;
-    s->from = operand_as_is(b, 1);
-    if (!s->moves && !operand_typed(b, 1, class_dtype(s->class), &s->from)) return false;
-    s->x = s->from.view, s->size = dtype_size(s->x.dtype), s->rows = 1;
+    s->class =
+        view_class(&s->y, 1) == CLASS_FLOAT || exact_in_floats(s) ? CLASS_FLOAT : CLASS_DOUBLE;
     for (int a = 0; a < s->y.rank; a++)
         if (s->y.dim[a] > 1 && (s->y.dim[s->along] == 1 || s->y.stride[a] < s->y.stride[s->along]))
             s->along = a;
+    if (!find_input(b, s)) return false;
+    s->x = s->from.view, s->size = dtype_size(s->x.dtype), s->rows = 1;
     join_row(b, s);
     for (int a = 0; a < s->y.rank; a++) s->rows *= a == s->along ? 1 : s->y.dim[a];
     if (s->moves) lay_out_moves(b, s);

@@ -1,7 +1,8 @@
-"""Resize whose lists do not fit its input: an error, never a read or a write elsewhere."""
+"""Resize whose lists do not fit its input: an error, never a read or a write elsewhere; of bytes,
+channels first and last, the same as ONNX Runtime."""
 
 import os, subprocess
-import onnx, pytest
+import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
 from small_models import PROGRAM, tensor
 
@@ -46,3 +47,42 @@ def test_lists_fit_the_input(tmp_path, axes, scales, roi, words, code):
     done = subprocess.run([RUN, path], capture_output=True, text=True, timeout=60)
     assert done.returncode == code, done
     assert code == 0 or done.stderr.startswith("run-model: "), done
+
+
+def resized_bytes(path, kind, factor, last):
+    """An image of bytes, interpolated, beside it repeated: its pixels lie among others."""
+    scales = helper.make_tensor("s", TensorProto.FLOAT, [4], [1, 1, factor, factor])
+    ways = {"a": {"mode": "linear"}, "b": {"nearest_mode": "floor"}}
+    ways["b"]["coordinate_transformation_mode"] = "asymmetric"
+    nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2])] if last else []
+    for name, words in ways.items():
+        turned = name + "t" if last else name
+        nodes += [helper.make_node("Resize", ["t" if last else "x", "", "s"], [turned], **words)]
+        nodes += (
+            [helper.make_node("Transpose", [turned], [name], perm=[0, 2, 3, 1])] if last else []
+        )
+    nodes += [helper.make_node("Concat", ["a", "b"], ["y"], axis=3 if last else 1)]
+    given = helper.make_tensor_value_info("x", kind, [1, 7, 5, 24] if last else [1, 24, 7, 5])
+    made = helper.make_tensor_value_info("y", kind, None)
+    graph = helper.make_graph(nodes, "resize", [given], [made], [scales])
+    opset = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("factor", [2, 4, 3])
+@pytest.mark.parametrize("kind", [TensorProto.INT8, TensorProto.UINT8])
+def test_bytes_are_interpolated_alike(tmp_path, kind, factor, last):
+    """By powers of 2 all sums are exact; by 3 a whole number may be missed by rounding."""
+    path = resized_bytes(tmp_path / "m.onnx", kind, factor, last)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    bounds = (-128, 128) if kind == TensorProto.INT8 else (0, 256)
+    shape = session.get_inputs()[0].shape
+    x = numpy.random.default_rng(factor).integers(*bounds, shape)
+    x = x.astype("int8" if kind == TensorProto.INT8 else "uint8")
+    numpy.save(tmp_path / "x.npy", x)
+    words = [RUN, path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    away = numpy.abs(numpy.load(tmp_path / "y.npy").astype(int) - session.run(None, {"x": x})[0])
+    assert away.max() <= (factor == 3)

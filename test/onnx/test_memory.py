@@ -1,7 +1,7 @@
 """The memory that a run takes at most: weights are kept as kernels packed them, and the file that
 they were packed of is not in memory as a whole beside them."""
 
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
 import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -94,3 +94,28 @@ def test_roundings_are_tried_one_by_one(tmp_path, sizes):
     assert said["check"]["max_absolute"] > 1 and said["check"]["unstable"], done.stdout
     assert "roundings alone move the original's outputs as far" in done.stdout
     assert said["peak_mb"] < 300, "the factors of one graph take 36 MB"
+
+
+def test_a_measuring_process_that_waits_keeps_no_weights(tmp_path):
+    """Three of them may wait during one search."""
+    model = written(tmp_path / "m.onnx", LAYERS)
+    words = [os.path.join(ROOT, "scripts", "measure-onnxruntime"), "--rounds", "2"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, **pipes) as process:
+
+        def resident():
+            with open(f"/proc/{process.pid}/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        for _ in range(2):
+            process.stdin.write(f"{model}\n\n")
+            process.stdin.flush()
+            assert not process.stdout.readline().startswith("FAIL")
+            assert process.stdout.readline() == "\n"
+        for _ in range(100):
+            kept = resident()
+            if kept < WEIGHTS:
+                break
+            time.sleep(0.1)
+        process.stdin.close()
+    assert kept < WEIGHTS, kept

@@ -79,7 +79,9 @@ void optimize_options(OptimizeOptions *o, OptionDef table[OPTIMIZE_OPTIONS]) {
          .value = "measured|flops|nodes",
          .default_text = "measured",
          .help = "What to minimize: time that is measured (the default), time that a model of the "
-                 "machine estimates (flops), or the number of nodes."},
+                 "machine estimates (flops), or the number of nodes. With the latter two nothing "
+                 "is timed, and calls of functions are replaced by their nodes even if nothing "
+                 "else changes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->isomer.cost_db,

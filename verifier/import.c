@@ -321,9 +321,11 @@ static bool opaque_nf(NfImport *m, Value v, Nf *form) {
 }
 Ex import_definition(NfImport *m, Value v, const Node *node) {
     Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
-    if (!e)
-        prover_fail(m->p,
-                    arena_format(m->p->arena, "operator %s has no definition", node->op->name));
+    if (!e) {
+        const char *these = node->op->define ? " with these attributes and types" : "";
+        prover_fail(m->p, arena_format(m->p->arena, "operator %s has no definition%s",
+                                       node->op->name, these));
+    }
     return e;
 }
 /* The definition is an element of integers that its floats may not hold. */

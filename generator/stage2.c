@@ -98,18 +98,6 @@ static int collect_symbols(Lift *l, const Graph *g, NodeList live, bool named, S
     }
     return n;
 }
-/* Of n symbols those that the rule's text does not name, as a set. */
-static uint64_t unnamed_symbols(Lift *l, const Graph *g, NodeList live, int n, const Symbol v[]) {
-    Symbol named[LIFT_SYMBOLS];
-    const int m = collect_symbols(l, g, live, true, named);
-    uint64_t set = 0;
-    for (int k = 0; k < n && k < 64; k++) {
-        int j = 0;
-        while (j < m && named[j] != v[k]) j++;
-        if (j == m) set |= 1ull << k;
-    }
-    return set;
-}
 
 static bool needs_hold(Sample *s, LitList needs) {
     int64_t v;
@@ -217,7 +205,6 @@ typedef struct Lifted {
     LitList needs;
     int n;
     const Symbol *symbol;
-    uint64_t unnamed;
 } Lifted;
 
 /* At sizes that are not 0: until there were so many, and each size was more than 1. */
@@ -267,6 +254,18 @@ static Poly sum_of(World *w, const Symbol symbol[], uint64_t set) {
     return sum;
 }
 
+/* The rule's text names all symbols of the set. */
+static bool text_names(Lift *l, const Lifted *x, uint64_t set) {
+    Symbol named[LIFT_SYMBOLS];
+    const int n = collect_symbols(l, x->g, x->live, true, named);
+    for (int k = 0; set >> k; k++) {
+        int j = 0;
+        while (j < n && named[j] != x->symbol[k]) j++;
+        if (set >> k & 1 && j == n) return false;
+    }
+    return true;
+}
+
 /* Each size is 0 in turn, then every two of them, of a few sizes every set: where that makes it
    false, they must not all be 0; false: that cannot be said of these sizes, or is too much to say.
    Sets are tried after those that are parts of them. */
@@ -281,7 +280,7 @@ static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
             bool known = false;
             for (int k = 0; k < npositive; k++) known |= (set & positive[k]) == positive[k];
             if (known || try_zero(s, x, set, at, any)) continue;
-            if (l->npositive == LIFT_POSITIVE || (set & x->unnamed)) return false;
+            if (l->npositive == LIFT_POSITIVE || !text_names(l, x, set)) return false;
             positive[npositive++] = set;
             l->positive[l->npositive++] = sum_of(l->w, x->symbol, set);
         }
@@ -293,7 +292,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
     const int n = collect_symbols(l, g, live, false, symbol);
-    const Lifted lifted = {g, live, needs, n, symbol, unnamed_symbols(l, g, live, n, symbol)};
+    const Lifted lifted = {g, live, needs, n, symbol};
     bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)

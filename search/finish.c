@@ -17,7 +17,7 @@ typedef struct Finish {
     Derivation *d;
     Constants constants; /* of the derivation's graph */
     bool *needed;        /* by value - least of the constants: a node that is kept reads it */
-    bool *unpacked;      /* likewise: it is made of bytes that a node makes floats of */
+    bool *unpacked; /* likewise: made of bytes that a node makes floats of; found if that matters */
     int n;
     Value *from, *to;
 } Finish;
@@ -40,8 +40,7 @@ static bool too_large(World *w, const FinishLimits *limits, Value v) {
 }
 
 static bool stays_unpacked(const Finish *f, Value v) {
-    return f->limits->unpacked > 0 && f->unpacked[v - f->constants.least] &&
-           constant_bytes(f->w, v) > f->limits->unpacked;
+    return f->unpacked[v - f->constants.least] && constant_bytes(f->w, v) > f->limits->unpacked;
 }
 
 /* What is computed for a constant that is needed: for a broadcast, its input; for floats made of
@@ -69,7 +68,7 @@ static void find_unpacked(Finish *f) {
 /* From the outputs down, so that the needs of a node are known before its inputs are visited. */
 static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
-    find_unpacked(f);
+    if (f->limits->unpacked > 0) find_unpacked(f);
     for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
     for (int k = c->live.n; k-- > 0;) {
         Node n = node_get(f->w, c->live.v[k]);

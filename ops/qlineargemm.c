@@ -12,10 +12,10 @@ static const AttrDef gemm_attrs[] = {
     {0}};
 static const char *gemm_types(Call *c) {
     const DType a = c->in[A]->dtype, b = c->in[B]->dtype;
-    const bool bytes = (a == DT_UINT8 || a == DT_INT8) && (b == DT_UINT8 || b == DT_INT8);
-    if (!bytes || c->in[A_ZERO]->dtype != a || c->in[B_ZERO]->dtype != b ||
-        c->in[A_SCALE]->dtype != DT_FLOAT || c->in[B_SCALE]->dtype != DT_FLOAT ||
-        c->in[GEMM_SCALE]->dtype != DT_FLOAT || c->in[GEMM_ZERO]->dtype != a)
+    if (!is_byte(c->in[A]) || !is_byte(c->in[B]) || c->in[A_ZERO]->dtype != a ||
+        c->in[B_ZERO]->dtype != b || c->in[A_SCALE]->dtype != DT_FLOAT ||
+        c->in[B_SCALE]->dtype != DT_FLOAT || c->in[GEMM_SCALE]->dtype != DT_FLOAT ||
+        c->in[GEMM_ZERO]->dtype != a)
         return "not supported for these element types";
     return has(c, C) && c->in[C]->dtype != DT_INT32 ? "c must be of int32" : NULL;
 }

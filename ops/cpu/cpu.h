@@ -87,6 +87,7 @@ void kernel_forget(Kernel *); /* frees a kernel within another, but not the aren
 bool dtype_numeric(int dtype);
 /* Bytes of an element; 0: a type whose elements are not whole bytes. */
 int dtype_size(int dtype);
+static inline bool dtype_is_byte(int dtype) { return dtype == DT_INT8 || dtype == DT_UINT8; }
 ComputeClass view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
 int class_dtype(ComputeClass);
 bool view_is_dense(const View *);

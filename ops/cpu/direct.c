@@ -211,7 +211,7 @@ static int pool_run_rows(const Kernel *k, void *const slot[], void *work) {
 static bool pools_bytes(const Step *s) {
     const int type = s->view[1].dtype;
     return s->param[POOL_KIND] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
-           (type == DT_UINT8 || type == DT_INT8);
+           dtype_is_byte(type);
 }
 /* Channels are adjacent in what is read: a copy of another type would be dense. */
 static bool reads_channels(const Step *s) {

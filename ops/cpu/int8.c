@@ -5,7 +5,7 @@
 
 static int int8_choices(const Device *d, const Step *s) {
     const View *v = s->view;
-    return (v[1].dtype == DT_UINT8 || v[1].dtype == DT_INT8) && v[2].dtype == DT_INT8 &&
+    return dtype_is_byte(v[1].dtype) && v[2].dtype == DT_INT8 &&
            (s->kind == S_CONV ? conv_fits(s) : gemm_fits(s)) && view_count(&v[0]) > 0 &&
            view_count(&v[2]) > 0 && dnn_int8_possible(d, s);
 }

@@ -80,9 +80,8 @@ static bool quantize_find(const Step *s, const Scalar code[], int ncode, Quantiz
     return parameter(s, &code[ratio->b], &q->scale, &q->scaled, &q->view[SCALE]);
 }
 static bool types_fit(const Quantize *q) {
-    const int zero = q->view[ZERO].dtype;
     return q->view[X].dtype == DT_FLOAT && (!q->scaled || q->view[SCALE].dtype == DT_FLOAT) &&
-           (!q->shifted || zero == DT_INT8 || zero == DT_UINT8);
+           (!q->shifted || dtype_is_byte(q->view[ZERO].dtype));
 }
 static bool make_nest(Build *b, Quantize *q) {
     const View none = {.rank = q->view[Y].rank};

@@ -287,12 +287,11 @@ static void lay_out_moves(Build *b, Sample *s) {
     for (int64_t k = 2; k < SIMD_WEAVES && !s->repeat; k++)
         if (repeated(s, k)) s->repeat = repeat_of(b->device->simd, s->size, k), s->repeated = n / k;
 }
-static bool is_byte_dtype(int t) { return t == DT_INT8 || t == DT_UINT8; }
 /* Bytes whose sums floats hold exactly: weights are multiples of 1/128 on at most two axes, so that
    what is added up are multiples of 2^-14 below 2^9. Interpolation by a factor of 2, 4, .. 64. */
 static bool exact_in_floats(const Sample *s) {
     int axes = 0;
-    if (!is_byte_dtype(s->y.dtype)) return false;
+    if (!dtype_is_byte(s->y.dtype)) return false;
     for (int a = 0; a < s->y.rank; a++) {
         const StepTaps *t = &s->axis[a];
         axes += t->taps > 0;
@@ -308,7 +307,7 @@ static bool exact_in_floats(const Sample *s) {
 static bool computes_pixels(const Build *b, const Sample *s, int axis) {
     const bool together = s->y.stride[axis] == s->y.dim[s->along];
     return s->axis[axis].taps && !s->moves && s->class == CLASS_FLOAT &&
-           (s->y.dtype == DT_FLOAT || (is_byte_dtype(s->y.dtype) && together)) &&
+           (s->y.dtype == DT_FLOAT || (dtype_is_byte(s->y.dtype) && together)) &&
            s->y.stride[s->along] == 1 && s->y.dim[s->along] >= b->device->simd->width;
 }
 /* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows

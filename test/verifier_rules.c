@@ -297,6 +297,18 @@ static void test_inferred(void **state) {
     r = by_default(a, needs_more);
     assert_string_equal(r.condition, "p >= 0, m - p >= 0");
     assert_string_equal(r.sides, "right side, right side");
+    /* Where m = 0, the left side is undefined: no counterexample, but no proof either. */
+    r = by_default(a, "rule maximum\n  %x : F [n, 1]\nfrom\n  %b = broadcast %x shape=[n, m]\n"
+                      "  %y = reduce_max %b axes=[1]\n  out %y\nto\n"
+                      "  %y = reshape %x shape=[n]\n  out %y\n");
+    assert_int_equal(r.verdict, VERDICT_PROVED);
+    assert_string_equal(r.condition, "m >= 1");
+    /* Of two needs of the right side one follows from the other. */
+    r = by_default(a, "rule pads\n  %x : F [m]\nfrom\n  %y = neg %x\n  out %y\nto\n"
+                      "  %a = pad %x pads=[0, 9 - m]\n  %b = slice %a starts=[0] sizes=[m]\n"
+                      "  %c = pad %b pads=[0, 7 - m]\n  %d = slice %c starts=[0] sizes=[m]\n"
+                      "  %y = neg %d\n  out %y\n");
+    assert_string_equal(r.condition, "-m + 7 >= 0");
     arena_free(a);
 }
 /* What holds in the models is only a guess: these agree wherever a == b, but also say that b is odd
@@ -315,7 +327,7 @@ static void test_guesses(void **state) {
     assert_true(rules_parse(a, "test", text, strlen(text), &set, &e) &&
                 rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));
     assert_int_equal(i.nsymbol, 2);
-    for (int k = 0; k < 6; k++) model[k] = (SizeModel){value[k], k < 3};
+    for (int k = 0; k < 6; k++) model[k] = (SizeModel){.value = value[k], .same = k < 3};
     assert_int_equal(infer_guesses(w, a, &i, 3, model, 8, guess), 0); /* nothing to tell apart */
     assert_true(infer_guesses(w, a, &i, 6, model, 8, guess) >= 1);
     assert_int_equal(guess[0].n, 1);
@@ -323,6 +335,10 @@ static void test_guesses(void **state) {
     assert_int_equal(guess[0].cover, 3);
     for (int k = 0; k < 6; k++) model[k].same = false;
     assert_int_equal(infer_guesses(w, a, &i, 6, model, 8, guess), 0);
+    for (int k = 0; k < 6; k++) model[k].same = true; /* but there is nothing where a != b */
+    for (int k = 3; k < 6; k++) model[k].undefined = true;
+    assert_true(infer_guesses(w, a, &i, 6, model, 8, guess) >= 1);
+    assert_string_equal(guess[0].lit[0], "a == b");
     world_free(w);
     arena_free(a);
 }

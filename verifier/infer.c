@@ -154,12 +154,18 @@ static int pairs(Infer *x, int n, int most, ConditionGuess *out) {
         }
     return n + found;
 }
+/* Which models a guess should cover. */
+static void label_models(Infer *x, bool defined_only) {
+    x->same = (Models){{0}};
+    for (int k = 0; k < x->n; k++)
+        if (x->model[k].same && !(defined_only && x->model[k].undefined)) models_put(&x->same, k);
+}
 int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const SizeModel *model,
                   int most, ConditionGuess *out) {
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;
-    for (int k = 0; k < nmodel; k++)
-        if (model[k].same) models_put(&x.same, k);
+    label_models(&x, false);
+    if (size(&x.same) == nmodel) label_models(&x, true);
     int good = size(&x.same);
     if (!good || good == nmodel) return 0;
     choose_names(&x);

@@ -12,7 +12,9 @@ typedef struct ConditionGuess {
 } ConditionGuess;
 
 /* Guesses that hold in no model where the sides differ and in one at least where they agree, single
-   ones first, those that cover most first; their number. Texts live in the arena. */
+   ones first, those that cover most first; their number. If the sides differ in none, those in
+   which the left side is undefined (a mean of nothing) count as such: what there is nothing to
+   prove about may be what keeps the rest from being proved. Texts live in the arena. */
 int infer_guesses(World *, Arena *, const Instance *, int n, const SizeModel *, int most,
                   ConditionGuess *out);
 #endif

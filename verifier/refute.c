@@ -211,6 +211,11 @@ static bool any_known(const Refute *r, const Tensor *t) {
         if (number_usable(r, t->v[k])) return true;
     return n == 0;
 }
+static bool left_known(const Refute *r) {
+    for (int k = 0; k < r->i->from.nout; k++)
+        if (any_known(r, &r->tensor[r->i->from.out[k]])) return true;
+    return false;
+}
 
 /* ---- telling */
 
@@ -378,13 +383,16 @@ int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions
         ArenaMark mark = arena_mark(arena);
         Refutation found = {0};
         int computed = 0;
+        bool defined = false;
         for (r->data = DATA_NONZERO; r->data <= DATA_INTEGERS && !found.found; r->data++)
             if (run_both(r)) {
                 computed++;
+                defined |= left_known(r);
                 compare_sides(r, &found);
             }
         arena_reset(arena, mark);
-        if (computed) out[n++] = (SizeModel){value, !found.found};
+        if (computed)
+            out[n++] = (SizeModel){.value = value, .same = !found.found, .undefined = !defined};
     }
     return n;
 }

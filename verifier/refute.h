@@ -25,6 +25,7 @@ typedef struct Refutation {
 typedef struct SizeModel { /* sizes at which both sides can be computed */
     const int64_t *value;  /* of the instance's symbols */
     bool same;             /* the sides agree on the data tried */
+    bool undefined;        /* no data gave the left side an element that is a number */
 } SizeModel;
 
 /* Both graphs must be free of composites. Evaluates the operators' own definitions by walking their

@@ -1,7 +1,7 @@
 /* verify_conditions.c -- conditions under which a rule holds that does not hold as it stands: what
    the right side and the outputs need and the left side does not give; then guesses from models
    (infer.h), each proved as if the author had written it, with a small budget; at last those of the
-   former that the guess entails are left out. */
+   former that the rest entails are left out. */
 #include "verifier/verify_inner.h"
 #include "verifier/infer.h"
 #include "verifier/useless.h"
@@ -136,7 +136,7 @@ static bool try_guess(Guessing *g, const ConditionGuess *x) {
     if (under_guess(g, x, g->base, GUESS_BUDGET, &found)) return true;
     if (g->v->spent && !g->costly) g->costly = arena_copy(g->v->work, x, sizeof *x);
     if (found.found && g->nmodel < INFER_MODELS)
-        g->model[g->nmodel++] = (SizeModel){found.value, false};
+        g->model[g->nmodel++] = (SizeModel){.value = found.value};
     else g->tried[g->ntried++] = *x;
     return false;
 }
@@ -164,8 +164,8 @@ static bool infer_conditions(Verify *v, const int length[], const Instance *befo
     }
     return try_costly(g);
 }
-/* What the right side and the outputs need is left out where the rest entails it. A weaker guess
-   would have covered more models, and was tried before. */
+/* What the right side and the outputs need is left out where the rest entails it. A guess stays: a
+   weaker one would have covered more models, and was tried before. */
 static void weaken(Verify *v, const int length[], const Instance *before) {
     Refutation found;
     for (int k = v->conditions.n; k-- > 0;) {
@@ -186,7 +186,7 @@ bool verify_conditions(Verify *v, const int length[], const Instance *i, const P
     if (!(base.n && holds_under(v, length, i, &base, false, 0, &found)) &&
         !infer_conditions(v, length, i, &base))
         return false;
-    if (v->conditions.side[v->conditions.n - 1] == inferred) weaken(v, length, i);
+    if (v->conditions.n > 1) weaken(v, length, i);
     v->result.category = category;
     return true;
 }

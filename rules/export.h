@@ -27,8 +27,10 @@ typedef struct Export {
     const Rule **rule;      /* chosen, in the order in which they were read */
     int passed_over;        /* proved, but not what the options ask for */
     ExportReasons unproved; /* without a verdict that holds */
-    ExportReasons lost;     /* that the format cannot say; of pieces where a rule gives several */
-    int written;            /* rules, or pieces of them, in the result */
+    ExportReasons lost;     /* what the format cannot say: rules or, in onnx and egglog, entries */
+    int expressed;          /* rules of which something is in the result */
+    int written;            /* entries in the result: a rule may have one for each length of its
+                               axis blocks */
 } Export;
 typedef struct ExportOptions {
     unsigned classes; /* rules whose class is among these; exact ones always */

@@ -259,6 +259,7 @@ static bool egglog_put_rule(EgglogWriter *o, const Instance *i, Text *t) {
 
 static bool egglog_put_rules(EgglogWriter *o, Text *t, Error *e) {
     for (int k = 0; k < o->x->n; k++) {
+        const int before = o->x->written;
         int length[RULE_BLOCKS];
         rule_lengths_first(o->x->rule[k], length);
         do {
@@ -271,6 +272,7 @@ static bool egglog_put_rules(EgglogWriter *o, Text *t, Error *e) {
             arena_reset(o->arena, own);
             world_reset(o->w, mark);
         } while (rule_lengths_next(o->x->rule[k], length));
+        o->x->expressed += o->x->written > before;
     }
     return true;
 }

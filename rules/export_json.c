@@ -319,7 +319,7 @@ static bool json_write_file(Export *x, const char *path, Error *e) {
     text_add(&all, "\n],\"rules\":[");
     if (rules.size) text_bytes(&all, rules.data, rules.size);
     text_add(&all, "\n]}\n");
-    x->written = x->n;
+    x->expressed = x->written = x->n;
     return file_write(path, all.data, all.size, e);
 }
 

@@ -94,6 +94,7 @@ static bool write_pair(OnnxWriter *o, const Instance *i, const char **why, Error
 }
 
 static bool onnx_write_rule(OnnxWriter *o, const Rule *rule, Error *e) {
+    const int before = o->x->written;
     int length[RULE_BLOCKS];
     rule_lengths_first(rule, length);
     do {
@@ -108,6 +109,7 @@ static bool onnx_write_rule(OnnxWriter *o, const Rule *rule, Error *e) {
         world_reset(o->w, mark);
         if (!good) return false;
     } while (rule_lengths_next(rule, length));
+    o->x->expressed += o->x->written > before;
     return true;
 }
 

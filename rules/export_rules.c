@@ -162,11 +162,12 @@ static bool export_run(ExportProgram *p) {
     if (!p->o.out) return true;
     if (!p->format->write(&p->x, p->o.out, &p->error)) return false;
     print_reasons(&p->x.lost, "not expressible");
-    fprintf(stderr,
-            "export-rules: %d rule%s: %d selected, %d not selected, %d not proved; %d written, %d "
-            "not expressible\n",
-            p->set.n, p->set.n == 1 ? "" : "s", p->x.n, p->x.passed_over, unproved, p->x.written,
-            count_reasons(&p->x.lost));
+    fprintf(
+        stderr,
+        "export-rules: %d rule%s: %d selected, %d not selected, %d not proved; %d written, as %d "
+        "entr%s, %d not expressible\n",
+        p->set.n, p->set.n == 1 ? "" : "s", p->x.n, p->x.passed_over, unproved, p->x.expressed,
+        p->x.written, p->x.written == 1 ? "y" : "ies", p->x.n - p->x.expressed);
     return true;
 }
 

@@ -123,7 +123,8 @@ static bool taso_put_rule(TasoFile *o, const Rule *rule, Error *e) {
             world_reset(o->w, mark);
         }
     while (rule_lengths_next(rule, length));
-    if (!pieces) export_leave(o->x, &o->x->lost, rule, why);
+    if (pieces) o->x->expressed++;
+    else export_leave(o->x, &o->x->lost, rule, why);
     return true;
 }
 

@@ -122,7 +122,6 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
     Attr p[ATTRS_MAX];
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
-    s->rounds += x == 0 && signbit(x); /* x - 0 is x for every x, but not x - (-0) for -0 */
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
            match_bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype);
 }

@@ -16,7 +16,7 @@ typedef struct Match {
     const Value *root;  /* the graph's value for each output of the left side */
     const Poly *symbol; /* for each symbol of the instance */
     const Ex *real;     /* for each real variable: a number */
-    bool rounds;        /* a float of the graph matched a rational that it only rounds */
+    bool rounds;        /* a float of the graph matched a rational that it only rounds, or -0 a 0 */
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);

@@ -4,6 +4,7 @@
    backtracking pops them. */
 #include "rules/match_inner.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <string.h>
 
 static int symbol_at(const MatchState *s, Symbol symbol) {
@@ -36,9 +37,13 @@ bool match_equate(MatchState *s, Poly pattern, Poly value) {
 }
 
 /* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
-   read from a file as a float stands as its shortest decimal. */
+   read from a file as a float stands as its shortest decimal. -0 is taken for the rule's 0, as if
+   it were rounded: x - 0 is x for every x, but x - (-0) is not for -0. */
 static bool same_number(MatchState *s, double rule, double graph, DType held) {
-    if (rule == graph) return true;
+    if (rule == graph) {
+        s->rounds += !signbit(rule) != !signbit(graph);
+        return true;
+    }
     if (dtype_class(held) == 'F') {
         if (element_nearest(held, rule) != element_nearest(held, graph)) return false;
     } else if ((float)rule != (float)graph || (double)(float)graph != graph) return false;

@@ -49,6 +49,16 @@ static Ex matmul(const char *n) {
     return sum(k, (Cond){0}, pair(EX_MUL, at(0, 2, index_of(0), k), at(1, 2, k, index_of(1))));
 }
 
+/* x - 0 is x for every x, but x - (-0) is not for -0, and 1/0 is not 1/-0. */
+static void a_zero_keeps_its_sign(void **state) {
+    (void)state;
+    double v = 1;
+    assert_int_not_equal(ex_real(w, -0.0), ex_real(w, 0.0));
+    assert_true(ex_number(w, ex_real(w, -0.0), &v) && v == 0 && signbit(v));
+    prints(ex_real(w, -0.0), "-0");
+    assert_int_equal(ex_real(w, 0.0), num(0, 1));
+}
+
 static void test_numbers(void **state) {
     (void)state;
     Ex x = at(0, 1, index_of(0), 0);
@@ -343,10 +353,18 @@ static void test_children(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_numbers), TEST(test_children),       TEST(test_conditions),
-        TEST(test_text),    TEST(test_choice_by_data), TEST(test_take),
-        TEST(test_subst),   TEST(test_nested_extents), TEST(test_sharing),
-        TEST(test_types),   TEST(test_attrs),          TEST(test_defaults)};
+    const struct CMUnitTest tests[] = {TEST(a_zero_keeps_its_sign),
+                                       TEST(test_numbers),
+                                       TEST(test_children),
+                                       TEST(test_conditions),
+                                       TEST(test_text),
+                                       TEST(test_choice_by_data),
+                                       TEST(test_take),
+                                       TEST(test_subst),
+                                       TEST(test_nested_extents),
+                                       TEST(test_sharing),
+                                       TEST(test_types),
+                                       TEST(test_attrs),
+                                       TEST(test_defaults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

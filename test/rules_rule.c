@@ -501,6 +501,28 @@ static void test_numbers_are_nearest_floats(void **state) {
     close_fixture(&f);
 }
 
+/* x - 0 is x for every x; x - (-0) is not, for -0. */
+static void test_a_zero_with_a_sign_is_rounded(void **state) {
+    (void)state;
+    static const char *const zero[] = {"fill value=0 shape=[5]", "fill value=-0 shape=[5]",
+                                       "constant F [5] splat(-0)"};
+    for (int k = 0; k < 3; k++) {
+        Fixture f;
+        open_fixture(&f);
+        Applied a = run(&f,
+                        "rule z\n  %x : F [n]\nfrom\n  %z = fill value=0 shape=[n]\n  %y = sub "
+                        "%x %z\n  out %y\nto\n  out %x\n",
+                        0,
+                        arena_format(f.arena,
+                                     "graph g\n  %%x : F [5]\nbody\n  %%z = %s\n  %%y = sub "
+                                     "%%x %%z\n  out %%y\n",
+                                     zero[k]));
+        assert_int_equal(a.found, 1);
+        assert_int_equal(a.rounds, k > 0);
+        close_fixture(&f);
+    }
+}
+
 /* An attribute that was read as a float is its shortest decimal in the text; of doubles that is
    another number. */
 static void test_attributes_are_nearest_floats(void **state) {
@@ -560,6 +582,7 @@ int main(void) {
         cmocka_unit_test(test_matches_two_roots),
         cmocka_unit_test(test_matches_long_left_sides),
         cmocka_unit_test(test_numbers_are_nearest_floats),
+        cmocka_unit_test(test_a_zero_with_a_sign_is_rounded),
         cmocka_unit_test(test_attributes_are_nearest_floats),
         cmocka_unit_test(test_variables_are_the_rules_own),
     };

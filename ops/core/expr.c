@@ -111,10 +111,11 @@ Ex ex_rational(World *w, int64_t p, int64_t q) {
 }
 
 /* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would
-   soon leave 64 bits. */
+   soon leave 64 bits. -0 is no rational: 1/-0 is not 1/0. */
 Ex ex_real(World *w, double v) {
     enum { BITS = 20 };
     double scaled = ldexp(v, BITS);
+    if (v == 0 && signbit(v)) return expr_intern(w, &(ExNode){.kind = EX_REAL, .real = v});
     if (scaled == trunc(scaled) && fabs(scaled) < 0x1p53)
         return ex_rational(w, (int64_t)scaled, (int64_t)1 << BITS);
     if (fabs(v) < 0x1p53 && v == trunc(v)) return ex_rational(w, (int64_t)v, 1);

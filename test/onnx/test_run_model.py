@@ -439,6 +439,18 @@ def test_recurrent_layers_of_many_units_in_double(tmp_path):
     )
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_fill_keeps_the_sign_of_zero(tmp_path, zero):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g
+    (float[3] x) => (float[3] y)
+    <int64[1] size = {{3}}> {{
+      c = ConstantOfShape <value = float[1] {{{zero}}}> (size)
+      y = Div(x, c)
+    }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    compared_with_onnxruntime(tmp_path / "m.onnx", tmp_path, x=numpy.ones(3, "f4"))
+
+
 def test_windows_of_four_axes(tmp_path):
     """No step of a back end has so many: they are computed by their definitions."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g

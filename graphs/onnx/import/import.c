@@ -220,6 +220,7 @@ bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
 Ex real_shortest(World *w, double value, bool is_double) {
     char text[40];
     int digits = 1;
+    if (value == 0) return ex_real(w, value);
     do snprintf(text, sizeof text, "%.*e", digits - 1, value);
     while (digits++ < 17 &&
            (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));

@@ -381,7 +381,9 @@ bool domain_drawn(Domain d, DType t, Domain *drawn) {
 void domain_fill(Domain d, Random r, DType t, int64_t n, void *out) {
     const bool real = dtype_class(t) == 'F';
     const uint64_t places = real ? 1 : (uint64_t)(d.high - d.low) + 1;
+    const bool one = d.low == d.high; /* which may be infinite */
     for (int64_t i = 0; i < n; i++)
-        if (real) element_set_real(t, out, i, d.low + (d.high - d.low) * random_unit(&r));
+        if (real)
+            element_set_real(t, out, i, one ? d.low : d.low + (d.high - d.low) * random_unit(&r));
         else element_set_integer(t, out, i, (int64_t)d.low + (int64_t)random_below(&r, places));
 }

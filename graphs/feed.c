@@ -7,6 +7,7 @@
 #include "ops/core/element.h"
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,14 +119,29 @@ int feed_find(const Feed *f, const char *name) {
     return -1;
 }
 
+/* Whether numbers of the type can be drawn between the two; of floats any one number can. */
+static bool range_fits(Domain d, DType t) {
+    const bool drawable = d.high - d.low < (dtype_class(t) == 'F' ? INFINITY : 0x1p63);
+    if (dtype_class(t) == 'F') return drawable || d.low == d.high || isnan(d.low);
+    return drawable && element_nearest(t, d.low) == d.low && element_nearest(t, d.high) == d.high &&
+           d.high < 0x1p63;
+}
+
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
     assert(k >= 0);
+    const DType t = f->input[k].dtype;
     f->input[k].option = x;
-    return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
+    if (x->kind == FEED_RANGE)
+        return range_fits(x->range, t) ||
+               error_set(
+                   e, E_USAGE, "--input",
+                   "%s: the input %s has type %s, whose numbers cannot be drawn from this range",
+                   x->text, x->name, dtype_name(t));
+    return x->kind != FEED_TENSOR || x->tensor.dtype == t ||
            error_set(e, E_INVALID, x->text,
                      "the file holds %s elements, but the input %s has type %s",
-                     dtype_name(x->tensor.dtype), x->name, dtype_name(f->input[k].dtype));
+                     dtype_name(x->tensor.dtype), x->name, dtype_name(t));
 }
 
 bool feed_new(const FeedOptions *o, int n, FeedInput *input, Feed *f, Error *e) {

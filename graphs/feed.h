@@ -46,7 +46,8 @@ typedef struct Feed {
 } Feed;
 /* input: n of them in the arena, their domains by graph_domains, their numbers by graph_compared,
    their options still NULL; the feed keeps the array. Each option is for one of them (feed_fits).
-   False: one gives an input another element type. The names and options are not copied. */
+   False: one gives an input another element type, or numbers that its type has not. The names and
+   options are not copied. */
 bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* -1: no such input */
 /* The elements of an input on a sample, from 0. What files give is the first sample; on others

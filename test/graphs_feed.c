@@ -3,6 +3,7 @@
 #include "graphs/feed.h"
 #include "test/shared/fixture.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -95,6 +96,22 @@ static void what_is_given_stays(void **state) {
     assert_null(strstr(e.reason, "zeros"));
 }
 
+static void numbers_that_are_no_range_are_given(void **state) {
+    static const char *const options[] = {"x=inf", "x=-inf", "x=nan", "x=-0"};
+    World *w = *state;
+    for (int k = 0; k < 4; k++) {
+        Feed f;
+        Error e;
+        float x[N];
+        assert_true(make(w, 1, (const char *[]){options[k]}, &f, &e));
+        assert_true(feed_data(&f, 1, 0, NULL, N, x, &e));
+        for (int j = 0; j < N; j++) {
+            const float want = (const float[]){INFINITY, -INFINITY, NAN, -0.0f}[k];
+            assert_true(isnan(want) ? isnan(x[j]) : !memcmp(&x[j], &want, sizeof want));
+        }
+    }
+}
+
 static void a_sample_is_the_same_whoever_asks(void **state) {
     World *w = *state;
     int64_t one[N], two[N], other[N];
@@ -120,6 +137,13 @@ static void wrong_options_are_refused(void **state) {
         {"ids=4..", "LOW..HIGH", E_USAGE},
         {"ids=4..3", "LOW..HIGH", E_USAGE},
         {"y=3", "the model has no input", E_USAGE},
+        {"ids=0.5", "ids has type I64", E_USAGE},
+        {"ids=nan", "ids has type I64", E_USAGE},
+        {"ids=0..inf", "ids has type I64", E_USAGE},
+        {"ids=9223372036854775808", "ids has type I64", E_USAGE},
+        {"ids=-9e18..9e18", "ids has type I64", E_USAGE},
+        {"x=0..inf", "x has type F", E_USAGE},
+        {"x=-1e308..1e308", "x has type F", E_USAGE},
     };
     World *w = *state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -139,6 +163,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(numbers_asked_for_are_tried_first, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(what_is_given_stays, fixture_world, fixture_world_free),
+        cmocka_unit_test_setup_teardown(numbers_that_are_no_range_are_given, fixture_world,
+                                        fixture_world_free),
         cmocka_unit_test_setup_teardown(a_sample_is_the_same_whoever_asks, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(wrong_options_are_refused, fixture_world,

@@ -127,6 +127,11 @@ static bool range_fits(Domain d, DType t) {
            d.high < 0x1p63;
 }
 
+/* NumPy has no bfloat16: npy_write writes its bits as uint16. */
+static bool holds(const Npy *file, DType t) {
+    return file->dtype == t || (file->dtype == DT_UINT16 && t == DT_BFLOAT16);
+}
+
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
     assert(k >= 0);
@@ -138,7 +143,7 @@ static bool take_option(Feed *f, const FeedOption *x, Error *e) {
                    e, E_USAGE, "--input",
                    "%s: the input %s has type %s, whose numbers cannot be drawn from this range",
                    x->text, x->name, dtype_name(t));
-    return x->kind != FEED_TENSOR || x->tensor.dtype == t ||
+    return x->kind != FEED_TENSOR || holds(&x->tensor, t) ||
            error_set(e, E_INVALID, x->text,
                      "the file holds %s elements, but the input %s has type %s",
                      dtype_name(x->tensor.dtype), x->name, dtype_name(t));

@@ -1,8 +1,9 @@
 /* installed.c -- folders in which rules may lie, relative to the folder of the program or shared
    library: built here, then installed. The first that has any is taken. */
 #include "rules/installed.h"
+#include "ops/base/options.h"
+#include <dirent.h>
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,37 +37,59 @@ bool installed_folder(char *out) {
     return slash != NULL;
 }
 
-static void free_paths(void *found) { globfree(found); }
+static void close_folder(void *folder) { closedir(folder); }
 
-static bool read_files(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
-    glob_t *found = ARENA_NEW(a, glob_t, 1);
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of the files NAME.rules in a folder, in order; none if it cannot be read. */
+static StringList rule_files(Arena *a, const char *folder) {
+    static const char end[] = ".rules";
+    StringList list = {0};
     Cleanup *cleanup = ARENA_NEW(a, Cleanup, 1);
-    bool good = true;
-    *files = 0;
-    cleanup_add(arena_escape(a), cleanup, free_paths, found);
-    if (glob(pattern, 0, NULL, found)) found->gl_pathc = 0;
-    for (size_t k = 0; k < found->gl_pathc && good; k++, ++*files)
-        good = rules_read(a, found->gl_pathv[k], set, e);
+    DIR *d = opendir(folder);
+    if (!d) return list;
+    cleanup_add(arena_escape(a), cleanup, close_folder, d);
+    for (const struct dirent *x; (x = readdir(d));) {
+        const size_t n = strlen(x->d_name), m = strlen(end);
+        if (*x->d_name == '.' || n <= m || strcmp(x->d_name + n - m, end) != 0) continue;
+        ARENA_APPEND(a, list.v, list.n, arena_string(a, x->d_name, n));
+    }
     cleanup_run(cleanup);
-    return good;
+    if (list.n) qsort(list.v, (size_t)list.n, sizeof *list.v, by_name);
+    return list;
+}
+
+static bool read_folder(Arena *a, const char *folder, RuleSet *set, int *files, Error *e) {
+    const StringList name = rule_files(a, folder);
+    *files = name.n;
+    for (int k = 0; k < name.n; k++)
+        if (!rules_read(a, arena_format(a, "%s/%s", folder, name.v[k]), set, e)) return false;
+    return true;
+}
+
+/* Of the discovered rules those of this target, if there are any. */
+static bool read_discovered(Arena *a, const char *folder, const char *target, RuleSet *set,
+                            Error *e) {
+    if (!target || target[strspn(target, LETTERS)]) return true;
+    const char *path = arena_format(a, "%s/%s.rules", folder, target);
+    return access(path, F_OK) != 0 || rules_read(a, path, set, e);
 }
 
 bool installed_rules(Arena *a, const char *target, RuleSet *set, Error *e) {
     char folder[INSTALLED_PATH];
     int files = 0, more;
-    if (installed_folder(folder))
-        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            if (!read_files(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
-                            &files, e))
-                return false;
-            if (!files) continue;
-            const char *generated = arena_format(a, "%s%s/*.rules", folder, places[k].generated);
-            if (!read_files(a, generated, set, &more, e)) return false;
-            return !target || target[strspn(target, LETTERS)] ||
-                   read_files(
-                       a, arena_format(a, "%s%s/%s.rules", folder, places[k].discovered, target),
-                       set, &more, e);
-        }
+    const bool known = installed_folder(folder);
+    for (size_t k = 0; known && k < sizeof places / sizeof *places; k++) {
+        const struct Place *p = &places[k];
+        if (!read_folder(a, arena_format(a, "%s%s", folder, p->library), set, &files, e))
+            return false;
+        if (files)
+            return read_folder(a, arena_format(a, "%s%s", folder, p->generated), set, &more, e) &&
+                   read_discovered(a, arena_format(a, "%s%s", folder, p->discovered), target, set,
+                                   e);
+    }
     return error_set(e, E_ENVIRONMENT, "rules",
                      "no rule library found next to this program; name a file of rules");
 }

@@ -1,7 +1,7 @@
 """What optimize-model says of a run: differences, histories, graphs, the rules there are, the
 report."""
 
-import json, os, re, sqlite3, subprocess, xml.etree.ElementTree as etree
+import json, os, re, shutil, sqlite3, subprocess, xml.etree.ElementTree as etree
 import numpy, onnx, pytest
 from onnx import helper
 from small_models import PROGRAM, ROOT, SHAPE, net, roots, save, target, tensor
@@ -129,6 +129,19 @@ def test_list_rules(rules, tmp_path):
         == 2
     )
     assert listed("--disable", "no-such")[0] == 2
+
+
+def test_rules_are_found_whatever_their_folder_is_called(tmp_path):
+    home = tmp_path / "a[b]*?"
+    (home / "build").mkdir(parents=True)
+    program = shutil.copy(PROGRAM, home / "build")
+    os.symlink(os.path.join(ROOT, "rules"), home / "rules")
+    here, there = (
+        subprocess.run([path, "--list-rules"], capture_output=True, text=True, timeout=60)
+        for path in (PROGRAM, program)
+    )
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout
 
 
 def test_dot_is_read_by_graphviz(optimize, costly, tmp_path):

@@ -34,18 +34,20 @@ typedef struct CutPart {
 
 /* ---- cutting */
 
-/* The part around the nodes `core` of the whole. */
+/* The part around the nodes `core` of the whole. `refer`: it will not be written. */
 static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorder border,
-                      const char **why) {
+                      bool refer, const char **why) {
     RunSource *s = &p->source;
     s->sizes = whole->source.sizes;
-    if (!model_part(whole->source.model, p->arena, s->sizes, core, border, &p->cut, why))
+    if (!model_part(whole->source.model, p->arena, s->sizes, core, border, refer, &p->cut, why))
         return false;
     const OpenOptions open = {.bytes = pieces_join(&p->cut.file, p->arena),
                               .nbytes = p->cut.file.size,
                               .base_path = whole->in,
                               .ndomain = whole->domain.n,
-                              .domain = whole->domain.v};
+                              .domain = whole->domain.v,
+                              .nblob = p->cut.nblob,
+                              .blob = p->cut.blob};
     s->model = model_open_with(p->w, "part", &open, &p->error);
     if (!s->model) return *why = arena_format(p->arena, "%s", p->error.reason), false;
     s->original = *model_graph(s->model);
@@ -76,7 +78,7 @@ static PartBorder border_of(const Pricing *x, const Place *at) {
 }
 
 /* False: *why, in the arena of the part. close_part in any case. */
-static bool open_part(CutPart *p, const Pricing *x, int place, const char **why) {
+static bool open_part(CutPart *p, const Pricing *x, int place, bool refer, const char **why) {
     const Run *whole = x->r;
     const Place *at = &x->places->place[place];
     *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w), .limits = places_limits(whole)};
@@ -84,7 +86,7 @@ static bool open_part(CutPart *p, const Pricing *x, int place, const char **why)
     bool *core = ARENA_NEW(p->arena, bool, model_stats(whole->source.model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;
-    if (!read_part(p, whole, core, border_of(x, at), why)) return false;
+    if (!read_part(p, whole, core, border_of(x, at), refer, why)) return false;
     return rewrite_part(p, &whole->library, core, x->places->set[at->set].applied) ||
            (*why = p->error.reason, false);
 }
@@ -256,7 +258,7 @@ bool part_describe(Pricing *x, int place) {
     PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
     x->part_of[place] = -1;
     if (run_cancelled(x->r)) return false;
-    const bool good = open_part(&p, x, place, &why);
+    const bool good = open_part(&p, x, place, true, &why);
     if (good && p.d.applied) {
         digest_part(&p, &price);
         hash_pieces(&p.cut.file, price.file);
@@ -280,7 +282,7 @@ bool part_write(Pricing *x, const PartPrice *price, const char *path[2]) {
     limits.drawn = DRAWN;
     limits.unpacked = UNPACKED * (double)x->r->growth_limit;
     const char *why;
-    bool good = open_part(&p, x, price->place, &why);
+    bool good = open_part(&p, x, price->place, false, &why);
     const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),
                *before = arena_format(x->r->arena, "%s-before.onnx", name);
     path[1] = NULL;

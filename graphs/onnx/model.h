@@ -5,6 +5,7 @@
 #include "graphs/onnx/file/index.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/tensor.h"
+#include <sys/stat.h>
 
 typedef uint32_t NameId;
 typedef enum Source { FROM_NOTHING, FROM_INPUT, FROM_INITIALIZER, FROM_SPARSE, FROM_NODE } Source;
@@ -81,6 +82,7 @@ typedef struct SizeName {
 typedef struct MappedFile {
     const char *path;
     Slice bytes;
+    struct stat copy; /* the last file known to be a copy of it; st_ino is 0: none */
     struct MappedFile *next;
 } MappedFile;
 struct Model {
@@ -143,11 +145,16 @@ bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 
 /* file/external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
    missing, E_INVALID where a path leaves the model's folder. */
+#define EXTERNAL_BLOB "*" /* no file, but OpenOptions.blob[offset], where the caller gave these */
 typedef bool ExternalFile(void *, const char *location);
-bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
-                   Error *); /* every location in a file's bytes; false: at once when it says so */
+bool external_each(
+    Arena *, Slice file, const char *place, ExternalFile *, void *,
+    Error *); /* every location in a file's bytes, once; false: at once when it says so */
 bool external_open(Model *, Error *);
 bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Error *);
+/* Whether the tensor's elements are a blob that the caller gave. E_INVALID: not one of these, or of
+   another size; *out is 0 then. */
+bool external_blob(const Model *, const FileTensor *, Blob *out, const char *place, Error *);
 /* Copies the external files that the result names into the folder of `path`, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 

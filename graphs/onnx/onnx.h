@@ -38,6 +38,10 @@ typedef struct OpenOptions {
        messages then. */
     const void *bytes;
     size_t nbytes;
+    /* Of a part with referred weights (model_part), the model's World having made both: the
+       weights, which are neither copied nor hashed again. */
+    int nblob;
+    const Blob *blob;
 } OpenOptions;
 /* model_open with these options. */
 Model *model_open_with(World *, const char *path, const OpenOptions *, Error *);
@@ -117,12 +121,16 @@ typedef struct PartBorder {
 typedef struct ModelPart {
     int n, *node; /* node[k]: the place in the model of the part's node k */
     Pieces file;
+    int nblob; /* weights that the file refers to; 0: it is a model that any program can read */
+    const Blob *blob;
 } ModelPart;
 /* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
    a model of its own, in which all sizes are numbers, for a target to time. The time of each node
-   of the border may be bounded, so that the border does not hide the core. False and *why: it
-   cannot stand by itself. The file's pieces are of this model and of the arena. */
-bool model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, ModelPart *,
+   of the border may be bounded, so that the border does not hide the core. `refer`: large weights
+   are not in the file, which can only be opened with the part's blobs (OpenOptions), at a cost that
+   does not depend on their size, and not be written. False and *why: it cannot stand by itself. The
+   file's pieces are of this model and of the arena. */
+bool model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, bool refer, ModelPart *,
                 const char **why);
 
 /* A body of control flow (bodies.c): a subgraph of a node of the graph. */

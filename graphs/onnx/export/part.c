@@ -10,7 +10,7 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { HOPS = 2, NODES_MAX = 600 };
+enum { HOPS = 2, NODES_MAX = 600, REFERRED = 1024 /* bytes of a weight, at least */ };
 typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
 
 typedef struct Part {
@@ -26,6 +26,9 @@ typedef struct Part {
     int n;
     uint8_t *role, *reach; /* by node; reach: hops that were left, plus 1 */
     uint8_t *taken;        /* by NameId: it has an entry among the inputs or initializers */
+    bool refer;            /* to weights of REFERRED bytes */
+    int nblob;
+    Blob *blob;
     Pieces graph;
 } Part;
 
@@ -172,6 +175,24 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
     return true;
 }
 
+/* What the importer made a constant of; its elements are in the World. False: too small. */
+static bool refer_to(Part *p, NameId id) {
+    const NameInfo *name = &p->m->name[id];
+    Type t;
+    int64_t dim[RANK_MAX];
+    size_t n;
+    const Blob blob = constant_blob(p->m->w, name->value);
+    if (!p->refer || !blob || !blob_get(p->m->w, blob, &n) || n < REFERRED) return false;
+    constant_get(p->m->w, name->value, &t, NULL);
+    for (int k = 0; k < t.dim.n; k++) poly_constant(p->m->w, t.dim.v[k], &dim[k]);
+    Text message = text_new(p->a);
+    tensor_put(&message, name->text, &t, dim, NULL, n);
+    tensor_put_external(p->a, &message, EXTERNAL_BLOB, (size_t)p->nblob, n);
+    wire_put_slice(&p->graph, GRAPH_INITIALIZER, message.data, message.size);
+    ARENA_APPEND(p->a, p->blob, p->nblob, blob);
+    return true;
+}
+
 /* An initializer as it stands in the file, or with its bytes where these lie elsewhere. */
 static bool put_initializer(Part *p, NameId id) {
     Model *m = p->m;
@@ -179,6 +200,7 @@ static bool put_initializer(Part *p, NameId id) {
     Type t;
     const void *bytes;
     int64_t dim[RANK_MAX], count = 0;
+    if (refer_to(p, id)) return true;
     if (name->index >= 0 && !m->external) {
         const Slice s = m->x.g.initializer.v[name->index];
         return wire_put_slice(&p->graph, GRAPH_INITIALIZER, s.at, s.n), true;
@@ -259,9 +281,9 @@ void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
         wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);
 }
 
-bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border,
+bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, bool refer,
                 ModelPart *out, const char **why) {
-    Part p = {.m = m, .a = a, .sizes = sizes, .why = why};
+    Part p = {.m = m, .a = a, .sizes = sizes, .why = why, .refer = refer};
     p.seconds = border.seconds, p.most = border.most;
     *why = NULL;
     p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);
@@ -271,7 +293,7 @@ bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder b
     find_users(&p);
     p.taken = ARENA_NEW(a, uint8_t, p.nname);
     if (!surround(&p, core) || !part_graph(&p)) return false;
-    *out = (ModelPart){.node = ARENA_NEW(a, int, p.n)};
+    *out = (ModelPart){.node = ARENA_NEW(a, int, p.n), .nblob = p.nblob, .blob = p.blob};
     model_around(m, a, &p.graph, &out->file);
     for (int i = 0; i < m->nnode; i++)
         if (p.role[i] != OUTSIDE) out->node[out->n++] = i;

@@ -18,22 +18,11 @@ typedef struct Store {
     Pieces pieces;
 } Store;
 
-/* An entry of TensorProto.external_data. */
-static void put_external_entry(Arena *a, Text *out, const char *key, const char *value) {
-    Text t = text_new(a);
-    wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));
-    wire_put_bytes(&t, STRING_STRING_ENTRY_VALUE, value, strlen(value));
-    wire_put_bytes(out, TENSOR_EXTERNAL_DATA, t.data, t.size);
-}
-
 /* Where bytes will be found, as fields of a TensorProto. */
 static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
     enum { PAGE = 4096 };
     pieces_add(&s->pieces, NULL, (PAGE - s->pieces.size % PAGE) % PAGE);
-    put_external_entry(a, out, "location", s->name);
-    put_external_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
-    put_external_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, TENSOR_DATA_LOCATION, TENSOR_EXTERNAL);
+    tensor_put_external(a, out, s->name, s->pieces.size, n);
     pieces_add(&s->pieces, bytes, n);
 }
 

@@ -53,9 +53,16 @@ static const struct {
 
 typedef struct ExternalWalk {
     Arena *arena;
+    Intern *seen; /* locations */
     ExternalFile *each;
     void *user;
 } ExternalWalk;
+
+static bool visit_location(const ExternalWalk *c, Slice location) {
+    if (intern_find(c->seen, location.at, location.n)) return true;
+    intern_put(c->seen, location.at, location.n);
+    return c->each(c->user, slice_text(c->arena, location));
+}
 
 /* Of a tensor, wherever it stands, only where its data are is looked at. */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
@@ -68,8 +75,7 @@ static bool walk_tensor(const ExternalWalk *c, Wire w) {
             !tensor_read_external(wire_inner(&w, f.bytes), &t))
             return false;
     }
-    return !w.failed &&
-           (!external || !t.location.at || c->each(c->user, slice_text(c->arena, t.location)));
+    return !w.failed && (!external || !t.location.at || visit_location(c, t.location));
 }
 
 static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
@@ -86,8 +92,10 @@ static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
 
 bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, void *user,
                    Error *e) {
-    ExternalWalk c = {a, each, user};
-    return walk_message(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
+    ExternalWalk c = {a, intern_new(a), each, user};
+    const bool good = walk_message(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
+    intern_free(c.seen);
+    return good;
 }
 
 /* ---- reading */
@@ -118,26 +126,31 @@ static bool linked_outside(Model *m, const char *path) {
     return strncmp(real, folder, n) != 0 || real[n] != '/';
 }
 
-static bool map_file(Model *m, const char *location, Slice *out, const char *place, Error *e) {
-    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
+/* NULL: the error is set. */
+static MappedFile *map_file(Model *m, const char *location, const char *place, Error *e) {
     for (MappedFile *f = m->external; f; f = f->next)
-        if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
-    if (!inside_folder(location) || linked_outside(m, path))
-        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s",
-                         location);
-    MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
+        if (strcmp(f->path, location) == 0) return f;
+    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
+    if (!inside_folder(location) || linked_outside(m, path)) {
+        error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
+        return NULL;
+    }
+    Slice bytes;
     Error why = {0};
-    if (!file_map(path, out, &why))
-        return error_set(e, why.kind, place, "external data %s: %s", path, why.reason);
-    *f = (MappedFile){location, *out, m->external};
-    m->external = f;
-    return true;
+    if (!file_map(path, &bytes, &why)) {
+        error_set(e, why.kind, place, "external data %s: %s", path, why.reason);
+        return NULL;
+    }
+    MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
+    *f = (MappedFile){.path = location, .bytes = bytes, .next = m->external};
+    return m->external = f;
 }
 
 bool external_bytes(Model *m, const FileTensor *t, Slice *out, const char *place, Error *e) {
     size_t offset, length, want = element_bytes(t->dtype, t->count);
-    Slice file;
-    if (!map_file(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
+    const MappedFile *f = map_file(m, slice_text(m->w->arena, t->location), place, e);
+    if (!f) return false;
+    const Slice file = f->bytes;
     if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
         return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
     if (!t->length.n) length = want;
@@ -151,14 +164,27 @@ bool external_bytes(Model *m, const FileTensor *t, Slice *out, const char *place
     return true;
 }
 
+static bool is_blob_place(const Model *m, const char *location) {
+    return m->open.nblob && strcmp(location, EXTERNAL_BLOB) == 0;
+}
+bool external_blob(const Model *m, const FileTensor *t, Blob *out, const char *place, Error *e) {
+    size_t index, have;
+    *out = 0;
+    if (!t->location.at || !is_blob_place(m, slice_text(m->w->arena, t->location))) return false;
+    if (!decimal(t->offset, &index) || index >= (size_t)m->open.nblob ||
+        !blob_get(m->w, m->open.blob[index], &have) || have != element_bytes(t->dtype, t->count))
+        return error_set(e, E_INVALID, place, "refers to no blob of its size"), true;
+    return *out = m->open.blob[index], true;
+}
+
 typedef struct Finder {
     Model *m;
     Error *e;
 } Finder;
 static bool map_one(void *user, const char *location) {
     Finder *f = user;
-    Slice bytes;
-    return map_file(f->m, location, &bytes, f->m->path, f->e);
+    if (is_blob_place(f->m, location)) return true;
+    return map_file(f->m, location, f->m->path, f->e);
 }
 bool external_open(Model *m, Error *e) {
     Finder f = {m, e};
@@ -174,10 +200,14 @@ typedef struct Copier {
     Error *e;
 } Copier;
 
-static bool same_file(const char *a, const char *b, bool *there) {
+static bool is_same_file(const char *a, const char *b) {
     struct stat x, y;
-    *there = stat(b, &y) == 0;
-    return *there && stat(a, &x) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+/* The same file, not written to between the two. */
+static bool is_same_state(const struct stat *x, const struct stat *y) {
+    return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
+           x->st_mtim.tv_sec == y->st_mtim.tv_sec && x->st_mtim.tv_nsec == y->st_mtim.tv_nsec;
 }
 
 /* Holes stay holes. */
@@ -199,27 +229,38 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
     return file_write_pieces(to, n, piece, c->e);
 }
 
+static bool holds_bytes(const char *path, Slice bytes, bool *same, Error *e) {
+    Slice old;
+    if (!file_map(path, &old, e)) return false;
+    *same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
+    file_unmap(old);
+    return true;
+}
+
 /* One file next to the result; folders on the way are made. A file that is there and is another one
-   is not touched. */
+   is not touched. The last copy that was made or compared is known again, so that many results in
+   one folder cost one copy. */
 static bool copy_one(void *user, const char *location) {
     Copier *c = user;
-    Slice bytes, old;
-    bool there;
+    struct stat copy;
     if (c->but && strcmp(location, c->but) == 0) return true;
-    if (!map_file(c->m, location, &bytes, c->m->path, c->e)) return false;
+    MappedFile *f = map_file(c->m, location, c->m->path, c->e);
+    if (!f) return false;
     const char *from = arena_format(c->arena, "%s%s", c->m->folder, location),
                *to = arena_format(c->arena, "%s%s", c->folder, location);
-    if (same_file(from, to, &there)) return true;
+    const bool there = stat(to, &copy) == 0;
+    if (is_same_file(from, to) || (there && is_same_state(&f->copy, &copy))) return true;
     for (const char *slash = strchr(location, '/'); slash && !there; slash = strchr(slash + 1, '/'))
         mkdir(arena_format(c->arena, "%s%.*s", c->folder, (int)(slash - location), location), 0777);
-    if (!there) return copy_data(c, from, to, bytes);
-    if (!file_map(to, &old, c->e)) return false;
-    bool same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
-    file_unmap(old);
-    return same || error_set(c->e, E_ENVIRONMENT, to,
-                             "this file exists already and differs from the external data of %s; "
-                             "move it away or write the result to another folder",
-                             c->m->path);
+    bool same = true;
+    if (there ? !holds_bytes(to, f->bytes, &same, c->e) : !copy_data(c, from, to, f->bytes))
+        return false;
+    if (same && stat(to, &f->copy) != 0) f->copy = (struct stat){0};
+    if (same) return true;
+    return error_set(c->e, E_ENVIRONMENT, to,
+                     "this file exists already and differs from the external data of %s; move it "
+                     "away or write the result to another folder",
+                     c->m->path);
 }
 
 bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
@@ -230,11 +271,10 @@ bool external_copy(Model *m, Slice result, const char *path, const char *but, Ar
 
 void model_remove_external(const Model *m, const char *folder) {
     char path[PATH_MAX], from[PATH_MAX];
-    bool there;
     for (const MappedFile *f = m->external; f; f = f->next) {
         const int n = snprintf(path, sizeof path, "%s/%s", folder, f->path),
                   have = snprintf(from, sizeof from, "%s%s", m->folder, f->path);
-        if (n >= PATH_MAX || have >= PATH_MAX || same_file(from, path, &there)) continue;
+        if (n >= PATH_MAX || have >= PATH_MAX || is_same_file(from, path)) continue;
         unlink(path);
         for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);)
             *slash = 0, rmdir(path);

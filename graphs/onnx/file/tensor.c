@@ -149,6 +149,20 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
 
 void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
 
+/* An entry of TensorProto.external_data. */
+static void put_external_entry(Arena *a, Text *out, const char *key, const char *value) {
+    Text t = text_new(a);
+    wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));
+    wire_put_bytes(&t, STRING_STRING_ENTRY_VALUE, value, strlen(value));
+    wire_put_bytes(out, TENSOR_EXTERNAL_DATA, t.data, t.size);
+}
+void tensor_put_external(Arena *a, Text *out, const char *location, size_t offset, size_t n) {
+    put_external_entry(a, out, "location", location);
+    put_external_entry(a, out, "offset", arena_format(a, "%zu", offset));
+    put_external_entry(a, out, "length", arena_format(a, "%zu", n));
+    wire_put_int(out, TENSOR_DATA_LOCATION, TENSOR_EXTERNAL);
+}
+
 void value_info_put(Arena *a, Text *out, const char *name, DType dtype, int rank,
                     const int64_t *dims, const char *const *names) {
     Text shape = text_new(a), tensor = text_new(a), kind = text_new(a);

@@ -32,6 +32,8 @@ bool tensor_type(World *, const FileTensor *, Type *);
 void tensor_put_length(Text *, size_t n);
 void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,
                 size_t n); /* contents of a TensorProto with raw_data; bytes NULL: without */
+/* In place of raw_data: n bytes at this offset of a file. */
+void tensor_put_external(Arena *, Text *, const char *location, size_t offset, size_t n);
 /* Contents of a ValueInfoProto: a tensor of these sizes; of axes that have a name, of that one
    (names NULL: none has). */
 void value_info_put(Arena *, Text *out, const char *name, DType, int rank, const int64_t *dims,

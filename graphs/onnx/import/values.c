@@ -163,6 +163,11 @@ bool tensor_constant(Model *m, const FileTensor *t, Value *out, Error *e) {
     if (t->dtype == DT_STRING || !tensor_type(m->w, t, &type)) return true;
     const char *place =
         arena_format(m->w->arena, "%s: tensor '%s'", m->path, slice_text(m->w->arena, t->name));
+    Blob blob;
+    if (external_blob(m, t, &blob, place, e)) {
+        if (blob) *out = constant_make(m->w, &type, blob);
+        return blob != 0;
+    }
     Wire w = wire_new(t->message, m->x.bytes.at, place, e);
     bool ok = t->location.at ? external_bytes(m, t, &bytes, place, e)
                              : tensor_bytes(m->w->arena, t, &w, &bytes);

@@ -263,17 +263,16 @@ FinishLimits run_finish_limits(const Run *r) {
     return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
 }
 
-/* By constants, and by nodes beyond the original's: a node's names and attributes take about
-   NODE_BYTES. */
+/* By constants, and by nodes beyond the original's, for their names and attributes. */
 static double bytes_added(const Run *r, const Derivation *d, const FinishLimits *limits) {
-    enum { NODE_BYTES = 200 };
+    const double node_bytes = 200;
     const ArenaMark mark = arena_mark(d->w->scratch);
     const int nodes = graph_live(d->w, d->w->scratch, &d->graph).n -
                       graph_live(d->w, d->w->scratch, &r->source.original).n;
     arena_reset(d->w->scratch, mark);
     return graph_finished_bytes(d->w, &d->graph, NULL, limits) -
            graph_finished_bytes(d->w, &r->source.original, NULL, limits) +
-           NODE_BYTES * fmax(nodes, 0);
+           node_bytes * fmax(nodes, 0);
 }
 
 /* What the target computes as it loads the file takes memory there: of rules that enlarge weights,

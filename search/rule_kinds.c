@@ -3,10 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    NOMINAL_SIZE = 64, /* what every size is taken to be */
-    LIGHT_FLOPS = 32   /* for each element: more is a contraction */
-};
+enum { NOMINAL_SIZE = 64 }; /* what every size is taken to be */
+#define LIGHT_FLOPS 32.0    /* for each element: more is a contraction */
 
 /* How many nodes move elements and compute nothing; -1: others compute. */
 static int count_moves(World *w, const NodeList *live) {

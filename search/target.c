@@ -112,7 +112,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         const double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
         if (left <= 0) return target_fails(e, "the measuring command gave no answer in time");
-        const int ready = poll(&p, 1, left * 1000 < ASK_MS ? (int)(left * 1000) + 1 : ASK_MS);
+        const int ready = poll(&p, 1, left < ASK_MS / 1e3 ? (int)(left * 1000) + 1 : ASK_MS);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         if (ready < 0)
             return error_set(e, E_ENVIRONMENT, "--measure-with",

@@ -30,7 +30,7 @@ static Held product_of(Held a, Held b) {
 static bool held_constant(World *w, const Type *t, const void *bytes, Held *out) {
     if (t->dtype != DT_FLOAT || type_count(w, t) != poly_int(w, 1)) return false;
     const double v = element_real(t->dtype, bytes, 0);
-    if (!(v >= -HELD_MOST && v <= HELD_MOST) || v != floor(v)) return false;
+    if (!(fabs(v) <= (double)HELD_MOST) || v != floor(v)) return false;
     *out = (Held){(int64_t)v, (int64_t)v, v == 0 && signbit(v)};
     return true;
 }

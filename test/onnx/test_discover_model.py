@@ -63,6 +63,7 @@ def test_what_is_found_is_used_and_kept(tmp_path, model, rules):
     _, report = optimize(tmp_path, model, *rules)
     assert not report["changed"] and report["discovered"] is None
     done, report = optimize(tmp_path, model, *rules, "--discover", "60")
+    assert report, done.stderr
     assert report["changed"] and any(name.startswith("found-") for name in used(report))
     assert report["flops"]["after"] < report["flops"]["before"] / 50
     said, kept = report["discovered"], tmp_path / "data" / OWN

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 import edges
 from edge_cases import Fixed
@@ -60,6 +60,13 @@ def test_bounds_of_clip(tmp_path):
     assert clipped(most, None) == [most] * 3 + [np.inf]
     assert clipped(None, -most) == [-np.inf] + [-most] * 3
     assert clipped(None, 1e39, np.array([1e38, 1e40])) == [1e38, 1e39]
+
+
+def test_a_fill_keeps_the_sign_of_zero(tmp_path):
+    for zero in (0.0, -0.0):
+        value = helper.make_tensor("value", TensorProto.FLOAT, [1], [zero])
+        (element,) = alone("ConstantOfShape", [Fixed([1])], tmp_path, value=value)
+        assert str(element) == str(zero)
 
 
 def test_auto_pad_that_is_read_differently(tmp_path):

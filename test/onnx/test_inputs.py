@@ -291,3 +291,16 @@ def test_two_runtimes_get_the_same_numbers(tmp_path):
     every = session.run(None, {"i": numpy.arange(len(rows))})[0]
     met = {tuple(row) for row in numpy.load(tmp_path / "y.npy").round(5).tolist()}
     assert met == {tuple(row) for row in every.round(5).tolist()}
+
+
+def test_an_output_in_bfloat16_can_be_an_input(tmp_path):
+    """NumPy has no such type: its bits are written as uint16, and read as these again."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (bfloat16[4] x) => (bfloat16[4] y)
+    { y = Identity(x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    bits = numpy.array([0x3F80, 0xC000, 0x8000, 0x7F80], "u2")
+    numpy.save(tmp_path / "x.npy", bits)
+    words = "--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path / "out"
+    done = run_model(tmp_path / "m.onnx", *words)
+    assert done.returncode == 0, done.stderr
+    assert (numpy.load(tmp_path / "out" / "y.npy") == bits).all()

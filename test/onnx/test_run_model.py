@@ -439,31 +439,6 @@ def test_recurrent_layers_of_many_units_in_double(tmp_path):
     )
 
 
-@pytest.mark.parametrize("zero", [0.0, -0.0])
-def test_a_fill_keeps_the_sign_of_zero(tmp_path, zero):
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> g
-    (float[3] x) => (float[3] y)
-    <int64[1] size = {{3}}> {{
-      c = ConstantOfShape <value = float[1] {{{zero}}}> (size)
-      y = Div(x, c)
-    }}"""
-    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
-    compared_with_onnxruntime(tmp_path / "m.onnx", tmp_path, x=numpy.ones(3, "f4"))
-
-
-def test_an_output_in_bfloat16_can_be_an_input(tmp_path):
-    """NumPy has no such type: its bits are written as uint16, and read as these again."""
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (bfloat16[4] x) => (bfloat16[4] y)
-    { y = Identity(x) }"""
-    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
-    bits = numpy.array([0x3F80, 0xC000, 0x8000, 0x7F80], "u2")
-    numpy.save(tmp_path / "x.npy", bits)
-    words = "--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path / "out"
-    done = run(tmp_path / "m.onnx", *words)
-    assert done.returncode == 0, done.stderr
-    assert (numpy.load(tmp_path / "out" / "y.npy") == bits).all()
-
-
 def test_windows_of_four_axes(tmp_path):
     """No step of a back end has so many: they are computed by their definitions."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g

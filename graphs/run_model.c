@@ -20,97 +20,91 @@ static const ProgramText program = {
             "files:\n  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
-enum { OPTIONS_MAX = 32 };
-static void option_table(RunOptions *o, OptionDef table[OPTIONS_MAX]) {
-    const OptionDef all[] = {
-        {.name = "input",
-         .kind = OPT_LIST,
-         .into = &o->input,
-         .value = "NAME=WHAT|FILE.npz",
-         .help = feed_help},
-        {.name = "input-shape",
-         .kind = OPT_LIST,
-         .into = &o->shape,
-         .value = "NAME:1,3,..",
-         .help = "Sizes of an input. Default: 1 for a first axis that the model leaves open; other "
-                 "open sizes must be given. May be repeated."},
-        {.name = "dim",
-         .kind = OPT_LIST,
-         .into = &o->dim,
-         .value = "NAME=N",
-         .help = "The value of a size that the model names, likewise. May be repeated."},
-        {.name = "seed",
-         .kind = OPT_INT,
-         .into = &o->seed,
-         .value = "N",
-         .help = "Seed of random inputs. Default: 0."},
-        {.name = "output-dir",
-         .kind = OPT_TEXT,
-         .into = &o->output_dir,
-         .value = "DIR",
-         .help = "Writes each output to DIR/NAME.npy."},
-        {.name = "repeat",
-         .kind = OPT_INT,
-         .into = &o->repeat,
-         .default_value = 1,
-         .value = "N",
-         .help = "Runs the model N times and prints the minimum and the median time. A device that "
-                 "can record a run replays it, and the results must be the same bytes.",
-         .least = 1,
-         .most = 1e6},
-        {.name = "profile",
-         .kind = OPT_FLAG,
-         .into = &o->profile,
-         .help = "Prints the time, operations and bytes of each step and its percentage of the "
-                 "machine's roofline; then the operators, those that lose most time first."},
-        {.name = "machine",
-         .kind = OPT_FLAG,
-         .into = &o->machine,
-         .help = "Prints the machine's peak rates: arithmetic, and the bandwidth of each level of "
-                 "its memory. They are measured once and kept in the cost file. Needs no model."},
-        {.name = "backend",
-         .kind = OPT_TEXT,
-         .into = &o->backend,
-         .default_text = "cpu",
-         .value = "NAME",
-         .help = "The back end: cpu (the default), cuda (an NVIDIA GPU) or the path of a plug-in."},
-        {.name = "threads",
-         .kind = OPT_INT,
-         .into = &o->threads,
-         .default_value = 1,
-         .value = "N",
-         .help = "Runs on N threads, 1 (the default) to 64. The outputs do not depend on N.",
-         .least = 1,
-         .most = BACKEND_THREADS},
-        {.name = "backend-options",
-         .kind = OPT_TEXT,
-         .into = &o->backend_options,
-         .default_text = "",
-         .value = "TEXT",
-         .help = "Options of the back end, with commas between them; cuda: tf32 or fp16 (else "
-                 "float32 is exact), device=N, lib=DIR. All: ops/cpu/README.md, "
-                 "ops/cuda/README.md."},
-        {.name = "cost-db",
-         .kind = OPT_TEXT,
-         .into = &o->cost_db,
-         .value = "FILE",
-         .help = "Runs each step by the algorithm that is fastest according to FILE, a cost file "
-                 "of optimize-model; times that FILE lacks are measured and stored there. Default: "
-                 "the back end's first algorithm."},
-        {.name = "dump",
-         .letter = 'd',
-         .kind = OPT_WORD,
-         .into = &o->dump,
-         .value = "graph|dot|plan",
-         .help = "Prints the graph (as text or for Graphviz) or its plan instead of running it."},
-        OPTION_VERSION(&o->version),
-        OPTION_HELP(&o->help),
-        {0},
-    };
-    _Static_assert(sizeof all <= OPTIONS_MAX * sizeof *all,
-                   "the tables of the callers are too small");
-    memcpy(table, all, sizeof all);
-}
+static const OptionDef option_table[] = {
+    {.name = "input",
+     .kind = OPT_LIST,
+     .at = offsetof(RunOptions, input),
+     .value = "NAME=WHAT|FILE.npz",
+     .help = feed_help},
+    {.name = "input-shape",
+     .kind = OPT_LIST,
+     .at = offsetof(RunOptions, shape),
+     .value = "NAME:1,3,..",
+     .help = "Sizes of an input. Default: 1 for a first axis that the model leaves open; other "
+             "open sizes must be given. May be repeated."},
+    {.name = "dim",
+     .kind = OPT_LIST,
+     .at = offsetof(RunOptions, dim),
+     .value = "NAME=N",
+     .help = "The value of a size that the model names, likewise. May be repeated."},
+    {.name = "seed",
+     .kind = OPT_INT,
+     .at = offsetof(RunOptions, seed),
+     .value = "N",
+     .help = "Seed of random inputs. Default: 0."},
+    {.name = "output-dir",
+     .kind = OPT_TEXT,
+     .at = offsetof(RunOptions, output_dir),
+     .value = "DIR",
+     .help = "Writes each output to DIR/NAME.npy."},
+    {.name = "repeat",
+     .kind = OPT_INT,
+     .at = offsetof(RunOptions, repeat),
+     .default_value = 1,
+     .value = "N",
+     .help = "Runs the model N times and prints the minimum and the median time. A device that "
+             "can record a run replays it, and the results must be the same bytes.",
+     .least = 1,
+     .most = 1e6},
+    {.name = "profile",
+     .kind = OPT_FLAG,
+     .at = offsetof(RunOptions, profile),
+     .help = "Prints the time, operations and bytes of each step and its percentage of the "
+             "machine's roofline; then the operators, those that lose most time first."},
+    {.name = "machine",
+     .kind = OPT_FLAG,
+     .at = offsetof(RunOptions, machine),
+     .help = "Prints the machine's peak rates: arithmetic, and the bandwidth of each level of "
+             "its memory. They are measured once and kept in the cost file. Needs no model."},
+    {.name = "backend",
+     .kind = OPT_TEXT,
+     .at = offsetof(RunOptions, backend),
+     .default_text = "cpu",
+     .value = "NAME",
+     .help = "The back end: cpu (the default), cuda (an NVIDIA GPU) or the path of a plug-in."},
+    {.name = "threads",
+     .kind = OPT_INT,
+     .at = offsetof(RunOptions, threads),
+     .default_value = 1,
+     .value = "N",
+     .help = "Runs on N threads, 1 (the default) to 64. The outputs do not depend on N.",
+     .least = 1,
+     .most = BACKEND_THREADS},
+    {.name = "backend-options",
+     .kind = OPT_TEXT,
+     .at = offsetof(RunOptions, backend_options),
+     .default_text = "",
+     .value = "TEXT",
+     .help = "Options of the back end, with commas between them; cuda: tf32 or fp16 (else "
+             "float32 is exact), device=N, lib=DIR. All: ops/cpu/README.md, "
+             "ops/cuda/README.md."},
+    {.name = "cost-db",
+     .kind = OPT_TEXT,
+     .at = offsetof(RunOptions, cost_db),
+     .value = "FILE",
+     .help = "Runs each step by the algorithm that is fastest according to FILE, a cost file "
+             "of optimize-model; times that FILE lacks are measured and stored there. Default: "
+             "the back end's first algorithm."},
+    {.name = "dump",
+     .letter = 'd',
+     .kind = OPT_WORD,
+     .at = offsetof(RunOptions, dump),
+     .value = "graph|dot|plan",
+     .help = "Prints the graph (as text or for Graphviz) or its plan instead of running it."},
+    OPTION_VERSION(offsetof(RunOptions, version)),
+    OPTION_HELP(offsetof(RunOptions, help)),
+    {0},
+};
 
 /* ---- opening */
 
@@ -235,9 +229,8 @@ static bool run_model(ModelRun *r) {
 }
 
 static bool parse_options(ModelRun *r, int argc, char *argv[]) {
-    OptionDef table[OPTIONS_MAX];
-    option_table(&r->o, table);
-    if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
+    if (!options_parse(r->arena, option_table, &r->o, argc, argv, &r->o.files, r->error))
+        return false;
     if (r->o.machine && r->o.files.n)
         return error_set(r->error, E_USAGE, "--machine", "takes no model: leave out %s",
                          r->o.files.v[0]);
@@ -247,11 +240,9 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
 
 /* --help and --version. */
 static bool print_document(ModelRun *r) {
-    OptionDef table[OPTIONS_MAX];
-    RunOptions unused;
     Text t = text_new(r->arena);
-    option_table(&unused, table);
-    if (r->o.help && !options_document(&t, &program, table, r->o.help, r->error)) return false;
+    if (r->o.help && !options_document(&t, &program, option_table, r->o.help, r->error))
+        return false;
     if (!r->o.help) {
         options_version(&t, program.name);
         text_add(&t, "  SQLite %s\n  libzip %s\n", costdb_version(), npz_version());

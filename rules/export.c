@@ -5,22 +5,17 @@
 #include <string.h>
 
 static const ExportFormat *const formats[] = {
-#define X(name) &export_##name,
-    EXPORT_FORMATS(X)
+#define COMMA ,
+#define X(name) &export_##name
+    EXPORT_FORMATS(X, COMMA)
 #undef X
+#undef COMMA
 };
 
 const ExportFormat *export_format(const char *name) {
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         if (!strcmp(formats[k]->name, name)) return formats[k];
     return NULL;
-}
-
-const char *export_format_names(Arena *a) {
-    Text t = text_new(a);
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        text_add(&t, "%s%s", k ? ", " : "", formats[k]->name);
-    return t.data;
 }
 
 /* Why its verdict does not count; NULL: it does. */

@@ -5,11 +5,13 @@
 #define ISOMER_RULES_EXPORT_H
 #include "rules/rule.h"
 
-#define EXPORT_FORMATS(X) \
-    X(json)               \
-    X(taso)               \
-    X(onnx)               \
-    X(egglog)
+#define EXPORT_FORMATS(X, between) \
+    X(json)                        \
+    between X(taso)                \
+    between X(onnx)                \
+    between X(egglog)
+#define EXPORT_NAME(name) #name
+#define EXPORT_NAMES EXPORT_FORMATS(EXPORT_NAME, ", ") /* "json, .." */
 
 typedef struct ExportReason { /* why rules were left out */
     const char *text, *first; /* the first rule's name */
@@ -50,11 +52,10 @@ typedef struct ExportFormat {
     bool (*write)(Export *, const char *path, Error *);
     bool folder; /* the path becomes a new folder */
 } ExportFormat;
-#define X(name) extern const ExportFormat export_##name;
-EXPORT_FORMATS(X)
+#define X(name) extern const ExportFormat export_##name
+EXPORT_FORMATS(X, ;);
 #undef X
 const ExportFormat *export_format(const char *name); /* NULL: none */
-const char *export_format_names(Arena *);            /* "json, .." */
 typedef struct GraphFile { /* an ONNX model: its path, its graph's name, its opset */
     const char *path, *name;
     int opset;

@@ -38,48 +38,49 @@ static const ProgramText program = {
         "the same bits:\n  export-rules -o exact.json --format json --class exact --unconditional",
 };
 
+static const OptionDef option_table[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .at = offsetof(ExportProgramOptions, out),
+     .value = "OUT",
+     .help = "The file or folder to write. It is written completely or not at all."},
+    {.name = "format",
+     .kind = OPT_TEXT,
+     .at = offsetof(ExportProgramOptions, format),
+     .value = "F",
+     .help = "The format: " EXPORT_NAMES "."},
+    {.name = "class",
+     .kind = OPT_TEXT,
+     .at = offsetof(ExportProgramOptions, classes),
+     .value = "C,..",
+     .help = "Only rules of these numerical classes: " CLASS_WORDS "."},
+    {.name = "unconditional",
+     .kind = OPT_FLAG,
+     .at = offsetof(ExportProgramOptions, unconditional),
+     .help = "Only rules without conditions on sizes."},
+    {.name = "operators",
+     .kind = OPT_TEXT,
+     .at = offsetof(ExportProgramOptions, operators),
+     .value = "A,B,..",
+     .help = "Only rules that use no operators but these."},
+    {.name = "list",
+     .kind = OPT_FLAG,
+     .at = offsetof(ExportProgramOptions, list),
+     .help = "Prints the selected rules, one per line: identifier, class, name."},
+    {.name = "strict",
+     .kind = OPT_FLAG,
+     .at = offsetof(ExportProgramOptions, strict),
+     .help = "Writes nothing and exits with status 1 if any rule lacks a valid verdict."},
+    OPTION_VERSION(offsetof(ExportProgramOptions, version)),
+    OPTION_HELP(offsetof(ExportProgramOptions, help)),
+    {0},
+};
+
 static bool parse_options(ExportProgram *p, int argc, char **argv, Text *help) {
     ExportProgramOptions *o = &p->o;
-    const OptionDef table[] = {
-        {.name = "output",
-         .letter = 'o',
-         .kind = OPT_TEXT,
-         .into = &o->out,
-         .value = "OUT",
-         .help = "The file or folder to write. It is written completely or not at all."},
-        {.name = "format",
-         .kind = OPT_TEXT,
-         .into = &o->format,
-         .value = "F",
-         .help = arena_format(p->arena, "The format: %s.", export_format_names(p->arena))},
-        {.name = "class",
-         .kind = OPT_TEXT,
-         .into = &o->classes,
-         .value = "C,..",
-         .help = "Only rules of these numerical classes: " CLASS_WORDS "."},
-        {.name = "unconditional",
-         .kind = OPT_FLAG,
-         .into = &o->unconditional,
-         .help = "Only rules without conditions on sizes."},
-        {.name = "operators",
-         .kind = OPT_TEXT,
-         .into = &o->operators,
-         .value = "A,B,..",
-         .help = "Only rules that use no operators but these."},
-        {.name = "list",
-         .kind = OPT_FLAG,
-         .into = &o->list,
-         .help = "Prints the selected rules, one per line: identifier, class, name."},
-        {.name = "strict",
-         .kind = OPT_FLAG,
-         .into = &o->strict,
-         .help = "Writes nothing and exits with status 1 if any rule lacks a valid verdict."},
-        OPTION_VERSION(&o->version),
-        OPTION_HELP(&o->help),
-        {0},
-    };
-    if (!options_parse(p->arena, table, argc, argv, &o->files, &p->error)) return false;
-    return !o->help || options_document(help, &program, table, o->help, &p->error);
+    if (!options_parse(p->arena, option_table, o, argc, argv, &o->files, &p->error)) return false;
+    return !o->help || options_document(help, &program, option_table, o->help, &p->error);
 }
 
 /* ---- options */
@@ -105,11 +106,11 @@ static bool read_options(ExportProgram *p) {
     if (!o->list && !o->out)
         return error_set(&p->error, E_USAGE, "--output", "missing: the file or folder to write");
     if (!o->list && !o->format)
-        return error_set(&p->error, E_USAGE, "--format", "missing: the format, one of %s",
-                         export_format_names(p->arena));
+        return error_set(&p->error, E_USAGE, "--format",
+                         "missing: the format, one of " EXPORT_NAMES);
     if (o->format && !(p->format = export_format(o->format)))
-        return error_set(&p->error, E_USAGE, "--format", "unknown format %s; expected one of %s",
-                         o->format, export_format_names(p->arena));
+        return error_set(&p->error, E_USAGE, "--format",
+                         "unknown format %s; expected one of " EXPORT_NAMES, o->format);
     if (o->classes && !classes_option("--class", o->classes, &p->choice.classes, &p->error))
         return false;
     p->choice.any_class = !o->classes;

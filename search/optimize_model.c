@@ -101,13 +101,12 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
     Error *e = &c->error;
     OptimizeOptions o = {0};
     StringList files;
-    OptionDef table[OPTIMIZE_OPTIONS];
     isomer_options(&o.isomer);
-    optimize_options(&o, table);
-    if (!options_parse(a, table, argc, argv, &files, e)) return;
+    if (!options_parse(a, optimize_options, &o, argc, argv, &files, e)) return;
     Text t = text_new(a);
     if (o.help || o.version) {
-        if (o.help ? options_document(&t, &program, table, o.help, e) : print_versions(&t))
+        if (o.help ? options_document(&t, &program, optimize_options, o.help, e)
+                   : print_versions(&t))
             fputs(t.data, stdout);
     } else if (files_fit(&o, &files, e)) c->code = call_library(&o, &files);
 }

@@ -4,7 +4,6 @@
 #include "ops/base/options.h"
 #include "search/isomer.h"
 
-enum { OPTIMIZE_OPTIONS = 64 }; /* room for the table */
 /* The program's command line: options of the library, lists for them, and options of its own. */
 typedef struct OptimizeOptions {
     IsomerOptions isomer;
@@ -13,8 +12,7 @@ typedef struct OptimizeOptions {
     int verbose;
     const char *progress, *help;
 } OptimizeOptions;
-/* Fills the table; its entries point into the OptimizeOptions, where parsing puts values. */
-void optimize_options(OptimizeOptions *, OptionDef table[OPTIMIZE_OPTIONS]);
+extern const OptionDef optimize_options[];
 /* After parsing: puts the lists into `isomer`, which shares their texts. */
 void optimize_set_lists(OptimizeOptions *);
 IsomerOptions optimize_defaults(void); /* what isomer_options gives */

@@ -21,66 +21,66 @@ typedef struct Case {
     Values values;
     StringList rest;
     Error error;
-    OptionDef table[12];
 } Case;
+
+static const OptionDef table[] = {
+    {.kind = OPT_HEAD, .help = "Search"},
+    {.name = "steps",
+     .letter = 'n',
+     .kind = OPT_INT,
+     .at = offsetof(Values, steps),
+     .value = "N",
+     .help = "Steps.",
+     .default_value = 7,
+     .least = 1,
+     .most = 1000},
+    {.name = "alpha",
+     .kind = OPT_REAL,
+     .at = offsetof(Values, alpha),
+     .value = "X",
+     .help = "How much worse a graph may be than the best one to be kept, as a factor; more is "
+             "slower."},
+    {.name = "rules",
+     .letter = 'r',
+     .kind = OPT_TEXT,
+     .at = offsetof(Values, rules),
+     .value = "FILE|none",
+     .help = "Rules.",
+     .old_name = "lib"},
+    {.name = "former-rules", .kind = OPT_TEXT, .at = offsetof(Values, rules)},
+    {.name = "dim",
+     .kind = OPT_LIST,
+     .at = offsetof(Values, dims),
+     .value = "NAME=N",
+     .help = "A size."},
+    {.name = "check",
+     .kind = OPT_INT,
+     .at = offsetof(Values, check),
+     .value = "ROUNDS",
+     .help = "Checks.",
+     .when_bare = "3"},
+    {.name = "effort",
+     .kind = OPT_WORD,
+     .at = offsetof(Values, effort),
+     .value = "quick|default|thorough",
+     .help = "Effort.",
+     .default_text = "default"},
+    {.kind = OPT_HEAD, .help = "Output"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPT_FLAG,
+     .at = offsetof(Values, quiet),
+     .help = "Says less."},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPT_COUNT,
+     .at = offsetof(Values, verbose),
+     .help = "Says more."},
+    {0},
+};
 
 /* Parses the words of a line ("prog" precedes them). */
 static bool parse(Case *c, const char *line) {
-    const OptionDef table[] = {
-        {.kind = OPT_HEAD, .help = "Search"},
-        {.name = "steps",
-         .letter = 'n',
-         .kind = OPT_INT,
-         .into = &c->values.steps,
-         .value = "N",
-         .help = "Steps.",
-         .default_value = 7,
-         .least = 1,
-         .most = 1000},
-        {.name = "alpha",
-         .kind = OPT_REAL,
-         .into = &c->values.alpha,
-         .value = "X",
-         .help = "How much worse a graph may be than the best one to be kept, as a factor; more is "
-                 "slower."},
-        {.name = "rules",
-         .letter = 'r',
-         .kind = OPT_TEXT,
-         .into = &c->values.rules,
-         .value = "FILE|none",
-         .help = "Rules.",
-         .old_name = "lib"},
-        {.name = "former-rules", .kind = OPT_TEXT, .into = &c->values.rules},
-        {.name = "dim",
-         .kind = OPT_LIST,
-         .into = &c->values.dims,
-         .value = "NAME=N",
-         .help = "A size."},
-        {.name = "check",
-         .kind = OPT_INT,
-         .into = &c->values.check,
-         .value = "ROUNDS",
-         .help = "Checks.",
-         .when_bare = "3"},
-        {.name = "effort",
-         .kind = OPT_WORD,
-         .into = &c->values.effort,
-         .value = "quick|default|thorough",
-         .help = "Effort.",
-         .default_text = "default"},
-        {.kind = OPT_HEAD, .help = "Output"},
-        {.name = "quiet",
-         .letter = 'q',
-         .kind = OPT_FLAG,
-         .into = &c->values.quiet,
-         .help = "Says less."},
-        {.name = "verbose",
-         .letter = 'v',
-         .kind = OPT_COUNT,
-         .into = &c->values.verbose,
-         .help = "Says more."},
-        {0},
-    };
     char *argv[32] = {arena_format(c->arena, "prog")};
     int argc = 1;
     for (char *word = strtok(arena_string(c->arena, line, strlen(line)), " "); word;
@@ -88,8 +88,7 @@ static bool parse(Case *c, const char *line) {
         argv[argc++] = word;
     c->values = (Values){0};
     c->error = (Error){0};
-    memcpy(c->table, table, sizeof table);
-    return options_parse(c->arena, c->table, argc, argv, &c->rest, &c->error);
+    return options_parse(c->arena, table, &c->values, argc, argv, &c->rest, &c->error);
 }
 
 static int make(void **state) {
@@ -134,11 +133,11 @@ static void earlier_names_are_accepted(void **state) {
     assert_true(parse(c, "--former-rules y"));
     assert_string_equal(c->values.rules, "y");
     assert_false(parse(c, "--li x"));
-    options_help(&help, "prog", "Tests.", c->table);
+    options_help(&help, "prog", "Tests.", table);
     const ProgramText text = {.name = "prog", .usage = "prog", .summary = "Tests."};
     static const char *const form[] = {"man", "bash", "zsh"};
     for (size_t k = 0; k < sizeof form / sizeof *form; k++)
-        assert_true(options_document(&help, &text, c->table, form[k], &c->error));
+        assert_true(options_document(&help, &text, table, form[k], &c->error));
     assert_null(strstr(help.data, "former"));
     assert_null(strstr(help.data, "--lib"));
 }
@@ -150,10 +149,10 @@ static void defaults_are_set_and_checked(void **state) {
     assert_int_equal(c->values.steps, 7);
     assert_true(parse(c, "--steps 9 --effort thorough"));
     assert_string_equal(c->values.effort, "thorough");
-    for (const OptionDef *o = c->table; o->name || o->kind == OPT_HEAD; o++)
-        assert_true(option_valid(c->arena, o, &c->error));
+    for (const OptionDef *o = table; o->name || o->kind == OPT_HEAD; o++)
+        assert_true(option_valid(c->arena, o, &c->values, &c->error));
     c->values.steps = 0;
-    assert_false(option_valid(c->arena, &c->table[1], &c->error));
+    assert_false(option_valid(c->arena, &table[1], &c->values, &c->error));
     assert_string_equal(c->error.reason, "expects an integer from 1 to 1000, not \"0\"");
 }
 
@@ -194,7 +193,7 @@ static void long_lists_grow(void **state) {
     char *argv[1001];
     for (int i = 0; i < 1001; i++) argv[i] = word;
     assert_true(parse(c, ""));
-    assert_true(options_parse(c->arena, c->table, 1001, argv, &rest, NULL));
+    assert_true(options_parse(c->arena, table, &c->values, 1001, argv, &rest, NULL));
     assert_int_equal(rest.n, 1000);
     for (int i = 0; i < 1000; i++) assert_ptr_equal(rest.v[i], word);
 }
@@ -239,10 +238,9 @@ static void errors_name_option_and_expectation(void **state) {
 static void a_range_without_an_end_names_its_beginning(void **state) {
     Case *c = *state;
     int64_t bytes = -1;
-    const OptionDef o = {
-        .name = "bytes", .kind = OPT_INT, .into = &bytes, .value = "N", .least = 0, .most = 9e15};
+    const OptionDef o = {.name = "bytes", .kind = OPT_INT, .value = "N", .least = 0, .most = 9e15};
     Error e = {0};
-    assert_false(option_valid(c->arena, &o, &e));
+    assert_false(option_valid(c->arena, &o, &bytes, &e));
     assert_string_equal(e.reason, "expects an integer of at least 0, not \"-1\"");
 }
 
@@ -250,7 +248,7 @@ static void help_is_made_from_the_table(void **state) {
     Case *c = *state;
     parse(c, "");
     Text t = text_new(c->arena);
-    options_help(&t, "prog [options] IN OUT", "Makes OUT from IN.", c->table);
+    options_help(&t, "prog [options] IN OUT", "Makes OUT from IN.", table);
     assert_string_equal(t.data, "usage: prog [options] IN OUT\n"
                                 "Makes OUT from IN.\n"
                                 "\n"
@@ -271,7 +269,7 @@ static void help_is_made_from_the_table(void **state) {
     const OptionDef wide[] = {
         {.name = "a-very-long-name-of-an-option",
          .kind = OPT_FLAG,
-         .into = &c->values.quiet,
+         .at = offsetof(Values, quiet),
          .help = "Below."},
         {0},
     };

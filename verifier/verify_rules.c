@@ -31,85 +31,83 @@ static bool take_memory(VerifyProgram *p) {
            error_set(&p->error, E_USAGE, "--memory-limit", "expects at least 16M, not \"%s\"",
                      p->o.memory_limit);
 }
-static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *files, Text *help) {
-    VerifyArguments *o = &p->o;
-    const OptionDef table[] = {
-        {.name = "output",
-         .letter = 'o',
-         .kind = OPT_TEXT,
-         .into = &o->out,
-         .value = "FILE",
-         .help = "Writes the rules with their verdicts to FILE."},
-        {.name = "json",
-         .kind = OPT_TEXT,
-         .into = &o->json,
-         .value = "FILE",
-         .help = "Writes the verdicts to FILE as JSON (format: verifier/README.md)."},
-        {.name = "counterexample-dir",
-         .kind = OPT_TEXT,
-         .into = &o->directory,
-         .value = "DIR",
-         .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; makes DIR."},
-        {.name = "explain",
-         .kind = OPT_TEXT,
-         .into = &o->explain,
-         .value = "ID",
-         .help =
-             "Prints how the rule with this identifier or name is proved: normal forms, changes "
+static const OptionDef option_table[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, out),
+     .value = "FILE",
+     .help = "Writes the rules with their verdicts to FILE."},
+    {.name = "json",
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, json),
+     .value = "FILE",
+     .help = "Writes the verdicts to FILE as JSON (format: verifier/README.md)."},
+    {.name = "counterexample-dir",
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, directory),
+     .value = "DIR",
+     .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; makes DIR."},
+    {.name = "explain",
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, explain),
+     .value = "ID",
+     .help = "Prints how the rule with this identifier or name is proved: normal forms, changes "
              "of variables, cases, and what Z3 was asked. Other rules are skipped unless -o "
              "or --json is given."},
-        {.name = "obligations",
-         .kind = OPT_TEXT,
-         .into = &o->obligations,
-         .value = "DIR",
-         .help =
-             "Writes each question on which a proof rests (Z3 answered unsat) to DIR/DIGEST.smt2, "
+    {.name = "obligations",
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, obligations),
+     .value = "DIR",
+     .help = "Writes each question on which a proof rests (Z3 answered unsat) to DIR/DIGEST.smt2, "
              "and which rule asks which to DIR/index.tsv."},
-        {.name = "budget",
-         .kind = OPT_INT,
-         .into = &o->budget,
-         .value = "N",
-         .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
-                 "the prover's own, and a smaller one for each precondition that it tries. With "
-                 "this option, the best precondition that the smaller budget leaves undecided is "
-                 "tried again with N.",
-         .least = 1,
-         .most = 4e18},
-        OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),
-        {.name = "memory-limit",
-         .kind = OPT_TEXT,
-         .into = &o->memory_limit,
-         .default_text = "4G",
-         .value = "SIZE",
-         .help = "Memory of each worker process, such as 500M or 8G; a rule that takes more is "
-                 "UNKNOWN. Default: 4G."},
-        {.name = "memory", /* its earlier name, in MiB */
-         .kind = OPT_INT,
-         .into = &o->memory_mib,
-         .value = "MIB",
-         .least = MEMORY_LEAST >> 20,
-         .most = 1 << 20},
-        {.name = "no-preconditions",
-         .kind = OPT_FLAG,
-         .into = &o->no_preconditions,
-         .help = "Proves each rule as it stands, without inferring further conditions."},
-        {.name = "resume",
-         .kind = OPT_FLAG,
-         .into = &o->resume,
-         .help =
-             "Continues an interrupted run with the same --json or -o file, reusing its answers."},
-        {.name = "quiet",
-         .letter = 'q',
-         .kind = OPT_FLAG,
-         .into = &o->quiet,
-         .help = "Prints only the rules that are not proved and the summary line."},
-        OPTION_VERSION(&o->version),
-        OPTION_HELP(&o->help),
-        {0},
-    };
-    if (!options_parse(p->arena, table, argc, argv, files, &p->error) || !take_memory(p))
+    {.name = "budget",
+     .kind = OPT_INT,
+     .at = offsetof(VerifyArguments, budget),
+     .value = "N",
+     .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
+             "the prover's own, and a smaller one for each precondition that it tries. With "
+             "this option, the best precondition that the smaller budget leaves undecided is "
+             "tried again with N.",
+     .least = 1,
+     .most = 4e18},
+    OPTION_JOBS(offsetof(VerifyArguments, jobs), "Worker processes. Default: 1."),
+    {.name = "memory-limit",
+     .kind = OPT_TEXT,
+     .at = offsetof(VerifyArguments, memory_limit),
+     .default_text = "4G",
+     .value = "SIZE",
+     .help = "Memory of each worker process, such as 500M or 8G; a rule that takes more is "
+             "UNKNOWN. Default: 4G."},
+    {.name = "memory", /* its earlier name, in MiB */
+     .kind = OPT_INT,
+     .at = offsetof(VerifyArguments, memory_mib),
+     .value = "MIB",
+     .least = MEMORY_LEAST >> 20,
+     .most = 1 << 20},
+    {.name = "no-preconditions",
+     .kind = OPT_FLAG,
+     .at = offsetof(VerifyArguments, no_preconditions),
+     .help = "Proves each rule as it stands, without inferring further conditions."},
+    {.name = "resume",
+     .kind = OPT_FLAG,
+     .at = offsetof(VerifyArguments, resume),
+     .help = "Continues an interrupted run with the same --json or -o file, reusing its answers."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPT_FLAG,
+     .at = offsetof(VerifyArguments, quiet),
+     .help = "Prints only the rules that are not proved and the summary line."},
+    OPTION_VERSION(offsetof(VerifyArguments, version)),
+    OPTION_HELP(offsetof(VerifyArguments, help)),
+    {0},
+};
+
+static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *files, Text *help) {
+    VerifyArguments *o = &p->o;
+    if (!options_parse(p->arena, option_table, o, argc, argv, files, &p->error) || !take_memory(p))
         return false;
-    return !o->help || options_document(help, &program, table, o->help, &p->error);
+    return !o->help || options_document(help, &program, option_table, o->help, &p->error);
 }
 
 /* ---- reporting */

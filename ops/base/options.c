@@ -15,6 +15,7 @@ enum { HELP_WIDTH = 100, HELP_COLUMN = 30 };
 typedef struct Parse {
     Arena *arena;
     const OptionDef *table;
+    void *options;  /* the struct in which values lie */
     int argc, next; /* argv[next] is not looked at yet */
     char *const *argv;
     Error *error;
@@ -80,9 +81,16 @@ static bool is_word(const OptionDef *o, const char *text) {
     return false;
 }
 
-static void put_integer(const OptionDef *o, int64_t i) {
-    if (o->is_int) *(int *)o->into = (int)i;
-    else *(int64_t *)o->into = i;
+static void *value_at(const OptionDef *o, void *options) { return (char *)options + o->at; }
+
+static void put_flag(const OptionDef *o, void *options, bool flag) {
+    if (o->is_int) *(int *)value_at(o, options) = flag;
+    else *(bool *)value_at(o, options) = flag;
+}
+
+static void put_integer(const OptionDef *o, void *options, int64_t i) {
+    if (o->is_int) *(int *)value_at(o, options) = (int)i;
+    else *(int64_t *)value_at(o, options) = i;
 }
 
 /* Numbers are read by the scanner, so that the host's locale does not matter. */
@@ -95,8 +103,8 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     if (o->kind == OPT_INT) x = (double)i;
     if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x))
         return option_fail(p->arena, p->error, o, expected(p->arena, o), text);
-    if (o->kind == OPT_INT) put_integer(o, i);
-    else *(double *)o->into = x;
+    if (o->kind == OPT_INT) put_integer(o, p->options, i);
+    else *(double *)value_at(o, p->options) = x;
     return true;
 }
 
@@ -106,17 +114,17 @@ static void list_append(Arena *a, StringList *list, const char *text) {
 
 /* Stores the value; text is NULL for an option without one. */
 static bool option_set(Parse *p, const OptionDef *o, const char *text) {
+    void *at = value_at(o, p->options);
     switch (o->kind) {
-    case OPT_FLAG:
-        if (o->is_int) *(int *)o->into = 1;
-        else *(bool *)o->into = true;
-        return true;
-    case OPT_COUNT: ++*(int *)o->into; return true;
+    case OPT_FLAG: put_flag(o, p->options, true); return true;
+    case OPT_COUNT: ++*(int *)at; return true;
     case OPT_INT:
     case OPT_REAL: return put_number(p, o, text);
-    case OPT_TEXT: *(const char **)o->into = text; return true;
-    case OPT_WORD: *(const char **)o->into = text; return option_valid(p->arena, o, p->error);
-    case OPT_LIST: list_append(p->arena, o->into, text); return true;
+    case OPT_TEXT: *(const char **)at = text; return true;
+    case OPT_WORD:
+        *(const char **)at = text;
+        return option_valid(p->arena, o, p->options, p->error);
+    case OPT_LIST: list_append(p->arena, at, text); return true;
     case OPT_HEAD: break;
     }
     return false;
@@ -165,43 +173,46 @@ static bool parse_letters(Parse *p, const char *arg) {
     return true;
 }
 
-void options_defaults(const OptionDef *o) {
-    for (; !is_last(o); o++) switch (o->kind) {
-        case OPT_FLAG:
-            if (o->is_int) *(int *)o->into = o->default_value > 0;
-            else *(bool *)o->into = o->default_value > 0;
-            break;
-        case OPT_COUNT: *(int *)o->into = (int)o->default_value; break;
-        case OPT_INT: put_integer(o, (int64_t)o->default_value); break;
-        case OPT_REAL: *(double *)o->into = o->default_value; break;
-        case OPT_TEXT:
-        case OPT_WORD: *(const char **)o->into = o->default_text; break;
-        case OPT_LIST: *(StringList *)o->into = (StringList){0}; break;
-        case OPT_HEAD: break;
-        }
+static void set_default(const OptionDef *o, void *options) {
+    void *at = value_at(o, options);
+    switch (o->kind) {
+    case OPT_FLAG: put_flag(o, options, o->default_value > 0); break;
+    case OPT_COUNT: *(int *)at = (int)o->default_value; break;
+    case OPT_INT: put_integer(o, options, (int64_t)o->default_value); break;
+    case OPT_REAL: *(double *)at = o->default_value; break;
+    case OPT_TEXT:
+    case OPT_WORD: *(const char **)at = o->default_text; break;
+    case OPT_LIST: *(StringList *)at = (StringList){0}; break;
+    case OPT_HEAD: break;
+    }
 }
 
-bool option_valid(Arena *a, const OptionDef *o, Error *e) {
+void options_defaults(const OptionDef *o, void *options) {
+    for (; !is_last(o); o++) set_default(o, options);
+}
+
+bool option_valid(Arena *a, const OptionDef *o, const void *options, Error *e) {
+    const void *at = (const char *)options + o->at;
     if (o->kind == OPT_WORD) {
-        const char *word = *(const char **)o->into;
+        const char *word = *(const char *const *)at;
         return !word || is_word(o, word) || option_fail(a, e, o, expected(a, o), word);
     }
     if (o->kind != OPT_INT) return true;
-    int64_t i = o->is_int ? *(int *)o->into : *(int64_t *)o->into;
+    const int64_t i = o->is_int ? *(const int *)at : *(const int64_t *)at;
     return in_range(o, (double)i) ||
            option_fail(a, e, o, expected(a, o), arena_format(a, "%lld", (long long)i));
 }
 
-bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const argv[],
-                   StringList *rest, Error *error) {
-    Parse p = {arena, table, argc, 1, argv, error};
-    bool options = true;
-    options_defaults(table);
+bool options_parse(Arena *arena, const OptionDef *table, void *options, int argc,
+                   char *const argv[], StringList *rest, Error *error) {
+    Parse p = {arena, table, options, argc, 1, argv, error};
+    bool more = true; /* options; after "--" none follow */
+    options_defaults(table, options);
     *rest = (StringList){0};
     while (p.next < argc) {
         const char *arg = argv[p.next++];
-        if (!options || arg[0] != '-' || !arg[1]) list_append(arena, rest, arg);
-        else if (strcmp(arg, "--") == 0) options = false;
+        if (!more || arg[0] != '-' || !arg[1]) list_append(arena, rest, arg);
+        else if (strcmp(arg, "--") == 0) more = false;
         else if (!(arg[1] == '-' ? parse_long(&p, arg) : parse_letters(&p, arg))) return false;
     }
     return true;

@@ -2,6 +2,7 @@
 #ifndef ISOMER_OPTIONS_H
 #define ISOMER_OPTIONS_H
 #include "text.h"
+#include <stddef.h>
 
 typedef enum OptionKind {
     OPT_FLAG,
@@ -13,9 +14,10 @@ typedef enum OptionKind {
     OPT_COUNT,
     OPT_HEAD
 } OptionKind;
-/* `into` points at bool, int64_t, double, const char *, StringList or int (OPT_COUNT: how often
-   given); OPT_HEAD is a heading of the help. A flag or an integer may also be stored as an int, as
-   a public struct has it: `is_int`. */
+/* A program's options are a struct. `at` is where the option's value lies in it (offsetof): a bool,
+   int64_t, double, const char *, StringList or int (OPT_COUNT: how often given); OPT_HEAD is a
+   heading of the help. A flag or an integer may also be stored as an int, as a public struct has
+   it: `is_int`. */
 typedef struct StringList {
     int n;
     const char **v;
@@ -24,7 +26,7 @@ typedef struct OptionDef {
     const char *name; /* "steps", given as --steps N or --steps=N */
     char letter;      /* 'q' for -q; 0: none */
     OptionKind kind;
-    void *into;
+    size_t at;
     bool is_int;
     const char *value;  /* name of its value in the help; NULL for flags */
     const char *help;   /* sentences; NULL: an earlier option, still accepted, not shown */
@@ -36,15 +38,15 @@ typedef struct OptionDef {
     const char *default_text;
     const char *old_name; /* an earlier name, still accepted, not shown; NULL: none */
 } OptionDef;
-/* The table ends with {0}. */
-void options_defaults(const OptionDef *);
+/* A table ends with {0}; `options` is the struct that its entries are offsets in. */
+void options_defaults(const OptionDef *, void *options);
 /* Sets the defaults, then what argv[1..] says; other arguments go to *rest, and so does all that
    follows "--". E_USAGE names the option and what it expects. */
-bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest,
-                   Error *);
+bool options_parse(Arena *, const OptionDef *, void *options, int argc, char *const argv[],
+                   StringList *rest, Error *);
 /* Whether an integer is within its range, or a text one of the option's words (NULL: the default).
    E_USAGE as from options_parse; for structs that a caller filled. */
-bool option_valid(Arena *, const OptionDef *, Error *);
+bool option_valid(Arena *, const OptionDef *, const void *options, Error *);
 /* Bytes, as 500M or 8G says them; NULL: 0. E_USAGE with the option's name. */
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);
 /* --shard I/N, 0 <= I < N, of processes that share `folder` (--resume; NULL: E_USAGE). Where text
@@ -65,19 +67,19 @@ bool options_document(Text *, const ProgramText *, const OptionDef *, const char
 void options_version(Text *, const char *program);
 /* The two entries that every table ends with: `help` is a const char *, NULL when not asked for;
    `version` a bool. */
-#define OPTION_VERSION(version_into)                                      \
+#define OPTION_VERSION(version_at)                                        \
     {                                                                     \
-        .name = "version", .kind = OPT_FLAG, .into = (version_into),      \
+        .name = "version", .kind = OPT_FLAG, .at = (version_at),          \
         .help = "Prints the version of the program and of its libraries." \
     }
-#define OPTION_JOBS(jobs_into, jobs_are)                                                   \
-    {                                                                                      \
-        .name = "jobs", .letter = 'j', .kind = OPT_INT, .into = (jobs_into), .value = "N", \
-        .help = (jobs_are), .default_value = 1, .least = 1, .most = 256                    \
+#define OPTION_JOBS(jobs_at, jobs_are)                                                 \
+    {                                                                                  \
+        .name = "jobs", .letter = 'j', .kind = OPT_INT, .at = (jobs_at), .value = "N", \
+        .help = (jobs_are), .default_value = 1, .least = 1, .most = 256                \
     }
-#define OPTION_HELP(help_into)                                                  \
+#define OPTION_HELP(help_at)                                                    \
     {                                                                           \
-        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),   \
+        .name = "help", .letter = 'h', .kind = OPT_TEXT, .at = (help_at),       \
         .value = "text|man|bash|zsh",                                           \
         .help = "Prints this help, a manual page, or a shell completion file.", \
         .when_bare = "text"                                                     \

@@ -22,26 +22,46 @@ static void print_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
     printf("%s: %s [", model_output_name(r->model, k), dtype_name(t->dtype));
     for (int axis = 0; axis < t->dim.n; axis++) printf(axis ? ", %" PRId64 : "%" PRId64, dim[axis]);
     printf("] %s", hash);
-    if (n) printf(" min %.6g max %.6g mean %.6g", least, most, sum / (double)n);
+    if (least > most) least = most = NAN; /* none is a number */
+    if (n) printf(" min %.6g max %.6g mean %.6g", least, most, isnan(sum) ? NAN : sum / (double)n);
     printf("\n");
+}
+
+static const char *output_file(ModelRun *r, int k) {
+    char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
+    for (char *p = name; *p; p++)
+        if (*p == '/' || *p == ':') *p = '_';
+    return arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name);
+}
+
+/* Names that differ in such characters alone would be one file. */
+static bool files_differ(ModelRun *r) {
+    const char **file = ARENA_NEW(r->arena, const char *, r->graph->nout);
+    for (int k = 0; k < r->graph->nout; k++) {
+        file[k] = output_file(r, k);
+        for (int j = 0; j < k; j++)
+            if (!strcmp(file[j], file[k]))
+                return error_set(r->error, E_INVALID, "--output-dir",
+                                 "the outputs %s and %s would be the same file, %s",
+                                 model_output_name(r->model, j), model_output_name(r->model, k),
+                                 file[k]);
+    }
+    return true;
 }
 
 static bool write_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
     const Type *t = value_type(r->w, r->graph->out[k]);
-    char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
     Npy f = {.dtype = t->dtype,
              .rank = t->dim.n,
              .data = r->out[k],
              .bytes = element_bytes(t->dtype, n)};
     memcpy(f.dim, dim, sizeof f.dim);
-    for (char *p = name; *p; p++)
-        if (*p == '/' || *p == ':') *p = '_';
-    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f,
-                     r->error);
+    return npy_write(r->arena, output_file(r, k), &f, r->error);
 }
 
 bool run_outputs(ModelRun *r) {
-    if (r->o.output_dir && !folder_make(r->o.output_dir, r->error)) return false;
+    if (r->o.output_dir && (!files_differ(r) || !folder_make(r->o.output_dir, r->error)))
+        return false;
     for (int k = 0; k < r->graph->nout; k++) {
         int64_t dim[RANK_MAX] = {0}, n;
         if (!run_tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))

@@ -304,3 +304,20 @@ def test_an_output_in_bfloat16_can_be_an_input(tmp_path):
     done = run_model(tmp_path / "m.onnx", *words)
     assert done.returncode == 0, done.stderr
     assert (numpy.load(tmp_path / "out" / "y.npy") == bits).all()
+
+
+def test_outputs_do_not_share_a_file(tmp_path):
+    """Each goes to a file of its name, in which / and : become _."""
+    nodes = [node("Abs", ["x"], ["a_b"]), node("Neg", ["x"], ["a/b"])]
+    outputs = [tensor("a_b", [2]), tensor("a/b", [2])]
+    path = save(tmp_path / "m.onnx", nodes, [tensor("x", [2])], outputs, {})
+    done = run_model(path, "--output-dir", tmp_path / "out")
+    assert done.returncode == 3 and "a_b and a/b would be the same file" in done.stderr
+
+
+def test_what_is_no_number_has_no_least(tmp_path):
+    path = save(
+        tmp_path / "m.onnx", [node("Abs", ["x"], ["y"])], [tensor("x", [2])], [tensor("y", [2])], {}
+    )
+    assert run_model(path, "--input", "x=nan").stdout.endswith(" min nan max nan mean nan\n")
+    assert run_model(path, "--input", "x=-inf").stdout.endswith(" min inf max inf mean inf\n")

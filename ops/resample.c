@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
+enum { PAIRS_MOST = 1 << 24 }; /* of a place and its weight, in the list of an axis */
 enum { X, ROI, SCALES, WANTED };
 enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH, CROP, SYMMETRIC };
@@ -277,7 +278,9 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     if (y->rank < 1 || bits < (moves ? 8 : 16) || bits > 64 || view_count(y) == 0) return 0;
     if (!known_lines(c, in, y, b, line)) return 0;
     for (int a = 0; a < y->rank; a++) {
+        if (!same_places(&line[a]) && y->dim[a] > PAIRS_MOST) return 0;
         const int64_t taps = count_taps(&line[a]), places = taps ? y->dim[a] : 0;
+        if (taps && taps > PAIRS_MOST / places) return 0;
         list[a] = ARENA_NEW(b->arena, int64_t, n[a] = 1 + 2 * taps * places);
         list[a][0] = taps;
         for (int64_t i = 0; i < places; i++)

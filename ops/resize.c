@@ -11,6 +11,7 @@ enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 enum { AXES_MOST = 3, TAPS_MOST = 4 }; /* that a definition interpolates along; of an axis */
+enum { PAIRS_MOST = 1 << 24 };         /* of a place and its weight, in the table of an axis */
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_ENUM, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
@@ -213,7 +214,7 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     if (taps > 1 && !is_float(c->in[0]) && !b->target) return 0;
     if (!bits_of(c, A, &a_bits)) return 0;
     for (int a = 0; a < y->rank; a++)
-        if (x->dim[a] == 0) return 0;
+        if (x->dim[a] == 0 || (y->dim[a] != x->dim[a] && y->dim[a] > PAIRS_MOST / taps)) return 0;
     Step *s = step_add(b, S_SAMPLE, 2, (const View[]){*y, *x});
     for (int a = 0; a < y->rank; a++) {
         const int64_t m = x->dim[a] == y->dim[a] ? 0 : y->dim[a];

@@ -116,17 +116,20 @@ static void trace_add(BasisTrace *t, uint64_t code) {
     t->code[t->n++] = code;
 }
 
-typedef struct Derivation {
+/* A search, breadth first, for the terms that rules make of one. */
+typedef struct TermSearch {
     const Basis *b;
     Space *s;
     BasisTrace *trace;
-    Code target, seen[SEARCH_MAX];
-    Term term[SEARCH_MAX];
     BasisSearch search;
-    int n, steps[SEARCH_MAX], at;
-} Derivation;
+    Code target;
+    int n, at;             /* terms; the one that is being rewritten */
+    Term term[SEARCH_MAX]; /* as they were found */
+    Code seen[SEARCH_MAX]; /* theirs */
+    int steps[SEARCH_MAX]; /* how many rules led to each */
+} TermSearch;
 
-static bool add_term(Derivation *d, const Term *t, int steps) {
+static bool add_term(TermSearch *d, const Term *t, int steps) {
     Code c;
     if (t->n > d->search.operators || d->n == d->search.terms ||
         !term_canonical(d->s->form, t, true, &c, NULL))
@@ -141,7 +144,7 @@ static bool add_term(Derivation *d, const Term *t, int steps) {
 
 /* True ends the search: the target is reached, or no other term may be added. */
 static bool rewrite(void *user, const Term *t, const Region *r) {
-    Derivation *d = user;
+    TermSearch *d = user;
     const Space *s = d->s;
     Code code;
     uint8_t renamed[TERM_VARS];
@@ -166,7 +169,7 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
 
 int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, BasisSearch search,
                  BasisTrace *trace) {
-    Derivation d = {.b = b, .s = s, .trace = trace, .search = search};
+    TermSearch d = {.b = b, .s = s, .trace = trace, .search = search};
     if (search.terms > SEARCH_MAX) d.search.terms = SEARCH_MAX;
     if (!term_canonical(s->form, y, true, &d.target, NULL)) return -1;
     if (add_term(&d, x, 0)) return 0;

@@ -8,11 +8,14 @@ enum { UNSEEN = 0xff };
 typedef struct Encode {
     const OpForm *form;
     const Term *t;
-    unsigned swaps;
-    int norder, size, nvar;
-    bool named;
-    uint8_t order[TERM_OPS], place[TERM_OPS], var[TERM_VARS];
-    uint8_t out[1 + TERM_OPS * (1 + TERM_ARGS)];
+    unsigned swaps; /* bits: instructions whose first two arguments are exchanged */
+    bool named;     /* variables keep their numbers; else they are numbered as they are met */
+    int norder, nvar;
+    uint8_t order[TERM_OPS]; /* instructions in the code's order */
+    uint8_t place[TERM_OPS]; /* by instruction: where it is in that order, or UNSEEN */
+    uint8_t var[TERM_VARS];  /* by variable: its number in the code, or UNSEEN */
+    int size;
+    uint8_t out[1 + TERM_OPS * (1 + TERM_ARGS)]; /* the code */
 } Encode;
 
 int code_compare(const Code *a, const Code *b) { return memcmp(a->b, b->b, CODE_BYTES); }

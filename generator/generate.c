@@ -15,10 +15,10 @@ typedef struct GenerateWorker {
     Generator *g;
     Hand *hand;
     Record *record;
-    size_t n, room;
+    size_t n, room;       /* of the records, which are in no run yet */
     uint64_t *task, mine; /* tasks in the records; the next one this worker does */
     size_t ntask, task_room;
-    double flushed;
+    double flushed; /* when records last became a run (process_clock) */
     EnumerateStats stats;
     pthread_t thread;
     bool ok;

@@ -20,16 +20,17 @@ typedef struct Generator {
     Space *s;
     TermClasses *classes;
     Runs runs;
-    int level, mine; /* mine: runs of the level that are not from other processes */
-    size_t received;
-    atomic_ullong next, terms, finished;
-    double start;
+    int level, mine;              /* mine: runs of the level that are not from other processes */
+    size_t received;              /* bytes of runs of the level that are from others */
+    atomic_ullong next, finished; /* of the level: the next task to be taken; how many are done */
+    atomic_ullong terms;          /* of all levels */
+    double start;                 /* process_clock */
     Crew *crew;
-    struct GenerateWorker *worker;
+    struct GenerateWorker *worker; /* by thread of the crew */
     Candidates *candidates;
-    Basis *basis;
+    Basis *basis; /* the rules so far, from which others may follow */
     int nbody, body_room;
-    Body *body;
+    Body *body; /* the rules to be written */
 } Generator;
 
 void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);

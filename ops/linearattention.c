@@ -63,8 +63,9 @@ static const View *given(const Step *s, int input) {
 typedef struct Head { /* one column of the state of one head */
     const Step *s;
     void *const *slot;
-    int64_t b, g, m, dk, heads;
-    double state[WIDEST];
+    int64_t b, g, m;      /* which: of the batch, the head, the column */
+    int64_t dk, heads;    /* rows of the state; heads of keys and values */
+    double state[WIDEST]; /* of the column, before the step that comes next */
 } Head;
 static double read_at(const Head *h, int input, int64_t t, int64_t place) {
     const View *v = &h->s->view[2 + input];

@@ -75,10 +75,12 @@ static int params(Call *c, int64_t param[]) {
     return P_AXES - 1 + n;
 }
 
-typedef struct Line { /* one axis */
-    double scale, roi[2], shrink, a;
+typedef struct Line { /* one axis: of x, with n places, and of y, with m */
+    double scale, roi[2];
+    double shrink; /* by what the kernel's argument is multiplied: below 1 it is wider */
+    double a;      /* cubic_coeff_a */
     int64_t n, m, mode, coordinate, rounding;
-    bool exclude;
+    bool exclude; /* places outside get no weight */
 } Line;
 
 static double kernel_of(const Line *l, double t) {

@@ -4,17 +4,18 @@
 #include "graphs/rewrite.h"
 #include <string.h>
 
-typedef struct Equation { /* a rule in use */
+typedef struct Equation { /* a rule that was added */
     const Rule *rule;
-    int first, count; /* in `use` */
+    int first, count; /* its uses */
 } Equation;
 struct Derivable {
     World *w;
     Arena *arena;
-    int n, room, nuse, use_room;
-    Equation *v;
-    EquationUse *use; /* forward and reversed, by lengths */
-    bool *on;
+    int n, room;
+    Equation *v; /* by number of the rule, as derivable_add gave it */
+    int nuse, use_room;
+    EquationUse *use; /* of each rule at each of its lengths: forward, then reversed */
+    bool *on;         /* by use: it may be used (derivable_use) */
 };
 
 Derivable *derivable_new(World *w, Arena *a) {

@@ -9,12 +9,12 @@
 
 enum { MATCHES_MAX = 40 };
 
-typedef struct Class {
-    NfTerm r; /* the body all have */
+typedef struct Class { /* terms of one body */
+    NfTerm r;          /* the first one; the domains of the others are in its variables */
     int n, room;
     struct Weighted {
-        Ratio c;
-        Dom dom;
+        Ratio c; /* the coefficient .. */
+        Dom dom; /* .. where this holds */
     } * v;
 } Class;
 typedef struct Classes {
@@ -72,12 +72,12 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
 typedef struct Best {
     Prover *p;
     Dom ctx;
-    const NfTerm *t;
+    const NfTerm *t; /* is to join c */
     const Class *c;
-    int seen;
-    bool any;
-    Dom dom;
-    Poly *value;
+    int seen;    /* changes that cancel nothing */
+    bool any;    /* there is one: */
+    Dom dom;     /* t's domain after it */
+    Poly *value; /* what t's variables become */
 } Best;
 static bool cancels(Best *b, Dom dom) {
     bool opposite = false;

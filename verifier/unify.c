@@ -16,13 +16,15 @@ typedef struct Unify {
     const NfTerm *t, *r; /* variables of t become polynomials in those of r */
     Unified found;
     void *user;
-    bool stop;
-    int neq, npair, tries, order[UNKNOWNS_MAX * 3];
-    bool used[UNKNOWNS_MAX * 3];
-    Poly eq[EQUATIONS_MAX];
+    bool stop; /* `found` wants no more, or there were too many tries */
+    int tries;
+    int order[UNKNOWNS_MAX * 3]; /* factors of r as they are paired: accesses first */
+    bool used[UNKNOWNS_MAX * 3]; /* by factor of t: it is paired */
+    int neq, npair;
+    Poly eq[EQUATIONS_MAX]; /* == 0: between the indices of paired accesses */
     struct {
         Atom r, t;
-    } pair[UNKNOWNS_MAX * 3];
+    } pair[UNKNOWNS_MAX * 3]; /* other atoms, which must be equal once the variables are known */
 } Unify;
 typedef struct Solution { /* of equations, for the variables of t */
     bool too_many;        /* obligations: some are not listed, so that it shows nothing */

@@ -33,8 +33,10 @@ typedef struct Pool {
     WorkerDone done;
     void *user;
     Error *error;
-    int n, next, signals;
-    sigset_t before;
+    int next;        /* the next rule to be given to a worker */
+    int signals;     /* a descriptor that says which signals came */
+    sigset_t before; /* the signals that were blocked outside */
+    int n;
     ProverWorker v[JOBS_MAX];
 } Pool;
 

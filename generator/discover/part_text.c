@@ -27,9 +27,9 @@ typedef struct LetterNaming {
     World *w;
     Arena *a;
     int n;
-    Symbol from[LIFT_SYMBOLS];
-    Poly to[LIFT_SYMBOLS];
-    Text *at;
+    Symbol from[LIFT_SYMBOLS]; /* the part's sizes .. */
+    Poly to[LIFT_SYMBOLS];     /* .. and their letters */
+    Text *at;                  /* "a=3 b=4": their values */
     Sizes values;
 } LetterNaming;
 static void name_sizes(LetterNaming *x, Poly p) {

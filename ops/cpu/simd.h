@@ -154,8 +154,8 @@ typedef struct LevelPanel {
     int64_t as, ss, ys; /* between rows */
 } LevelPanel;
 enum { LEVEL_KINDS = 2 /* of 4 bits and of 8 */, LEVEL_BESIDE = 5 };
-/* One pass over complex numbers (simd_fft.h), real parts and, `im` further, imaginary ones; s
-   numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
+/* One pass over radix * m complex numbers (simd_fft.h), real parts and, `im` further, imaginary
+   ones; s numbers each lie side by side. root: cosine and sine of roots of unity, every step-th. */
 typedef struct FftPass {
     int64_t radix, m, s, im, step;
     const double *root;

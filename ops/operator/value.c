@@ -40,6 +40,35 @@ bool value_natural(const World *w, Poly p) {
     }
     return true;
 }
+/* p with the argument k in place of the minimum `s`, that it has `times` times. */
+static Poly with_argument(World *w, Poly p, Symbol s, int64_t times, int k) {
+    const Poly apart = poly_sub(w, poly_symbol(w, s), symbol_def(w, s).arg[k]);
+    return poly_sub(w, p, poly_scale(w, apart, times));
+}
+/* A minimum that is added must be replaced by both of its arguments, one that is subtracted by
+   either. */
+static bool natural_to_depth(World *w, Poly p, int depth) {
+    enum { MOST = 4 };
+    Symbol least[MOST];
+    int64_t times[MOST];
+    int n = 0;
+    Monomial m;
+    if (value_natural(w, p)) return true;
+    for (PolyScan s = poly_scan(w, p); depth && n < MOST && poly_next(&s, &m);)
+        if (m.degree == 1 && symbol_def(w, m.symbol[0]).kind == SYM_MIN)
+            least[n] = m.symbol[0], times[n++] = m.coefficient;
+    for (int k = 0; k < n; k++) {
+        bool shown[2];
+        for (int j = 0; j < 2; j++)
+            shown[j] = natural_to_depth(w, with_argument(w, p, least[k], times[k], j), depth - 1);
+        if (times[k] > 0 ? shown[0] && shown[1] : shown[0] || shown[1]) return true;
+    }
+    return false;
+}
+bool value_natural_by_cases(World *w, Poly p) {
+    enum { WITHIN = 3 }; /* others */
+    return natural_to_depth(w, p, WITHIN);
+}
 /* 1: it holds for all sizes, 0: for none, -1: not decided. */
 int value_decide(World *w, Lit l) {
     bool never = value_natural(w, poly_sub(w, poly_scale(w, l.p, -1), poly_int(w, 1)));

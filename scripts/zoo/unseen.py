@@ -1,7 +1,7 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
 the fourth table are in unseen_fourth.py, those of the fifth to twelfth in unseen_fifth*.py
-to unseen_twelfth*.py, those of the last six in unseen_fourteenth*.py to unseen_nineteenth*.py.
+to unseen_twelfth*.py, those of the last seven in unseen_fourteenth*.py to unseen_twentieth*.py.
 scripts/bench-unseen times them.
 
 Usage: unseen.py FOLDER [NAME..]
@@ -18,7 +18,7 @@ PARTS = (
     "seventh seventh_small eighth eighth_small "
     "eighth_sound eighth_rest ninth ninth_small ninth_rest tenth eleventh eleventh_rest twelfth "
     "twelfth_rest fourteenth fourteenth_rest fifteenth fifteenth_rest sixteenth sixteenth_rest "
-    "sixteenth_sound seventeenth eighteenth nineteenth"
+    "sixteenth_sound seventeenth eighteenth nineteenth twentieth twentieth_rest"
 ).split()
 zoo.MODELS.clear()
 for part in PARTS:

@@ -62,6 +62,20 @@ def test_a_size_of_several_inputs_is_one_number(options, tmp_path):
     assert code == 0 and report["changed"] and "original is kept" not in said, said
 
 
+# Windows that move: rows rolled along an open axis and back, as PyTorch's older exporter writes it.
+ROLLED = """m (float[n, 2] x) => (float[n, 2] y)
+    <int64[1] zero = {0}, int64[1] four = {4}, int64[1] end = {9223372036854775807},
+     int64[1] last = {-4}>
+    { a = Slice(x, four, end, zero)  b = Slice(x, zero, four, zero)  r = Concat<axis = 0>(a, b)
+      f = Slice(r, last, end, zero)  g = Slice(r, zero, last, zero)  back = Concat<axis = 0>(f, g)
+      z = Add(x, back)  v = Relu(z)  y = Relu(v) }"""
+
+
+def test_rows_rolled_there_and_back_are_as_many(tmp_path):
+    code, said, report = optimize(ROLLED, tmp_path, "--dim", "n=9")
+    assert code == 0 and report["changed"] and "0 opaque" in said, said
+
+
 # Of real models, those whose sizes are hard to guess: a step of a network that takes 512 samples
 # only, and maps that are enlarged until they are as large as others.
 @pytest.mark.parametrize("name", ["silero_vad_16k_op15.onnx", "ch_PP-OCRv4_det_infer.onnx"])

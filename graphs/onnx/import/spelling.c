@@ -16,7 +16,9 @@ static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
 /* The smaller and the larger of two sizes, decided where one is so for all sizes. */
-static bool covers(Import *s, Poly a, Poly b) { return value_natural(s->w, poly_sub(s->w, a, b)); }
+static bool covers(Import *s, Poly a, Poly b) {
+    return value_natural_by_cases(s->w, poly_sub(s->w, a, b));
+}
 static Poly min_size(Import *s, Poly a, Poly b) {
     return covers(s, b, a) ? a : covers(s, a, b) ? b : poly_min(s->w, a, b);
 }

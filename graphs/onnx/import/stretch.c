@@ -66,7 +66,9 @@ static bool join_sizes(Import *s, Poly a, Poly b, Poly *out) {
     World *w = s->w;
     *out = poly_is(w, a, 1) || is_cut(w, a, b) ? b : a;
     if (a == b || poly_is(w, a, 1) || poly_is(w, b, 1) || must_agree(w, a, b)) return true;
-    return import_fail(s, "broadcast inputs whose sizes are not known to be equal");
+    Text sizes = text_new(w->arena);
+    poly_print(w, a, &sizes), text_add(&sizes, " and "), poly_print(w, b, &sizes);
+    return import_fail(s, "broadcast inputs whose sizes are not known to be equal: %s", sizes.data);
 }
 
 bool dims_stretch(Import *s, Dims a, Dims b, Dims *out) {

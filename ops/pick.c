@@ -24,6 +24,13 @@ static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim;
     return input == 1 && all_places(c, x.v[axis(c, AXIS, x.n)], low, high);
 }
+static Ex define_elements(Call *c, Dims i) {
+    const Dims x = c->in[0]->dim;
+    const int a = axis(c, AXIS, x.n);
+    Dims at_x = i;
+    const Poly k = at_x.v[a] = bound(c, (Dims){1, {x.v[a]}}).v[0];
+    return take(c, k, at(c, 1, i), at(c, 0, at_x));
+}
 static int params_axis(Call *c, int64_t param[]) {
     param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
     return 1;
@@ -50,11 +57,12 @@ const Op op_gatherelements = {
     "y",
     axis_attrs,
     shape_elements,
+    define_elements,
     .domain = domain_elements,
     .kernel = kernel_elements,
     .params = params_axis,
     .onnx = onnx_elements,
-    .flags = OP_PASSES,
+    .flags = OP_BY_DATA | OP_PASSES,
 };
 
 enum { BATCH };

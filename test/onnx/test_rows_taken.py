@@ -1,5 +1,5 @@
-"""Rows taken by an index that is expanded along them (gather.rules), and moving averages of short
-series as products (rows.rules)."""
+"""Rows taken by an index that is expanded along them (gather.rules), moving averages of short
+series as products (rows.rules), and rows and columns that are repeated (resize.rules)."""
 
 import numpy, pytest
 from onnx import TensorProto, helper
@@ -59,3 +59,30 @@ def test_moving_average(tmp_path, counts, length, applies):
     kinds, *paths = rewritten(tmp_path, nodes, *given, {}, rules=[("rows", rule)])
     assert ("MatMul" in kinds) == applies, kinds
     agree(*paths, {"x": floats(2, 3, length)})
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("turned, applies", [(False, True), (True, False)])
+def test_repeated_rows_and_columns(tmp_path, last, turned, applies):
+    """As Keras 3 repeats both; each once more instead, which is not the nearest."""
+    n, c, h, w = 2, 3, 4, 5
+    shape, end = ([n, h, w, c], [n, 2 * h, 3 * w, c]) if last else ([n, c, h, w], [n, c, 8, 15])
+    inner, axis = ([n, h, 1, w, c], 2) if last else ([n, c, h, 1, w], 3)
+    if turned:
+        inner[axis - 1 : axis + 1] = [1, inner[axis - 1]]
+    op = helper.make_node
+    nodes = [op("Reshape", ["x", "s"], ["a"]), op("Tile", ["a", "r"], ["b"])]
+    nodes += [] if last else [op("Transpose", ["b"], ["t"], perm=[0, 2, 3, 4, 1])]
+    nodes += [op("Reshape", ["b" if last else "t", "d"], ["e"]), op("Reshape", ["e", "f"], ["g"])]
+    nodes += [op("Tile", ["g", "q"], ["i"]), op("Reshape", ["i", "j"], ["y" if last else "k"])]
+    nodes += [] if last else [op("Transpose", ["k"], ["y"], perm=[0, 3, 1, 2])]
+    times = [1] * 5
+    times[axis - turned] = 2
+    known = {"s": inner, "r": times, "d": [n, 8, w, c], "f": [n, 8, w, 1, c]}
+    known |= {"q": [1, 1, 1, 3, 1], "j": [n, 8, 15, c]}
+    known = {name: numpy.array(v) for name, v in known.items()}
+    rule = "repeat-rows-columns-resize" + "-last" * last
+    given = nodes, [tensor("x", shape)], [tensor("y", end)], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("resize", rule)])
+    assert ("Resize" in kinds) == applies, kinds
+    agree(*paths, {"x": floats(*shape)})

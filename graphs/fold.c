@@ -6,6 +6,7 @@
 #include "graphs/constants.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
+#include "ops/backend/view.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -100,6 +101,31 @@ static bool integers_in_doubles(Fold *f, Value v) {
     return good;
 }
 
+/* What only moves elements of a constant, as bytes: the oracle would read columns number by number.
+ */
+static bool move_elements(Fold *f, Value v, void *out) {
+    World *w = f->w;
+    const Node n = node_get(w, value_node(w, v));
+    const Type *type = value_type(w, v);
+    const void **slot = ARENA_NEW(w->scratch, const void *, n.nin);
+    View *in = ARENA_NEW(w->scratch, View, n.nin), moved;
+    int64_t dim[RANK_MAX], count;
+    for (int k = 0; k < n.nin; k++) {
+        Type t;
+        if (!n.in[k] || !constant_get(w, n.in[k], &t, &slot[k]) ||
+            !oracle_dims(w, &t, (Sizes){0}, dim, &count))
+            return false;
+        in[k] = view_dense(k, (int32_t)t.dtype, t.dim.n, dim);
+    }
+    if (dtype_bits(type->dtype) % 8 || !n.nin || !op_algebraic(n.op) ||
+        !oracle_dims(w, type, (Sizes){0}, dim, &count))
+        return false;
+    const View like = view_dense(0, (int32_t)type->dtype, type->dim.n, dim);
+    if (!sig_lower_view(w, n.sig, (int)(v - n.out), (Sizes){0}, in, &like, &moved)) return false;
+    view_gather(&moved, slot[moved.slot], element_bytes(type->dtype, 1), out);
+    return true;
+}
+
 static Value computed_constant(Fold *f, Value v, Extent size) {
     Type t = *value_type(f->w, v);
     Error ignored = {0};
@@ -111,8 +137,9 @@ static Value computed_constant(Fold *f, Value v, Extent size) {
     ArenaMark mark = arena_mark(f->w->scratch);
     data = arena_alloc(f->w->scratch, (size_t)size.bytes);
     Value y = 0;
-    bool done =
-        oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
+    const Graph alone = {0, 1, NULL, &v};
+    const bool done = move_elements(f, v, data) ||
+                      oracle_run(f->w, &alone, (Sizes){0}, false, NULL, &data, &ignored);
     if (done &&
         (size.bytes <= f->growth || size.count < 2 || !elements_same(t.dtype, data, size.count)))
         y = constant_make(f->w, &t, keep_contents(f->w, data, (size_t)size.bytes));

@@ -1,5 +1,7 @@
 /* view.c -- views by value. */
 #include "ops/backend/view.h"
+#include <stdlib.h>
+#include <string.h>
 
 int64_t view_count(const View *v) {
     int64_t n = 1;
@@ -62,4 +64,64 @@ View view_spread(const View *v, int rank, const int64_t dim[]) {
         y.stride[k] = repeats ? 0 : v->stride[k - more];
     }
     return y;
+}
+
+/* ---- reading */
+
+typedef struct Run { /* n elements, each so far from the one before */
+    int64_t n, to, from;
+} Run;
+
+/* Of a size that the compiler knows, copying an element is one load and one store. */
+static inline void read_elements(size_t size, Run r, char *out, const char *in) {
+    for (int64_t i = 0; i < r.n; i++)
+        memcpy(out + i * r.to * (int64_t)size, in + i * r.from * (int64_t)size, size);
+}
+static void read_run(size_t size, Run r, char *out, const char *in) {
+    if (r.to == 1 && r.from == 1) memcpy(out, in, (size_t)r.n * size);
+    else if (size == 1) read_elements(1, r, out, in);
+    else if (size == 2) read_elements(2, r, out, in);
+    else if (size == 4) read_elements(4, r, out, in);
+    else if (size == 8) read_elements(8, r, out, in);
+    else read_elements(size, r, out, in);
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The last axis and another, in tiles: each line of memory that a tile touches is used up. */
+static void read_plane(size_t size, Run last, Run other, char *out, const char *in) {
+    enum { TILE = 16 };
+    for (int64_t j = 0; j < other.n; j += TILE)
+        for (int64_t i = 0; i < last.n; i += TILE)
+            for (int64_t k = j; k < least(j + TILE, other.n); k++)
+                read_run(size, (Run){least(TILE, last.n - i), last.to, last.from},
+                         out + (k * other.to + i * last.to) * (int64_t)size,
+                         in + (k * other.from + i * last.from) * (int64_t)size);
+}
+
+void view_gather(const View *v, const void *slot, size_t size, void *out) {
+    const View to = view_dense(0, v->dtype, v->rank, v->dim);
+    const int last = v->rank - 1;
+    int64_t index[STEP_RANK] = {0}, offset = 0, from = v->offset;
+    int other = -1; /* the axis along which memory is nearest */
+    if (!view_count(v)) return;
+    const Run row = last < 0 ? (Run){1, 1, 1} : (Run){v->dim[last], 1, v->stride[last]};
+    for (int a = 0; a < last && llabs(row.from) > 1; a++)
+        if (v->dim[a] > 1 && (other < 0 || llabs(v->stride[a]) < llabs(v->stride[other])))
+            other = a;
+    for (;;) {
+        char *y = (char *)out + offset * (int64_t)size;
+        const char *x = (const char *)slot + from * (int64_t)size;
+        if (other < 0) read_run(size, row, y, x);
+        else read_plane(size, row, (Run){v->dim[other], to.stride[other], v->stride[other]}, y, x);
+        int a = last - 1;
+        for (; a >= 0; a--) {
+            if (a == other) continue;
+            offset += to.stride[a], from += v->stride[a];
+            if (++index[a] < v->dim[a]) break;
+            offset -= v->dim[a] * to.stride[a], from -= v->dim[a] * v->stride[a];
+            index[a] = 0;
+        }
+        if (a < 0) return;
+    }
 }

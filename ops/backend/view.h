@@ -4,6 +4,7 @@
 #define ISOMER_VIEW_H
 #include "ops/backend/isomer_backend.h"
 #include <stdbool.h>
+#include <stddef.h>
 
 int64_t view_count(const View *);
 /* The elements of its slot between which a view's lie: from *low to before *high. Strides may be
@@ -18,4 +19,7 @@ View view_narrow(const View *);
 View view_part(const View *, int axis, int64_t from, int64_t size);
 /* To these sizes: missing and shorter axes repeat. */
 View view_spread(const View *, int rank, const int64_t dim[]);
+/* Its elements row-major into out, bit by bit; `size` bytes each (1, 2, 4, 8 or 16). Where the view
+   runs fastest along another axis than the last, both are walked in square tiles. */
+void view_gather(const View *, const void *slot, size_t size, void *out);
 #endif

@@ -10,6 +10,8 @@ static double greatest(DType t) {
     if (t == DT_DOUBLE) return DBL_MAX;
     return element_greatest(t) > 0 ? element_greatest(t) : (double)FLT_MAX;
 }
+/* The greatest number whose square the type holds. */
+static double limit_of(DType t) { return sqrt(greatest(t)); }
 static bool holds_infinity(World *w, Value v) {
     Type t;
     const void *data;
@@ -17,16 +19,28 @@ static bool holds_infinity(World *w, Value v) {
     if (!constant_get(w, v, &t, &data) || dtype_class(t.dtype) != 'F' ||
         !poly_constant(w, type_count(w, &t), &n) || !element_readable(t.dtype))
         return false;
-    const double limit = sqrt(greatest(t.dtype));
+    const double limit = limit_of(t.dtype);
     for (int64_t k = 0; k < n; k++)
         if (!(fabs(element_real(t.dtype, data, k)) <= limit)) return true;
+    return false;
+}
+static bool writes_infinity(World *w, const Node *n) {
+    const DType t = value_type(w, n->out)->dtype;
+    Attr attr[ATTRS_MAX];
+    double x;
+    if (!(n->op->flags & OP_WRITES) || dtype_class(t) != 'F') return false;
+    sig_attr(w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++)
+        if (n->op->attrs[k].kind == A_REAL && ex_number(w, attr[k].real, &x) &&
+            !(fabs(x) <= limit_of(t)))
+            return true;
     return false;
 }
 typedef enum Reach { UNKNOWN, FINITE, REACHED } Reach;
 static uint8_t *row(World *w, Value v) { return column_at(w, &graph_tables(w)->infinity, v); }
 static Reach reach_of(World *w, NodeId id) {
     const Node node = node_get(w, id);
-    bool reached = holds_infinity(w, id);
+    bool reached = holds_infinity(w, id) || writes_infinity(w, &node);
     for (int k = 0; k < node.nin && !(node.op->flags & OP_BOUNDED); k++)
         reached |= node.in[k] && *row(w, node.in[k]) == REACHED;
     return reached ? REACHED : FINITE;

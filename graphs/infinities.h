@@ -5,9 +5,9 @@
 #define ISOMER_INFINITIES_H
 #include "graphs/graph.h"
 
-/* A constant that is not finite, or whose square is not, is among what the value is computed from,
-   and no operator between them has bounded results (OP_BOUNDED). Infinite inputs of the model, and
-   what operators make of finite numbers, are not foreseen. The World keeps the answer: a constant
-   is read once. */
+/* Of what the value is computed from, a constant, or a number that an operator writes (OP_WRITES),
+   is not finite, or its square is not, and no operator between them has bounded results
+   (OP_BOUNDED). Infinite inputs of the model, and what operators make of finite numbers, are not
+   foreseen. The World keeps the answer: a constant is read once. */
 bool infinity_reaches(World *, Value);
 #endif

@@ -21,4 +21,4 @@ static Ex define(Call *c, Dims i) {
 }
 
 static const OnnxMap onnx[] = {{"", "ConstantOfShape", 9, 0, "shape=input:0 value:tensor"}, {0}};
-const Op op_fill = {"fill", "", "y", attrs, shape, define, .onnx = onnx};
+const Op op_fill = {"fill", "", "y", attrs, shape, define, .onnx = onnx, .flags = OP_WRITES};

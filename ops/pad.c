@@ -62,7 +62,8 @@ static const OnnxMap onnx[] = {
     {"", "CenterCropPad", 18, 0, "pads:center"},
     {0},
 };
-const Op op_pad = {"pad", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx};
+const Op op_pad = {
+    "pad", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx, .flags = OP_WRITES};
 
 /* padwith: `value` is an input: a number that is not known before, or no finite one. */
 static const AttrDef with_attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, {0}};

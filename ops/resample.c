@@ -303,6 +303,13 @@ static const OnnxMap onnx[] = {
     {"", "Resize", 11, 17, SAMPLING " antialias=no! policy=stretch! axes=[]!"},
     {0},
 };
-const Op op_resample = {
-    "resample",       "x roi? scales? wanted?", "y",         attrs, shape, .steps = write_steps,
-    .kernel = kernel, .params = params,         .onnx = onnx};
+const Op op_resample = {"resample",
+                        "x roi? scales? wanted?",
+                        "y",
+                        attrs,
+                        shape,
+                        .steps = write_steps,
+                        .kernel = kernel,
+                        .params = params,
+                        .onnx = onnx,
+                        .flags = OP_WRITES};

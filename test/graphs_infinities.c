@@ -21,6 +21,15 @@ static void constants_that_are_not_finite(void **state) {
                                       " %z = relu %y\n out %z\n"));
 }
 
+static void numbers_that_operators_write(void **state) {
+    assert_true(reaches(*state, BODY " %m = fill value=-3e38 shape=[2, 2]\n %y = add %x %m\n"
+                                     " out %y\n"));
+    assert_false(reaches(*state, BODY " %m = fill value=-1e9 shape=[2, 2]\n %y = add %x %m\n"
+                                      " out %y\n"));
+    assert_true(reaches(*state, BODY " %y = pad %x pads=[0, 0, 1, 1] value=-3e38\n out %y\n"));
+    assert_false(reaches(*state, BODY " %y = clip %x max=3\n out %y\n")); /* a bound is not one */
+}
+
 static void types_have_their_own_limits(void **state) {
     assert_true(reaches(*state, "graph g %x : F16 [2]\nbody\n %m = constant F16 [2] splat(-60000)\n"
                                 " %y = add %x %m\n out %y\n"));
@@ -58,6 +67,8 @@ static void values_given_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(constants_that_are_not_finite, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(numbers_that_operators_write, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(types_have_their_own_limits, fixture_world,
                                         fixture_world_free),

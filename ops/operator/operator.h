@@ -107,15 +107,16 @@ enum {
                               has its result as a constant */
     OP_SELECTS = 256,      /* its definition multiplies what it does not select by 0, where runtimes
                               compare: the results differ if that is NaN or infinite */
-    OP_BOUNDED = 512,  /* its results stay finite where masked elements of its input are -infinity:
-                          softmax */
-    OP_DECIDES = 1024, /* compares or rounds: its result jumps, and its kernel says more than its
-                          definition, which is over real numbers: what a NaN or an infinity gives,
-                          and how a quotient is rounded before it is rounded to an integer. Wherever
-                          numbers are computed the kernel is taken. With OP_BY_DATA */
-    OP_ACCURATE = 2048 /* runtimes compute it by other operations than its definition's, which
-                          cancel or overflow where its value does not: the definition written out
-                          gives other bits */
+    OP_BOUNDED = 512,   /* its results stay finite where masked elements of its input are -infinity:
+                           softmax */
+    OP_DECIDES = 1024,  /* compares or rounds: its result jumps, and its kernel says more than its
+                           definition, which is over real numbers: what a NaN or an infinity gives,
+                           and how a quotient is rounded before it is rounded to an integer.
+                           Wherever numbers are computed the kernel is taken. With OP_BY_DATA */
+    OP_ACCURATE = 2048, /* runtimes compute it by other operations than its definition's, which
+                           cancel or overflow where its value does not: the definition written out
+                           gives other bits */
+    OP_WRITES = 4096    /* its attributes that are numbers become elements of its result */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */

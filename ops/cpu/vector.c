@@ -295,6 +295,37 @@ void program_read_once(const Build *b, const View *view, const Scalar *code, int
     }
 }
 
+/* The arithmetic of the program, elements of a block, and how its result is written. */
+static void choose_class(const Making *m, const View *view, const View *acc, const Scalar own[]) {
+    Vector *v = m->v;
+    const Simd *simd = m->b->device->simd;
+    const int ncode = v->ncode;
+    v->class = view_class(m->used, m->nused);
+    if (v->class == CLASS_INT) v->class = narrow_class(simd, view, acc, own, ncode);
+    v->size = (size_t)dtype_size(class_dtype(v->class));
+    v->block = v->class == CLASS_FLOAT ? FLOATS : BLOCK / (int64_t)v->size;
+    v->y = (Source){.view = view[0],
+                    .size = dtype_size(view[0].dtype),
+                    .native = view[0].dtype == class_dtype(v->class)};
+    if (view[0].dtype == DT_BOOL && v->class == CLASS_UINT8 && ncode > 1)
+        v->y.native = own[ncode - 1].op < SCALAR_OP_COUNT && scalar_gives_truth(own[ncode - 1].op);
+}
+static void take_loops(const Simd *simd, Vector *v) {
+    v->where = simd->where[v->class];
+    v->fill = simd->load[v->class][class_dtype(v->class)];
+    v->transpose = simd->transpose;
+    v->move_rows = simd->move_rows;
+    v->store = simd->store[v->class][v->y.view.dtype];
+}
+static void take_loads(const Simd *simd, Vector *v) {
+    for (int i = 0; i < v->nsource; i++) {
+        Source *s = &v->source[i];
+        const int dtype = s->literal ? DT_DOUBLE : s->view.dtype;
+        s->native = dtype == class_dtype(v->class) && !s->literal;
+        s->load = simd->load[v->class][dtype];
+    }
+}
+
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode) {
     if (ncode < 1 || ncode > MAX_CODE)
@@ -312,27 +343,10 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     for (int i = 0; i < ncode; i++)
         if (!reads_earlier(&own[i], i) || (own[i].op == C_AS && !dtype_numeric(own[i].b)))
             return build_fail(b, "elementwise: the program is malformed"), NULL;
-    v->class = view_class(m.used, m.nused);
-    if (v->class == CLASS_INT) v->class = narrow_class(b->device->simd, view, acc, own, ncode);
-    v->size = (size_t)dtype_size(class_dtype(v->class));
-    v->block = v->class == CLASS_FLOAT ? FLOATS : BLOCK / (int64_t)v->size;
-    v->y = (Source){.view = view[0],
-                    .size = dtype_size(view[0].dtype),
-                    .native = view[0].dtype == class_dtype(v->class)};
-    if (view[0].dtype == DT_BOOL && v->class == CLASS_UINT8 && ncode > 1)
-        v->y.native = own[ncode - 1].op < SCALAR_OP_COUNT && scalar_gives_truth(own[ncode - 1].op);
-    v->where = b->device->simd->where[v->class];
-    v->fill = b->device->simd->load[v->class][class_dtype(v->class)];
-    v->transpose = b->device->simd->transpose;
-    v->move_rows = b->device->simd->move_rows;
-    v->store = b->device->simd->store[v->class][view[0].dtype];
+    choose_class(&m, view, acc, own);
+    take_loops(b->device->simd, v);
     if (!translate_code(&m, own, ncode)) return NULL;
-    for (int i = 0; i < v->nsource; i++) {
-        Source *s = &v->source[i];
-        const int dtype = s->literal ? DT_DOUBLE : s->view.dtype;
-        s->native = dtype == class_dtype(v->class) && !s->literal;
-        s->load = b->device->simd->load[v->class][dtype];
-    }
+    take_loads(b->device->simd, v);
     make_nest(&m);
     find_invariants(&m);
     line_join(b, v, own);

@@ -101,8 +101,8 @@ static bool integers_in_doubles(Fold *f, Value v) {
     return good;
 }
 
-/* What only moves elements of a constant, as bytes: the oracle would read columns number by number.
- */
+/* What only moves elements of a constant, as bytes: the oracle would read columns number by
+   number. */
 static bool move_elements(Fold *f, Value v, void *out) {
     World *w = f->w;
     const Node n = node_get(w, value_node(w, v));

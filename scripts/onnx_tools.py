@@ -208,12 +208,13 @@ def one_line(error):
     return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
 
 
-def read_model(path):
-    """The model in the file. Exit status 3 if it cannot be read."""
+def read_model(path, load_external_data=True):
+    """The model in the file; or without what lies in other files. Exit status 3 if it cannot be
+    read."""
     import onnx
 
     try:
-        return onnx.load(path)
+        return onnx.load(path, load_external_data=load_external_data)
     except Exception as error:
         missing = getattr(error, "filename", None) == path
         fail(3, f"{path}: cannot read the model: {error.strerror if missing else one_line(error)}")

@@ -34,23 +34,40 @@ CHAIN = 4  # nodes of a fused chain
 UNNAMED, LARGEST = 0.01, 1 << 30  # share of the time, bytes of a model: where it is worth asking
 
 
-def numbered(model):
-    """The model with a number as each node's name, its nodes, and which makes each value."""
-    for k, node in enumerate(model.graph.node):
-        node.name = f"isomer_{k}_"
-    makers = {name: k for k, node in enumerate(model.graph.node) for name in node.output if name}
-    return model.SerializeToString(), list(model.graph.node), makers
+class Numbered:
+    """The model in a file with a number as each node's name: its bytes, its nodes, which makes each
+    value, and how many bytes of weights lie in other files. Those stay there: ONNX Runtime maps
+    them, and a message holds 2 GB at most."""
+
+    def __init__(self, model, path):
+        for k, node in enumerate(model.graph.node):
+            node.name = f"isomer_{k}_"
+        self.bytes, self.nodes = model.SerializeToString(), list(model.graph.node)
+        self.makers = {name: k for k, node in enumerate(self.nodes) for name in node.output if name}
+        self.folder = os.path.dirname(os.path.abspath(path))
+        self.elsewhere = sum(
+            int(entry.value)
+            for tensor in model.graph.initializer
+            for entry in tensor.external_data
+            if entry.key == "length"
+        )
+
+    def session(self, options):
+        import onnxruntime
+
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", self.folder
+        )
+        return onnxruntime.InferenceSession(self.bytes, options, providers=["CPUExecutionProvider"])
 
 
 def kernels(model, feed, threads):
     """Of each kernel: its operator, its name, the least seconds."""
-    import onnxruntime
-
     with tempfile.TemporaryDirectory() as folder:
         options = session_options(threads)
         options.enable_profiling = True
         options.profile_file_prefix = os.path.join(folder, "profile")
-        run = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        run = model.session(options)
         values, start = feed.draw(run.get_inputs()), time.process_time()
         for done in range(RUNS):
             run.run(None, values)
@@ -81,13 +98,11 @@ def node_of(op, name, nodes, makers):
 
 def optimized_nodes(model):
     """What ONNX Runtime runs: the node of each name."""
-    import onnxruntime
-
     with tempfile.TemporaryDirectory() as folder:
         options = session_options(1)
         options.optimized_model_filepath = os.path.join(folder, "optimized.onnx")
-        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        graph = onnx.load(options.optimized_model_filepath).graph
+        model.session(options)
+        graph = onnx.load(options.optimized_model_filepath, load_external_data=False).graph
     return {node.name: node for node in graph.node}
 
 
@@ -108,13 +123,13 @@ def nodes_between(kernel, nodes, makers, made):
     return sorted(found)
 
 
-def share_others(model, listed, makers, nodes, others):
+def share_others(model, nodes, others):
     """Gives the time of kernels with made up names to the nodes that they stand for."""
     kernels_of = optimized_nodes(model)
     made = {value for kernel in kernels_of.values() for value in kernel.output}
     for op, name, seconds in list(others):
         kernel = kernels_of.get(name)
-        between = nodes_between(kernel, listed, makers, made) if kernel else []
+        between = nodes_between(kernel, model.nodes, model.makers, made) if kernel else []
         for k in between:
             nodes[k] += seconds / len(between)
         if between:
@@ -153,19 +168,20 @@ def main():
     parser.add_argument("--threads", type=positive, default=1)
     add_feed_options(parser)
     options = parser.parse_args()
-    given = read_model(options.model)
+    given = read_model(options.model, load_external_data=False)
     check_feed(options, given.graph)
-    model, listed, makers = numbered(given)
+    model = Numbered(given, options.model)
     nodes, others = collections.Counter(), []
     for op, name, seconds in kernels(model, Feed(options), options.threads):
-        k = node_of(op, name, listed, makers)
+        k = node_of(op, name, model.nodes, model.makers)
         if k is None:
             others.append((op, name, seconds))
         else:
             nodes[k] += seconds
     unnamed = sum(seconds for _, _, seconds in others)
-    if unnamed > UNNAMED * (unnamed + nodes.total()) and len(model) < LARGEST:
-        share_others(model, listed, makers, nodes, others)
+    size = len(model.bytes) + model.elsewhere
+    if unnamed > UNNAMED * (unnamed + nodes.total()) and size < LARGEST:
+        share_others(model, nodes, others)
     by_type = collections.Counter()
     for op, _, seconds in others:
         by_type[op] += seconds

@@ -88,9 +88,10 @@ static void read_run(size_t size, Run r, char *out, const char *in) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The last axis and another, in tiles: each line of memory that a tile touches is used up. */
+/* The last axis and another, in tiles: each line of memory that a tile touches is used up, and of
+   each page a good part, since columns of large matrices cost a page translation an element. */
 static void read_plane(size_t size, Run last, Run other, char *out, const char *in) {
-    enum { TILE = 16 };
+    enum { TILE = 128 };
     for (int64_t j = 0; j < other.n; j += TILE)
         for (int64_t i = 0; i < last.n; i += TILE)
             for (int64_t k = j; k < least(j + TILE, other.n); k++)

@@ -176,9 +176,11 @@ def test_kernels_with_made_up_names():
     assert between(helper.make_node("Copy", ["a"], ["new"]), {"a", "new"}) == []
 
 
-def test_a_fused_kernel_is_shared(tmp_path):
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_fused_kernel_is_shared(tmp_path, outside):
     """An addition and a layer normalization spelled out, which ONNX Runtime makes one kernel of,
-    get its time: nothing remains under other names."""
+    get its time: nothing remains under other names. The same of weights that lie in another file,
+    which is asked for from another folder."""
     rng, w = numpy.random.default_rng(5), {}
     w["s"], w["b"] = rng.random(256).astype("f"), rng.random(256).astype("f")
     w["two"], w["e"] = numpy.float32(2), numpy.float32(1e-5)
@@ -197,8 +199,10 @@ def test_a_fused_kernel_is_shared(tmp_path):
     ]
     shape = [1, 128, 256]
     path = save(tmp_path / "m.onnx", nodes, [tensor("x", shape)], [tensor("y", shape)], w)
+    if outside:
+        onnx.save(onnx.load(path), path, save_as_external_data=True, location="w", size_threshold=0)
     words = [os.path.join(ROOT, "scripts", "profile-onnxruntime"), path]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd="/")
     said = [line.split() for line in done.stdout.splitlines()]
     assert {int(k) for kind, k, *_ in said if kind == "node"} == set(range(len(nodes)))
     assert not [line for line in said if line[0] == "other"]

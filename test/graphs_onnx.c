@@ -124,6 +124,22 @@ static void refuses_wrong_sizes(void **state) {
     refuse(&wraps_raw, "tensor 'h'", "does not have the length");
 }
 
+/* A size, and an element of float_data, that stand alone in a field of another kind. */
+static void single_numbers_are_of_their_kind(void **state) {
+    (void)state;
+    const char size_in_32_bits[] = {1 << 3 | WIRE_FIXED32, 4, 0, 0, 0};
+    for (int k = 0; k < 2; k++) {
+        Text graph = small_graph(), t = text_new(arena);
+        if (k) wire_put_int(&t, TENSOR_DIMS, 1);
+        else text_bytes(&t, size_in_32_bits, sizeof size_in_32_bits);
+        wire_put_int(&t, TENSOR_DATA_TYPE, DT_FLOAT);
+        if (k) wire_put_int(&t, TENSOR_FLOAT_DATA, 1);
+        text_field(&t, TENSOR_NAME, "h");
+        message(&graph, GRAPH_INITIALIZER, &t);
+        refuse(&graph, k ? "tensor 'h'" : path, "wrong wire type");
+    }
+}
+
 /* Lists of numbers, one after another in a field: each is whole, and of 64 bits. */
 static void packed_numbers_are_whole(void **state) {
     (void)state;
@@ -272,6 +288,7 @@ int main(void) {
         cmocka_unit_test(survives_damaged_files),
         cmocka_unit_test(refuses_wrong_structure),
         cmocka_unit_test(refuses_wrong_sizes),
+        cmocka_unit_test(single_numbers_are_of_their_kind),
         cmocka_unit_test(packed_numbers_are_whole),
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),

@@ -11,9 +11,12 @@ typedef struct Numbers {
     uint64_t value;
     WireKind kind;
 } Numbers;
-static Numbers numbers_of(const Wire *w, const Field *f, WireKind kind) {
-    return f->kind == WIRE_BYTES ? (Numbers){.packed = wire_inner(w, f->bytes), .kind = kind}
+/* False: a single number of another kind than the field's. */
+static bool numbers_of(Wire *w, const Field *f, WireKind kind, Numbers *out) {
+    if (f->kind != WIRE_BYTES && !wire_want(w, f, kind)) return false;
+    *out = f->kind == WIRE_BYTES ? (Numbers){.packed = wire_inner(w, f->bytes), .kind = kind}
                                  : (Numbers){.one = true, .value = f->value, .kind = kind};
+    return true;
 }
 
 /* The next number of a repeated field, whether it is packed or not. */
@@ -28,7 +31,8 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
 }
 
 static bool add_dims(Arena *a, Wire *w, const Field *f, FileTensor *t) {
-    Numbers s = numbers_of(w, f, WIRE_VARINT);
+    Numbers s;
+    if (!numbers_of(w, f, WIRE_VARINT, &s)) return false;
     int64_t *dims = (int64_t *)(uintptr_t)t->dims;
     for (uint64_t v; number_next(w, &s, &v);) {
         ARENA_APPEND(a, dims, t->rank, (int64_t)v);
@@ -109,7 +113,8 @@ static bool array_bytes(Wire w, TypedArray x, size_t want, unsigned char *bytes)
     size_t have = 0;
     for (Field f; wire_next(&w, &f);) {
         if (f.number != x.number) continue;
-        Numbers s = numbers_of(&w, &f, x.kind);
+        Numbers s;
+        if (!numbers_of(&w, &f, x.kind, &s)) return false;
         for (uint64_t v; number_next(&w, &s, &v); have += x.width) {
             if (have + x.width > want)
                 return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");

@@ -1,7 +1,7 @@
 """The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx,
 randomize-weights, fetch-models."""
 
-import hashlib, importlib, os, subprocess, sys
+import hashlib, importlib, os, shutil, subprocess, sys
 import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -527,3 +527,28 @@ def test_novelty_of_what_cannot_be_read(tmp_path, words, status, said):
     done = tool("check-novelty", *words, PEERS=str(tmp_path / "peers"))
     assert done.returncode == status and said in done.stderr
     assert "Traceback" not in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (None, "glibc.malloc.hugetlb=1"),
+        ("glibc.malloc.check=0", "glibc.malloc.check=0:glibc.malloc.hugetlb=1"),
+        ("glibc.malloc.hugetlb=0", "glibc.malloc.hugetlb=0"),
+    ],
+)
+def test_large_pages_are_asked_for(tmp_path, given, expected):
+    """Unless the caller decides: what runs on small pages differs from session to session."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(os.path.join(ROOT, "scripts", "with-python"), tmp_path / "scripts")
+    program = tmp_path / "scripts" / "says.py"
+    program.write_text("import os\nprint(os.environ['GLIBC_TUNABLES'])\n")
+    env = {k: v for k, v in os.environ.items() if k != "GLIBC_TUNABLES"}
+    done = subprocess.run(
+        [tmp_path / "scripts" / "with-python", "says.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(env, **({"GLIBC_TUNABLES": given} if given else {})),
+    )
+    assert done.stdout.strip() == expected

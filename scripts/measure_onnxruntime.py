@@ -1,4 +1,5 @@
-"""Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects.
+"""Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects, which
+starts another for each batch.
 
 Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
@@ -19,7 +20,7 @@ as with neighbours on the same host, that repeats within 1.5 % where the minimum
 repeats within 5 %.
 """
 
-import ctypes, math, os, random, statistics, sys, time
+import math, os, random, signal, statistics, sys, time, traceback
 from packages import fail, need, option_parser, positive
 
 need("numpy", "onnxruntime")
@@ -163,12 +164,29 @@ def answer(files, statistic, out):
     print(file=out, flush=True)
 
 
-def give_back_memory():
-    """What sessions took, which the C library keeps for later ones: this process may wait while
-    another one times the same models."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
-    if trim:
-        trim(0)
+def apart(work):
+    """In a process of its own, which begins with the memory of this one: where earlier batches left
+    holes, the first sessions of a batch would run slower than the others. What it took is given
+    back with its end. If it fails or is killed, so is this one."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            work()
+            code = 0
+        except (KeyboardInterrupt, BrokenPipeError):
+            code = 130
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    if code:
+        sys.exit(code)
 
 
 def has_gpu():
@@ -202,6 +220,8 @@ def main():
     where = {} if options.provider == "cpu" else {"provider": options.provider}
     if where and not has_gpu():
         fail(5, "this ONNX Runtime has no CUDA provider: pip install onnxruntime-gpu")
+    import onnxruntime  # noqa: F401  once, for all batches
+
     feed, batch = Feed(options), []
     # What a library prints must not be taken for an answer.
     out = os.fdopen(os.dup(1), "w")
@@ -219,18 +239,16 @@ def main():
             **where,
         )
         answer(files, options.statistic, out)
-        files.clear()
-        give_back_memory()
 
     for line in sys.stdin:
         path = line.rstrip("\r\n")
         if path:
             batch.append(path)
             continue
-        batch_done()
+        apart(batch_done)
         batch.clear()
     if batch:
-        batch_done()
+        apart(batch_done)
 
 
 if __name__ == "__main__":

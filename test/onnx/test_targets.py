@@ -350,3 +350,27 @@ def test_a_broken_target_is_the_environments_fault(optimize, tmp_path, command, 
     assert (
         done.returncode == 5 and said in done.stderr and not (tmp_path / "o.onnx").exists()
     ), done.stderr
+
+
+@pytest.mark.parametrize(
+    "work, code, said",
+    [
+        ("kept.append(1)", 0, "[]"),
+        ("os.kill(os.getpid(), 9)", -9, ""),
+        ("os.abort()", -6, ""),
+        ("1 / 0", 1, ""),
+        ("sys.exit(7)", 1, ""),
+    ],
+)
+def test_a_batch_has_a_process_of_its_own(work, code, said):
+    """What it leaves in memory is gone; how it ends, the process that waits for it ends."""
+    program = f"""
+import os, sys
+sys.path.insert(0, {os.path.join(ROOT, "scripts")!r})
+from measure_onnxruntime import apart
+kept = []
+apart(lambda: {work})
+print(kept)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (code, said), done.stderr

@@ -107,6 +107,7 @@ static bool move_elements(Fold *f, Value v, void *out) {
     World *w = f->w;
     const Node n = node_get(w, value_node(w, v));
     const Type *type = value_type(w, v);
+    if (dtype_bits(type->dtype) % 8 || !n.nin || !op_algebraic(n.op)) return false;
     const void **slot = ARENA_NEW(w->scratch, const void *, n.nin);
     View *in = ARENA_NEW(w->scratch, View, n.nin), moved;
     int64_t dim[RANK_MAX], count;
@@ -117,9 +118,7 @@ static bool move_elements(Fold *f, Value v, void *out) {
             return false;
         in[k] = view_dense(k, (int32_t)t.dtype, t.dim.n, dim);
     }
-    if (dtype_bits(type->dtype) % 8 || !n.nin || !op_algebraic(n.op) ||
-        !oracle_dims(w, type, (Sizes){0}, dim, &count))
-        return false;
+    if (!oracle_dims(w, type, (Sizes){0}, dim, &count)) return false;
     const View like = view_dense(0, (int32_t)type->dtype, type->dim.n, dim);
     if (!sig_lower_view(w, n.sig, (int)(v - n.out), (Sizes){0}, in, &like, &moved)) return false;
     view_gather(&moved, slot[moved.slot], element_bytes(type->dtype, 1), out);
@@ -135,7 +134,7 @@ static Value computed_constant(Fold *f, Value v, Extent size) {
         if (few || !integers_in_doubles(f, v)) return few;
     }
     ArenaMark mark = arena_mark(f->w->scratch);
-    data = arena_alloc(f->w->scratch, (size_t)size.bytes);
+    data = arena_alloc_raw(f->w->scratch, (size_t)size.bytes);
     Value y = 0;
     const Graph alone = {0, 1, NULL, &v};
     const bool done = move_elements(f, v, data) ||

@@ -175,47 +175,33 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
     return true;
 }
 
-/* What the importer made a constant of; its elements are in the World. False: too small. */
-static bool refer_to(Part *p, NameId id) {
-    const NameInfo *name = &p->m->name[id];
-    Type t;
-    int64_t dim[RANK_MAX];
-    size_t n;
-    const Blob blob = constant_blob(p->m->w, name->value);
-    if (!p->refer || !blob || !blob_get(p->m->w, blob, &n) || n < REFERRED) return false;
-    constant_get(p->m->w, name->value, &t, NULL);
-    for (int k = 0; k < t.dim.n; k++) poly_constant(p->m->w, t.dim.v[k], &dim[k]);
-    Text message = text_new(p->a);
-    tensor_put(&message, name->text, &t, dim, NULL, n);
-    tensor_put_external(p->a, &message, EXTERNAL_BLOB, (size_t)p->nblob, n);
-    wire_put_slice(&p->graph, GRAPH_INITIALIZER, message.data, message.size);
-    ARENA_APPEND(p->a, p->blob, p->nblob, blob);
-    return true;
-}
-
-/* An initializer as it stands in the file, or with its bytes where these lie elsewhere. */
+/* An initializer as it stands in the file, or with its bytes where these lie elsewhere; or a
+   reference to them. */
 static bool put_initializer(Part *p, NameId id) {
     Model *m = p->m;
     const NameInfo *name = &m->name[id];
+    const Blob blob = constant_blob(m->w, name->value);
     Type t;
-    const void *bytes;
+    size_t n;
     int64_t dim[RANK_MAX], count = 0;
-    if (refer_to(p, id)) return true;
-    if (name->index >= 0 && !m->external) {
+    const void *bytes = blob_get(m->w, blob, &n);
+    const bool refers = p->refer && n >= REFERRED;
+    if (!refers && name->index >= 0 && !m->external) {
         const Slice s = m->x.g.initializer.v[name->index];
         return wire_put_slice(&p->graph, GRAPH_INITIALIZER, s.at, s.n), true;
     }
-    if (!constant_get(m->w, name->value, &t, &bytes) ||
+    if (!constant_get(m->w, name->value, &t, NULL) ||
         !poly_constant(m->w, type_count(m->w, &t), &count))
         return part_refused(p, "it needs an initializer that is not a constant");
     for (int k = 0; k < t.dim.n; k++) poly_constant(m->w, t.dim.v[k], &dim[k]);
     Text head = text_new(p->a);
     Pieces message = pieces_new(p->a);
-    const size_t n = element_bytes(t.dtype, count);
     tensor_put(&head, name->text, &t, dim, NULL, n);
-    tensor_put_length(&head, n);
+    if (refers) tensor_put_external(p->a, &head, EXTERNAL_BLOB, (size_t)p->nblob, n);
+    else tensor_put_length(&head, n);
     pieces_add(&message, head.data, head.size);
-    pieces_add(&message, bytes, n);
+    if (refers) ARENA_APPEND(p->a, p->blob, p->nblob, blob);
+    else pieces_add(&message, bytes, n);
     wire_put_pieces(&p->graph, GRAPH_INITIALIZER, &message);
     return true;
 }

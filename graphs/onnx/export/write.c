@@ -182,29 +182,14 @@ static bool copy_external(Model *m, const Pieces *file, const char *path, const 
                          into ? into->name : NULL, a, e);
 }
 
-/* Whether the file at `path` has exactly these contents. */
-static bool file_holds(const char *path, const Pieces *p) {
-    Error ignored = {0};
-    Slice file;
-    size_t at = 0;
-    if (!file_map(path, &file, &ignored)) return false;
-    bool same = file.n == p->size;
-    for (int k = 0; k < p->n && same; at += p->v[k++].n) {
-        if (p->v[k].at) same = !memcmp(file.at + at, p->v[k].at, p->v[k].n);
-        else
-            for (size_t i = 0; i < p->v[k].n && same; i++) same = !file.at[at + i];
-    }
-    file_unmap(file);
-    return same;
-}
-
 /* MODEL.onnx.data, .data1, ..: the first that does not exist or holds the same bytes already, and
    that the model does not use itself. No file that a model may name is ever replaced. */
 static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
                        Arena *a, Error *e) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     for (int k = 0;; k++) {
-        bool own = false;
+        bool own = false, same;
+        Error ignored = {0};
         s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
         s->path = arena_format(a, "%.*s%s", (int)(base - path), path, s->name);
         for (MappedFile *f = m->external; f; f = f->next) own |= strcmp(f->path, s->name) == 0;
@@ -212,7 +197,8 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
         s->pieces = pieces_new(a);
         if (!pieces_of(m, x, s, a, file, e)) return false;
         s->fresh = s->pieces.n && access(s->path, F_OK) != 0;
-        if (!s->pieces.n || s->fresh || file_holds(s->path, &s->pieces)) return true;
+        if (!s->pieces.n || s->fresh) return true;
+        if (file_holds(s->path, s->pieces.n, s->pieces.v, &same, &ignored) && same) return true;
     }
 }
 

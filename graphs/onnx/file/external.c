@@ -59,8 +59,8 @@ typedef struct ExternalWalk {
 } ExternalWalk;
 
 static bool visit_location(const ExternalWalk *c, Slice location) {
-    if (intern_find(c->seen, location.at, location.n)) return true;
-    intern_put(c->seen, location.at, location.n);
+    const uint32_t known = intern_count(c->seen);
+    if (intern_put(c->seen, location.at, location.n) <= known) return true;
     return c->each(c->user, slice_text(c->arena, location));
 }
 
@@ -229,14 +229,6 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
     return file_write_pieces(to, n, piece, c->e);
 }
 
-static bool holds_bytes(const char *path, Slice bytes, bool *same, Error *e) {
-    Slice old;
-    if (!file_map(path, &old, e)) return false;
-    *same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
-    file_unmap(old);
-    return true;
-}
-
 /* One file next to the result; folders on the way are made. A file that is there and is another one
    is not touched. The last copy that was made or compared is known again, so that many results in
    one folder cost one copy. */
@@ -253,7 +245,8 @@ static bool copy_one(void *user, const char *location) {
     for (const char *slash = strchr(location, '/'); slash && !there; slash = strchr(slash + 1, '/'))
         mkdir(arena_format(c->arena, "%s%.*s", c->folder, (int)(slash - location), location), 0777);
     bool same = true;
-    if (there ? !holds_bytes(to, f->bytes, &same, c->e) : !copy_data(c, from, to, f->bytes))
+    const Piece whole = {f->bytes.at, f->bytes.n};
+    if (there ? !file_holds(to, 1, &whole, &same, c->e) : !copy_data(c, from, to, f->bytes))
         return false;
     if (same && stat(to, &f->copy) != 0) f->copy = (struct stat){0};
     if (same) return true;

@@ -32,6 +32,23 @@ void file_unmap(Slice s) {
     if (s.n) munmap((void *)(uintptr_t)s.at, s.n);
 }
 
+static bool holds_piece(const unsigned char *at, Piece p) {
+    if (p.at) return !p.n || memcmp(at, p.at, p.n) == 0;
+    for (size_t i = 0; i < p.n; i++)
+        if (at[i]) return false;
+    return true;
+}
+bool file_holds(const char *path, int n, const Piece *v, bool *same, Error *e) {
+    Slice file;
+    size_t at = 0, size = 0;
+    if (!file_map(path, &file, e)) return false;
+    for (int k = 0; k < n; k++) size += v[k].n;
+    *same = file.n == size;
+    for (int k = 0; k < n && *same; at += v[k++].n) *same = holds_piece(file.at + at, v[k]);
+    file_unmap(file);
+    return true;
+}
+
 /* The file is mapped for reading only, so nothing can be lost. */
 void file_release_pages(Slice s) {
     if (s.n) madvise((void *)(uintptr_t)s.at, s.n, MADV_DONTNEED);

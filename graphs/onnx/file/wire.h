@@ -37,6 +37,8 @@ enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs
 /* Read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
 bool file_map(const char *path, Slice *, Error *);
 void file_unmap(Slice);
+/* Whether a file has exactly these contents; E_ENVIRONMENT if it cannot be read. */
+bool file_holds(const char *path, int n, const Piece *, bool *same, Error *);
 /* Returns the pages of a mapped file to the system until they are read again. */
 void file_release_pages(Slice);
 

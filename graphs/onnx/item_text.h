@@ -1,5 +1,5 @@
-/* item_text.h -- an item of an operator's ONNX spelling (OnnxMap.attrs), read from its text. What
-   items mean: ops/operator/operator.h. */
+/* item_text.h -- parses the items of an operator's ONNX spelling (OnnxMap.attrs). Their meaning is
+   described in ops/operator/operator.h. */
 #ifndef ISOMER_ONNX_ITEM_TEXT_H
 #define ISOMER_ONNX_ITEM_TEXT_H
 #include "ops/base/arena.h"
@@ -15,17 +15,20 @@ typedef enum ItemKind {
 } ItemKind;
 typedef struct ItemText {
     ItemKind kind;
-    const char *ours;   /* our attribute, or input, or what a special is about; NULL: none */
-    const char *theirs; /* the attribute in ONNX; NULL: none is named */
+    /* the operator's attribute or input, or the word a special item is about; NULL: none */
+    const char *ours;
+    const char *theirs; /* the attribute of the ONNX node; NULL: none is named */
     const char *value;  /* VALUE or SPECIAL; NULL: none */
     int input;          /* K; -1: none */
-    bool list;          /* []: a single number is written as a list of one; list: */
-    bool capitals;      /* ^: a word is written in capitals */
-    bool written;       /* +: exported too */
+    /* with []: a single number is written as a list of one; with list: rather than number: */
+    bool list;
+    bool capitals; /* with ^: an enum value is written in capitals */
+    bool written;  /* with +: the attribute is written on export, too */
 } ItemText;
-/* Takes the next item off a list (NULL is an empty one); its texts live in the arena. False: the
-   list is at its end. */
+/* Parses the next item of a list and advances the list past it; a list of NULL is empty. The
+   strings of the item live in the arena. Returns false at the end of the list. */
 bool item_next(Arena *, const char **list, ItemText *);
-/* Whether a list has a special item about `ours`, of this name or (NULL) of any. */
+/* Whether a list has a special item about `ours` that has this name or, if name is NULL, any
+   name. */
 bool items_have_special(Arena *, const char *list, const char *ours, const char *name);
 #endif

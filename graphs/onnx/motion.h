@@ -1,29 +1,31 @@
-/* motion.h -- loop-invariant code motion: what invariants.c finds in the body of a Loop or Scan,
-   and motion.c writes. */
+/* motion.h -- loop-invariant code motion out of the bodies of Loop and Scan: invariants.c finds the
+   nodes, motion.c writes the file. */
 #ifndef ISOMER_ONNX_MOTION_H
 #define ISOMER_ONNX_MOTION_H
 #include "graphs/constants.h"
 #include "graphs/onnx/import/control_body.h"
 #include "ops/core/facts.h"
 
-typedef struct MotionLimits { /* what is known of the graph around the body */
+typedef struct MotionLimits { /* what is known about the graph that surrounds the loop */
     Facts *facts;
     Sizes sizes;
     Constants constants;
 } MotionLimits;
 
 typedef struct MotionNode {
-    bool constant; /* made of what is a constant in the body, too */
-    bool heavy;    /* worth moving by itself */
-    bool taken;    /* it is computed before the node: heavy, or a heavy one needs it */
-    bool stays;    /* it is computed in the body: it was not taken, or is light and read there */
+    bool constant; /* its results depend only on constants, inside the body too */
+    bool heavy;    /* it is worth moving for its own sake */
+    bool taken;    /* it is computed in front of the loop: it is heavy, or a heavy node needs it */
+    /* it is computed in the body: it was not taken, or it is light and the body reads it */
+    bool stays;
 } MotionNode;
-typedef struct MotionName { /* of a name that the body defines */
-    bool local, output;     /* the body defines it; returns it */
+typedef struct MotionName { /* What is known about a name that occurs in the body. */
+    bool local, output;     /* the body defines it; the body returns it */
     bool constant;
-    bool taken, read;    /* what is taken reads it; what stays reads it, or it is returned */
-    Value value;         /* what it is in every iteration; 0: it may change */
-    const char *outside; /* the name of that outside of the body; NULL: it has none */
+    /* a taken node reads it; a node that stays reads it, or the body returns it */
+    bool taken, read;
+    Value value;         /* its value, the same in every iteration; 0: it may change */
+    const char *outside; /* the name of this value outside of the body; NULL: none */
 } MotionName;
 typedef struct Motion {
     Model *m;
@@ -35,6 +37,7 @@ typedef struct Motion {
     int nheavy;
 } Motion;
 
-/* invariants.c: false: nothing is worth moving. In the World's arena. */
+/* invariants.c: finds what to move out of the body of this node, in the World's arena. Returns
+   false if nothing is worth moving. */
 bool motion_find(Model *, const MotionLimits *, int node, Motion *);
 #endif

@@ -1,174 +1,204 @@
-/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched
-   slices are written back verbatim; nothing is an error that a valid model may contain. */
+/* onnx.h -- reads and writes ONNX files: the interface of this folder to the rest of the project.
+
+   The reader maps the file, splits it into protobuf messages in place, and builds a graph from
+   them. The writer copies every message that did not change byte for byte. Nothing that a valid
+   model may contain is an error: a node that is not understood becomes an opaque node. */
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
 #include "ops/core/facts.h"
 
-typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the
-                               World's arena, the mapping until model_close */
+/* An open model: the mapped file, its index, and the graph made of it. It lives in the World's
+   arena; the file stays mapped until model_close. */
+typedef struct Model Model;
 typedef struct ModelStats {
     int nodes, understood, opaque; /* numbers of ONNX nodes outside subgraphs */
-    size_t external;               /* bytes of the files that its tensors name */
+    size_t external;               /* bytes of the external data files that its tensors refer to */
 } ModelStats;
-/* Reads a file and imports its graph. NULL: E_INVALID, with the place in the file; E_ENVIRONMENT:
-   it cannot be read; E_LIMIT: it is larger than 2 GiB. The World's escape closes the model if the
-   caller does not. */
+/* Reads a file and imports its graph. Returns NULL with E_INVALID and the place in the file if the
+   file is not a valid model, with E_ENVIRONMENT if it cannot be read, or with E_LIMIT if it is
+   larger than 2 GiB. If the caller does not close the model, the World's escape does. */
 Model *model_open(World *, const char *path, Error *);
-/* A size that the file leaves open: of an axis of an input, whose name in the file is param ("" if
-   it has none). Negative: what another axis of this name has, else it stays open. Numbers let more
-   nodes be understood: for running, never for writing. */
+/* Returns the size of an axis of an input that the file leaves open. `param` is the name of the
+   size in the file ("" if it has none). A negative result means "not given": the axis then gets the
+   size given for another axis of the same name, or stays open. With sizes as numbers, more nodes
+   are understood, but the graph holds for these sizes only: such a model is for running, not for
+   writing. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
-/* What is known beforehand. Where a node's result has sizes or a form that depend on data, value()
-   may give the elements of what they depend on, computed from inputs at hand (graphs/plan/stage.h).
-   The graph is then the right one for these inputs only. */
+/* What the caller knows before the model is read. Where the sizes or the form of a node's result
+   depend on data, value() may return that data, computed from the inputs at hand
+   (graphs/plan/stage.h). The resulting graph is correct for these inputs only. */
 typedef struct OpenOptions {
-    InputSize size; /* NULL: none */
+    InputSize size; /* NULL: every open size stays open */
     const void *size_user;
-    bool first_is_one; /* the first axis of an input, if it stays open, has size 1 */
-    /* The elements of a value. NULL: there are none. False: they cannot be computed. */
+    bool first_is_one; /* the first axis of an input has size 1 if it would stay open */
+    /* Gives the type and the elements of a value, or returns false if they cannot be computed.
+       NULL: no data is available. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
-    const char *base_path; /* external data lies in the folder of this file; NULL: of the model */
-    /* Domains whose operators may be written although the file does not import them, at version 1:
-       the result does then. */
+    /* external data is searched for in the folder of this file; NULL: in that of the model */
+    const char *base_path;
+    /* Domains that the file does not import but whose operators may be written. A result that uses
+       one imports it at version 1. */
     int ndomain;
     const char *const *domain;
-    /* NULL, or the file's contents, nbytes of them, which outlive the model; the path is for
-       messages then. */
+    /* The contents of the file, `nbytes` long, which must outlive the model; `path` then only
+       appears in messages. NULL: the file at `path` is read. */
     const void *bytes;
     size_t nbytes;
-    /* Of a part with referred weights (model_part), the model's World having made both: the
-       weights, which are neither copied nor hashed again. */
+    /* The weights of a part that model_part wrote with `refer`; the part must be opened in the
+       World of the model it was taken from. These weights are neither copied nor hashed again. */
     int nblob;
     const Blob *blob;
 } OpenOptions;
-/* model_open with these options. */
+/* Like model_open, with these options. */
 Model *model_open_with(World *, const char *path, const OpenOptions *, Error *);
 void model_close(Model *);
-/* Returns the memory of the mapped file's pages to the system until they are read again. */
+/* Gives the memory of the mapped files' pages back to the system; the pages are read again when
+   they are next used. */
 void model_release_pages(const Model *);
-/* One step of inlining, in the file's bytes; all else stays byte for byte. Calls of functions
-   become the functions' nodes (not of functions named like operators that a runtime has). Where
-   there are none, each If whose condition is a number (`folded`: what constants make) becomes its
-   branch; then an If of whose branches only one fits what follows (import/infer_branch.c). False:
-   there is nothing to inline. The pieces are of the model's file and of the arena. Afterwards the
-   model can only be closed. */
+/* Performs one step of inlining in the bytes of the file; all other bytes stay as they are. Calls
+   of functions that the model defines are replaced by the functions' nodes, except where a function
+   is named like an operator that a runtime implements itself. If there are no such calls, each If
+   whose condition is a known number is replaced by its branch; `folded` maps values to the
+   constants that folding found. If there is none either, an If of whose branches only one fits what
+   follows is replaced (import/infer_branch.c). Returns false if nothing can be inlined. The pieces
+   belong to the model's file and to the arena. Afterwards the model can only be closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
-/* The file with numbers for open sizes: `size` is asked for each axis of an input; the number that
-   it gives replaces every size of that name, in outputs and other values, too. False: it gave
-   none. */
+/* Writes the file with numbers in place of open sizes. `size` is called for each axis of an input;
+   the number that it returns replaces every size of the same name, also in outputs and other
+   values. Returns false if it returned no number. */
 bool model_fix_sizes(const Model *, InputSize size, const void *user, Arena *, Pieces *);
-/* Its inputs are those of the file that are not initializers, in order; its outputs are those of
-   the file, in order (none while nodes are still being read). */
+/* The graph's inputs are the inputs of the file that are not initializers; its outputs are those of
+   the file (none while nodes are still being read). Both are in the order of the file. */
 const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);
-/* Of ONNX's own operator set; 0: the model does not import it. */
+/* The version of ONNX's own operator set; 0 if the model does not import it. */
 int64_t model_version(const Model *);
 const char *model_input_name(const Model *, int);
-/* The default of an input: the initializer of its name, `count` elements of this type; NULL: there
-   is none. */
+/* Returns the default of an input: the initializer of the same name, if it has this type and
+   `count` elements; else NULL. */
 const void *model_input_default(const Model *, int, DType, int64_t count);
 const char *model_output_name(const Model *, int);
-/* The World's name for a size of this name in the file, where a name may have any characters. "":
-   the size has a number. NULL: no input has such a size. */
+/* Returns the name that the World gives to a size, given its name in the file (which may contain
+   any characters); "" if the size has a number, NULL if no input has such a size. */
 const char *model_size_name(const Model *, const char *);
-/* The names of all of these, in the file's order, with commas between them; "": there are none. */
+/* Returns the file's names of all these sizes, in the order of the file and separated by commas; ""
+   if there are none. */
 const char *model_size_names(const Model *, Arena *);
-/* The name an original value has in the file; NULL: none. */
+/* The name of an original value in the file, or NULL if it has none. */
 const char *model_value_name(const Model *, Value);
-/* The name and type of the ONNX node that a node was imported from; NULL: there is none. */
+/* Returns the name and *op_type of the ONNX node that a node was imported from, or NULL if there is
+   none. */
 const char *model_node_name(const Model *, NodeId, const char **op_type);
-/* Its place in the file, from 0; -1: it was imported from none. */
+/* The position in the file, from 0, of the ONNX node that a node was imported from, or -1 if there
+   is none. */
 int model_node_index(const Model *, NodeId);
-/* Why it is opaque or only known; NULL: it is not. */
+/* Why a node is opaque or only known; NULL if it is algebraic. */
 const char *model_opaque_reason(const Model *, NodeId);
 
-/* Writes the model with its graph replaced. `map` maps every old live value to the value that has
-   its meaning now. `tag` (may be NULL) names the rule that made a value: new nodes are named and
-   documented after it. With the graph unchanged the file is written byte for byte. Atomic. */
+/* What to write: the model with another graph. If the graph is unchanged, the file is written byte
+   for byte. */
 typedef struct ModelWrite {
+    /* maps each live value of the old graph to the value that replaces it */
     const Graph *graph;
     const ValueMap *map;
+    /* Names the rule that made a value; new nodes are named and documented after it. May be
+       NULL. */
     const char *(*tag)(void *, Value);
     void *user;
-    bool external; /* model_write: initializers of external_threshold bytes and more go into one
-                      file next to the model, PATH.data */
+    /* model_write: tensors of at least external_threshold bytes go into one file next to the model,
+       PATH.data */
+    bool external;
     int64_t external_threshold;
-    bool known_sizes; /* sizes that are numbers are written as such, not read off other nodes */
-    bool regenerate; /* for tests: every node that is not opaque is newly written, none is copied */
+    /* write sizes that are numbers as numbers instead of reading them off other values */
+    bool known_sizes;
+    /* for tests: write every node anew that is not opaque, instead of copying it */
+    bool regenerate;
 } ModelWrite;
+/* Writes the file atomically: `path` holds either the old contents or all of the new ones. */
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
-/* Removes the copies of external data that model_write made there, the model's own never. */
+/* Removes the copies of external data that model_write made in this folder, but never the model's
+   own files. */
 void model_remove_external(const Model *, const char *folder);
-/* The bytes that model_write would write: as pieces of the model's file, of the World's constants
-   and of the arena, or joined into one block. */
+/* Return the bytes that model_write would write, either as pieces of the model's file, of the
+   World's constants and of the arena, or joined into one block. */
 bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *);
-/* Whether the result can be expressed in the model's operator set; *why, if not, lives in the
-   World's arena. */
+/* Whether the result can be expressed in the model's operator set. If not, *why says what cannot;
+   it lives in the World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
-/* The same of one new node, itself or as its expansion: where sizes are open, it may have an
-   attribute that depends on them and that ONNX wants as a number. What it reads does not matter. */
+/* The same for one new node, written either itself or as its expansion. Where sizes are open, this
+   fails if an attribute that ONNX wants as a number depends on them. The node's inputs are not
+   examined. */
 bool model_node_writable(Model *, NodeId, const char **why);
-/* Whether this operator can be written in the model's operator set, itself or as its expansion;
- *why: if not. */
+/* Whether this operator can be written in the model's operator set, either itself or as its
+   expansion; if not, *why says so. */
 bool model_exportable(Model *, const Op *, const char **why);
 typedef struct PartBorder {
-    const double *seconds; /* by node of the model; NULL: not known, and there is no bound */
-    double most;           /* seconds: a node that takes more stays outside */
+    /* by node of the model; NULL: times are not known, and the border is not bounded */
+    const double *seconds;
+    double most; /* seconds: a node that takes longer stays outside the border */
 } PartBorder;
 typedef struct ModelPart {
-    int n, *node; /* node[k]: the place in the model of the part's node k */
+    int n, *node; /* n nodes; node[k] is the position in the model of the part's node k */
     Pieces file;
-    int nblob; /* weights that the file refers to; 0: it is a model that any program can read */
+    int nblob; /* weights that the file only refers to; if 0, any program can read the file */
     const Blob *blob;
 } ModelPart;
-/* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
-   a model of its own, in which all sizes are numbers, for a target to time. The time of each node
-   of the border may be bounded, so that the border does not hide the core. `refer`: large weights
-   are not in the file, which can only be opened with the part's blobs (OpenOptions), at a cost that
-   does not depend on their size, and not be written. False and *why: it cannot stand by itself. The
-   file's pieces are of this model and of the arena. */
+/* Extracts some nodes of the model (core[k]: node k of the file belongs to the part) with a border
+   of nodes around them, as a model of its own for a target to time. All sizes in it are numbers.
+   The time of each node of the border may be bounded, so that the border does not hide the core.
+
+   With `refer`, the file contains references instead of large weights. It can then only be opened
+   with the part's blobs (OpenOptions) and cannot be written again, but making it costs the same
+   however large the weights are. Returns false and *why if the part cannot stand by itself. The
+   file's pieces belong to this model and to the arena. */
 bool model_part(Model *, Arena *, Sizes, const bool core[], PartBorder, bool refer, ModelPart *,
                 const char **why);
 
-/* A body of control flow (bodies.c): a subgraph of a node of the graph. */
+/* A body of control flow (bodies.c): a subgraph that is an attribute of a node of the graph. */
 typedef struct BodyInput {
     const char *name;
     const Type *type;
 } BodyInput;
 typedef struct ModelBody {
-    int node, attr;   /* the node that has it, which of its attributes it is */
+    /* the node that has the body, and the index of the attribute that is the body */
+    int node, attr;
     const char *name; /* "then_branch of If 'x'" */
     int nodes;
-    int known;  /* model_body: states of a Loop that are the same initializer in every iteration */
-    int ninput; /* model_body: values of the graph around it that the model takes, in the arena */
+    /* set by model_body: the number of states of a Loop that hold the same initializer in every
+       iteration */
+    int known;
+    /* set by model_body: the number of values of the surrounding graph that the model takes as
+       inputs; the list is in the arena */
+    int ninput;
     BodyInput *input;
 } ModelBody;
-/* How many there are; all are in the arena. */
+/* Lists all bodies in the arena and returns their number. */
 int model_bodies(Model *, Arena *, ModelBody **);
-/* The body as a model of its own: pieces of this model's file and of the arena. States that are
-   known are its initializers. False and *why: it cannot be one. */
+/* Writes the body as a model of its own, in pieces of this model's file and of the arena. States
+   that are known become its initializers. Returns false and *why if the body cannot be a model. */
 bool model_body(Model *, ModelBody *, Arena *, Pieces *file, const char **why);
-/* "x:1,3": the sizes that one of its inputs with open ones has at these sizes of the graph around
-   it, as --input-shape gives them. NULL: it has no open ones, or they have no values. */
+/* Returns the sizes of an input, as --input-shape takes them ("x:1,3"), given the sizes of the
+   surrounding graph. Returns NULL if the input has no open sizes, or if they have no values. */
 const char *body_input_shape(World *, Arena *, const BodyInput *, Sizes);
-/* The file with other bodies: what the model result[k] (no bytes: it stays) computes in place of
-   body[k], whose model it was made from. Weights that nothing uses any more are left out. False and
-   *why: a new name would hide one of the graph around it. */
+/* Writes the file with new bodies: body[k] is replaced by what result[k] computes, which is a model
+   made from that body (without bytes: the body stays). Initializers that nothing uses any more are
+   left out. Returns false and *why if a new name would hide a name of the surrounding graph. */
 bool model_with_bodies(Model *, int n, const ModelBody body[], const Piece result[], Arena *,
                        Pieces *file, const char **why);
-/* What was moved out of a body. */
+/* The nodes that were moved out of a body. */
 typedef struct MovedNodes {
     const char *body; /* "body of Loop 'x'" */
     int n;
-    const char **node; /* "MatMul 'y'", in order */
+    const char **node; /* descriptions, "MatMul 'y'", in order */
 } MovedNodes;
-/* The file in which nodes of the bodies of Loop and Scan that compute the same in every iteration
-   stand before the Loop or Scan, where they cannot fail and are worth it at these sizes (motion.c,
-   invariants.c); facts: of the model's graph. Returns from how many bodies; 0: there are none.
-   Pieces are of this model's file and of the arena. */
+/* Moves nodes that compute the same value in every iteration out of the bodies of Loop and Scan and
+   in front of that Loop or Scan, where they cannot fail and are worth moving at these sizes
+   (motion.c, invariants.c). `facts` are those of the model's graph. Returns the number of bodies
+   that changed and, if it is not 0, the new file, whose pieces belong to this model's file and to
+   the arena. */
 int model_move_invariants(Model *, Facts *, Sizes, Arena *, MovedNodes **, Pieces *file);
-void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
+void onnx_versions(Text *); /* the lines of --version about the libraries and formats for files */
 #endif

@@ -1,8 +1,10 @@
-/* bodies.c -- bodies of control flow (the branches of an If, what a Loop or Scan repeats) as models
-   of their own, and back. Such a model takes what the body takes, and after it the values of the
-   graph around the body that it uses; constants of that graph are initializers of the model.
-   Sizes keep their names, or are named after their value, so that equal sizes stay equal; what else
-   the graph around knows of them is lost, which only makes the model more general. */
+/* bodies.c -- turns a body of control flow (a branch of an If, the body of a Loop or Scan) into a
+   model of its own, and puts an optimized body back into the file.
+
+   Such a model has the body's own inputs, followed by the values of the surrounding graph that the
+   body uses; of these, constants become initializers of the model. Sizes keep their names, or are
+   named after their value, so that equal sizes stay equal. Whatever else the surrounding graph
+   knows about the sizes is lost, which only makes the model more general. */
 #include "graphs/onnx/model.h"
 #include <string.h>
 
@@ -40,9 +42,9 @@ typedef struct BodyNames {
     Model *m;
     Arena *a;
     Error error;
-    uint8_t *defined; /* by NameId */
+    uint8_t *defined; /* by NameId */ /* by NameId: the body defines this name */
     int room, nused, used_room;
-    NameId *used; /* all that it uses, in order; names may be repeated */
+    NameId *used; /* all names that the body uses, in order, possibly repeated */
 } BodyNames;
 
 static void see_name(void *names, Slice text, bool defined) {
@@ -60,7 +62,7 @@ static void see_name(void *names, Slice text, bool defined) {
 
 static bool defines(const BodyNames *x, NameId id) { return (int)id < x->room && x->defined[id]; }
 
-/* What the body defines and uses, its outputs among what it uses. */
+/* Collects the names that the body defines and those that it uses; its outputs count as used. */
 static bool body_names(Model *m, Arena *a, Slice graph, BodyNames *x) {
     *x = (BodyNames){.m = m, .a = a};
     GraphIndex g;
@@ -71,7 +73,7 @@ static bool body_names(Model *m, Arena *a, Slice graph, BodyNames *x) {
     return x->error.kind == E_NONE;
 }
 
-/* By axis a name, or NULL where the size is a number. */
+/* Writes an input. An axis gets a name unless its size is a number (then name[k] is NULL). */
 static void put_typed_input(Model *m, Arena *a, NameId id, const Type *t, Pieces *graph) {
     const char **name = ARENA_NEW(a, const char *, t->dim.n);
     int64_t *dim = ARENA_NEW(a, int64_t, t->dim.n);
@@ -86,7 +88,7 @@ static void put_typed_input(Model *m, Arena *a, NameId id, const Type *t, Pieces
     wire_put_slice(graph, GRAPH_INPUT, info.data, info.size);
 }
 
-/* ---- states that are known */
+/* ---- known states */
 
 static Slice info_name(const Model *m, Slice info) {
     Error ignored = {0};
@@ -97,7 +99,8 @@ static const char *state_name(Arena *a, const char *name) {
     return arena_format(a, "%s/state", name);
 }
 
-/* The tensor of an initializer, or of a Constant node; absent: the name has none. */
+/* Returns the tensor of a name that is an initializer or the result of a Constant node; absent for
+   other names. */
 static Slice given_tensor(const Model *m, NameId id) {
     const NameInfo *name = &m->name[id];
     if (name->index < 0 || name->trained) return (Slice){0};
@@ -123,9 +126,9 @@ Slice body_known_state(const Model *m, Arena *a, const OnnxNode *n, const GraphI
     return given_tensor(m, n->in[k]);
 }
 
-/* Whether the body has, under this name, a state that is known and starts as what has the same name
-   around it (as PaddlePaddle's exporter writes them). Once the state has its other name, the body
-   reads the value outside. */
+/* Whether the body has a known state that is named like the initializer outside with which it
+   starts, namely `id` (PaddlePaddle's exporter writes such files). Once the state is renamed, this
+   name in the body refers to the initializer outside. */
 static bool starts_as_named(const Model *m, Arena *a, const OnnxNode *n, const GraphIndex *g,
                             NameId id) {
     for (int k = 2; k < n->x.nin && k < g->input.n; k++)
@@ -135,17 +138,19 @@ static bool starts_as_named(const Model *m, Arena *a, const OnnxNode *n, const G
     return false;
 }
 
-/* Goes through the fields of a body's graph, with what is known of the state that each names. */
+/* An iterator over the fields of a body's graph that says of each input and output whether it is a
+   known state. */
 typedef struct BodyFields {
     const Model *m;
     Arena *a;
     const ModelBody *b;
     GraphIndex g;
     Wire rest;
-    int input, passed; /* the next input, and the input whose value the next output passes on */
+    /* index of the next input, and index of the input whose value the next output returns */
+    int input, passed;
     Field field;
-    Slice tensor;     /* of a state that is known: its initializer; else absent */
-    const char *name; /* that state's; else NULL */
+    Slice tensor;     /* of a known state: its initializer; else absent */
+    const char *name; /* of a known state: its name; else NULL */
 } BodyFields;
 
 static bool body_fields(const Model *m, Arena *a, const ModelBody *b, Slice graph, BodyFields *x,
@@ -166,8 +171,8 @@ static bool next_field(BodyFields *x) {
     return true;
 }
 
-/* The fields of a body's graph as its model has them: states that are known, so many, are
-   initializers and no outputs. */
+/* Writes the fields of a body's graph for its model: known states become initializers, and their
+   outputs are dropped. Adds their number to *known. */
 static bool put_model_fields(const Model *m, Arena *a, const ModelBody *b, int *known,
                              Pieces *out) {
     Error e = {0};
@@ -181,8 +186,9 @@ static bool put_model_fields(const Model *m, Arena *a, const ModelBody *b, int *
     }
     return e.kind == E_NONE;
 }
-/* The fields of a body's graph as they go back, but for what is computed: states that are known
-   have other names, since the body passes them on, and reads the initializers. */
+/* Writes the fields of a body's graph for putting it back, except for nodes, initializers and
+   value_info, which come from the result. Known states are renamed: the body still has to pass them
+   on, but the new nodes read the initializers outside. */
 static bool put_own_fields(const Model *m, Arena *a, const ModelBody *b, Pieces *out) {
     Error e = {0};
     BodyFields x;
@@ -199,7 +205,8 @@ static bool put_own_fields(const Model *m, Arena *a, const ModelBody *b, Pieces 
     return e.kind == E_NONE;
 }
 
-/* A value of the graph around the body, as an input or an initializer. */
+/* Writes a value of the surrounding graph as an initializer or, if it is not constant, as an
+   input. */
 static bool put_captured(Model *m, Arena *a, NameId id, ModelBody *b, Pieces *graph,
                          const char **why) {
     const NameInfo *name = &m->name[id];
@@ -253,27 +260,28 @@ const char *body_input_shape(World *w, Arena *a, const BodyInput *x, Sizes sizes
     return open ? t.data : NULL;
 }
 
-/* ---- back */
+/* ---- putting bodies back */
 
 typedef struct Splice {
     Model *m;
     Arena *a;
     int n;
     const ModelBody *body;
-    FileIndex *result; /* by body; without bytes: it stays */
-    NameId known;      /* the last name of the file: what comes after it, results brought */
-    Intern *read;      /* names that something in the new file uses */
+    FileIndex *result; /* by body; without bytes: the body stays as it is */
+    NameId known;      /* the last name of the file itself; names after it come from results */
+    Intern *read;      /* names that something in the new file reads */
     const char **why;
 } Splice;
 
-/* Of a body: a tensor of the graph around it, which need not be in it. */
+/* Whether an initializer of a result is a tensor of the surrounding graph, which the body can read
+   there instead of containing a copy. */
 static bool is_captured(const Splice *x, int k, const GraphIndex *g, const BodyNames *old,
                         NameId id) {
     const OnnxNode *n = &x->m->node[x->body[k].node];
     return defines(old, id) ? starts_as_named(x->m, x->a, n, g, id)
                             : given_tensor(x->m, id).at != NULL;
 }
-/* New names must not be those of anything around the body, which it would hide. */
+/* Checks that the names which a new body defines do not hide names of the surrounding graph. */
 static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) {
     BodyNames now = {.m = x->m, .a = x->a};
     Wire w = wire_new(result->graph, result->bytes.at, "", &now.error);
@@ -293,7 +301,8 @@ static void put_list(const SliceList *list, uint32_t number, Pieces *out) {
     for (int k = 0; k < list->n; k++) wire_put_slice(out, number, list->v[k].at, list->v[k].n);
 }
 
-/* The new graph of a body: what is computed is the result's, all else is as it was. */
+/* Writes the new graph of a body: nodes, initializers and value_info of the result, all other
+   fields as they were. */
 static bool put_body(Splice *x, int k, Pieces *out) {
     const FileIndex *r = &x->result[k];
     const Slice graph = body_graph(x->m, &x->body[k]);
@@ -348,7 +357,8 @@ static void note_read(void *splice, Slice text, bool defined) {
     if (!defined && text.n) intern_put(x->read, text.at, text.n);
 }
 
-/* Weights that only bodies used, and that these no longer use, are left out. */
+/* Writes the main graph with the new bodies. Initializers that nothing reads any more are left
+   out. */
 static bool put_graph_of_bodies(Splice *x, Pieces *out) {
     const Model *m = x->m;
     Error e = {0};

@@ -1,18 +1,20 @@
-/* invariants.c -- which nodes of the body of a Loop or Scan compute the same in every iteration,
-   and may be computed once before it (loop-invariant code motion: Aho, Lam, Sethi, Ullman,
-   Compilers, 2007, section 9.5). The same is: a constant, a value of the graph around it, a state
-   that the body returns as it is, and what follows from these. A loop may have no iteration, so
-   that a node that is moved may run where it did not before: only nodes that cannot fail are moved.
-   That is decided on the values outside: such a node has a definition, all it needs of sizes
-   follows from what the graph around it needs, no element is an index or a divisor, and where
-   runtimes refuse empty tensors, there are none. */
+/* invariants.c -- finds the nodes of the body of a Loop or Scan that compute the same value in
+   every iteration and may be computed once, before the loop (loop-invariant code motion: Aho, Lam,
+   Sethi, Ullman, Compilers, 2007, section 9.5).
+
+   Invariant are constants, values of the surrounding graph, states that the body returns unchanged,
+   and whatever is computed from these alone. Since a loop may have no iteration at all, a moved
+   node may run where it did not run before, so only nodes that cannot fail are moved. To decide
+   this, the node is built on the values outside. It must have a definition, what it requires of
+   sizes must follow from what is known about the surrounding graph, none of its inputs may contain
+   indices or divisors, and where runtimes refuse empty tensors, no tensor may be empty. */
 #include "graphs/needs.h"
 #include "graphs/onnx/motion.h"
 #include "graphs/rewrite.h"
 #include "graphs/shapevalue.h"
 #include <string.h>
 
-enum { HEAVY = 256 }; /* elements that a node reads and writes: fewer take as long as none */
+enum { HEAVY = 256 }; /* elements read and written: a node with fewer takes no measurable time */
 
 typedef struct Search {
     Model *m;
@@ -24,7 +26,8 @@ typedef struct Search {
 
 /* ---- states */
 
-/* The states of a body: how many, its first input and its first output that is one. */
+/* The states of a body: their number, and the indices of the first input and the first output that
+   are states. */
 typedef struct States {
     int n, in, out;
 } States;
@@ -44,7 +47,7 @@ static bool find_states(Import *s, States *out) {
     return true;
 }
 
-/* Whether the node gives back this value where it is given it. */
+/* Whether the node returns this value unchanged if it is its input. */
 static bool passes(const Search *s, const OnnxNode *read, Value v) {
     OnnxNode n = *read;
     Value out;
@@ -54,7 +57,8 @@ static bool passes(const Search *s, const OnnxNode *read, Value v) {
     return !opaque && out == v;
 }
 
-/* The name that a value of the body, `v`, has before nodes that pass it on as it is. */
+/* Follows nodes that pass the value v on unchanged, from the name `id` in the body up to the first
+   name that it has. */
 static NameId passed_on(const Search *s, NameId id, Value v) {
     const Body *b = &s->x->body;
     for (int k = b->g.node.n; k-- > 0;)
@@ -77,7 +81,7 @@ static void bind_states(Search *s, const States *states) {
     }
 }
 
-/* ---- what cannot fail */
+/* ---- nodes that cannot fail */
 
 static bool holds(const Search *s, Poly p, bool zero) {
     return facts_entail(s->limits->facts, (Lit){p, zero});
@@ -93,7 +97,8 @@ static bool needs_hold(const Search *s, const Graph *g) {
     return true;
 }
 
-/* A size that is left to the runtime (-1) is one of the numbers that the node takes. */
+/* Whether an integer input contains a negative number, such as the -1 of a size that Reshape is to
+   infer. */
 static bool leaves_a_size(const Search *s, int n, const Value in[]) {
     PolyList list;
     int64_t number;
@@ -107,14 +112,15 @@ static bool leaves_a_size(const Search *s, int n, const Value in[]) {
     return false;
 }
 
-/* A size of 0 divides nothing: where one is left to the runtime, the others must not be 0. */
+/* Reshape infers a size by division, so if it does (`open`), at most one size may possibly be 0. */
 static bool reshape_fits(const Search *s, const Type *to, bool open) {
     int unsure = 0;
     for (int k = 0; k < to->dim.n; k++) unsure += !is_positive(s, to->dim.v[k]);
     return !open || unsure < 2;
 }
 
-/* Sizes over which something is summed, or a window slides, are not 0: a runtime may refuse it. */
+/* Whether no size of an input that is missing from the output can be 0. Over such axes the node
+   sums or slides a window, and a runtime may refuse to do that with an empty tensor. */
 static bool never_empty(const Search *s, const Node *n) {
     const Type *to = value_type(s->w, n->out);
     for (int k = 0; k < n->nin; k++) {
@@ -129,11 +135,12 @@ static bool never_empty(const Search *s, const Node *n) {
     return true;
 }
 
-/* Its elements are those of input 0, as they lie in memory. */
+/* Whether the node passes the elements of input 0 on in the order in which they lie in memory. */
 static bool reshapes(const Search *s, const Node *n) {
     return n->op == &op_reshape || sig_kind(s->w, n->sig, 0) == SIG_RESHAPE;
 }
 
+/* Whether this one node cannot fail. */
 static bool node_safe(const Search *s, const Node *n, bool open) {
     Poly low, high;
     if (n->op->flags & OP_RANDOM) return false;
@@ -149,10 +156,11 @@ static bool node_safe(const Search *s, const Node *n, bool open) {
 
 /* ---- one node */
 
-/* What it made of values around it: what it computes, composites expanded. */
+/* What a node of the body becomes, given the values of its inputs outside, with composites
+   expanded. */
 typedef struct Made {
     int nin;
-    const Value *in; /* some may be 0 */
+    const Value *in; /* by input of the ONNX node; 0 if it is left out */
     Graph g;
     NodeList live;
 } Made;
@@ -188,7 +196,8 @@ static bool made_safe(const Search *s, const Made *x) {
     return true;
 }
 
-/* Elements of what goes in and comes out; a size that only data decide counts as large. */
+/* Whether the inputs and outputs have at least HEAVY elements together; a size that depends on data
+   counts as large. */
 static bool is_large(const Search *s, const Made *x) {
     int64_t sum = 0, n;
     for (int k = 0; k < x->nin + x->g.nout; k++) {
@@ -201,7 +210,8 @@ static bool is_large(const Search *s, const Made *x) {
     return sum >= HEAVY;
 }
 
-/* Not only what passes its elements on as they lie in memory. */
+/* Whether the node is worth moving: it is large, and does more than pass its elements on in memory
+   order. */
 static bool made_heavy(const Search *s, const Made *x) {
     bool computes = false;
     for (int k = 0; k < x->live.n; k++) {
@@ -211,7 +221,8 @@ static bool made_heavy(const Search *s, const Made *x) {
     return computes && is_large(s, x);
 }
 
-/* The values of its inputs; false: one of them may change. */
+/* Finds the values of the node's inputs, and whether all of them are constant. Returns false if one
+   may change between iterations. */
 static bool node_inputs(const Search *s, const OnnxNode *n, Value in[], bool *constant) {
     *constant = true;
     for (int k = 0; k < n->x.nin; k++) {
@@ -247,9 +258,9 @@ static void see_node(Search *s, int i) {
             s->x->name[n.out[k]].value = out[k], s->x->name[n.out[k]].constant = node->constant;
 }
 
-/* ---- what is moved */
+/* ---- choosing what to move */
 
-/* What heavy nodes need is computed outside, too. */
+/* Takes the heavy nodes, and the nodes that these need. */
 static void take_nodes(Motion *x) {
     for (int i = x->body.g.node.n; i-- > 0;) {
         const OnnxNode *n = &x->body.node[i];
@@ -260,8 +271,9 @@ static void take_nodes(Motion *x) {
     }
 }
 
-/* A light node that the body reads stays, since reading a value from outside is no faster; what
-   it reads is then read in the body, too. */
+/* Decides which nodes stay in the body. A light node whose result the body reads stays, even if it
+   is taken too, since reading a value from outside is not faster than computing it; what it reads
+   is then also read in the body. */
 static void leave_nodes(Motion *x) {
     for (int k = 0; k < x->body.g.output.n; k++)
         x->name[x->body.out[k]].output = x->name[x->body.out[k]].read = true;

@@ -1,5 +1,5 @@
-/* item_text.c -- items are told apart by the first mark that they have: ==, then : before any =,
-   then what stands after the = and at the end. */
+/* item_text.c -- parses items. The kind of an item follows from the first of these that it
+   contains: "==", a ":" without "=", or what stands after "=" and at the end of the item. */
 #include "graphs/onnx/item_text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,14 @@
 static const char input_mark[] = "input:", list_mark[] = "list:", number_mark[] = "number:";
 enum { INPUT_MARK = sizeof input_mark - 1 };
 
-/* What stands after a mark; NULL: it is not there. */
+/* Returns the text after the mark, or NULL if `text` does not start with it. */
 static const char *after(const char *text, const char *mark) {
     const size_t n = strlen(mark);
     return strncmp(text, mark, n) ? NULL : text + n;
 }
 
-/* What fills our attribute: source is what stands after the =, or the attribute's own name. */
+/* Parses an item that sets our attribute `ours`. source: the text after "=", or the attribute's
+   name if there is no "=". */
 static ItemText item_filling(const char *ours, char *source) {
     ItemText item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};
     char *last = &source[strlen(source) - 1], *bar = strchr(source, '|');

@@ -1,4 +1,6 @@
-/* items.c -- an item X:SPECIAL is looked for among the operator's own, then in items.def. */
+/* items.c -- finds and runs a special item X:SPECIAL: first among the operator's own items
+   (Op.items), then in items.def. An operator's own item does not see Import and Draft but a small
+   interface of callbacks (OnnxRead, OnnxWrite), which this file implements. */
 #include "graphs/onnx/items.h"
 #include <string.h>
 
@@ -28,7 +30,7 @@ bool item_known(const Op *op, const char *ours, const char *name) {
     return own_item(op, ours, name) || shared_item(ours, name) >= 0;
 }
 
-/* ---- an operator's own: what it sees of the node */
+/* ---- the callbacks for an operator's own items */
 
 typedef struct Reading {
     OnnxRead r;

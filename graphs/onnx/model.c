@@ -1,5 +1,5 @@
-/* model.c -- what importing and exporting ask of a model: names, operator sets, places, and the
-   ONNX node from which a value came. */
+/* model.c -- functions on an open model that both import and export need (names, operator sets,
+   reading nodes), and the public queries of onnx.h. */
 #include "graphs/onnx/model.h"
 #include <string.h>
 
@@ -77,7 +77,7 @@ Value node_call(World *w, const Op *o, int nin, const Value in[], const NamedLis
                : 0;
 }
 
-/* ---- public questions */
+/* ---- public queries */
 
 int64_t model_version(const Model *m) { return model_opset(m, (Slice){0}); }
 const Graph *model_graph(const Model *m) { return &m->graph; }

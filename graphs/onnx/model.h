@@ -56,7 +56,7 @@ static inline NameId node_input(const OnnxNode *n, int k) {
     return k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
 }
 
-/* except for NONE and OTHER, the numbers are those of AttributeProto.AttributeType */
+/* Except for NONE and OTHER, the numbers are those of AttributeProto.AttributeType. */
 typedef enum OnnxAttrKind {
     ONNX_ATTR_NONE = 0,
     ONNX_ATTR_FLOAT = 1,
@@ -140,16 +140,16 @@ const char *slice_text(Arena *, Slice);
 /* Whether the model defines a function of this name. It may have the name of any operator, and
    replaces it. */
 bool model_has_function(const Model *, Slice domain, Slice name);
-/* the version of a domain's operator set; 0: not imported */
+/* The version of a domain's operator set; 0 if the model does not import the domain. */
 int64_t model_opset(const Model *, Slice domain);
 /* Whether operators of this domain may be written although the file does not import it
    (OpenOptions.domain). */
 bool model_allows(const Model *, const char *domain);
 /* Reads a NodeProto except for the names of its values; in[] and out[] have room for these. */
 bool node_read(Model *, Wire message, OnnxNode *);
-/* the node's name or, if it has none, that of its first result */
+/* The node's name or, if it has none, that of its first result. */
 const char *node_shown(Arena *, const OnnxNode *);
-/* the place of an error: file, number, name, type */
+/* The place of an error, for messages: file, number, name and type of the node. */
 const char *node_place(Model *, const OnnxNode *);
 /* import/values.c: reads the type from a ValueInfoProto; the type is not `known` if the message
    states none. Returns false with E_INVALID if the message is damaged. */

@@ -1,8 +1,11 @@
-/* motion.c -- writes a model with nodes of its loops' bodies in front of the loops. A node keeps
-   its bytes but for names: what it reads of a state is what the state starts as. Its results keep
-   their names, which the body then reads from outside, where nothing else in the file has them and
-   the body does not return them. Otherwise they get new ones, and an Identity in the body gives
-   them the old ones again. A light node that others in the body read stays there as well. */
+/* motion.c -- writes a model in which loop-invariant nodes stand in front of their loop instead of
+   in its body.
+
+   A moved node keeps its bytes except for names. Where it reads a state, it now reads the value
+   with which the state starts. Its results keep their names if nothing else in the file has the
+   same name and the body does not return them; the body then reads them from outside. Otherwise
+   they get new names outside, and an Identity in the body gives them their old names there. A light
+   node whose result is also read in the body is copied, not moved. */
 #include "graphs/onnx/motion.h"
 #include <string.h>
 
@@ -10,10 +13,10 @@ typedef struct Mover {
     Model *m;
     Arena *a;
     Error error;
-    int *times; /* by NameId: how many graphs of the model define it */
+    int *times; /* by NameId: how many graphs of the model define the name */
     int room;
-    Intern *value, *node; /* new names of values; names of nodes that stand in the graph */
-    Motion *motion;       /* by node of the model; without body: it stays */
+    Intern *value, *node; /* new names of values; names of the nodes of the graph */
+    Motion *motion;       /* by node of the model; n is NULL if nothing is moved out of its body */
 } Mover;
 
 /* ---- names */
@@ -37,7 +40,8 @@ static const char *fresh_name(Mover *x, const char *name) {
     }
 }
 
-/* keeps: the body has no other value of this name. */
+/* Chooses the name of a moved value outside. keeps: its node is no longer in the body, so the body
+   does not define the name any more. */
 static void name_outside(Mover *x, Motion *o, NameId id, bool keeps) {
     MotionName *name = &o->name[id];
     const char *text = x->m->name[id].text;
@@ -54,12 +58,12 @@ static void name_all(Mover *x, Motion *o) {
             if (b->node[i].out[k]) name_outside(x, o, b->node[i].out[k], !o->node[i].stays);
 }
 
-/* Whether the name inside is that outside, too. */
+/* Whether a moved value has the same name outside as it had in the body. */
 static bool same_name(const Motion *o, NameId id) {
     return !strcmp(o->name[id].outside, o->m->name[id].text);
 }
 
-/* ---- outside */
+/* ---- in front of the loop */
 
 static const char *outer_name(const Motion *o, NameId id) {
     const char *outside = id < o->nname && o->name[id].local ? o->name[id].outside : NULL;
@@ -70,7 +74,8 @@ static void put_name(Pieces *out, uint32_t number, const char *name) {
     wire_put_slice(out, number, name, strlen(name));
 }
 
-/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph. */
+/* Names of nodes have no meaning, but ONNX Runtime wants them to be unique within a graph. Returns
+   whether the name is free, and reserves it. */
 static bool name_free(Mover *x, Slice name) {
     if (!name.n || intern_find(x->node, name.at, name.n)) return false;
     return intern_put(x->node, name.at, name.n) != 0;
@@ -88,7 +93,7 @@ static void put_outside(Mover *x, const Motion *o, const OnnxNode *n, Pieces *ou
     wire_put_pieces(out, GRAPH_NODE, &node);
 }
 
-/* Initializers of a body that what is moved reads. */
+/* Writes those initializers of the body that moved nodes read. */
 static void put_weights(Mover *x, const Motion *o, Pieces *out) {
     const Body *b = &o->body;
     for (int k = 0; k < b->g.initializer.n; k++)
@@ -98,9 +103,9 @@ static void put_weights(Mover *x, const Motion *o, Pieces *out) {
                              o->name[b->weight[k]].outside);
 }
 
-/* ---- the body */
+/* ---- in the body */
 
-/* Gives what was moved the name that it had in the body. */
+/* Writes the Identity that gives a moved value its old name in the body. */
 static void put_again(Mover *x, const Motion *o, NameId id, Pieces *out) {
     index_put_identity(x->a, slice_of(o->name[id].outside), slice_of(o->m->name[id].text), "", out);
 }
@@ -116,7 +121,7 @@ static void put_inner_nodes(Mover *x, const Motion *o, Pieces *out) {
         if (o->node[i].stays) wire_put_slice(out, GRAPH_NODE, b->g.node.v[i].at, b->g.node.v[i].n);
 }
 
-/* Whether nothing of this name is in the body any more. */
+/* Whether the body needs no initializer or value_info of this name any more. */
 static bool has_left(Mover *x, const Motion *o, Slice info, uint32_t number) {
     const NameId id =
         name_id(x->m, wire_bytes(model_wire(x->m, info, &x->error), number), &x->error);
@@ -137,7 +142,7 @@ static void put_inner(Mover *x, const Motion *o, Slice graph, Pieces *out) {
             pieces_add(out, f.whole.at, f.whole.n);
 }
 
-/* The Loop or Scan with that body. */
+/* Writes the Loop or Scan with its new body. */
 static void put_loop(Mover *x, const Motion *o, Pieces *out) {
     Pieces node = pieces_new(x->a);
     int attr = 0;
@@ -155,7 +160,7 @@ static void put_loop(Mover *x, const Motion *o, Pieces *out) {
     wire_put_pieces(out, GRAPH_NODE, &node);
 }
 
-/* ---- the graph */
+/* ---- the main graph */
 
 static void put_nodes(Mover *x, Pieces *out) {
     const Model *m = x->m;

@@ -1,4 +1,5 @@
-/* order.c -- Kahn's algorithm with a heap of the nodes that are ready. */
+/* order.c -- implements topological sorting by Kahn's algorithm, with a heap of the nodes that are
+   ready. */
 #include "graphs/onnx/order.h"
 #include "ops/base/heap.h"
 
@@ -7,7 +8,7 @@ static bool node_before(const void *nodes, int a, int b) {
     return node[a].place != node[b].place ? node[a].place < node[b].place : a > b;
 }
 
-/* 1 + the node that makes each name. */
+/* Returns, by name, 1 + the index of the node that computes it; 0 if none does. */
 static int *find_makers(Arena *a, int n, const FileNode node[]) {
     NameId last = 0;
     for (int k = 0; k < n; k++) {
@@ -21,7 +22,9 @@ static int *find_makers(Arena *a, int n, const FileNode node[]) {
     return maker;
 }
 
-/* Lists of the nodes that wait for a node: first by node, next by entry; -1 ends one. */
+/* For each node, a linked list of the nodes that read its results. first[node] and next[entry] are
+   indices of entries (-1 ends a list); user[entry] is a node; waits[node] is the number of its
+   inputs that are not computed yet. */
 typedef struct Users {
     int *first, *next, *user, *waits;
 } Users;

@@ -1,7 +1,8 @@
-/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph,
-   subgraph, attribute, function, training), may name one: all are found by one walk over the
-   messages that can hold tensors, so that a missing file is noticed before anything else happens,
-   and files that the result names are next to it in the end. Paths stay in the model's folder. */
+/* external.c -- weights in files of their own (external data). Any tensor of a model, whether in a
+   graph, subgraph, attribute, function or training information, may refer to such a file. One walk
+   over all messages that can contain tensors finds these references. So a missing file is noticed
+   when the model is opened, and every file that a written model refers to gets copied next to it.
+   Paths must not leave the model's folder. */
 #include "graphs/onnx/export/export.h"
 #include "ops/core/element.h"
 #include <ctype.h>
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- who names which file */
+/* ---- finding the references */
 
 typedef enum Message {
     M_MODEL,
@@ -26,6 +27,7 @@ typedef enum Message {
     M_TRAINING,
     M_FUNCTION
 } Message;
+/* Which field of which message contains which message, as far as tensors may be inside. */
 static const struct {
     Message in;
     uint32_t number;
@@ -53,7 +55,7 @@ static const struct {
 
 typedef struct ExternalWalk {
     Arena *arena;
-    Intern *seen; /* locations */
+    Intern *seen; /* the locations that were visited */
     ExternalFile *each;
     void *user;
 } ExternalWalk;
@@ -64,7 +66,7 @@ static bool visit_location(const ExternalWalk *c, Slice location) {
     return c->each(c->user, slice_text(c->arena, location));
 }
 
-/* Of a tensor, wherever it stands, only where its data are is looked at. */
+/* Of a tensor, looks only at the fields that say where its data is. */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
     FileTensor t = {.rank = 0};
     bool external = false;
@@ -109,7 +111,7 @@ static bool decimal(Slice s, size_t *out) {
     return true;
 }
 
-/* A path that stays in the model's folder: relative, without "..". */
+/* Whether the path is relative and has no "..", so that it stays in the model's folder. */
 static bool inside_folder(const char *path) {
     if (!path[0] || path[0] == '/') return false;
     for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
@@ -117,8 +119,8 @@ static bool inside_folder(const char *path) {
     return true;
 }
 
-/* Symbolic links that lead out of the model's folder are followed only to find that they do. What
-   does not exist is reported when it is opened. */
+/* Whether symbolic links lead from this path out of the model's folder. For a file that does not
+   exist the answer is false: the error is reported when it is opened. */
 static bool linked_outside(Model *m, const char *path) {
     char folder[PATH_MAX], real[PATH_MAX];
     if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;
@@ -126,7 +128,8 @@ static bool linked_outside(Model *m, const char *path) {
     return strncmp(real, folder, n) != 0 || real[n] != '/';
 }
 
-/* NULL: the error is set. */
+/* Maps an external file, unless it is mapped already. Returns NULL with the error set if it
+   cannot. */
 static MappedFile *map_file(Model *m, const char *location, const char *place, Error *e) {
     for (MappedFile *f = m->external; f; f = f->next)
         if (strcmp(f->path, location) == 0) return f;
@@ -196,7 +199,8 @@ bool external_open(Model *m, Error *e) {
 typedef struct Copier {
     Model *m;
     Arena *arena;
-    const char *folder, *but;
+    const char *folder, *but; /* the folder of the result, ending in '/' or empty; the location that
+                                 is not copied */
     Error *e;
 } Copier;
 
@@ -204,13 +208,13 @@ static bool is_same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
-/* The same file, not written to between the two. */
+/* Whether both describe the same file, and it was not written to in between. */
 static bool is_same_state(const struct stat *x, const struct stat *y) {
     return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
            x->st_mtim.tv_sec == y->st_mtim.tv_sec && x->st_mtim.tv_nsec == y->st_mtim.tv_nsec;
 }
 
-/* Holes stay holes. */
+/* Copies a file; its holes stay holes. */
 static bool copy_data(const Copier *c, const char *from, const char *to, Slice bytes) {
     Cleanup *file = ARENA_NEW(c->arena, Cleanup, 1);
     int n = 0, room = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
@@ -229,9 +233,10 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
     return file_write_pieces(to, n, piece, c->e);
 }
 
-/* One file next to the result; folders on the way are made. A file that is there and is another one
-   is not touched. The last copy that was made or compared is known again, so that many results in
-   one folder cost one copy. */
+/* Copies one file next to the result and makes the folders on the way. If another file of this name
+   exists, it is left alone, which is an error unless the contents are the same. MappedFile.copy
+   remembers the last copy that was made or compared, so that many results in one folder cost one
+   copy. */
 static bool copy_one(void *user, const char *location) {
     Copier *c = user;
     struct stat copy;

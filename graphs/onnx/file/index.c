@@ -1,6 +1,6 @@
-/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that
-   ONNX allows once and that comes twice is refused: protobuf would merge them, and what is written
-   back verbatim must mean what was read. */
+/* index.c -- indexes an ONNX file in one pass over ModelProto, its GraphProto and the headers of
+   its nodes. A file with two graphs is refused: protobuf would merge them, but bytes that are
+   written back unchanged must mean what was read. */
 #include "graphs/onnx/file/index.h"
 #include <string.h>
 

@@ -1,17 +1,19 @@
-/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays
-   (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
+/* tensor.c -- reads and writes TensorProto. raw_data stays where it is. The typed arrays
+   (float_data, int32_data, ..), packed or not, hold each element as a number of the array's own
    width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/file/tensor.h"
 #include "ops/core/element.h"
 #include <string.h>
 
+/* The numbers in one occurrence of a repeated field: a packed list, or a single number. */
 typedef struct Numbers {
     Wire packed;
+    /* a single number that was not returned yet */
     bool one;
     uint64_t value;
     WireKind kind;
 } Numbers;
-/* False: a single number of another kind than the field's. */
+/* Starts the iteration. Fails if the field holds a single number of another wire kind. */
 static bool numbers_of(Wire *w, const Field *f, WireKind kind, Numbers *out) {
     if (f->kind != WIRE_BYTES && !wire_want(w, f, kind)) return false;
     *out = f->kind == WIRE_BYTES ? (Numbers){.packed = wire_inner(w, f->bytes), .kind = kind}
@@ -19,7 +21,7 @@ static bool numbers_of(Wire *w, const Field *f, WireKind kind, Numbers *out) {
     return true;
 }
 
-/* The next number of a repeated field, whether it is packed or not. */
+/* Returns the next number of the occurrence. */
 static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     if (s->one) return *out = s->value, s->one = false, true;
     if (!s->packed.rest.n) return false;
@@ -89,8 +91,9 @@ bool tensor_type(World *w, const FileTensor *t, Type *out) {
     return true;
 }
 
-/* The field that holds the elements of a type one by one, and how many bytes each of its numbers
-   stands for: complex numbers are two, types below 8 bits stand packed in bytes. */
+/* The typed array that holds the elements of a type, and the number of bytes that each of its
+   numbers stands for: a complex number is two numbers of the array, and types below 8 bits are
+   packed into bytes. */
 typedef struct TypedArray {
     uint32_t number;
     WireKind kind;
@@ -107,7 +110,7 @@ static bool array_of(DType d, TypedArray *x) {
     return bits > 0;
 }
 
-/* The numbers of a typed array one after another, which have to fill `want` bytes. */
+/* Converts the numbers of a typed array into bytes; they must fill exactly `want` bytes. */
 static bool array_bytes(Wire w, TypedArray x, size_t want, unsigned char *bytes) {
     const unsigned char *start = w.rest.at;
     size_t have = 0;
@@ -137,7 +140,7 @@ bool tensor_bytes(Arena *a, const FileTensor *t, const Wire *at, Slice *out) {
                          "a tensor whose raw_data does not have the length that its sizes require");
     }
     if (!array_of(t->dtype, &array)) return wire_fail(&w, t->message.at, "a tensor without data");
-    if (want / array.width > t->message.n) /* a number takes a byte at least */
+    if (want / array.width > t->message.n) /* each number takes at least one byte */
         return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     unsigned char *bytes = arena_alloc_raw(a, want);
     *out = (Slice){bytes, want};
@@ -154,7 +157,7 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
 
 void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
 
-/* An entry of TensorProto.external_data. */
+/* Writes an entry of TensorProto.external_data. */
 static void put_external_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
     wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));

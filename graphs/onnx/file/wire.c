@@ -1,6 +1,7 @@
-/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the
-   message it was made for, so a length is believed only after it was compared with what is left;
-   the walker never reads past the slice, whatever the bytes are. */
+/* wire.c -- implements the walker over protobuf's wire format, and the writing of fields.
+   Invariant: `rest` always lies inside the message that the walker was made for. A length is
+   compared with the number of bytes left before it is used, so the walker never reads beyond the
+   slice, whatever the bytes are. */
 #include "graphs/onnx/file/wire.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,8 @@
 
 bool file_map(const char *path, Slice *out, Error *e) {
     *out = (Slice){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
+    /* so that a pipe is refused instead of waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot read: %s", strerror(errno));
     struct stat st;
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
@@ -49,7 +51,7 @@ bool file_holds(const char *path, int n, const Piece *v, bool *same, Error *e) {
     return true;
 }
 
-/* The file is mapped for reading only, so nothing can be lost. */
+/* Dropping pages loses nothing, since the file is mapped for reading only. */
 void file_release_pages(Slice s) {
     if (s.n) madvise((void *)(uintptr_t)s.at, s.n, MADV_DONTNEED);
 }

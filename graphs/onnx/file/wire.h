@@ -1,15 +1,17 @@
-/* wire.h -- protobuf's wire format, read in place. A file is mapped, a message is a slice of it, a
-   walker steps through the fields of one message and checks every tag and length before it is used.
-   Nothing is decoded or copied: what is not understood can be written back as it stands. */
+/* wire.h -- reads protobuf's wire format in place, and writes fields. The file is mapped, a message
+   is a slice of it, and a walker (Wire) steps through the fields of one message, checking every tag
+   and length before it is used. Nothing is decoded or copied, so whatever is not understood can be
+   written back as it is. */
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
 #include "ops/base/text.h"
-#include <onnx_fields.h> /* the numbers of fields, of onnx.proto */
+#include <onnx_fields.h> /* the field numbers of onnx.proto */
 
+/* Bytes of a file; at == NULL means absent. */
 typedef struct Slice {
     const unsigned char *at;
     size_t n;
-} Slice; /* at == NULL: absent */
+} Slice;
 typedef enum WireKind {
     WIRE_VARINT = 0,
     WIRE_FIXED64 = 1,
@@ -19,47 +21,55 @@ typedef enum WireKind {
 typedef struct Field {
     uint32_t number;
     WireKind kind;
-    uint64_t value; /* of a varint or fixed field */
+    uint64_t value; /* of a varint or fixed-size field */
     Slice bytes;    /* contents of a WIRE_BYTES field */
-    Slice whole;    /* tag, length and contents */
+    Slice whole;    /* the tag, the length and the contents */
 } Field;
 typedef struct Wire {
-    Slice rest;
-    const unsigned char *file; /* byte offsets in messages count from here */
-    const char *place;
+    Slice rest; /* the bytes that were not read yet */
+    /* the start of the file, from which positions in messages are counted */
+    const unsigned char *file;
+    const char *place;  /* the file or part of it, for messages */
     const char *format; /* what the file should be, for messages: "an ONNX model" */
     Error *error;
     bool failed;
 } Wire;
 
-enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs are recursive */
+/* The deepest nesting of messages that is accepted: TypeProto and subgraphs are recursive. */
+enum { WIRE_DEPTH = 64 };
 
-/* Read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
+/* Maps a file for reading. An empty file gives an empty slice. Returns false with E_ENVIRONMENT if
+   the file cannot be read. */
 bool file_map(const char *path, Slice *, Error *);
 void file_unmap(Slice);
-/* Whether a file has exactly these contents; E_ENVIRONMENT if it cannot be read. */
+/* Sets *same to whether a file has exactly these contents; a piece without bytes stands for zeros.
+   Returns false with E_ENVIRONMENT if the file cannot be read. */
 bool file_holds(const char *path, int n, const Piece *, bool *same, Error *);
-/* Returns the pages of a mapped file to the system until they are read again. */
+/* Gives the memory of a mapped file's pages back to the system; they are read again when they are
+   next used. */
 void file_release_pages(Slice);
 
-/* Of an ONNX model; who reads another format sets `format`. */
+/* A walker over a message of an ONNX model. Callers that read another format set `format`. `file`
+   is the start of the file that contains the message. */
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *);
-Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */
-/* false: at the end, or not protobuf: then `failed`, and the error names the byte. */
+Wire wire_inner(const Wire *, Slice message); /* a walker over a message inside this one */
+/* Reads the next field. Returns false at the end, and also if the bytes are not protobuf; then
+   `failed` is set, and the error names the position of the byte. */
 bool wire_next(Wire *, Field *);
-/* A number by itself, as a packed list has it; false: it is not whole. */
+/* Read a number without a tag, as packed lists contain them. They fail if the message ends before
+   the number does. */
 bool wire_varint(Wire *, uint64_t *);
 bool wire_fixed(Wire *, unsigned bytes, uint64_t *);
-/* E_INVALID at that byte; false. */
+/* Sets `failed` and an E_INVALID error at that byte; returns false. */
 bool wire_fail(Wire *, const unsigned char *at, const char *what);
-/* The same for a field that the format does not have, or not with this type: the file may be of
-   another format. */
+/* The same for a field that the format does not have, or has with another type; the message adds
+   that the file may have another format. */
 bool wire_fail_format(Wire *, const unsigned char *at, const char *what);
-/* False and an error: the field has another kind. */
+/* Whether the field has this kind; if not, fails. */
 bool wire_want(Wire *, const Field *, WireKind);
 
-/* The contents of the last WIRE_BYTES field of this number; absent: there is none. wire_read_bytes:
-   false and an error: the message is damaged, or the field has another kind. */
+/* The contents of the last field of kind WIRE_BYTES with this number; absent if there is none.
+   wire_read_bytes fails if the message is damaged or a field with this number has another kind. */
 Slice wire_bytes(Wire, uint32_t number);
 bool wire_read_bytes(Wire, uint32_t number, Slice *out);
 
@@ -68,14 +78,14 @@ Slice text_slice(const Text *);
 bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
 
-/* Writing. A field is written with its tag. */
+/* ---- writing; each function writes the tag of the field, too */
 void wire_put_int(Text *, uint32_t number, uint64_t value);
 void wire_put_bytes(Text *, uint32_t number, const void *, size_t);
-/* Tag and length; the contents follow. */
+/* Writes the tag and the length; the caller adds the contents. */
 void wire_put_length(Text *, uint32_t number, size_t bytes);
-/* The same in pieces: contents are not copied. */
+/* The same as pieces: the contents are not copied. */
 void wire_put_slice(Pieces *, uint32_t number, const void *, size_t);
 void wire_put_pieces(Pieces *, uint32_t number, const Pieces *);
-/* A message as it is, but for a text: its field `name` becomes this one. */
+/* Copies a message as field `number`, with its text field `name` replaced by this text. */
 void wire_put_renamed(Pieces *, uint32_t number, Wire message, uint32_t name, const char *text);
 #endif

@@ -1,10 +1,11 @@
-/* basis.c -- equations as rewrites in both directions, looked up by the canonical code of a region;
-   breadth-first search over terms, which are known by their named codes. */
+/* basis.c -- equations as rewritings in both directions, found by the canonical code of a region.
+   The search is breadth-first over terms, which are identified by their named codes. */
 #include "generator/basis.h"
 #include <string.h>
 
 enum { SEARCH_MAX = 256, BASIS_ROOM = 1024 };
-/* A region with this code may become y, whose variables are the region's in canonical order. */
+/* A region with this code may be replaced by y, whose variables are the region's in canonical
+   order. */
 typedef struct Rewriting {
     Code code;
     Term y;
@@ -14,8 +15,8 @@ typedef struct Rewriting {
 struct Basis {
     Space *s;
     Arena *arena;
-    uint32_t n, room,
-        *head; /* as many heads as there is room: a power of two; + 1; the newest first */
+    uint32_t n, room, *head; /* hash chains, newest rewriting first: number of a rewriting plus 1;
+                                `room` chains, a power of two */
     Rewriting *v;
 };
 
@@ -71,13 +72,15 @@ static void add_rewriting(Basis *b, const Term *from, const Term *to, unsigned r
     link_rewriting(b, b->n++);
 }
 
-/* A term with its variables replaced by variables. */
+/* The term t with variable v replaced by variable to[v]. */
 static bool identified(const Space *s, const Term *t, const Ref to[], Term *out) {
     TermBuild b = {.most = TERM_OPS};
     Ref root;
     return build_term(s->form, &b, t, to, &root) && build_finish(s->form, &b, root, t, out);
 }
 
+/* Adds the equation under every way of identifying variables of the same kind, variables from v on
+   still to be decided. */
 static void partitions(Basis *b, const Term *x, const Term *y, unsigned ranks, int v, Ref to[]) {
     Term p, q;
     if (v < x->nvar) {
@@ -116,17 +119,17 @@ static void trace_add(BasisTrace *t, uint64_t code) {
     t->code[t->n++] = code;
 }
 
-/* A search, breadth first, for the terms that rules make of one. */
+/* A breadth-first search through the terms that rewriting makes of one. */
 typedef struct TermSearch {
     const Basis *b;
     Space *s;
     BasisTrace *trace;
     BasisSearch search;
     Code target;
-    int n, at;             /* terms; the one that is being rewritten */
-    Term term[SEARCH_MAX]; /* as they were found */
-    Code seen[SEARCH_MAX]; /* theirs */
-    int steps[SEARCH_MAX]; /* how many rules led to each */
+    int n, at;             /* number of terms; the one that is being rewritten */
+    Term term[SEARCH_MAX]; /* in the order in which they were found */
+    Code seen[SEARCH_MAX]; /* the named codes of these terms */
+    int steps[SEARCH_MAX]; /* number of rewritings that led to each */
 } TermSearch;
 
 static bool add_term(TermSearch *d, const Term *t, int steps) {
@@ -142,7 +145,8 @@ static bool add_term(TermSearch *d, const Term *t, int steps) {
     return code_same(&c, &d->target);
 }
 
-/* True ends the search: the target is reached, or no other term may be added. */
+/* Rewrites one region in all ways. Returns true, which ends the search, when the target is reached
+   or no further term may be added. */
 static bool rewrite(void *user, const Term *t, const Region *r) {
     TermSearch *d = user;
     const Space *s = d->s;

@@ -1,6 +1,7 @@
-/* candidates.c -- from classes to candidate rules. A candidate is dropped when smaller rules lead
-   from its left side to its right side, or to a term with a smaller code, whose own rule then takes
-   over: by induction every equation of the space follows from those kept. */
+/* candidates.c -- makes candidate rules from classes. A candidate is dropped if smaller rules lead
+   from its left side to its right side, or to a term with a smaller code: the rule of that term
+   then takes over. By induction, every equation of the space follows from the candidates that are
+   kept. */
 #include "generator/candidates.h"
 #include <string.h>
 
@@ -33,7 +34,8 @@ void candidates_take(Candidates *c, const Finding *f) {
 
 typedef struct Closure {
     TermClasses *c;
-    const Code *limit, *target; /* unnamed code to get below; named code to reach */
+    const Code *limit,
+        *target; /* limit: the unnamed code to get below; target: the named code to reach */
     int n;
     Code seen[SEEN_MAX];
     Term term[SEEN_MAX];
@@ -55,6 +57,7 @@ static bool closure_add(void *user, const Term *t) {
     return false;
 }
 
+/* Whether smaller rules lead from t to `to`, or to a term with a smaller code than t's. */
 static bool follows(TermClasses *c, const Term *t, const Code *code, const Term *to) {
     Closure k = {.c = c, .limit = code};
     Code target;
@@ -70,6 +73,8 @@ static bool follows(TermClasses *c, const Term *t, const Code *code, const Term 
 
 /* ---- single results */
 
+/* The term y over t's variables, y's variable v becoming to[v]. A variable on which the value does
+   not depend becomes any of its kind. Returns false if t has none of this kind. */
 static bool renamed_term(const Space *s, const Term *t, const Term *y, const uint8_t to[],
                          Term *out) {
     Ref vars[TERM_VARS] = {0};
@@ -125,7 +130,7 @@ void candidates_of_symmetry(TermClasses *c, uint32_t k, Arena *a, Finding *out) 
 
 /* ---- two results */
 
-/* The least term equal to t's root, over t's variables; false: none is known. */
+/* The representative that equals t's root, over t's variables. Returns false if none is known. */
 static bool least_of(TermClasses *c, const Term *t, Term *out) {
     Code code;
     uint8_t to[TERM_VARS];

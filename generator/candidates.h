@@ -1,6 +1,6 @@
-/* candidates.h -- candidate rules: members of a class against its least member (R), terms that
-   equal themselves under a renaming (S), two outputs that are the parts of one result (M); without
-   those that follow from smaller ones. */
+/* candidates.h -- candidate rules of three types. R: a member of a class and its representative. S:
+   a term and itself under a renaming. M: two outputs that are the parts of one result. Candidates
+   that follow from smaller ones are left out. */
 #ifndef ISOMER_CANDIDATES_H
 #define ISOMER_CANDIDATES_H
 #include "generator/term_classes.h"
@@ -13,43 +13,48 @@ typedef struct Side {
 typedef struct Candidate {
     char type; /* 'R', 'S' or 'M' */
     uint8_t nvar, kind[TERM_VARS];
-    uint32_t source; /* the member or symmetry */
-    Side from, to;   /* over the same variables */
+    uint32_t source; /* number of the member or symmetry */
+    Side from, to;   /* both over the same variables */
 } Candidate;
 typedef struct Candidates {
     int n, room;
     Candidate *v;
     Arena *arena;
-    uint64_t raw, reduced; /* of them, those that follow from smaller rules */
+    uint64_t raw,
+        reduced; /* equations found, and of these the ones that follow from smaller rules */
 } Candidates;
 
 Candidates *candidates_new(Arena *);
-/* What is found in a view of the classes, before it is taken over. */
+/* What a thread finds in its view of the classes, until candidates_take takes it over. */
 typedef struct Finding {
     int n, room;
     uint64_t raw, reduced;
     Candidate *v;
 } Finding;
-/* The rule that a member or symmetry of this number gives, allocated from the arena. */
+/* Adds the rule of a member or symmetry unless it follows from smaller ones. Allocates from the
+   arena. */
 void candidates_of_member(TermClasses *view, uint32_t member, Arena *, Finding *);
 void candidates_of_symmetry(TermClasses *view, uint32_t symmetry, Arena *, Finding *);
-/* Both outputs of an operator with two on this representative, of fewer than `size` operators. */
+/* Adds a rule for each operator with two outputs, applied to this representative, which must have
+   fewer than `size` operators. */
 void candidates_of_pairs(TermClasses *view, uint32_t rep, int size, Arena *, Finding *);
 void candidates_take(Candidates *, const Finding *);
-/* Regions of a term: connected instructions with one result `root`, what hangs below them made
-   variables that stand for env[]. Calls back with each of fewer than `below` operators until it
-   says true, and returns that. */
+/* A region of a term: connected instructions of which one result, `root`, is used. The values below
+   the region are its variables; env[] says which values of the term they stand for. term_regions
+   calls back with each region of fewer than `below` operators until the callback returns true, and
+   returns whether it did. */
 typedef struct Region {
     Term t;
     Ref root, env[TERM_VARS];
 } Region;
 typedef bool (*RegionFound)(void *user, const Term *, const Region *);
 bool term_regions(Space *, const Term *, int below, RegionFound, void *user);
-/* The term with the region's value replaced by y, whose variables are the values vars[] of the
-   term; it has the term's variables. false: too large. */
+/* Replaces the region's value in the term by y, whose variables stand for the values vars[] of the
+   term. The result has the variables of the term. Returns false if it is too large. */
 bool region_replace(const Space *, const Term *, const Region *, const Term *y, const Ref vars[],
                     Term *out);
-/* One-step rewritings of a term by classes of fewer than `below` operators, likewise. */
+/* Calls back with each result of rewriting one region by classes of fewer than `below` operators,
+   in the same way as term_regions. */
 typedef bool (*Rewritten)(void *user, const Term *);
 bool term_rewrites(TermClasses *, const Term *, int below, Rewritten, void *user);
 #endif

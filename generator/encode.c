@@ -1,5 +1,8 @@
-/* encode.c -- codes of terms: post-order from the root, least over swaps of commutative arguments;
-   and terms built from parts of others. */
+/* encode.c -- computes the codes of terms, and builds terms from parts of other terms.
+
+   A code lists the instructions in post-order from the root. The canonical code is the least one
+   over all swaps of commutative arguments; all 2^k combinations are tried, since a term has at most
+   TERM_OPS instructions. */
 #include "generator/term.h"
 #include "ops/base/intern.h"
 #include <string.h>
@@ -8,12 +11,13 @@ enum { UNSEEN = 0xff };
 typedef struct Encode {
     const OpForm *form;
     const Term *t;
-    unsigned swaps; /* bits: instructions whose first two arguments are exchanged */
-    bool named;     /* variables keep their numbers; else they are numbered as they are met */
+    unsigned swaps; /* bit i: the first two arguments of instruction i are exchanged */
+    bool
+        named; /* variables keep their numbers; otherwise they are numbered in order of first use */
     int norder, nvar;
-    uint8_t order[TERM_OPS]; /* instructions in the code's order */
-    uint8_t place[TERM_OPS]; /* by instruction: where it is in that order, or UNSEEN */
-    uint8_t var[TERM_VARS];  /* by variable: its number in the code, or UNSEEN */
+    uint8_t order[TERM_OPS]; /* the instructions in the order of the code */
+    uint8_t place[TERM_OPS]; /* for each instruction, its position in that order, or UNSEEN */
+    uint8_t var[TERM_VARS];  /* for each variable, its number in the code, or UNSEEN */
     int size;
     uint8_t out[1 + TERM_OPS * (1 + TERM_ARGS)]; /* the code */
 } Encode;
@@ -62,7 +66,8 @@ static bool encode(Encode *e) {
     return e->size <= CODE_BYTES;
 }
 
-/* Instructions whose arguments may be swapped to another effect. */
+/* Commutative instructions whose two arguments differ, as a bit mask: only there does a swap change
+   the code. */
 static unsigned swappable(const OpForm form[], const Term *t) {
     unsigned m = 0;
     for (int i = 0; i < t->n; i++)
@@ -94,7 +99,7 @@ bool term_canonical(const OpForm form[], const Term *t, bool named, Code *best, 
     }
 }
 
-/* The term's own order of instructions and variables is the one its code has. */
+/* Whether the term's instructions and variables already have the order that the code gives them. */
 static bool in_order(const Encode *e) {
     for (int q = 0; q < e->norder; q++)
         if (e->order[q] != q) return false;

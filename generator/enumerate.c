@@ -1,6 +1,8 @@
-/* enumerate.c -- depth-first search over straight-line programs. Instructions stand in post-order:
-   results not used yet form a stack, and an instruction takes what it uses first from its top, in
-   order. A finished program counts if it is its own canonical form. */
+/* enumerate.c -- a depth-first search over straight-line programs.
+
+   Instructions are appended in post-order. The results that are not used yet form a stack, and an
+   instruction takes those that it is the first to use from the top of the stack, in order. A
+   finished program is reported only if it is its own canonical form. */
 #include "generator/enumerate.h"
 #include <string.h>
 
@@ -10,9 +12,9 @@ typedef struct Search {
     Values *v;
     Space *s;
     Term *t;
-    unsigned pending;                    /* instructions not used yet */
-    bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that may be built on */
-    bool least[REF_OUT + 2 * TERM_OPS];  /* those that represent their classes */
+    unsigned pending;                    /* instructions whose results are not used yet, as bits */
+    bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that further instructions may use */
+    bool least[REF_OUT + 2 * TERM_OPS];  /* outputs that are the least of their classes */
     int per_line[256];
 } Search;
 
@@ -20,6 +22,7 @@ static void extend_term(Search *, int d);
 
 static int bits(unsigned x) { return __builtin_popcount(x); }
 
+/* Whether the set file's limit on uses of this operator line allows one more. */
 static bool within_limit(const Search *x, int d, int op) {
     int n = 1;
     for (int i = 0; i < d; i++) n += x->s->op[x->t->in[i].op].line == x->s->op[op].line;
@@ -33,7 +36,8 @@ static bool met_before(const Search *x, int d) {
     return false;
 }
 
-/* What instruction d uses for the first time are the newest unused results, in order. */
+/* Whether the results that instruction d is the first to use are the newest unused ones, in order.
+ *taken becomes the instructions of these results. */
 static bool in_post_order(const Search *x, int d, unsigned *taken) {
     const Instr *in = &x->t->in[d];
     int last = -1;
@@ -50,8 +54,9 @@ static bool in_post_order(const Search *x, int d, unsigned *taken) {
     return !*taken || rest < (*taken & -*taken);
 }
 
-/* Outputs of instruction d that represent their classes; what does not may be built on if a part of
-   it can still be shared. */
+/* Marks the outputs of instruction d that are the least of their classes, and those that may be
+   used by further instructions: besides the former, outputs with a part that can still be shared.
+   Returns whether any may be used. */
 static bool mark_usable(Search *x, int d) {
     bool any = false;
     Term part = *x->t;
@@ -68,8 +73,8 @@ static bool mark_usable(Search *x, int d) {
     return any;
 }
 
-/* Whether some part of what r is made of is used beside it: then r's representative, put in its
-   place, may make the term larger, for that part is to be computed all the same. */
+/* Whether the term uses an instruction below r elsewhere, too. Replacing r by its representative
+   may then make the term larger, because the shared instruction still has to be computed. */
 static bool shares(const Search *x, const Term *t, Ref r) {
     unsigned cone = term_cone(x->s->form, t, ref_instr(r));
     for (int j = 0; j < t->n; j++)
@@ -80,7 +85,7 @@ static bool shares(const Search *x, const Term *t, Ref r) {
     return false;
 }
 
-/* Every value of the term represents its class, or shares a part. */
+/* Whether every value that the term uses is the least of its class or shares a part. */
 static bool is_wanted_term(const Search *x, const Term *t) {
     for (int j = 0; j < t->n && !x->e->exhaustive; j++)
         for (int k = 0; k < x->s->form[t->in[j].op].narg; k++) {
@@ -116,7 +121,7 @@ static bool task_taken(Search *x, int depth) {
     return !x->e->take_task || x->e->take_task(x->e->user, task);
 }
 
-/* Instruction d has its arguments. */
+/* Goes on once all arguments of instruction d are chosen. */
 static void finish_instruction(Search *x, int d) {
     int size = x->e->size, rest = size - d - 1;
     unsigned taken, before = x->pending;

@@ -1,25 +1,30 @@
-/* enumerate.h -- all canonical terms of one size, each once, as (key, code). Only representatives
-   of classes are extended (Xu et al., "Quartz", PLDI 2022: RepGen): a term whose part is not the
-   least of its class is equal to one built from that least member. Where terms share parts this
-   holds only if the term does not grow by it: a part that is not the least of its class may stand
-   in a term that uses something below it elsewhere too. */
+/* enumerate.h -- enumerates all canonical terms of one size, each once, with their keys.
+
+   Only representatives of classes are extended (Xu et al., "Quartz", PLDI 2022: RepGen): a term
+   with a part that is not the least of its class equals the term built from that least member
+   instead. Where terms share parts, this argument holds only if the replacement does not make the
+   term larger. A part that is not the least of its class is therefore allowed where the rest of the
+   term also uses something below it. */
 #ifndef ISOMER_ENUMERATE_H
 #define ISOMER_ENUMERATE_H
 #include "generator/values.h"
 
+/* A term and its key. */
 typedef struct Record {
     uint64_t key;
     Code code;
 } Record;
 typedef struct EnumerateStats {
-    uint64_t tasks, prefixes, terms, unknown; /* unknown: values that are not known at the points */
+    uint64_t tasks, prefixes, terms,
+        unknown; /* unknown: terms whose values are not known at the points */
 } EnumerateStats;
 typedef struct Enumerate {
     Values *v;
     int size;
-    bool exhaustive;                                     /* extend every term */
-    bool (*is_representative)(void *user, const Code *); /* of a smaller size */
-    /* Tasks are prefixes of the programs, numbered in order; NULL: all. */
+    bool exhaustive;                                     /* extends every term */
+    bool (*is_representative)(void *user, const Code *); /* asked about codes of smaller size */
+    /* A task is a prefix of the enumerated programs; tasks are numbered in order. Says whether this
+       run enumerates the task. NULL: all tasks. */
     bool (*take_task)(void *user, uint64_t task);
     void (*found)(void *user, const Record *);
     void *user;

@@ -1,18 +1,19 @@
-/* opset.c -- reads a set file: the inputs and operators that terms are made of. Its notation, one
-   line a statement, is specified in generator/README.md. Lines are read in order: sizes and their
-   values, then inputs, then operators. */
+/* opset.c -- reads a set file, which declares the inputs and operators that terms are made of.
+
+   generator/README.md specifies the notation. Each line is one statement. The order is fixed: sizes
+   and their values come first, then inputs, then operators. */
 #include "generator/space.h"
 #include "ops/base/text.h"
 #include <string.h>
 
-enum { CHOICES_MAX = 16 }; /* of one unknown */
+enum { CHOICES_MAX = 16 }; /* for one unknown */
 typedef struct OpsetReader {
     Space *s;
     World *w;
-    Scan scan; /* of one line */
-    int number;
-    Variant v;
-    int nchoice[SPACE_FREE];
+    Scan scan;               /* the rest of the current line */
+    int number;              /* of the current line */
+    Variant v;               /* the operator of the current line */
+    int nchoice[SPACE_FREE]; /* by unknown of the line */
     Poly choice[SPACE_FREE][CHOICES_MAX];
 } OpsetReader;
 
@@ -99,7 +100,8 @@ static bool find_free(OpsetReader *r, Poly p) {
     return true;
 }
 
-/* NAME=VALUE, or NAME=VARIABLE:VALUE; false without an error: none there. */
+/* Reads NAME=VALUE or NAME=VARIABLE:VALUE. Returns false without an error if there is no further
+   attribute. */
 static bool read_attribute(OpsetReader *r) {
     char name[64];
     Variant *v = &r->v;
@@ -175,7 +177,7 @@ static bool choices(OpsetReader *r) {
     return true;
 }
 
-/* The unknowns of lists replaced by the choice. */
+/* Computes v->attr: v->general with the chosen unknowns replaced by their choices. */
 static void substitute_unknowns(Space *s, Variant *v) {
     Symbol from[SPACE_FREE];
     Poly to[SPACE_FREE];
@@ -191,6 +193,7 @@ static void substitute_unknowns(Space *s, Variant *v) {
     }
 }
 
+/* Adds a variant for every combination of the choices of unknowns k, k + 1, ... */
 static bool add_choices(OpsetReader *r, const OpForm *f, int k) {
     Space *s = r->s;
     if (k < r->v.nfree && r->v.chosen[k]) {

@@ -1,19 +1,22 @@
-/* program.h -- a definition at fixed sizes, unrolled: for every output element the sums of
-   products, maxima, function calls and choices of input elements that it is, each computed for
-   LANES random points at once, as residues with the double alongside (ops/core/number.h). Guards,
-   index arithmetic and numbers are gone when it is made. unroll.c makes it, run_body.h runs it. */
+/* program.h -- a definition unrolled at fixed sizes.
+
+   A program computes every output element from sums of products, maxima, function calls and choices
+   over input elements. Each step works on LANES random points at once, on residues with a double
+   alongside (ops/core/number.h). Conditions on indices, index arithmetic and operations on numbers
+   are evaluated while the program is made. unroll.c makes programs; run_body.h runs them. */
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"
 #include "ops/operator/signature.h"
 
 enum { LANES = 8 };
-typedef struct Lanes { /* one element at LANES points */
+typedef struct Lanes { /* one element at LANES points: two residues and the double that decides
+                          order */
     uint32_t p[LANES], q[LANES];
     double order[LANES];
 } Lanes;
-/* Words: kind, number of operands, destination, operands. An operand is a bank and a place in
-   it. */
+/* A step is a sequence of words: its kind, the number of operands, the destination, and the
+   operands. The destination and each operand are a bank and a place in it. */
 typedef enum ProgramStep {
     PROGRAM_COPY,
     PROGRAM_SUM,
@@ -22,9 +25,9 @@ typedef enum ProgramStep {
     PROGRAM_LEAST,
     PROGRAM_POWER,
     PROGRAM_CALL,
-    PROGRAM_WHERE /* the second operand where the first is not 0, else the third */
+    PROGRAM_WHERE /* the second operand where the first is not 0, otherwise the third */
 } ProgramStep;
-/* The first banks are the inputs. */
+/* Banks 0 to PROGRAM_INPUTS - 1 are the inputs. */
 enum {
     PROGRAM_INPUTS = 8,
     BANK_TEMP = PROGRAM_INPUTS,
@@ -37,25 +40,26 @@ typedef struct Program {
     int nword, ntemp, nout;
     const uint32_t *word;
     const Lanes *constant;
-    bool calls; /* has functions: the second residue counts */
+    bool calls; /* has a function, a power or a choice by data, so that the second residue counts */
 } Program;
 
-/* Output `port` of a signature; names in its types, attributes and needs have the values in sizes;
-   real variables are constants drawn from their names. NULL: it has no definition, or not at these
-   sizes, has more than PROGRAM_INPUTS
-   inputs, or is too large. */
+/* Unrolls output `port` of a signature, at the values that `sizes` gives to the names in its types,
+   attributes and needs. Real variables become constants drawn from their names. Returns NULL if the
+   output has no definition, or none at these sizes, if there are more than PROGRAM_INPUTS inputs,
+   or if the program would be too large. */
 Program *program_new(World *, Arena *, Sig, int port, Sizes);
-/* in[k]: the elements of input k, PROGRAM_INPUTS of them, NULL where there is none; temp has room
-   for ntemp. With exponents, what is not known (a division by zero, a root of a negative number) is
-   RESIDUE_NONE at that point, and so is what is made of it. */
+/* Runs a program. in[k] are the elements of input k (NULL where there is none; there are
+   PROGRAM_INPUTS entries); temp has room for ntemp elements. With exponents, an undefined value (a
+   division by zero, the root of a negative number) is RESIDUE_NONE at its point, and so is
+   everything computed from it. */
 typedef void (*ProgramRun)(const Program *, const Lanes *const in[], Lanes *temp, Lanes *out);
-/* y[lane] = sum of residue times coefficient modulo 2^64; 2 * LANES coefficients for each
-   element. */
+/* y[lane] becomes the sum over the elements of residue times coefficient, modulo 2^64. Each element
+   has 2 * LANES coefficients: a low and a high half for each lane. */
 typedef void (*ProgramHash)(const Lanes *, int n, const uint32_t *coefficient, uint64_t y[]);
 typedef struct ProgramRunner {
     ProgramRun run;
     ProgramHash hash;
 } ProgramRunner;
-/* For this machine; exponents: with the second residue. */
+/* The fastest functions for this machine; with `exponents` they also compute the second residue. */
 ProgramRunner program_runner(bool exponents);
 #endif

@@ -1,13 +1,15 @@
-/* reduce.c -- one-step rewritings of a term by what is known of smaller ones. A connected region of
-   instructions with one result in use is cut out, what hangs below becomes variables, and its code
-   is looked up: a member of a class is replaced by its representative, a representative with a
-   symmetry by itself renamed. A region must have fewer operators than the term whose rule it is to
-   justify: otherwise a rule would justify itself through a larger one. */
+/* reduce.c -- rewrites a term in one step by what is known of smaller terms.
+
+   A connected region of instructions of which one result is used is cut out; the values below it
+   become variables. Its code is looked up: a member of a class is replaced by its representative,
+   and a representative with a symmetry by itself renamed. A region must have fewer operators than
+   the term whose rule it is to justify; otherwise a rule could justify itself by way of a larger
+   one. */
 #include "generator/candidates.h"
 #include <string.h>
 
-/* The instructions of `mask` as a term with result `root`; false: it is not connected, or a part
-   has no input's type. */
+/* Cuts out the instructions of `mask` as a term with result `root`. Returns false if they are not
+   connected, or if a value below them does not have the type of a declared input. */
 static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref root,
                        unsigned mask, Region *r) {
     uint8_t to[TERM_OPS] = {0};
@@ -58,7 +60,7 @@ bool region_replace(const Space *s, const Term *t, const Region *r, const Term *
     return build_finish(s->form, &b, to[t->root], t, out);
 }
 
-/* Variables of the canonical region: number -> what it stands for. */
+/* env[v] becomes the value that variable v of the canonical region stands for. */
 static void canonical_env(const Region *r, const uint8_t renamed[], Ref env[]) {
     memset(env, 0xff, TERM_VARS);
     for (int v = 0; v < r->t.nvar; v++)

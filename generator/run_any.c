@@ -1,4 +1,5 @@
-/* run_any.c -- programs run in what every processor has. */
+/* run_any.c -- runs unrolled programs with the base instruction set that every processor of the
+   family has. */
 #include "generator/run_body.h"
 
 ProgramRunner program_runner(bool exponents) {

@@ -1,7 +1,9 @@
-/* run_body.h -- runs unrolled programs, all lanes at once. Written once over vectors of the
-   compiler and compiled for several instruction sets by the one of run_x86_64.c and run_any.c that
-   the processor needs; the results are the same bits, since doubles are added and multiplied in the
-   order of the program and never contracted. */
+/* run_body.h -- runs unrolled programs, all lanes at once.
+
+   The code is written once, with the compiler's vector types. run_x86_64.c or run_any.c, whichever
+   fits the processor, compiles it for one or several instruction sets. All versions give the same
+   bits, since doubles are added and multiplied in the order of the program and never contracted to
+   fused operations. */
 #ifndef ISOMER_RUN_BODY_H
 #define ISOMER_RUN_BODY_H
 #include "generator/program.h"
@@ -9,7 +11,7 @@
 #include <string.h>
 
 #pragma GCC diagnostic ignored \
-    "-Wpsabi" /* vectors wider than the base machine never leave this file */
+    "-Wpsabi" /* vectors wider than the base instruction set has are not passed between files */
 #define VECTOR(type) type __attribute__((vector_size(sizeof(type) * LANES), aligned(16), may_alias))
 typedef VECTOR(uint32_t) Words;
 typedef VECTOR(uint64_t) Wide;
@@ -38,7 +40,8 @@ INLINE Reals load_reals(const double *p) { return *(const Reals *)p; }
 INLINE Wide widen(Words x) { return __builtin_convertvector(x, Wide); }
 INLINE Words narrow(Wide x) { return __builtin_convertvector(x, Words); }
 
-/* x < 2^62 to below 2^38: what a sum of many may hold; then to the residue. */
+/* fold_p and fold_q reduce a product below 2^62 to less than 2^38, so that thousands of them can be
+   added in 64 bits. finish_p and finish_q reduce such a sum to a residue. */
 INLINE Wide fold_p(Wide x) { return (x >> P_BITS) * P_REST + (x & ((1ull << P_BITS) - 1)); }
 INLINE Wide fold_q(Wide x) { return (x >> Q_BITS) * Q_REST + (x & ((1ull << Q_BITS) - 1)); }
 INLINE Words finish_p(Wide x) {
@@ -53,7 +56,7 @@ INLINE Words none_where(Mask unknown, Words x) {
     return ((Words)unknown & RESIDUE_NONE) | (x & ~(Words)unknown);
 }
 
-/* What is not known has neither residue nor order. */
+/* An unknown value has neither a residue nor an order. */
 INLINE Reals nan_where(Mask unknown, Reals x) {
     WideMask m = __builtin_convertvector(unknown, WideMask);
     Wide bits = ((Wide)x & ~(Wide)m) | ((Wide)m & 0x7ff8000000000000ull);
@@ -98,7 +101,8 @@ INLINE void sum(const TermRun *r, const uint32_t *operand, uint32_t n, bool q, L
     finish(p, s, order, unknown, lost, q, y);
 }
 
-/* The greater by the doubles; of equal residues the one whose second residue is known. */
+/* Replaces *y by *a where *a is greater (or less, with `least`) by the doubles. Between equal
+   residues, the one whose second residue is known is kept. */
 INLINE void choose(const Lanes *a, bool least, bool q, Lanes *y) {
     Reals x = load_reals(y->order), z = load_reals(a->order);
     WideMask wide = least ? (WideMask)(x <= z) : (WideMask)(x >= z);
@@ -141,7 +145,7 @@ static void power(const Lanes *a, const Lanes *b, Lanes *y) {
     for (int l = 0; l < LANES; l++) put_lane(y, l, numbers_residue.power(lane(a, l), lane(b, l)));
 }
 
-/* Only what is chosen must be known. */
+/* Chooses a or b by the condition; the one that is not chosen may be unknown. */
 static void where(const Lanes *condition, const Lanes *a, const Lanes *b, Lanes *y) {
     for (int l = 0; l < LANES; l++) {
         const uint32_t c = condition->p[l];
@@ -173,7 +177,7 @@ INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *o
     }
 }
 
-/* Sums over the elements of residue times coefficient, modulo 2^64, lane by lane. */
+/* y[lane] becomes the sum over the elements of residue times 64-bit coefficient, modulo 2^64. */
 INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[LANES]) {
     Wide h = {0};
     for (int k = 0; k < n; k++, coefficient += 2 * LANES) {

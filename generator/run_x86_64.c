@@ -1,4 +1,4 @@
-/* run_x86_64.c -- programs run with AVX2 and AVX-512 where the processor has them. */
+/* run_x86_64.c -- runs unrolled programs with AVX-512 or AVX2 where the processor has them. */
 #include "generator/run_body.h"
 #include <stdlib.h>
 

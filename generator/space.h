@@ -1,13 +1,14 @@
-/* space.h -- the space in which terms are enumerated: a set file's inputs and operators, and how
-   they type. opset.c reads a set file, typing.c types terms.
+/* space.h -- the space in which terms are enumerated: the inputs and operators that a set file
+   declares, and the rules by which they type. opset.c reads the set file; typing.c types terms.
 
-   Declared inputs have types over the set's sizes (F [n, c, h, w]); all variables of one kind have
-   that very type, so whether operators fit is decided by equality of polynomials, once for each
-   operator and argument types, by their own shape(). More general sizes come back when a rule is
-   lifted (lift.h). A sort is what the set's author wants kept apart although the types would fit
-   (a kernel is not an image). Nothing here knows an operator.
+   Declared inputs have types over the set's sizes (F [n, c, h, w]), and all variables of one kind
+   have exactly that type. Whether an operator accepts arguments is therefore a question of equal
+   polynomials. Its own shape() answers it once for each combination of argument types. Lifting a
+   rule makes its sizes general again (lift.h). A sort keeps apart what the author of the set wants
+   apart although the types would fit: a kernel is not an image. Nothing here treats any operator
+   specially.
 
-   One Space per thread: it owns a World. */
+   Each thread needs its own Space, since a Space owns a World. */
 #ifndef ISOMER_SPACE_H
 #define ISOMER_SPACE_H
 #include "generator/term.h"
@@ -21,44 +22,46 @@ enum {
     SPACE_FREE = 4,
     ELEMENTS_MAX = 512
 };
-typedef uint16_t ShapeId; /* a sort and a type; 0: none */
+typedef uint16_t ShapeId; /* number of a sort with a type; 0: none */
 typedef struct ShapeInfo {
     int sort;
     TypeId type;
-    int count[SPACE_STAGES]; /* elements */
-    uint64_t hash;           /* the same in every World */
+    int count[SPACE_STAGES]; /* elements at each stage */
+    uint64_t hash;           /* equal in every World, whatever the numbers of its types */
 } ShapeInfo;
+/* A declared input. */
 typedef struct Kind {
     int sort;
     ShapeId shape;
 } Kind;
-/* One operator of the set with its attributes, and one choice for those that are unknowns of the
-   set file. */
+/* One operator of the set with its attributes and one choice for the unknowns that the set file
+   gives choices for. */
 typedef struct Variant {
     const Op *op;
-    int line; /* of the set file: choices of one line share its limit */
-    int most; /* how many of this line a term may have */
-    Attr attr[ATTRS_MAX], general[ATTRS_MAX]; /* the unknowns replaced by the choice; as written */
+    int line; /* line of the set file; variants of one line share its `most` */
+    int most; /* how often a term may use the operator of this line */
+    Attr attr[ATTRS_MAX],
+        general[ATTRS_MAX]; /* with the unknowns replaced by their choices; as written */
     bool given[ATTRS_MAX];
-    const char *whole[ATTRS_MAX]; /* the name under which a whole attribute is free in rules;
-                                       NULL: none */
+    const char *whole[ATTRS_MAX]; /* the name under which rules may generalize the whole attribute;
+                                     NULL: they may not */
     int nfree;
-    Symbol free[SPACE_FREE]; /* unknowns of its attributes */
-    bool chosen[SPACE_FREE]; /* else it follows from what shape() needs */
+    Symbol free[SPACE_FREE]; /* the unknowns of the attributes */
+    bool chosen[SPACE_FREE]; /* has a choice; otherwise the needs of shape() determine it */
     Poly choice[SPACE_FREE];
-    int sort[TERM_ARGS], result[TERM_PORTS]; /* >= 0: a sort; < 0: any, but the same wherever the
-                                                number is the same */
+    int sort[TERM_ARGS], result[TERM_PORTS]; /* a sort if >= 0; a negative number stands for any
+                                                sort, the same one wherever the number occurs */
 } Variant;
 typedef struct Program Program;
-typedef struct Typing { /* of an operator on arguments */
+typedef struct Typing { /* the result of typing an operator on given arguments */
     Sig sig;
     int nout;
     ShapeId out[TERM_PORTS];
-    Program *program[SPACE_STAGES][TERM_PORTS]; /* made when first run */
+    Program *program[SPACE_STAGES][TERM_PORTS]; /* created on the first run */
 } Typing;
 typedef struct TypingEntry {
     uint64_t key;
-    Typing *typing; /* NULL: refused */
+    Typing *typing; /* NULL: the operator does not accept these arguments */
 } TypingEntry;
 typedef struct Space {
     World *w;
@@ -74,28 +77,33 @@ typedef struct Space {
     Kind kind[SPACE_KINDS];
     OpForm form[TERM_FORMS];
     Variant *op;
-    int most_arguments; /* of any operator */
-    bool exponents;     /* values carry their second residue: some operator has a function */
+    int most_arguments; /* the most that any operator has */
+    bool exponents; /* values carry their second residue, because some operator calls a function */
     int nshape, shape_room;
     ShapeInfo *shape;
     int ntyping, typing_room;
     TypingEntry *typing;
 } Space;
 
-/* Reads a set file into a new Space in the World. E_ENVIRONMENT when it cannot be read, E_INVALID
-   with its place. */
+/* Reads a set file into a new Space of the World. Returns NULL with E_ENVIRONMENT if the file
+   cannot be read, or with E_INVALID and the place of the mistake. */
 Space *space_read(World *, const char *path, Error *);
 Space *space_parse(World *, const char *path, const char *text, size_t n, Error *);
 const ShapeInfo *space_shape(const Space *, ShapeId);
-int space_kind_of(const Space *, ShapeId); /* the input kind of this sort and type; -1: none */
-/* What operator `op` gives on arguments of these shapes; NULL: they do not fit. Computed once. */
+/* The kind of input that has this sort and type; -1: none. */
+int space_kind_of(const Space *, ShapeId);
+/* Types operator `op` on arguments of these shapes. Returns NULL if it does not accept them. Each
+   combination is computed once and kept. */
 Typing *space_type(Space *, int op, const ShapeId arg[]);
-/* The shapes of all of a term's values, by Ref; false: it does not type-check. */
+/* Sets the shapes of all values of a term, indexed by Ref. Returns false if the term does not
+   type-check. */
 bool space_type_term(Space *, const Term *, ShapeId shape[REF_OUT + 2 * TERM_OPS]);
-/* 0: too many elements, or none, at some stage. */
+/* The number of this sort and type, which is added if new. Returns 0 if at some stage the type has
+   no elements or more than ELEMENTS_MAX. */
 ShapeId space_shape_put(Space *, int sort, TypeId);
-/* Some operator's definition calls a function, so that values need their second residue. */
+/* Whether the definition of some operator calls a function, so that values need their second
+   residue. An operator that accepts no combination of declared inputs counts as one that does. */
 bool space_has_functions(Space *);
-/* The sizes of a stage as values of symbols; the array lives in the World's scratch arena. */
+/* The sizes of a stage as values of symbols. The array lives in the World's scratch arena. */
 Sizes space_sizes(const Space *, int stage);
 #endif

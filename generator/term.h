@@ -1,8 +1,10 @@
-/* term.h -- small straight-line programs over declared variables, and their codes. A term refers to
-   operators of a set by number; here an operator is described by its form alone. Instructions
-   stand in post-order from the root, and variables are numbered as they are first used: equal terms
-   up to renaming have equal codes once commutative arguments are ordered (term_canonical). All
-   of it is in encode.c. */
+/* term.h -- small straight-line programs over declared variables, and their codes (encode.c).
+
+   A term names the operators of a set by number; this file knows of an operator only its form, that
+   is its numbers of arguments and results and whether it commutes. Instructions stand in post-order
+   from the root, and variables are numbered in order of first use. Therefore two terms that are
+   equal up to renaming have the same code once commutative arguments are in canonical order
+   (term_canonical). */
 #ifndef ISOMER_TERM_H
 #define ISOMER_TERM_H
 #include <stdbool.h>
@@ -19,24 +21,25 @@ enum {
     REF_OUT = 0x20,
     REF_NEW = 0x40
 };
-typedef uint8_t Ref; /* variable v: v; output p of instruction i: REF_OUT + 2 i + p */
+typedef uint8_t Ref; /* variable v is v; output p of instruction i is REF_OUT + 2 i + p */
 typedef struct Instr {
     uint8_t op;
     Ref arg[TERM_ARGS];
 } Instr;
 typedef struct Term {
-    uint8_t n, nvar;
+    uint8_t n, nvar; /* numbers of instructions and variables */
     Ref root;
-    uint8_t kind[TERM_VARS]; /* which declared input each variable is */
+    uint8_t kind[TERM_VARS]; /* the declared input (Kind) whose type each variable has */
     Instr in[TERM_OPS];
 } Term;
 typedef struct OpForm {
     uint8_t narg, nout;
-    bool commutes; /* its two arguments may be swapped */
+    bool commutes; /* the two arguments may be swapped */
 } OpForm;
-/* Size and output of the root, then for each instruction its operator and arguments (REF_NEW + kind
-   where a variable is first used); zero after that. Codes compare as bytes: smaller terms are
-   smaller. */
+/* The first byte holds the number of instructions and the output that is the root. For each
+   instruction, its operator and its arguments follow; a variable is written as REF_NEW + kind where
+   it is first used. The remaining bytes are 0. Codes are compared as bytes, so terms with fewer
+   instructions come first. */
 typedef struct Code {
     uint8_t b[CODE_BYTES];
 } Code;
@@ -54,27 +57,33 @@ static inline bool code_same(const Code *a, const Code *b) {
     return x[0] == y[0] && x[1] == y[1];
 }
 uint64_t code_hash(const Code *);
-/* The least code over swaps of commutative arguments. named: variables keep their numbers (their
-   kinds are then not part of the code). renamed[v] (may be NULL): the new number of variable v,
-   TERM_VARS if it does not occur. false: the term has more than CODE_BYTES - 1 symbols. */
+/* Sets the code to the least one over all swaps of commutative arguments. With `named`, variables
+   keep their numbers, and their kinds are not part of the code. renamed[v] (renamed may be NULL)
+   becomes the new number of variable v, or TERM_VARS if v does not occur. Returns false if the term
+   has more than CODE_BYTES - 1 symbols. */
 bool term_canonical(const OpForm form[], const Term *, bool named, Code *, uint8_t renamed[]);
-/* Its own code is the least one; the code is set then. */
+/* Whether the term's instructions and variables already have the order of its canonical code. The
+   code is set if so. */
 bool term_is_canonical(const OpForm form[], const Term *, Code *);
-Term term_decode(const OpForm form[], const Code *); /* of a code that is not named */
-/* Instructions that instruction i needs, with itself, as bits. */
+/* The term of a code that was made without `named`. */
+Term term_decode(const OpForm form[], const Code *);
+/* The instructions that instruction i depends on, including i itself, as a bit mask. */
 unsigned term_cone(const OpForm form[], const Term *, int i);
 
-/* Terms built instruction by instruction; equal instructions are one. */
+/* A term under construction, which may have several results. An instruction that is already there
+   is not added again. */
 typedef struct TermBuild {
     int n, most;
     Instr in[2 * TERM_OPS];
 } TermBuild;
-/* false: more than `most` instructions. */
+/* Adds an instruction unless an equal one is there; *i becomes its number. Returns false if that
+   would make more than `most` instructions. */
 bool build_add(const OpForm form[], TermBuild *, const Instr *, int *i);
-/* Adds what t's instructions compute, its variables replaced by vars[]; *root is what its root
-   is. */
+/* Adds the instructions of t with its variables replaced by vars[]; *root becomes the value of t's
+   root. Returns false if there are too many instructions. */
 bool build_term(const OpForm form[], TermBuild *, const Term *t, const Ref vars[], Ref *root);
-/* The term at `root`, only what it needs; variables and kinds are those of `like`. false: more than
-   TERM_OPS. */
+/* Extracts the term with result `root`, without the instructions that it does not need. Its
+   variables and their kinds are those of `like`. Returns false if it has more than TERM_OPS
+   instructions. */
 bool build_finish(const OpForm form[], const TermBuild *, Ref root, const Term *like, Term *out);
 #endif

@@ -1,5 +1,6 @@
-/* term_classes.c -- the table of representatives and members. Records of a level come sorted by key
-   and code, so that the least member of a class is met first, whichever worker found it. */
+/* term_classes.c -- the tables of representatives, members and symmetries. The records of a level
+   come sorted by key and code. The least member of a class therefore comes first and becomes its
+   representative, whichever worker found it. */
 #include "generator/term_classes.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -78,7 +79,8 @@ const Symmetry *term_classes_symmetries(const TermClasses *c, const Code *code, 
     }
     return NULL;
 }
-/* Representatives with this key, in the order in which they came. */
+/* The representatives with this key, in the order in which they were added; at most SAME_KEY of
+   them. */
 static int reps_of_key(const TermClasses *c, uint64_t key, uint32_t out[]) {
     const Index *x = &c->by_key;
     int n = 0;
@@ -123,7 +125,8 @@ void term_classes_free(TermClasses *c) {
 
 /* ---- equality of two terms */
 
-/* Variables of b under its naming are those of a under a's. */
+/* Renames variables of b to those of a that have the same kind and, under the two namings, the same
+   tensor. Returns false if there is none for some variable. */
 static bool pair_up(const Term *a, const Naming *na, const Term *b, const Naming *nb,
                     uint8_t to[]) {
     for (int v = 0; v < b->nvar; v++) {
@@ -146,8 +149,8 @@ static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term
     return values_hash(x, b->root, &n, &h) && h == hash_a;
 }
 
-/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v]
-   == TERM_VARS: b does not depend on v. */
+/* In a view: finds a renaming of b's variables to those of a, of the same kinds, under which b
+   equals a at both stages. to[v] is TERM_VARS if b does not depend on v. */
 static bool equal_renamed(TermClasses *c, const Term *a, const Code *code_b, uint8_t to[]) {
     Term b = term_decode(c->s->form, code_b);
     Key ka, kb;
@@ -179,7 +182,8 @@ bool term_classes_least(TermClasses *c, const Term *t, uint32_t *rep, uint8_t to
     return false;
 }
 
-/* The renamings under which a term equals itself, but for those that only swap what commutes. */
+/* Finds the renamings under which a term equals itself, except those that only swap commutative
+   arguments. */
 static void symmetries(TermClasses *c, const Code *code, Arena *a, Fate *out) {
     Term t = term_decode(c->s->form, code);
     Code seen[NAMINGS_MAX];
@@ -243,7 +247,8 @@ static void add_symmetries(TermClasses *c, const Fate *f) {
     if (c->nsymmetry > first) index_add(&c->symmetry_by_code, hash_symmetry, c, first);
 }
 
-/* Representatives of one key: those there are, and those that the group itself makes. */
+/* The representatives of one key: those in the table, and those that start classes in the group
+   itself. */
 typedef struct Known {
     int n;
     int64_t rep[SAME_KEY];
@@ -255,8 +260,8 @@ static void know(Known *x, int64_t rep, const Code *code) {
     x->code[x->n++] = code;
 }
 
-/* One key: its records against the representatives there are, which grow where the second stage
-   tells them apart. */
+/* Compares each record with the representatives of its key. A record that the second stage tells
+   apart from all of them becomes a representative for the records after it. */
 void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, Fate *out) {
     uint32_t there[SAME_KEY];
     Known known = {0};

@@ -1,6 +1,9 @@
-/* typing.c -- whether an operator of the set fits its arguments and what comes out: asked of its
-   shape() once and kept. Needs must hold for all sizes; an unknown that was not chosen follows from
-   the first equation it is linear in. */
+/* typing.c -- decides whether an operator of the set accepts given arguments, and which types its
+   results have.
+
+   The operator's shape() is asked once for each combination of arguments, and the answer is kept.
+   Equations among its needs must hold as polynomials, that is for all sizes. An unknown without a
+   choice follows from the first equation that is linear in it. */
 #include "generator/space.h"
 #include "generator/program.h"
 #include "ops/operator/value.h"
@@ -56,7 +59,7 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
 
 /* ---- one operator on arguments */
 
-enum { LETTERS = 128 }; /* a sort that stands for any is minus the code of its letter */
+enum { LETTERS = 128 }; /* Variant.sort has minus the code of the letter where any sort may stand */
 
 static bool sorts_fit(const Space *s, const Variant *v, int narg, const ShapeId arg[],
                       int bound[]) {
@@ -75,7 +78,8 @@ static void fill_defaults(Space *s, const Variant *v, const ShapeId arg[], int n
         if (!v->given[k]) attr_default(s->w, &v->op->attrs[k], rank, &attr[k]);
 }
 
-/* Solves one need for an unknown; true: done, *x stands for it. */
+/* Solves the first equation that is linear in the unknown. Returns true with the solution in *x if
+   there is one. */
 static bool solve_need(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
     for (int k = 0; k < i->nneed; k++) {
         Poly p = i->need[k].p, with_one, rest, slope;
@@ -102,7 +106,7 @@ static Sig variant_signature(Space *s, const Variant *v, int narg, const ShapeId
         if (sig_info(s->w, sig)->why || !solve_need(s->w, sig_info(s->w, sig), v->free[k], &x))
             return 0;
         if (!value_natural(s->w, x) || !x)
-            return 0; /* what is left over is a size, whatever the sizes are */
+            return 0; /* the unknown must be a size, natural whatever the sizes are, and not 0 */
         for (int j = 0; j < attrs_count(v->op->attrs); j++) {
             Poly *list = ARENA_NEW(s->arena, Poly, attr[j].ints.n);
             for (int i = 0; i < attr[j].ints.n; i++)
@@ -114,7 +118,8 @@ static Sig variant_signature(Space *s, const Variant *v, int narg, const ShapeId
     return sig;
 }
 
-/* Equations hold as polynomials; inequalities for all sizes, or at every stage. */
+/* Whether the needs hold: equations as polynomials, inequalities for all sizes or at least at every
+   stage. */
 static bool needs_hold(Space *s, const SigInfo *i) {
     for (int k = 0; k < i->nneed; k++) {
         Lit l = i->need[k];
@@ -190,8 +195,8 @@ bool space_type_term(Space *s, const Term *t, ShapeId shape[REF_OUT + 2 * TERM_O
     return true;
 }
 
-/* Whether an operator on inputs, at some of their kinds, calls a function; one that fits none of
-   them may. */
+/* Whether the operator calls a function on some combination of declared inputs, arguments before k
+   being chosen. *typed becomes true if it accepts some combination. */
 static bool calls_function(Space *s, int op, int k, ShapeId arg[], bool *typed) {
     if (k < s->form[op].narg) {
         for (int kind = 0; kind < s->nkind; kind++) {

@@ -1,6 +1,8 @@
-/* unroll.c -- makes a Program by walking a definition with every index bound to numbers. Equal
-   computations are made once (hash-consed words); sums are flattened, constants folded by the
-   number system itself. */
+/* unroll.c -- unrolls a definition into a Program by walking its expression with every index bound
+   to a number.
+
+   Equal steps are made once: the words of each step are hash-consed. Nested sums are flattened, and
+   constants are folded in the number system of residues itself. */
 #include "generator/program.h"
 #include "ops/base/intern.h"
 #include <math.h>
@@ -10,11 +12,11 @@ enum { OPERANDS = 4096, UNROLL_VALUES = 64 };
 typedef struct Unroll {
     World *w;
     Arena *arena;
-    Sizes sizes;    /* with indices and bound variables, as they are bound */
-    int64_t *value; /* the same array */
+    Sizes sizes;    /* of the names, and of indices and bound variables while they are bound */
+    int64_t *value; /* the array of `sizes`, writable */
     int64_t in_dim[PROGRAM_INPUTS][RANK_MAX];
     int in_rank[PROGRAM_INPUTS], nin;
-    Intern *seen; /* step without destination -> number, whose destination is dst[number] */
+    Intern *seen; /* a step without its destination, as a number; dst[number] is its destination */
     uint32_t *dst;
     int dst_room;
     uint32_t *word;
@@ -22,7 +24,7 @@ typedef struct Unroll {
     Number *constant;
     bool failed, calls;
 } Unroll;
-/* Operands of a step under construction; a sum has pairs. Its arrays are the caller's. */
+/* The operands of a step under construction; those of a sum are pairs of factors. */
 typedef struct Operands {
     int n;
     uint32_t v[OPERANDS];
@@ -93,7 +95,8 @@ static uint32_t element_operand(Unroll *u, const ExNode *x) {
     return (uint32_t)k << BANK_SHIFT | (uint32_t)at;
 }
 
-/* Bound variables step through their values; first sets them to 0, false: there is none. */
+/* first_values and next_values step the bound variables through all their values. first_values sets
+   them to 0 and returns false if some extent is 0. */
 static bool first_values(Unroll *u, const ExNode *x, Symbol var[], int64_t extent[]) {
     for (int k = 0; k < x->n; k++) {
         var[k] = poly_is_symbol(u->w, x->dims[k]);
@@ -111,7 +114,7 @@ static bool next_values(Unroll *u, int n, const Symbol var[], const int64_t exte
     return false;
 }
 
-/* Adds one operand (or a pair) unless there is no room. */
+/* Adds one operand; the unrolling fails if there is no room. */
 static void push_operand(Unroll *u, Operands *o, uint32_t a) {
     if (o->n == OPERANDS) u->failed = true;
     else o->v[o->n++] = a;
@@ -131,7 +134,7 @@ static void collect_product(Unroll *u, Operands *o, uint32_t a, uint32_t b) {
     push_operand(u, o, b);
 }
 
-/* The addends of a sum as pairs of factors. */
+/* Collects the addends of a sum as pairs of factors. */
 static void collect_sum(Unroll *u, Ex e, Operands *o) {
     ExNode x;
     Symbol var[RANK_MAX];
@@ -156,8 +159,8 @@ static void collect_sum(Unroll *u, Ex e, Operands *o) {
     }
 }
 
-/* Constants are added up; a sum of ones times operands is a plain sum, of one operand that
-   operand. */
+/* Makes the step of a sum. Constant addends become one. If every pair has a factor 1, the step is a
+   plain sum, or no step at all if only one operand is left. */
 static uint32_t finish_sum(Unroll *u, const Operands *pairs) {
     uint32_t one = constant_operand(u, numbers_residue.ratio(1, 1));
     Number sum = numbers_residue.ratio(0, 1), x;
@@ -202,7 +205,7 @@ static void collect_most(Unroll *u, const ExNode *x, Operands *o) {
 
 static uint32_t extreme_operand(Unroll *u, ProgramStep kind, const Operands *o) {
     Number x, y;
-    if (!o->n) return give_up(u); /* the maximum of nothing has no residue */
+    if (!o->n) return give_up(u); /* the maximum of an empty set has no residue */
     if (o->n == 1) return o->v[0];
     if (o->n == 2 && is_constant(u, o->v[0], &x) && is_constant(u, o->v[1], &y))
         return constant_operand(u, kind == PROGRAM_MOST ? numbers_residue.most(x, y)
@@ -226,7 +229,8 @@ static uint32_t binary_operand(Unroll *u, ProgramStep kind, const ExNode *x) {
     return put_step(u, kind, 0, &o);
 }
 
-/* The one that a number chooses, or both and what data choose of them. */
+/* Where the condition is a constant, only the chosen branch is unrolled; otherwise both branches
+   and a step that chooses by the data. */
 static uint32_t choice_operand(Unroll *u, const ExNode *x) {
     const uint32_t c = operand_of(u, x->c);
     Number known;
@@ -265,7 +269,7 @@ static uint32_t operand_of(Unroll *u, Ex e) {
     case EX_POW: return binary_operand(u, PROGRAM_POWER, &x);
     case EX_FN: return call_operand(u, &x);
     case EX_WHERE: return choice_operand(u, &x);
-    case EX_TAKE: return give_up(u); /* data decide what is read */
+    case EX_TAKE: return give_up(u); /* the data decide which element is read */
     case EX_MAXIMUM: {
         Operands *o = arena_alloc_raw(u->w->scratch, sizeof *o);
         o->n = 0;
@@ -292,8 +296,8 @@ static bool bind_inputs(Unroll *u, const SigInfo *i) {
     return true;
 }
 
-/* A step whose result is one output element alone writes it there; what else is needed is
-   copied. */
+/* A step whose result is used only as one output element writes to that element directly. All other
+   output elements are copied. */
 static void direct_outputs(Unroll *u, int n, const uint32_t out[]) {
     int *uses = ARENA_NEW(u->w->scratch, int, u->ntemp + 1),
         *to = ARENA_NEW(u->w->scratch, int, u->ntemp + 1);

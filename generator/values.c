@@ -1,5 +1,8 @@
-/* values.c -- evaluation of the term in hand, instruction by instruction, kept by naming of the
-   variables below; and the least hash over namings. */
+/* values.c -- evaluates the term in hand instruction by instruction and computes its key, the least
+   hash over namings.
+
+   The value of an inner instruction is kept in a small table, keyed by the naming of the variables
+   below it. A push of the instruction invalidates its table by a new stamp. */
 #include "generator/values.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -8,9 +11,10 @@ enum { MEMO = 1 << 12 };
 
 /* ---- random tensors */
 
-/* How a variable is drawn at each point: of both signs at two, of one sign or both at three
-   (functions that look at signs are told apart at few points), four times as large at one, small
-   multiples of 1/2 with zeros at two (a division by zero has no value, a logarithm may be 0). */
+/* How a variable is drawn at the eight points: with both signs at two; with one sign or both, at
+   random, at three, so that only few points tell functions of the sign apart; four times as large
+   at one; as small multiples of 1/2, among them 0, at two, where a division by zero has no value
+   and a logarithm may be 0. */
 typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;
@@ -20,7 +24,10 @@ static Draw draw_at(uint64_t seed, int lane) {
     return r == 1 ? DRAW_NEGATIVE : r == 2 ? DRAW_POSITIVE : DRAW_ANY;
 }
 
-enum { BITS = 27, HIGHEST = 1 << (BITS + 1) }; /* multiples of 2^-BITS, below 2 */
+enum {
+    BITS = 27,
+    HIGHEST = 1 << (BITS + 1)
+}; /* values are multiples of 2^-BITS, less than 2 in absolute value */
 static int64_t drawn(uint64_t r, Draw how) {
     int64_t v = (int64_t)(r >> 20 & (2 * HIGHEST - 1)) - HIGHEST;
     if (how == DRAW_HALVES) return ((int64_t)(r >> 33) % 11 - 5) * (1 << (BITS - 1));
@@ -45,7 +52,7 @@ static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves) {
 
 void lanes_draw(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, false); }
 
-enum { WHOLE_SMALL = 300 }; /* integers of more than 8 bits are less */
+enum { WHOLE_SMALL = 300 }; /* bound of integers with more than 8 bits */
 static int64_t drawn_whole(uint64_t r, DType t) {
     const bool is_signed = dtype_class(t) == 'I';
     if (t == DT_BOOL) return (int64_t)(r >> 33 & 1);
@@ -179,7 +186,7 @@ static bool compute_value(Values *v, Ref r, Lanes *out) {
     return true;
 }
 
-/* NULL: not known. */
+/* The value of r under the current naming; NULL if it is not known. */
 static const Lanes *value_of(Values *v, Ref r) {
     if (!ref_is_out(r)) return v->pool[v->t.kind[r]][v->name.of[r]];
     ValueCone *c = &v->cone[ref_instr(r)];
@@ -192,7 +199,8 @@ static const Lanes *value_of(Values *v, Ref r) {
     return m->value;
 }
 
-/* Too few known points would make all undefined terms equal. */
+/* If a term with few known points had a key, all terms that are undefined almost everywhere would
+   seem equal. */
 bool lanes_known(const Lanes *x, int n) {
     int known = 0;
     for (int k = 0; k < n; k++)
@@ -266,7 +274,7 @@ static void each_naming(KeySearch *k, int at) {
     }
 }
 
-/* Whether the value changes with the variable. */
+/* Whether the value of the root changes when the variable gets another tensor. */
 static bool depends_on(Values *v, Ref root, Naming name, int var, uint64_t plain) {
     uint64_t h;
     name.of[var] = POOL - 1;

@@ -1,10 +1,11 @@
-/* values.h -- values of terms at random points, and the keys under which equal ones meet.
+/* values.h -- the values of terms at random points, and the keys under which equal terms meet.
 
-   Every kind of input has a pool of random tensors; a naming gives each variable one of them. The
-   key of a term is the least hash over the namings that give its variables of one kind different
-   tensors out of the first ones, so that terms equal up to renaming have one key. Variables on
-   which the value does not depend take no part. What inner instructions give under a naming is kept
-   while further instructions are added to the term. */
+   Every kind of input has a pool of random tensors; a naming assigns one of them to each variable.
+   The key of a term is the least hash of its value over all namings that give different tensors to
+   variables of one kind, taken from the first tensors of the pool. Terms that are equal up to
+   renaming therefore have the same key. A variable on which the value does not depend takes no
+   part. The values of inner instructions are kept by naming while further instructions are added to
+   the term. */
 #ifndef ISOMER_VALUES_H
 #define ISOMER_VALUES_H
 #include "generator/program.h"
@@ -12,21 +13,24 @@
 
 enum { POOL = 8, NAMINGS_MAX = 24 };
 typedef struct Naming {
-    uint8_t of[TERM_VARS]; /* POOL - 1: the value does not depend on it */
+    uint8_t of[TERM_VARS]; /* the tensor of each variable; POOL - 1: the value does not depend on
+                              the variable */
 } Naming;
 typedef struct Key {
-    uint64_t hash; /* even; + 1: some other naming gives the same value */
-    int n;         /* namings that give the least hash, at most NAMINGS_MAX of them */
+    uint64_t hash; /* even; plus 1 if several namings give this value (the term has a symmetry) */
+    int n;         /* namings with the least hash, at most NAMINGS_MAX of them */
     Naming name[NAMINGS_MAX];
 } Key;
-typedef struct Memo { /* what an instruction gives under namings of the variables below it */
-    uint64_t key;
-    uint32_t stamp;
+typedef struct Memo { /* the value of an instruction's output under one naming of the variables
+                         below it */
+    uint64_t key;     /* the naming */
+    uint32_t stamp;   /* valid if equal to the stamp of the ValueCone */
     const Lanes *value;
 } Memo;
+/* An instruction of the term in hand, and what is known of its values. */
 typedef struct ValueCone {
     Typing *typing;
-    unsigned vars;
+    unsigned vars; /* the variables below it, as bits */
     uint32_t stamp;
     Arena *arena;
     ArenaMark empty;
@@ -39,7 +43,7 @@ typedef struct Values {
     ProgramRunner run;
     Lanes *pool[SPACE_KINDS][POOL];
     const uint32_t *coefficient;
-    Term t; /* the term in hand; shape: of its values */
+    Term t; /* the term in hand; shape[]: the shapes of its values, by Ref */
     ShapeId shape[REF_OUT + 2 * TERM_OPS];
     ValueCone cone[TERM_OPS];
     Lanes *temp, *root;
@@ -48,20 +52,24 @@ typedef struct Values {
     uint64_t evaluations;
 } Values;
 
-void lanes_draw(Lanes *, int n, uint64_t seed); /* random elements */
-/* Elements of a type: floats as above or, if halves, multiples of 1/2 from -5/2 to 5/2; truth
-   values; integers that the type holds, of 8 bits any, else small ones. */
+void lanes_draw(Lanes *, int n, uint64_t seed); /* random floats */
+/* Draws elements of an element type: floats as lanes_draw does or, with `halves`, multiples of 1/2
+   from -5/2 to 5/2; truth values; integers that the type holds, all of them for 8 bits and small
+   ones for more. */
 void lanes_draw_type(Lanes *, int n, uint64_t seed, DType, bool halves);
-bool lanes_known(const Lanes *, int n); /* at least one point of eight */
+bool lanes_known(const Lanes *, int n); /* whether at least one in eight of the values is known */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
-/* Takes over the term up to instruction i (i = -1: its variables), which must type; those before
-   are as they were. */
+/* Types instruction i of v->t and forgets its old values; i = -1 takes over the variables. The
+   instructions before i must be unchanged since they were pushed. Returns false if the instruction
+   does not type-check. */
 bool values_push(Values *, int i);
-bool values_load(Values *, const Term *); /* a whole term; false: it does not type-check */
-/* All of these are of the term in hand. false: a value is not known at these points. */
+bool values_load(Values *, const Term *); /* pushes a whole term; false: it does not type-check */
+/* The following functions concern the term in hand. They return false if a value is not known at
+   these points. */
 bool values_key(Values *, Ref root, Key *);
-bool values_hash(Values *, Ref root, const Naming *, uint64_t *); /* under one naming */
-/* Variables of a kind take its tensors in order. */
+/* The hash of a value under one naming. */
+bool values_hash(Values *, Ref root, const Naming *, uint64_t *);
+/* The naming that gives the variables of each kind the tensors of its pool in order. */
 void values_plain_naming(const Values *, Naming *);
 #endif

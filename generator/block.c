@@ -1,6 +1,6 @@
-/* block.c -- rank independence: where every axis of the inputs, the axes in front or the spatial
-   axes are mere spectators, they become a block `h..` of any length. A form is tried as a rule of
-   its own at every length. */
+/* block.c -- finds out where a rule does not depend on its rank. All axes of the inputs, the axes
+   in front, or the spatial axes become a block `h..` of any length if they are mere spectators.
+   Each of these forms is tried, as a rule of its own, at every length of the block. */
 #include "generator/lift_inner.h"
 #include "rules/rule.h"
 #include <string.h>
@@ -9,14 +9,14 @@ typedef enum BlockForm { BLOCK_ALL, BLOCK_SPATIAL, BLOCK_FRONT, BLOCK_FORMS } Bl
 enum { FRONT_MOST = 2 };
 static const RuleGroup lengths[BLOCK_FORMS] = {{0, 4}, {1, 3}, {0, FRONT_MOST}};
 static const unsigned ranks[BLOCK_FORMS] = {RANKS_ALL, RANKS_SPATIAL, RANKS_FRONT};
-static const char letter[] = "hkuvwz"; /* of blocks: those of lifted sizes come after them */
+static const char letter[] = "hkuvwz"; /* names of blocks; lifted sizes get other letters */
 
 typedef struct Blocks {
     Lift *l;
     const Graph *g;
     BlockForm form;
     int n;
-    Dims dims[RULE_BLOCKS]; /* what each block stands for */
+    Dims dims[RULE_BLOCKS]; /* the sizes that each block replaces */
 } Blocks;
 
 static Dims tail(const Type *t, int skip) {
@@ -25,7 +25,7 @@ static Dims tail(const Type *t, int skip) {
     return d;
 }
 
-/* Distinct names, each in no other place of the types. */
+/* Whether the sizes are distinct names that occur nowhere else in the types. */
 static bool distinct_names(const Blocks *b, const Dims *d) {
     World *w = b->l->w;
     for (int k = 0; k < d->n; k++) {
@@ -52,7 +52,8 @@ static int kept_axes(const Blocks *b, const Type *t) {
     return b->form == BLOCK_SPATIAL ? 2 : b->form == BLOCK_ALL ? 0 : t->dim.n;
 }
 
-/* Inputs but numbers get a block each; all of one length. */
+/* Gives each input that is not a scalar a block; equal sizes share one. All inputs with a block
+   must have the same rank. */
 static bool find_blocks(Blocks *b) {
     int rank = 0;
     for (int i = 0; i < b->g->nin; i++) {
@@ -72,8 +73,9 @@ static bool find_blocks(Blocks *b) {
     return rank > 0;
 }
 
-/* An attribute must be its default, a free list, a number or a word, or a list of just the block's
-   sizes. */
+/* Prints a list that consists of exactly the block's sizes as the block. Otherwise the attribute
+   must be its default, a free list, a number or a word; *ok becomes false if it is none of
+   these. */
 static const char *block_attr(const Blocks *b, const AttrDef *def, const Attr *a, bool *ok) {
     Dims d = {0};
     if (def->kind == A_INT && def->axes) return *ok = false, NULL;
@@ -108,7 +110,7 @@ static const char *attr_hook(void *user, const AttrDef *def, const Attr *a) {
     return block_attr(h->b, def, a, &h->ok);
 }
 
-/* The parts of the rule in this form; false: an attribute stands in the way. */
+/* Prints the parts of the rule in this form. Returns false if an attribute does not allow it. */
 static bool print_form(const Blocks *b, Text part[3]) {
     Renaming names = {.letters = letter};
     AttrHook hook = {b, true};
@@ -158,7 +160,8 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
     return true;
 }
 
-/* A free list has one entry for each spatial axis. */
+/* Whether a rule with free lists may have this form: such a list has one entry for each spatial
+   axis. */
 static bool may_have(const Lift *l, int form) { return !l->nwhole || form == BLOCK_SPATIAL; }
 
 unsigned lift_fits_blocks(Lift *l, const Graph *g) {

@@ -35,8 +35,8 @@ typedef struct Finding {
    arena. */
 void candidates_of_member(TermClasses *view, uint32_t member, Arena *, Finding *);
 void candidates_of_symmetry(TermClasses *view, uint32_t symmetry, Arena *, Finding *);
-/* Adds a rule for each operator with two outputs, applied to this representative, which must have
-   fewer than `size` operators. */
+/* Adds a rule for each operator with one argument and two outputs, applied to this representative,
+   which must have fewer than `size` operators. */
 void candidates_of_pairs(TermClasses *view, uint32_t rep, int size, Arena *, Finding *);
 void candidates_take(Candidates *, const Finding *);
 /* A region of a term: connected instructions of which one result, `root`, is used. The values below

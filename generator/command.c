@@ -1,6 +1,6 @@
 /* command.c -- the program generate-rules: enumerates small graphs over an operator set and writes
-   those that are equal as candidate rules. What it writes is not proved: verify-rules does that.
-   Under a link, every process reads the same options, and the first one writes. */
+   those that are equal as candidate rules, which verify-rules then proves or refutes. With a link,
+   every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
 #include "ops/base/file_use.h"
 #include "ops/base/main.h"
@@ -251,7 +251,7 @@ static bool command_run(GenerateProgram *m) {
     bool first = !m->link || !m->link->rank;
     m->g.progress = first ? progress : NULL;
     m->g.user = m;
-    /* Not in an MPI job: the other processes would wait for this one. */
+    /* not in an MPI job: if the check failed here, the other processes would wait forever */
     if (!m->link && !files_given_usable(m)) return false;
     bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");

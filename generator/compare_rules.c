@@ -1,5 +1,5 @@
-/* compare_rules.c -- the program compare-rules: rules compared with rules. Its commands share one
-   table of options; each says which of them it knows. */
+/* compare_rules.c -- the program compare-rules: compares rules with rules. Its commands share one
+   table of options; each command says which groups of options it accepts. */
 #include "generator/relate.h"
 #include "graphs/world.h"
 #include "ops/base/file_use.h"
@@ -18,7 +18,7 @@ typedef struct CompareOptions {
 typedef struct CompareProgram {
     Arena *arena;
     CompareOptions o;
-    StringList files; /* after the command */
+    StringList files; /* the arguments after the command */
     bool terminal;
     Error error;
 } CompareProgram;
@@ -213,8 +213,8 @@ static bool print_choice(CompareProgram *m) {
 typedef struct Command {
     const char *name, *operands;
     bool (*run)(CompareProgram *);
-    int least, most;              /* files */
-    bool derives, parts, chooses; /* which options it has in addition to those of all commands */
+    int least, most;              /* least and greatest number of files */
+    bool derives, parts, chooses; /* which options it accepts besides those of all commands */
 } Command;
 static const Command commands[] = {
     {"derive", "RULES KNOWN...", print_derivable, 2, INT32_MAX, .derives = true},

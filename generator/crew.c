@@ -1,6 +1,6 @@
-/* crew.c -- threads that share work cut into numbered parts. A thread that is done with a part
-   takes the next number from a common counter. Each has a World of its own; results wait in its
-   arena until the crew rests. */
+/* crew.c -- threads that share the numbered parts of a task. A thread takes the next parts from a
+   common counter whenever it has finished some. Each thread has its own World, and keeps its
+   results in an arena of its own until crew_rest. */
 #include "generator/crew.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"

@@ -1,6 +1,6 @@
-/* crew.h -- threads that share the parts of a task: each hand has a World, a Space, points of both
-   stages and a Lift of its own, so that nothing is written in common. Which hand does which part
-   must not show in what comes out. */
+/* crew.h -- threads that share the numbered parts of a task. Each thread, a Hand, has its own
+   World, Space, evaluators of both stages, and Lift, so that threads share nothing that they write.
+   Results must not depend on which hand does which part. */
 #ifndef ISOMER_CREW_H
 #define ISOMER_CREW_H
 #include "generator/lift.h"
@@ -9,12 +9,12 @@
 typedef struct Crew Crew;
 typedef struct Hand {
     Crew *crew;
-    Escape escape; /* of its arenas: good while it works */
+    Escape escape; /* where errors of its arenas go; valid while it works */
     World *w;
     Space *s;
-    Values *first, *second; /* points of the first and second stage */
+    Values *first, *second; /* evaluators at the points of the first and second stage */
     Lift *lift;
-    Arena *batch; /* what it hands in: until crew_rest */
+    Arena *batch; /* for its results, until crew_rest */
     pthread_t thread;
     bool ok;
 } Hand;
@@ -22,17 +22,18 @@ typedef void (*CrewWork)(Hand *, void *user, uint64_t part);
 struct Crew {
     int n;
     Hand *hand;
-    /* Of the current task. */
+    /* The current task. */
     CrewWork work;
     void *user;
     uint64_t parts, grain;
-    uint64_t next; /* atomic */
+    uint64_t next; /* the next part to be taken; accessed atomically */
 };
-/* Hands over the set as in *like. NULL: out of memory, or the set cannot be read. */
+/* Creates n hands over the same set as *like. Returns NULL if memory runs out or the set cannot be
+   read. */
 Crew *crew_new(Arena *, const Space *like, uint64_t seed, int n, Error *);
 void crew_free(Crew *); /* NULL is allowed */
-/* work(hand, user, part) for each part below n, some `grain` of them at a time by one hand; the
-   calling thread is the first hand. false: one of them raised an error. */
+/* Calls work(hand, user, part) for each part below n. A hand takes `grain` parts at a time; the
+   calling thread is the first hand. Returns false if a hand raised an error. */
 bool crew_run(Crew *, uint64_t n, uint64_t grain, CrewWork work, void *user, Error *);
-void crew_rest(Crew *); /* lets go of all batches */
+void crew_rest(Crew *); /* releases the results of all hands */
 #endif

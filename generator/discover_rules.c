@@ -1,6 +1,6 @@
 /* discover_rules.c -- the program discover-rules: takes questions from models, finds graphs that
-   compute the same and cost less, and writes them as candidate rules. What it writes is not proved:
-   verify-rules does that. */
+   compute the same and cost less, and writes them as candidate rules, which verify-rules then
+   proves or refutes. */
 #include "generator/discover/discover.h"
 #include "graphs/onnx/onnx.h"
 #include "ops/base/file_use.h"

@@ -1,6 +1,6 @@
-/* generate.c -- runs the levels: workers enumerate tasks of a level into sorted runs; the merged
-   runs grow the classes; what is equal becomes candidates, those that smaller rules do not give are
-   lifted and printed. */
+/* generate.c -- runs the generator level by level. Workers enumerate the tasks of a level into
+   sorted runs. The merged runs extend the classes, terms that are equal become candidates, and the
+   candidates that smaller rules do not imply are lifted and printed. */
 #include "generator/generate_inner.h"
 #include "ops/base/process.h"
 #include "ops/base/random.h"
@@ -15,8 +15,9 @@ typedef struct GenerateWorker {
     Generator *g;
     Hand *hand;
     Record *record;
-    size_t n, room;       /* of the records, which are in no run yet */
-    uint64_t *task, mine; /* tasks in the records; the next one this worker does */
+    size_t n, room; /* records that are in no run yet, and the room for them */
+    uint64_t *task,
+        mine; /* tasks that these records come from; the next task that this worker does */
     size_t ntask, task_room;
     double flushed; /* when records last became a run (process_clock) */
     EnumerateStats stats;
@@ -27,6 +28,7 @@ typedef struct GenerateWorker {
 
 /* ---- workers */
 
+/* The next task for a worker of this shard. */
 static uint64_t claim(Generator *g) {
     uint64_t task;
     do task = atomic_fetch_add(&g->next, 1);
@@ -34,6 +36,8 @@ static uint64_t claim(Generator *g) {
     return task;
 }
 
+/* Makes a run of the worker's records: on disk if they take too much memory or a folder is to keep
+   them, in memory only at the end of a level. */
 static bool flush(GenerateWorker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);
@@ -113,12 +117,13 @@ static bool enumerate_level(Generator *g) {
 
 /* ---- levels */
 
-/* What shard 0 alone needs: the last level. */
+/* Whether this shard needs the records of the level. Only shard 0 needs the last level, since it
+   makes the rules. */
 static bool needs_level(const Generator *g, int shard) {
     return shard == 0 || g->level < g->o->size;
 }
 
-typedef struct Parcel { /* what a run is announced by; the last one has more = false */
+typedef struct Parcel { /* announces a run; `more` is false after the last run */
     uint64_t n;
     bool more;
 } Parcel;
@@ -156,8 +161,8 @@ static bool receive_runs(Generator *g, int from) {
     }
 }
 
-/* One shard after the other sends its runs to those that need them. Who fails before leaves the
-   others waiting: the program that made the link must end them all. */
+/* Each shard in turn sends its runs to the shards that need them. A shard that fails first leaves
+   the others waiting, so the program that created the link must then end all of them. */
 static bool exchange_runs(Generator *g) {
     const GenerateLink *l = g->o->link;
     bool ok = true;
@@ -172,7 +177,7 @@ static bool exchange_runs(Generator *g) {
     return ok;
 }
 
-/* Shards see each other's runs; each waits until all tasks are there. */
+/* Waits until the runs of all shards are there. */
 static bool gather_shards(Generator *g) {
     if (g->o->nshard <= 1 || !g->level) return true;
     if (g->o->link && !g->o->folder) return exchange_runs(g);
@@ -204,7 +209,7 @@ static bool run_level(Generator *g) {
     return harvest_rules(g, kept);
 }
 
-/* What keys depend on: the set, the points. */
+/* A digest of what keys depend on: the set and the random points. */
 static uint64_t keys_digest(const Generator *g) {
     enum { SOME = 4 };
     Lanes x[SOME];

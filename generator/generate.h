@@ -1,5 +1,6 @@
-/* generate.h -- the whole generator: levels of terms, classes, candidates, rules as text. The text
-   depends on set, size and seed alone, whatever the number of workers, shards or interruptions. */
+/* generate.h -- the whole generator: levels of terms, classes, candidates, and rules as text. The
+   text depends only on the set, the size and the seed, not on the number of workers or shards, nor
+   on interruptions. */
 #ifndef ISOMER_GENERATE_H
 #define ISOMER_GENERATE_H
 #include "ops/base/text.h"
@@ -9,12 +10,12 @@ enum { GENERATE_LEVELS = 6 };
 typedef struct GenerateProgress {
     const char *stage;
     int level;
-    uint64_t done, total; /* total 0: not known */
+    uint64_t done, total; /* total is 0 if it is not known */
     uint64_t terms, classes;
     double seconds;
 } GenerateProgress;
-/* Processes that do a level together and send each other what they found. Each call waits for the
-   other side; false: it failed. */
+/* A connection between processes that share the work of each level and send each other what they
+   found. Each call waits for the other process, and returns false on failure. */
 typedef struct GenerateLink {
     int rank, n;
     bool (*send)(void *user, int to, const void *bytes, size_t n);
@@ -23,15 +24,16 @@ typedef struct GenerateLink {
 } GenerateLink;
 typedef struct GenerateOptions {
     const char *set;
-    int size, jobs, shard, nshard; /* shards share the folder */
+    int size, jobs, shard,
+        nshard; /* size: operators of the largest terms; all shards use one folder */
     uint64_t seed;
-    size_t memory; /* bytes of records held; more is written to disk */
-    /* Runs are kept there and found again; NULL: none. */
+    size_t memory; /* limit on the bytes of records in memory; more records go to disk */
+    /* Where runs are kept, and found again by a repeated run; NULL: nowhere. */
     const char *folder;
-    bool exhaustive, all; /* all: rules that others give are printed too */
-    void (*progress)(void *user, const GenerateProgress *); /* NULL: none */
-    /* Of the shards, which then need no folder; shard 0 has the rules, the others none. NULL:
-       none. */
+    bool exhaustive, all; /* all: also prints rules that others imply */
+    /* called with the progress; NULL: nothing is */
+    void (*progress)(void *user, const GenerateProgress *);
+    /* Connects the shards, which then need no folder. Only shard 0 gets the rules. NULL: none. */
     const GenerateLink *link;
     void *user;
 } GenerateOptions;
@@ -45,10 +47,10 @@ typedef struct GenerateReport {
     uint64_t raw, reduced, coincidences, candidates, pairs, derived, rules, untrue, untried,
         doubles, mode[5];
     double seconds, lift;
-    size_t peak; /* bytes */
+    size_t peak; /* bytes of memory at the peak */
 } GenerateReport;
-/* Appends the rules to *out. */
+/* Runs the generator and appends the rules to *out. Returns false with the reason in the Error. */
 bool generate(const GenerateOptions *, Arena *, Text *out, GenerateReport *, Error *);
-/* The program generate-rules; under a link, one of its processes. The exit status. */
+/* Runs the program generate-rules or, with a link, one process of it. Returns the exit status. */
 int generate_program(int argc, char **argv, const GenerateLink *);
 #endif

@@ -1,4 +1,4 @@
-/* generate_inner.h -- a run of the generator: what its files share. */
+/* generate_inner.h -- what the files of the generator share: the state of a run. */
 #ifndef ISOMER_GENERATE_INNER_H
 #define ISOMER_GENERATE_INNER_H
 #include "generator/basis.h"
@@ -7,7 +7,7 @@
 #include "generator/shard.h"
 #include <stdatomic.h>
 
-typedef struct Body { /* a rule without its name */
+typedef struct Body { /* the text of a rule without its name */
     const char *text;
     int size; /* operators on both sides */
 } Body;
@@ -20,29 +20,30 @@ typedef struct Generator {
     Space *s;
     TermClasses *classes;
     Runs runs;
-    int level, mine;              /* mine: runs of the level that are not from other processes */
-    size_t received;              /* bytes of runs of the level that are from others */
-    atomic_ullong next, finished; /* of the level: the next task to be taken; how many are done */
-    atomic_ullong terms;          /* of all levels */
-    double start;                 /* process_clock */
+    int level, mine;              /* mine: number of runs of this level that this process made */
+    size_t received;              /* bytes of this level's runs that other processes sent */
+    atomic_ullong next, finished; /* the next task of the level; how many are done */
+    atomic_ullong terms;          /* found at all levels */
+    double start;                 /* when the run started (process_clock) */
     Crew *crew;
-    struct GenerateWorker *worker; /* by thread of the crew */
+    struct GenerateWorker *worker; /* one for each thread */
     Candidates *candidates;
-    Basis *basis; /* the rules so far, from which others may follow */
+    Basis *basis; /* the rules so far, which may imply others */
     int nbody, body_room;
-    Body *body; /* the rules to be written */
+    Body *body; /* the rules to write */
 } Generator;
 
 void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);
-/* All of these are the work of the whole crew, and give the same whatever its number. false:
- *g->error says why. */
-/* The merged runs of the level. */
+/* The following functions use the whole crew and give the same result for any number of threads.
+   They return false with the reason in *g->error. */
+/* Enters the merged runs of the level into the classes. */
 bool harvest_classes(Generator *, LevelStats *);
-/* Candidates from these entries on. */
+/* Makes candidates of the members and symmetries from these entries on. */
 bool harvest_equations(Generator *, uint32_t member, uint32_t symmetry);
-/* Candidates with two results. */
+/* Makes the candidates with two results. */
 bool harvest_pairs(Generator *);
-/* Candidates from this one on become rules. */
+/* Makes rules of the candidates from `first` on. */
 bool harvest_rules(Generator *, int first);
+/* Prints the rules, sorted by size and text. */
 void harvest_print(Generator *, Text *);
 #endif

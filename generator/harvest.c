@@ -1,7 +1,9 @@
-/* harvest.c -- from the merged runs of a level to rules: classes, candidates, and of these the ones
-   that others do not give, lifted. The crew judges batch after batch, each part by what was known
-   before its batch; what a batch finds is taken over in order by one. Where that could have changed
-   a judgement of the same batch, it is made again: so that all comes out as if one had done
+/* harvest.c -- makes rules from the merged runs of a level: classes, then candidates, then those
+   candidates lifted that others do not imply.
+
+   The crew works in batches. Within a batch, each part is judged by what was known before the
+   batch; afterwards one thread takes the findings over in order. A verdict that these findings
+   could have changed is made again. The result is therefore the same as if one thread had done
    everything in order. */
 #include "generator/generate_inner.h"
 #include "ops/base/process.h"
@@ -24,7 +26,7 @@ typedef struct Batch {
     size_t n, room, ngroup, group_room;
     Record *record;
     Fate *fate;
-    size_t *group; /* where each starts */
+    size_t *group; /* index of each group's first record */
     bool ok;
 } Batch;
 
@@ -101,7 +103,7 @@ static void judge_entry(Hand *x, void *user, uint64_t k) {
     else candidates_of_pairs(&view, entry, s->g->o->size, x->batch, &s->finding[k]);
 }
 
-/* The candidates of entries first .. end. */
+/* Finds the candidates of the entries from `first` up to but not including `end`. */
 static bool candidates_find(Generator *g, Source source, uint32_t first, uint32_t end) {
     Search s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
     bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
@@ -129,8 +131,8 @@ static int candidate_size(const Candidate *c) {
     return c->from.b.n > c->to.b.n ? c->from.b.n : c->to.b.n;
 }
 
-/* Small ones first, of them those with more variables: what is general comes before its
-   instances. */
+/* Sorts small candidates first, and among these the ones with more variables, so that a general
+   candidate comes before its instances. */
 static int candidate_compare(const void *a, const void *b) {
     const Candidate *const x = *(const Candidate *const *)a, *const y =
                                                                  *(const Candidate *const *)b;
@@ -156,8 +158,8 @@ static bool derived(const Basis *b, Space *s, const Candidate *c, unsigned ranks
     return true;
 }
 
-/* Only what holds for all positive sizes that type gives others: conditions do not compose, but
-   that no size is 0 is one condition for all. */
+/* Lets the candidate imply others. This must hold for all positive sizes that typing allows: other
+   conditions do not compose, whereas "no size is 0" is the same condition for all rules. */
 static void use_candidate(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
@@ -170,7 +172,8 @@ static void keep_rule(Generator *g, const char *text, int size) {
     g->body[g->nbody++] = (Body){text, size};
 }
 
-/* The verdict on a candidate by what was known before its batch. */
+/* The verdict on a candidate, by the rules known before its batch or, if made again, by all rules
+   so far. */
 typedef struct Attempt {
     const Candidate *c;
     bool derived, lifted;
@@ -193,7 +196,7 @@ static void lift(Hand *x, Attempt *a) {
     a->lifted = true;
 }
 
-/* The axis blocks that it may have but the rules that imply it lack. */
+/* The axis blocks that the candidate may have, but the rules that imply it lack. */
 static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
     unsigned missing = 0, may = lift_ranks(x->lift, a->c);
     for (unsigned one = RANKS_ALL; one <= RANKS_FRONT; one *= 2)
@@ -201,7 +204,8 @@ static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
     return missing;
 }
 
-/* A rule with axis blocks says more than what gives it at the ranks of the set alone. */
+/* Judges one candidate. One that other rules imply is still lifted if it may have axis blocks that
+   they lack: with them it says more. */
 static void attempt_pair(Hand *x, void *user, uint64_t k) {
     Lifting *l = user;
     Attempt *a = &l->v[k];
@@ -237,7 +241,7 @@ static void attempt_one(Hand *x, void *user, uint64_t part) {
     Again *a = user;
     attempt_pair(x, a->l, a->k + part);
 }
-/* By all that is known now. */
+/* Judges candidate k again, by all rules so far. */
 static bool attempt_again(Lifting *l, uint64_t k) {
     return crew_run(l->g->crew, 1, 1, attempt_one, &(Again){l, k}, l->g->error);
 }
@@ -255,8 +259,9 @@ static bool lift_batch(Lifting *l, const Candidate **c, uint64_t n) {
     return true;
 }
 
-/* Candidates from `first` on that those before them do not give are lifted. What is true only under
-   conditions neither gives other rules nor makes its term needless: that is extended, too. */
+/* Lifts the candidates from `first` on that those before them do not imply. A rule that is true
+   only under conditions neither implies others nor makes its term superfluous, so that term is
+   extended, too. */
 bool harvest_rules(Generator *g, int first) {
     Candidates *c = g->candidates;
     int n = c->n - first, many;

@@ -1,5 +1,5 @@
-/* lift.c -- builds both sides of a candidate as graphs over fresh sizes and solves what they
-   need. */
+/* lift.c -- lifts a candidate: builds both sides as graphs over fresh sizes, solves their needs,
+   and tries the result in one form after the other. */
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
 #include "graphs/world.h"
@@ -57,8 +57,8 @@ static Poly fresh_dim(Lift *l, Poly uniform) {
     return l->dim[l->ndim++] = p;
 }
 
-/* A size of an input that in the set file is what the unknown is there: another one for each tie;
-   0: there is none. */
+/* A size of an input that equals the choice in the set file. Each value of l->tie picks another one
+   in turn. Returns 0 if there is none. */
 static Poly tied(const Lift *l, Poly choice) {
     Poly found[LIFT_SYMBOLS];
     int n = 0;
@@ -76,7 +76,8 @@ static Value lift_input(Lift *l, const Candidate *c, int v) {
     return graph_input(l->w, arena_format(l->arena, "x%d", v + 1), &t);
 }
 
-/* A list that may be any: one set of symbols for equal values under one name. */
+/* The symbols of a list that may be any. Lists that are equal in the set file share their symbols
+   if they have the same name there. */
 static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) {
     for (int k = 0; k < l->nwhole; k++)
         if (l->whole[k].n == value->n && !strcmp(l->whole[k].base, name) &&
@@ -93,7 +94,8 @@ static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) 
     return y->v = v;
 }
 
-/* Unknowns and sizes in attributes, each its own symbol for this instruction. */
+/* Sets the attributes of one instruction: unknowns and sizes in them become symbols of this
+   instruction alone. */
 static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
     Symbol from[SPACE_SIZES + SPACE_FREE];
     Poly to[SPACE_SIZES + SPACE_FREE];
@@ -145,7 +147,7 @@ static Value lift_node(Lift *l, const Instr *in, const Value value[]) {
     return node_make(l->w, v->op, attr, f->narg, arg, f->nout, &why);
 }
 
-/* The outputs of one side; false: it does not type-check. */
+/* Builds one side and sets its outputs. Returns false if it does not type-check. */
 static bool lift_side(Lift *l, const Side *s, const Value in[], Value out[]) {
     Value value[REF_OUT + 4 * TERM_OPS] = {0};
     memcpy(value, in, TERM_VARS * sizeof *in);
@@ -202,7 +204,7 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     return !overflow_noted(l->w);
 }
 
-/* A free list whose entries were solved is no longer free. */
+/* Whether all free lists are still free: a list is not if solving fixed one of its entries. */
 static bool lists_are_free(const Lift *l) {
     for (int k = 0; k < l->nwhole; k++)
         for (int j = 0; j < l->whole[k].n; j++)

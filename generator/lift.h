@@ -1,19 +1,22 @@
-/* lift.h -- from a candidate over uniform types to a rule over symbolic ones. Every size becomes a
-   name of its own, and what shape() needs on both sides is solved for them: the rule's types are
-   the most general ones that both sides have. It is then tried at random sizes, where unequal ones
-   are told apart; what is false there is tried again less general: attributes that may be any list,
-   then unknowns of attributes tied to sizes of inputs, then sizes that are numbers in the set file,
-   then its types as they are. */
+/* lift.h -- turns a candidate over the fixed sizes of a set file into a rule over symbolic sizes.
+
+   Every size becomes a name of its own, and the needs of both sides are solved for these names, so
+   the rule's types are the most general ones that both sides accept. The rule is then tried at
+   random sizes, which tells unequal sides apart. If it is false there, less general forms are tried
+   in turn: without attributes that may be any list; with unknowns of attributes tied to sizes of
+   inputs; with the sizes kept that are numbers in the set file; with the types exactly as they are
+   in the set file. */
 #ifndef ISOMER_LIFT_H
 #define ISOMER_LIFT_H
 #include "generator/candidates.h"
 #include "ops/base/text.h"
 
-/* UNTRIED: no small sizes fit. */
+/* LIFT_UNTRIED: no small sizes satisfy the needs. */
 typedef enum LiftResult { LIFT_TRUE, LIFT_FALSE, LIFT_UNTRIED } LiftResult;
-/* Where a lifted rule has an axis block, as bits; a rule of all axes has it everywhere. */
+/* The axis blocks of a lifted rule, as bits. A rule whose axes are all one block has all three
+   bits. */
 enum { RANKS_ALL = 1, RANKS_SPATIAL = 2, RANKS_FRONT = 4 };
-/* Decreasing generality. */
+/* The forms of a lifted rule, from the most to the least general. */
 typedef enum LiftMode {
     LIFT_LISTS,
     LIFT_NUMBERS,
@@ -23,12 +26,14 @@ typedef enum LiftMode {
     LIFT_MODES
 } LiftMode;
 typedef struct Lift Lift;
-/* Reads the set again into a World of its own. */
+/* Creates the state for lifting candidates of a set, which is read again into a World of its
+   own. */
 Lift *lift_new(Escape *, const Space *like, uint64_t seed);
 void lift_free(Lift *);
-/* The most general true form as the body of a rule: its inputs, `from`, `to`; with its mode and its
-   axis blocks. FALSE: at no mode. */
+/* Appends the most general form that is true at random sizes, as the body of a rule: its inputs,
+   `from` and `to`. *mode and *ranks become its form and axis blocks. Returns LIFT_UNTRIED if no
+   form was true and some form could not be tried, and LIFT_FALSE if all forms are false. */
 LiftResult lift_rule(Lift *, const Candidate *, LiftMode *mode, unsigned *ranks, Text *out);
-/* The axis blocks that it may come to have; nothing is tried. */
+/* The axis blocks that the lifted rule could have by its form; nothing is run. */
 unsigned lift_ranks(Lift *, const Candidate *);
 #endif

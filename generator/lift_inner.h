@@ -1,5 +1,5 @@
-/* lift_inner.h -- what the files of lifting share: the candidate in hand, its sizes and its
-   programs. */
+/* lift_inner.h -- what the files of lifting share: the candidate in hand, its sizes, and the
+   programs that run it. */
 #ifndef ISOMER_LIFT_INNER_H
 #define ISOMER_LIFT_INNER_H
 #include "generator/lift.h"
@@ -7,60 +7,66 @@
 #include "graphs/rewrite.h"
 
 enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_WHOLE = 8, LIFT_POSITIVE = 4 };
+/* An attribute list that a rule generalizes to a variable. */
 typedef struct WholeList {
-    const char *name, *base; /* base: in the set file */
+    const char *name, *base; /* name: the variable in the rule; base: its name in the set file */
     int n;
-    const Poly *value, *v; /* there; in the rule */
+    const Poly *value, *v; /* value: the list in the set file; v: in the rule */
 } WholeList;
 struct Lift {
     World *w;
     WorldMark mark;
     Space *s;
-    Arena *arena;    /* of the candidate in hand */
-    Arena *programs; /* by operator, attributes and sizes as numbers; kept */
-    Intern *seen;
+    Arena *arena;    /* for the candidate in hand */
+    Arena *programs; /* for programs, which are kept across candidates */
+    Intern *seen;    /* number of a program, by operator, attributes and sizes as numbers */
     Program **program;
     int program_room;
     ProgramRunner run;
-    uint64_t seed, draw; /* draw: of the candidate in hand */
+    uint64_t seed, draw; /* draw: the seed for the candidate in hand */
     LiftMode mode;
-    bool one_way; /* the right side may be known where the left is not */
+    bool one_way; /* the right side may be defined where the left is not */
     int nfresh, nattribute, nsolved, nwhole, ndim, tie;
-    Poly dim[LIFT_SYMBOLS],
-        uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */
+    Poly dim[LIFT_SYMBOLS], uniform[LIFT_SYMBOLS]; /* for each size of an input: its fresh name, and
+                                                      what it is in the set file */
     Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];
     int npositive;
-    Poly positive[LIFT_POSITIVE]; /* sums of sizes: it is false where one of them is 0 */
+    Poly positive[LIFT_POSITIVE]; /* sums of sizes: the rule is false where one of them is 0 */
 };
-/* Without a set of operators, over a World that stays its owner's: for graphs whose sizes are
-   symbols already. lift_free frees it. */
+/* Creates the state for trying graphs whose sizes are symbols already, without a set of operators.
+   The World still belongs to the caller. Freed by lift_free. */
 Lift *lift_over(World *, uint64_t seed);
-/* A size, or an unknown of attributes, that nothing else mentions. */
+/* A new size, or a new unknown of an attribute. */
 Poly lift_fresh(Lift *, bool attribute);
-/* Solves eq[k] = 0, n of them, for symbols, as from[] and to[]: unknowns of attributes first, sizes
-   where several are unknown. false: some equation is left, or contradicts the others. */
+/* Solves the n equations eq[k] = 0 for single symbols; the solutions are from[] and to[]. Unknowns
+   of attributes are solved for first, but sizes where an equation has several such unknowns.
+   Returns false if an equation is left over or contradicts the others. */
 bool lift_solve(Lift *, int n, const Poly eq[]);
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
-/* Outputs k and k + nout/2 agree at random sizes and points. */
+/* Tries at random sizes and points whether outputs k and k + nout/2 agree. */
 LiftResult lift_try(Lift *, const Graph *, int samples);
 void lift_print(Lift *, const Graph *, Text *);
-/* The same with axis blocks, and which; 0: nothing is printed, it depends on its rank. */
+/* Prints the rule with axis blocks and returns which ones. Returns 0 and prints nothing if the rule
+   depends on its rank. */
 unsigned lift_print_blocks(Lift *, const Graph *, Text *);
-/* Those that it could have; nothing is tried. */
+/* The axis blocks that the rule could have by its form; nothing is run. */
 unsigned lift_fits_blocks(Lift *, const Graph *);
 
-typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
+typedef struct Renaming { /* new names of sizes; `letters` are taken already */
     int n, next;
     const char *letters;
     Symbol from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
 } Renaming;
-typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *); /* NULL: as usual */
+/* text of an attribute; NULL: the usual text */
+typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *);
 Poly lift_renamed(Lift *, Renaming *, Poly);
-const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is not free */
-/* One side of a rule whose sides are the two halves of a graph's outputs. */
+/* the name of the list's variable; NULL: the list is not free */
+const char *lift_free_list(const Lift *, const PolyList *);
+/* One side of a rule, given as a graph whose outputs are first those of the left side, then those
+   of the right. */
 Graph rule_side(const Graph *, int side);
 void lift_print_side(Lift *, const Graph *side, Renaming *, LiftAttrText, void *user, Text *);
 #endif

@@ -1,6 +1,9 @@
-/* lift_solve.c -- solves equations between sizes and attributes for single symbols. What is solved
-   before what: unknowns of attributes that all sizes determine; then what must divide a size, when
-   no equation says any more that two of these are one; then what may come out negative. */
+/* lift_solve.c -- solves equations between sizes and attributes for single symbols.
+
+   The first pass looks for solutions that cannot be negative, and among them for unknowns of
+   attributes that sizes determine. When it finds no more, a size that something must divide becomes
+   a multiple of that. This waits because a remaining equation may say that two of these symbols are
+   equal. Solutions that could be negative come last. */
 #include "generator/lift_inner.h"
 #include "ops/operator/value.h"
 
@@ -17,7 +20,7 @@ static bool is_attribute(const Lift *l, Symbol s) {
     return false;
 }
 
-/* Whether s stands inside a quotient or minimum of p. */
+/* Whether s occurs inside a quotient or minimum of p. */
 static bool hidden(Lift *l, Poly p, Symbol s) {
     Monomial m;
     for (PolyScan k = poly_scan(l->w, p); poly_next(&k, &m);)
@@ -27,7 +30,8 @@ static bool hidden(Lift *l, Poly p, Symbol s) {
     return false;
 }
 
-/* p = slope * s + rest with slope 1 or -1 and s nowhere else: what s is. */
+/* If p = slope * s + rest, with slope 1 or -1 and s nowhere else in p, sets *x to the s that makes
+   p zero. */
 static bool solved_for(Lift *l, Poly p, Symbol s, Poly *x) {
     int64_t slope;
     if (hidden(l, p, s)) return false;
@@ -59,8 +63,8 @@ static void add_solution(Lift *l, Symbol s, Poly x) {
     l->to[l->nsolved++] = x;
 }
 
-/* One unknown of an attribute is what the sizes say; of several, a size is what they say. What can
-   be negative is taken only when nothing else is left. */
+/* Solves p = 0 for one symbol: for the unknown of an attribute if there is exactly one, else
+   preferably for a size. With `natural`, only solutions that cannot be negative are accepted. */
 static bool eliminate_one(Lift *l, Poly p, bool natural) {
     Symbol s[LIFT_SYMBOLS];
     int n = symbols_of(l, p, s), attributes = 0;
@@ -74,7 +78,7 @@ static bool eliminate_one(Lift *l, Poly p, bool natural) {
     return false;
 }
 
-/* A size that something must divide is a multiple of it. */
+/* Solves p = 0 by making a size a multiple of another symbol in p. */
 static bool eliminate_multiple(Lift *l, Poly p) {
     Symbol s[LIFT_SYMBOLS];
     int n = symbols_of(l, p, s);
@@ -87,7 +91,7 @@ static bool eliminate_multiple(Lift *l, Poly p) {
     return false;
 }
 
-/* Sizes are not 0: common factors go. */
+/* Divides p by symbols that are factors of all its terms, since sizes are not 0 here. */
 static Poly without_factors(Lift *l, Poly p) {
     Symbol s[LIFT_SYMBOLS];
     int n = symbols_of(l, p, s);
@@ -109,8 +113,8 @@ static bool eliminate_unknown(Lift *l, Poly p, Eliminate what) {
                                       : eliminate_one(l, p, what == ELIMINATE_NATURAL);
 }
 
-/* One solution more; false: there is none. *consistent: no equation became a number other than
-   0. */
+/* Adds one solution and returns true, or returns false if there is none. *consistent becomes false
+   if an equation is a number other than 0. */
 static bool solve_equations(Lift *l, const Poly eq[], int n, bool *consistent) {
     for (int what = 0; what < ELIMINATES; what++)
         for (int k = 0; k < n; k++) {
@@ -128,7 +132,7 @@ static bool solve_equations(Lift *l, const Poly eq[], int n, bool *consistent) {
 bool lift_solve(Lift *l, int n, const Poly eq[]) {
     bool consistent = true;
     while (consistent && solve_equations(l, eq, n, &consistent)) continue;
-    /* All are solved. */
+    /* every equation must have become 0 */
     for (int k = 0; k < n && consistent; k++)
         consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
     return consistent;

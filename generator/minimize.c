@@ -1,12 +1,12 @@
-/* minimize.c -- greedily, small rules first, of them those of more inputs: what is general comes
-   before its instances. */
+/* minimize.c -- chooses rules greedily, in order of size. Among rules of one size those with more
+   inputs come first, so that a general rule comes before its instances. */
 #include "generator/minimize.h"
 #include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Ranked {
-    int rule, most, sum, inputs;
+    int rule, most, sum, inputs; /* most, sum: operators on the larger side, and on both sides */
 } Ranked;
 
 static int by_size(const void *a, const void *b) {
@@ -98,7 +98,8 @@ Rule rule_reversed(Arena *a, const Rule *rule) {
     return r;
 }
 
-/* Its left side names every input: it can be matched. */
+/* Whether the rule can be matched: its left side uses every input, and no output of it is an
+   input. */
 static bool binds_inputs(World *w, Arena *a, const Rule *rule) {
     int length[RULE_BLOCKS];
     Instance i;

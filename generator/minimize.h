@@ -1,6 +1,6 @@
-/* minimize.h -- two choices among proved rules. The proof basis: what an e-graph cannot derive from
-   the rest. The search set: what makes a graph cheaper, in the direction in which it does, without
-   what a chain of others of the set does too. */
+/* minimize.h -- two choices among proved rules. The proof basis: rules that an e-graph cannot
+   derive from the rest. The search set: rules that make a graph cheaper, each in the direction in
+   which it does, without those whose effect a chain of other rules of the set has, too. */
 #ifndef ISOMER_MINIMIZE_H
 #define ISOMER_MINIMIZE_H
 #include "generator/price.h"
@@ -10,15 +10,16 @@ typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {
     Arena *arena;
     EGraphLimits limits;
-    const RuleSet *known; /* rules that are known anyway, each in its own direction; NULL: none */
-    MinimizeTold told;    /* NULL: none is */
+    const RuleSet
+        *known; /* rules that may be used anyway, each in its own direction only; NULL: none */
+    MinimizeTold told; /* called with the progress; NULL: nothing is */
     void *user;
 } Minimize;
-/* kept[k]: rule k is in the basis. Small rules are taken first, then those that what was taken
-   later gives are dropped. */
+/* Sets kept[k] for the rules of the basis. Small rules are added first; then, from the largest
+   down, those that the rest of the basis implies are removed again. */
 bool minimize_basis(const Minimize *, const RuleSet *, bool kept[], Error *);
-/* wanted[k]: the directions in which search wants rule k; PRICE_SAME: in none. */
+/* Sets wanted[k] to the directions in which the search should use rule k, PRICE_SAME if in none. */
 bool minimize_search(const Minimize *, const RuleSet *, Cheaper wanted[], Error *);
-/* Left and right exchanged, without a verdict; its name ends with -back. */
+/* The rule with its sides exchanged and without a verdict; its name ends with -back. */
 Rule rule_reversed(Arena *, const Rule *);
 #endif

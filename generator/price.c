@@ -1,12 +1,13 @@
-/* price.c -- a model of costs, for choosing among rules only: what search pays is measured. Views
-   cost nothing, nor does what depends on constants alone; any other node takes its operations and
-   moves its inputs and results, an element in the time of FLOPS operations. */
+/* price.c -- a cost model that only chooses among rules; what pays in the search is measured. Views
+   cost nothing, nor do operations on constants alone. Any other node costs its operations and the
+   elements of its inputs and results, each of which counts as FLOPS operations. */
 #include "generator/price.h"
 #include "ops/base/random.h"
 #include "ops/core/facts.h"
 #include <math.h>
 #include <string.h>
 
+/* Sides whose costs differ by less than this factor cost the same. */
 #define TIE 1.02
 #define FLOPS 8.
 enum { DRAWS = 6, TRIES = 200, SYMBOLS = 4096 };
@@ -38,7 +39,8 @@ static bool all_hold(const Price *p, int n, const Lit lit[]) {
     return true;
 }
 
-/* Sizes that equations do not solve are drawn, the others follow. */
+/* Draws the sizes that the equations leave open; the others follow. Returns false if some need or
+   condition does not hold then. */
 static bool draw_price_sizes(Price *p) {
     const Instance *i = &p->i;
     for (int k = 0; k < SYMBOLS; k++) p->value[k] = SIZE_UNKNOWN;
@@ -79,7 +81,7 @@ static double node_cost(const Price *p, const Node *n) {
     return flops < 0 ? NAN : flops + FLOPS * moved;
 }
 
-/* variable: the only input that is not constant; 0: none is. */
+/* The cost of one side. variable: the only input that is not a constant; 0: all inputs vary. */
 static double side_cost(const Price *p, const Graph *g, Value variable) {
     NodeList live = graph_live(p->w, p->arena, g);
     uint32_t room = node_count(p->w) + 1;

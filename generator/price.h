@@ -1,13 +1,13 @@
-/* price.h -- which side of a rule is cheaper: by operations and elements read and written, at sizes
-   drawn at random, with all inputs given by the model and with all but one constant. */
+/* price.h -- says which side of a rule is cheaper by a rough model: operations, and elements read
+   and written, at sizes drawn at random. All inputs vary, or all but one are constants. */
 #ifndef ISOMER_GENERATOR_PRICE_H
 #define ISOMER_GENERATOR_PRICE_H
 #include "rules/rule.h"
 
-/* As bits: at some sizes the right side is cheaper, at some the left one. */
+/* The sides that are cheaper at some sizes, as bits. */
 typedef enum Cheaper { PRICE_SAME = 0, PRICE_RIGHT = 1, PRICE_LEFT = 2, PRICE_EITHER = 3 } Cheaper;
-/* At the first length at which the rule types and sizes are found; those are the World's, which is
-   reset. */
+/* Compares the sides at the first lengths of the axis blocks at which the rule types, sizes are
+   found and a side is cheaper. The World is used for this and reset. */
 Cheaper price_rule(World *, Arena *, const Rule *);
-int price_nodes(World *, Arena *, const Graph *); /* live operators */
+int price_nodes(World *, Arena *, const Graph *); /* the number of live operators */
 #endif

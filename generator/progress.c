@@ -1,4 +1,4 @@
-/* progress.c -- how far a generation is. */
+/* progress.c -- reports the progress of a run of the generator to the caller. */
 #include "generator/generate_inner.h"
 #include "ops/base/process.h"
 

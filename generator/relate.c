@@ -1,5 +1,5 @@
-/* relate.c -- which of the given rules follow from known ones: each is asked in an e-graph that has
-   the known rules as equations (rules/derivable.h), one after the other. */
+/* relate.c -- decides which of the given rules follow from known ones. Each is asked on its own in
+   an e-graph that uses the known rules as equations (rules/derivable.h). */
 #include "generator/relate.h"
 #include "graphs/world.h"
 #include <string.h>

@@ -1,23 +1,24 @@
-/* relate.h -- rules compared with rules: which of the given ones follow from known ones; what was
-   proved, its basis, and what search wants of it. */
+/* relate.h -- compares rules with rules: which of some rules follow from known ones; which were
+   proved, their basis, and which of them the search should use. */
 #ifndef ISOMER_RELATE_H
 #define ISOMER_RELATE_H
 #include "generator/minimize.h"
 
-/* One line for each given rule: whether it follows from the known ones, and by which; the last line
-   has the counts. *missing: how many do not. */
+/* Writes a line for each given rule: whether it follows from the known rules, and from which. The
+   last line has the counts. *missing becomes the number of rules that do not follow. */
 bool relate_derive(Arena *, const RuleSet *given, const RuleSet *known, Text *out, int *missing,
                    Error *);
 typedef struct RelateCounts {
     int rules, proved, conditional, refuted, unknown, basis;
 } RelateCounts;
-/* What verify-rules wrote, in parts: what is proved, with the comment "basis" where the rest does
-   not give it; only that basis (NULL: it is not looked for); what is not proved. */
+/* Splits the output of verify-rules into three texts: the proved rules, with the comment "basis" on
+   those that the rest does not imply; that basis alone (NULL: it is not computed); and the rules
+   that are not proved. */
 bool relate_part(const Minimize *, const RuleSet *verdicts, Text *proved, Text *basis, Text *rest,
                  RelateCounts *, Error *);
-/* The search set of proved rules: the right side of a gain never costs more than its left side;
-   which side of a trade is cheaper depends on sizes and on what is constant, so a trade is given in
-   both directions. Reversed rules have no verdict yet. */
+/* Writes the search set of proved rules. The right side of a gain is never more expensive than its
+   left side. For a trade, sizes or constants decide which side is cheaper, so it is written in both
+   directions. Reversed rules have no verdict yet. */
 bool relate_search(const Minimize *, const RuleSet *proved, Text *gains, Text *trades, Error *);
-extern const EGraphLimits minimize_limits; /* enough for rules of four operators */
+extern const EGraphLimits minimize_limits; /* enough for rules with four operators */
 #endif

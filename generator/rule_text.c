@@ -1,9 +1,9 @@
-/* rule_text.c -- a lifted rule in the notation of rules: sizes get letters in the order in which
-   they appear, results numbers, attributes that are their defaults are left out. */
+/* rule_text.c -- prints a lifted rule in the notation of rules. Sizes get letters in order of
+   appearance, results get numbers, and attributes that have their default are left out. */
 #include "generator/lift_inner.h"
 #include <string.h>
 
-/* The next letter that no block has taken; after z with a number. */
+/* The next letter that no block has; after z, letters with a number. */
 static const char *next_name(Lift *l, Renaming *r) {
     for (;;) {
         int j = r->next++;

@@ -1,6 +1,6 @@
-/* shard.c -- sorted runs of records. A file of a run is a line of text, the numbers of its tasks,
-   its records; it is written beside its name, synced and renamed, so that a name stands for a whole
-   run. */
+/* shard.c -- sorted runs of records. The file of a run has a line of text with the numbers of its
+   tasks, followed by its records. It is written under another name, synced and renamed, so a file
+   with the proper name is always complete. */
 #include "generator/shard.h"
 #include "generator/term_classes.h"
 #include "ops/base/text.h"
@@ -165,7 +165,8 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
 typedef struct Cursor {
     const SortedRun *run;
     FILE *file;
-    size_t at, next, n; /* in v[at .. n); records of the run taken so far */
+    size_t at, next,
+        n; /* the next record is v[at] of n; next: records of the run that were read so far */
     const Record *v;
     Record *buffer;
 } Cursor;
@@ -208,8 +209,8 @@ static void sift(Cursor **heap, int n, int k) {
 }
 
 typedef bool (*TakeRecord)(void *user, const Record *, Error *);
-/* The records of these runs in order; one that stands in two of them comes twice. Their memory and
-   their files are let go. */
+/* Passes on the records of these runs in order; a record that is in two runs comes twice. The
+   memory and files of the runs are released. */
 static bool merge_runs(Runs *r, SortedRun *run, int many, TakeRecord take, void *user, Error *e) {
     Cursor *cursor = ARENA_NEW(r->arena, Cursor, many),
            **heap = ARENA_NEW(r->arena, Cursor *, many);
@@ -239,8 +240,8 @@ static bool write_record(void *user, const Record *x, Error *e) {
     return fwrite(x, sizeof *x, 1, run->file) == 1 ||
            file_failed(e, run->path, "cannot write a run");
 }
-/* More runs than files may be open: the first of them become one, whose file has no name any
-   more. */
+/* Merges the first RUNS_OPEN runs into one, because there are more runs than files may be open. The
+   file of the new run has no name any more, so it vanishes with the process. */
 static bool collapse(Runs *r, Error *e) {
     SortedRun all = {0};
     if (!r->folder && !temporary_folder(r, e)) return false;
@@ -265,7 +266,8 @@ typedef struct Group {
 } Group;
 static bool group_add(void *user, const Record *r, Error *e) {
     Group *g = user;
-    if (g->n && !record_compare(&g->v[g->n - 1], r)) return true; /* a task that two runs cover */
+    if (g->n && !record_compare(&g->v[g->n - 1], r))
+        return true; /* from a task that two runs cover */
     if (g->n && g->v[0].key != r->key) {
         g->take(g->user, g->v, g->n);
         g->n = 0;

@@ -1,6 +1,8 @@
-/* shard.h -- the records of a level as sorted runs, in memory or on disk, and their merge. A run
-   says which tasks it covers, so that a run that was killed, or shards that share a folder, put a
-   level together from what is there; the merged order does not depend on who made which run. */
+/* shard.h -- the records of a level as sorted runs, in memory or on disk, and their merge.
+
+   A run names the tasks that it covers. A run of the program that was killed, or shards that share
+   a folder, can therefore put a level together from the runs that are there. The merged order does
+   not depend on which process made which run. */
 #ifndef ISOMER_SHARD_H
 #define ISOMER_SHARD_H
 #include "generator/enumerate.h"
@@ -8,39 +10,40 @@
 #include <stdio.h>
 
 typedef struct SortedRun {
-    Record *v; /* sorted; NULL: on disk */
+    Record *v; /* the sorted records; NULL: they are on disk */
     size_t n;
     const char *path;
-    FILE *file; /* its name is gone; NULL: it is opened by name */
-    long at;    /* where its records start */
+    FILE *file; /* open, but without a name any more; NULL: opened by its path */
+    long at;    /* offset of the records in the file */
 } SortedRun;
 typedef struct Runs {
     pthread_mutex_t lock;
     Arena *arena;
-    const char *folder; /* NULL: memory alone */
-    bool temporary;     /* a folder of our own, made when memory was short */
-    uint64_t digest;    /* of what the records depend on: set, seed */
+    const char *folder; /* NULL: runs stay in memory */
+    bool temporary;     /* the folder was created by this process because memory was short */
+    uint64_t digest;    /* of what the records depend on: set and seed */
     int level, n, room;
     SortedRun *run;
     uint64_t ndone, done_room;
-    bool *done;     /* tasks covered by runs found on disk */
-    uint64_t tasks; /* of the level, once one worker has counted them */
+    bool *done;     /* which tasks are covered by runs on disk */
+    uint64_t tasks; /* tasks of the level; known once a worker has counted them */
     uint64_t covered;
 } Runs;
 
-/* Makes the folder. */
+/* Prepares for runs in the folder, which is created if missing. */
 bool runs_open(Runs *, Arena *, const char *folder, uint64_t digest, Error *);
-/* Finds the runs of this level on disk. */
+/* Starts a level and finds its runs on disk. */
 bool runs_begin_level(Runs *, int level, Error *);
 bool runs_is_done(const Runs *, uint64_t task);
-/* Sorts and takes over the records, which may be moved: in memory (mem_realloc'd array), or written
-   out if to_disk. */
+/* Sorts the records and takes them over as a run that covers these tasks, in memory or, with
+   to_disk, in a file. `v` must come from mem_realloc and belongs to the runs afterwards, even on
+   failure. */
 bool runs_add(Runs *, Record *, size_t n, const uint64_t *task, size_t ntask, bool to_disk,
               Error *);
-/* All runs of the level, merged: groups of equal keys. The callback's array is valid during the
-   call. */
+/* Merges all runs of the level and calls back with each group of records that have the same key.
+   The array is valid only during the call. */
 bool runs_merge(Runs *, void (*group)(void *user, const Record *, size_t n), void *user, Error *);
-/* The records of run k, mem_realloc'd. */
+/* Copies the records of run k into a new array from mem_realloc. */
 bool runs_read(const Runs *, int k, Record **, Error *);
 void runs_close(Runs *); /* removes a temporary folder */
 #endif

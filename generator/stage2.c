@@ -1,5 +1,7 @@
-/* stage2.c -- the second stage proper: a lifted rule at random sizes. Programs of operators at
-   numbers are kept across candidates, for sizes are few and small. */
+/* stage2.c -- tries a lifted rule at random sizes, the second stage proper.
+
+   Programs of operators at fixed sizes are kept across candidates, since sizes are few and
+   small. */
 #include "generator/lift_inner.h"
 #include "generator/values.h"
 #include "graphs/needs.h"
@@ -12,10 +14,10 @@ typedef struct Sample {
     Lift *l;
     Sizes sizes;
     int64_t *value;
-    Lanes **tensor; /* by value */
+    Lanes **tensor; /* values of the graph, by Value; count: their numbers of elements */
     int64_t *count;
     uint64_t seed;
-    bool boundary; /* inputs are small multiples of 1/2, among them 0 and 1 */
+    bool boundary; /* inputs are small multiples of 1/2, including 0 and 1 */
 } Sample;
 
 /* ---- programs */
@@ -29,7 +31,7 @@ static bool key_poly(Sample *s, Text *t, Poly p) {
     return true;
 }
 
-/* Operator, port, attributes and sizes as numbers. */
+/* Makes the key of a program: operator, port, and attributes and sizes as numbers. */
 static bool program_key(Sample *s, const Node *node, int port, Text *t) {
     World *w = s->l->w;
     Attr attr[ATTRS_MAX];
@@ -79,7 +81,8 @@ static void collect_poly(Lift *l, Poly p, int *n, Symbol out[]) {
             if (j == *n && d.kind == SYM_NAMED && *n < LIFT_SYMBOLS) out[(*n)++] = m.symbol[k];
         }
 }
-/* named: only those that the rule's text names, which writes a free list as one letter. */
+/* The symbols in the types of inputs and in attributes. With `named`, only those that the text of
+   the rule names; the text writes a free list as one name. */
 static int collect_symbols(Lift *l, const Graph *g, NodeList live, bool named, Symbol out[]) {
     int n = 0;
     Attr attr[ATTRS_MAX];
@@ -150,7 +153,8 @@ static bool sample_node(Sample *s, NodeId id) {
     return true;
 }
 
-/* exp(1) is not an integer: what residues take for equal must be near as doubles. */
+/* Values whose residues are equal must also be near each other as doubles: exp(1) has a residue
+   although it is not rational. */
 static bool near(const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++) {
         double x = a->order[l], y = b->order[l];
@@ -159,7 +163,7 @@ static bool near(const Lanes *a, const Lanes *b) {
     }
     return true;
 }
-/* Where only one way is asked for, b may be known where a is not. */
+/* With one_way, b may be known where a is not. */
 static bool same_residues(const Sample *s, const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++)
         if (a->p[l] != b->p[l] && !(s->l->one_way && a->p[l] == RESIDUE_NONE)) return false;
@@ -174,8 +178,8 @@ static bool agree(const Sample *s, Value a, Value b) {
     return true;
 }
 
-/* How sizes are drawn, in turn: all small; half of them 1; few of them large, so that windows fit
-   and groups are several. */
+/* Draws sizes in one of three ways in turn: all small; about half of them 1; few of them larger, so
+   that windows fit and there are several groups. */
 static void draw_sample_sizes(Sample *s, int n, const Symbol symbol[], int try) {
     for (int k = 0; k < n; k++) {
         uint64_t r = random_at(s->seed, (uint64_t)k) >> 8;
@@ -186,7 +190,7 @@ static void draw_sample_sizes(Sample *s, int n, const Symbol symbol[], int try) 
     }
 }
 
-/* Both sides at these sizes and points. */
+/* Compares both sides at the current sizes and points. */
 static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList needs) {
     if (!needs_hold(s, needs) || !sizes_fit(s, live)) return LIFT_UNTRIED;
     for (int k = 0; k < live.n; k++)
@@ -198,7 +202,7 @@ static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList nee
     return LIFT_TRUE;
 }
 
-/* What is tried: both sides in one graph, and the sizes that are drawn. */
+/* The rule to try: both sides in one graph, its live nodes and needs, and the sizes to draw. */
 typedef struct Lifted {
     const Graph *g;
     NodeList live;
@@ -207,7 +211,8 @@ typedef struct Lifted {
     const Symbol *symbol;
 } Lifted;
 
-/* At sizes that are not 0: until there were so many, and each size was more than 1. */
+/* Tries sizes other than 0 until `samples` tries succeeded and each size was more than 1 at least
+   once, within limits on the number of tries. */
 static LiftResult try_sizes(Sample *s, const Lifted *x, int samples) {
     const int n = x->n;
     uint64_t many = 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
@@ -226,7 +231,8 @@ static LiftResult try_sizes(Sample *s, const Lifted *x, int samples) {
     return done ? LIFT_TRUE : LIFT_UNTRIED;
 }
 
-/* The sizes in `zero` are 0, the others are not; false: so is the rule. */
+/* Tries with the sizes of the set `zero` at 0 and the others not. Returns false if the rule is
+   false there; sets *any if anything could be tried. */
 static bool try_zero(Sample *s, const Lifted *x, uint64_t zero, uint64_t at, bool *any) {
     for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO; try++) {
         s->seed = random_at(s->l->draw, TRIES + at * TRIES_ZERO + (uint64_t)try);
@@ -241,7 +247,7 @@ static bool try_zero(Sample *s, const Lifted *x, uint64_t zero, uint64_t at, boo
     return true;
 }
 
-/* The next larger set of as many. */
+/* The next larger bit mask with the same number of bits. */
 static uint64_t next_set(uint64_t set) {
     uint64_t least = set & -set, ripple = set + least;
     return ripple | ((set ^ ripple) >> 2) / least;
@@ -254,7 +260,7 @@ static Poly sum_of(World *w, const Symbol symbol[], uint64_t set) {
     return sum;
 }
 
-/* The rule's text names all symbols of the set. */
+/* Whether the text of the rule names all symbols of the set. */
 static bool text_names(Lift *l, const Lifted *x, uint64_t set) {
     Symbol named[LIFT_SYMBOLS];
     const int n = collect_symbols(l, x->g, x->live, true, named);
@@ -266,9 +272,10 @@ static bool text_names(Lift *l, const Lifted *x, uint64_t set) {
     return true;
 }
 
-/* Each size is 0 in turn, then every two of them, of a few sizes every set: where that makes it
-   false, they must not all be 0; false: that cannot be said of these sizes, or is too much to say.
-   Sets are tried after those that are parts of them. */
+/* Tries each size at 0, then every two sizes, and every set of sizes if there are few. Where that
+   makes the rule false, a condition is added: not all sizes of the set are 0. Returns false if a
+   condition would need sizes that the text does not name, or if there are too many. Subsets are
+   tried before their supersets. */
 static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
     Lift *l = s->l;
     const int n = x->n;
@@ -294,7 +301,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     const int n = collect_symbols(l, g, live, false, symbol);
     const Lifted lifted = {g, live, needs, n, symbol};
     bool any = false;
-    for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
+    for (int k = 0; k < live.n; k++) /* definitions are made first, because they create symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)
             sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
     uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1,

@@ -1,11 +1,12 @@
-/* generate_rules_mpi.c -- generate-rules as the processes of an MPI job: mpirun -n N
-   generate-rules-mpi, with the options of generate-rules. Each does its share of the tasks; records
-   go by messages, or with --resume through that folder, which all must then see. Whatever fails
-   ends all processes. */
+/* generate_rules_mpi.c -- generate-rules as the processes of an MPI job: `mpirun -n N
+   generate-rules-mpi`, with the options of generate-rules.
+
+   Each process does its share of the tasks. Records travel in messages or, with --resume, through
+   that folder, which all processes must then see. A failure in any process ends all of them. */
 #include "generator/generate.h"
 #include <mpi.h>
 
-enum { PIECE = 1 << 26 }; /* bytes of a message: their number is an int */
+enum { PIECE = 1 << 26 }; /* most bytes of one message, whose length is an int in MPI */
 
 static bool send(void *user, int to, const void *bytes, size_t n) {
     (void)user;

@@ -1,11 +1,13 @@
-/* bounds.h -- between which numbers the integers of a value lie. */
+/* bounds.h -- bounds of the elements of integer values. */
 #ifndef ISOMER_BOUNDS_H
 #define ISOMER_BOUNDS_H
 #include "verifier/import.h"
 
-/* Whether every element of a value of an integer type, computed over all integers, lies in its
-   type. What that needs of sizes and does not follow from the assumptions is added to m->lack. */
+/* Does every element of an integer value, computed over all integers, lie in the range of its
+   element type? Conditions on sizes that this needs, and that do not follow from the assumptions,
+   are added to m->lack. */
 bool bounds_in_type(NfImport *, Value);
-/* The numbers between which an integer value lies; false: they are unknown or depend on sizes. */
+/* Sets v to the least and greatest number that an integer value's elements can be. False if these
+   are unknown or depend on sizes. */
 bool bounds_of_value(NfImport *, Value, int64_t v[2]);
 #endif

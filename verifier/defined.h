@@ -1,36 +1,42 @@
-/* defined.h -- where an element is defined: what its partial functions want of their arguments, and
-   what follows from what. */
+/* defined.h -- wants: what the partial functions in a definition require of their arguments. An
+   element is defined where all its wants hold. This file also says whether the wants of one graph
+   imply those of another. */
 #ifndef ISOMER_DEFINED_H
 #define ISOMER_DEFINED_H
 #include "verifier/import.h"
 
-/* Pairs that say what must hold of a and b. */
+/* The kinds of wants. A want is an AT_PAIR with this word; it says what must hold of its a and
+   b. */
 typedef enum Want {
-    WANT_PLACE = PAIR_WANT, /* a is a place on an axis of b places */
-    WANT_NONZERO,           /* a != 0: it is divided by */
-    WANT_NONNEGATIVE,       /* a >= 0: of it is taken a root */
-    WANT_POWER,             /* a to the power of b is defined */
-    WANT_POINT,             /* a, a maximum, is not of nothing */
-    WANT_BOUNDED,           /* exp(a) does not overflow: no question of definedness */
-    WANT_HIDDEN /* the same below what makes a number of an infinity: relu, sigmoid, .. */
+    WANT_PLACE =
+        PAIR_WANT,    /* a is an index on an axis of b places, counted from the start or the end */
+    WANT_NONZERO,     /* a != 0: something is divided by a */
+    WANT_NONNEGATIVE, /* a >= 0: a root or a logarithm of a is taken */
+    WANT_POWER,       /* a to the power of b is defined */
+    WANT_POINT,       /* the maximum a is not over an empty set */
+    WANT_BOUNDED,     /* exp(a) does not overflow; not a condition of definedness */
+    WANT_HIDDEN /* like WANT_BOUNDED, but below a function that may turn an infinity into a number:
+                   relu, sigmoid, .. */
 } Want;
 enum { WANTS_MAX = 16 };
-/* What a function, or a power, wants of its arguments, in lowest terms, as atoms; none where it
-   holds wherever ctx does. a and b have no free guards. Returns how many. */
+/* Write what a function of a, or the power a^b, requires of its arguments, in lowest terms, as
+   atoms; return how many. Wants that hold wherever ctx does are left out. a and b have no free
+   guards. */
 int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
-bool wants_something(const ExNode *); /* one of these */
-bool hides_infinity(const ExNode *);
-/* Of these parts, from the given one on: what is bounded is below something that hides infinity. */
+bool wants_something(const ExNode *); /* does the node have wants? */
+bool hides_infinity(const ExNode *);  /* may it turn an infinite argument into a number? */
+/* Turns WANT_BOUNDED into WANT_HIDDEN in the parts from number `from` on. */
 void wants_hide(Prover *, Parts *, int from);
 
-typedef struct Lack { /* the first that does not follow */
+typedef struct Lack { /* the first want that was not shown to follow */
     Nf want;
-    int ncondition; /* of sizes, with which it may */
+    int ncondition; /* conditions on sizes under which it may follow */
     Lit *condition;
 } Lack;
-/* Wherever ctx and everything given holds, everything wanted does. bounded: of what must be
-   bounded, hidden or not, by what must be and is not hidden; else of all others. */
+/* True if, wherever ctx holds and all that is given, all that is wanted holds too. If `bounded`,
+   only WANT_BOUNDED and WANT_HIDDEN are wanted and only WANT_BOUNDED is used of what is given;
+   otherwise these two are ignored. On false, Lack says what was not shown. */
 bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
 #endif

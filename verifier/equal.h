@@ -1,8 +1,10 @@
-/* equal.h -- whether normal forms are equal under a context. */
+/* equal.h -- equality of normal forms and of atoms under a context. */
 #ifndef ISOMER_EQUAL_H
 #define ISOMER_EQUAL_H
 #include "verifier/simplify.h"
 
-bool forms_equal(Prover *, Dom ctx, Nf, Nf); /* at every point of ctx */
+bool forms_equal(
+    Prover *, Dom ctx, Nf,
+    Nf); /* True: the two are equal at every point of ctx. False: that was not shown. */
 bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 #endif

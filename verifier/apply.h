@@ -8,8 +8,8 @@
 #include "verifier/normal.h"
 
 bool prover_empty(Prover *, Dom ctx, Dom d); /* is it shown that no point of ctx satisfies d? */
-bool prover_entails(Prover *, Dom ctx,
-                    Dom goal); /* Is it shown that the goal holds wherever ctx does? */
+/* Is it shown that the goal holds wherever ctx does? */
+bool prover_entails(Prover *, Dom ctx, Dom goal);
 /* Is the form shown to be positive wherever ctx holds? One of its terms is positive and has a point
    in its domain, and the others together are not negative. */
 bool positive_on(Prover *, Dom ctx, Nf);

@@ -8,13 +8,12 @@
 /* The kinds of wants. A want is an AT_PAIR with this word; it says what must hold of its a and
    b. */
 typedef enum Want {
-    WANT_PLACE =
-        PAIR_WANT,    /* a is an index on an axis of b places, counted from the start or the end */
-    WANT_NONZERO,     /* a != 0: something is divided by a */
-    WANT_NONNEGATIVE, /* a >= 0: a root or a logarithm of a is taken */
-    WANT_POWER,       /* a to the power of b is defined */
-    WANT_POINT,       /* the maximum a is not over an empty set */
-    WANT_BOUNDED,     /* exp(a) does not overflow; not a condition of definedness */
+    WANT_PLACE = PAIR_WANT, /* a is an index on an axis of length b, from the start or the end */
+    WANT_NONZERO,           /* a != 0: something is divided by a */
+    WANT_NONNEGATIVE,       /* a >= 0: a root or a logarithm of a is taken */
+    WANT_POWER,             /* a to the power of b is defined */
+    WANT_POINT,             /* the maximum a is not over an empty set */
+    WANT_BOUNDED,           /* exp(a) does not overflow; not a condition of definedness */
     WANT_HIDDEN /* like WANT_BOUNDED, but below a function that may turn an infinity into a number:
                    relu, sigmoid, .. */
 } Want;

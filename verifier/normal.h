@@ -60,8 +60,7 @@ struct Prover {
     bool exact;       /* operations on floats are uninterpreted: see import_value */
     bool any_numbers; /* numbers that their element type rounds are unknown constants */
     bool lenient;     /* for classes only: sums and maxima are assumed to have an element */
-    bool unroll; /* the second attempt: sums over few values and logarithms of sigmoids are written
-                    out */
+    bool unroll;     /* the second attempt: short sums and logarithms of sigmoids are written out */
     bool unrollable; /* there was something that `unroll` writes out */
     Normal *tables;
     Escape *escape; /* where prover_fail jumps */
@@ -71,12 +70,13 @@ struct Prover {
     const int64_t *low;
     uint64_t steps, most_steps; /* see prover_spend */
     int depth;                  /* how deeply simplifications are nested */
-    int nindex; /* the indices of the output being compared, which may be split into digits */
+    /* The indices of the output being compared, which may be split into digits. */
+    int nindex;
     const Symbol *index;
     Split split;      /* the first split that simplification asks for; variable 0 if none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
-    int ndecided;     /* in the current case (cases.c) the maximum decided[k] equals its part
-                         decision[k] */
+    /* In the current case (cases.c) the maximum decided[k] equals its part decision[k]. */
+    int ndecided;
     Atom decided[DECIDED_MAX];
     Nf decision[DECIDED_MAX];
     /* Bit k says that no element of input k is negative: they are unsigned integers or truth

@@ -1,14 +1,16 @@
-/* reads.h -- whether two graphs look at the same elements of their inputs (import_reads), or the
-   second at all of the first's. */
+/* reads.h -- compares the elements that two graphs read of their inputs (import_reads). */
 #ifndef ISOMER_READS_H
 #define ISOMER_READS_H
 #include "verifier/import.h"
 #include "verifier/splits.h"
 
-typedef enum Reading { READS_SAME, READS_MORE, READS_OTHER } Reading; /* by the second */
+/* What the second graph reads, compared with the first: the same elements, those and more, or
+   neither was shown. */
+typedef enum Reading { READS_SAME, READS_MORE, READS_OTHER } Reading;
 
-/* What was shown of an output with these indices (RANK_MAX) under ctx, which were split as noted
-   when its values were compared; each sum and maximum is taken to have an element. */
+/* Compares what two graphs read for an output with the indices index[0..RANK_MAX-1] under ctx, and
+   returns what was shown. `splits` are the splits of these indices that were made when the output's
+   values were compared. Each sum and maximum is assumed to have an element. */
 Reading reads_compare(Prover *, Dom ctx, const Symbol *index, const IndexSplits *, const Parts *,
                       const Parts *);
 #endif

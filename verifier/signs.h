@@ -1,5 +1,5 @@
-/* signs.h -- what is known of the sign of an atom or a form, whatever the elements of inputs are.
-   False: not known. The solver is asked about sizes only. */
+/* signs.h -- what is known of the sign of an atom or a form, for all values of the inputs. True is
+   sure; false means "not known". The solver is asked about sizes only. */
 #ifndef ISOMER_SIGNS_H
 #define ISOMER_SIGNS_H
 #include "verifier/normal.h"

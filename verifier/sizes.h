@@ -1,5 +1,4 @@
-/* sizes.h -- what a rule says about sizes: equations solved, facts, and what remains to be
-   shown. */
+/* sizes.h -- what a rule says about sizes: the equations are solved, and what remains are facts. */
 #ifndef ISOMER_VERIFIER_SIZES_H
 #define ISOMER_VERIFIER_SIZES_H
 #include "rules/rule.h"
@@ -9,17 +8,18 @@ typedef struct SizeFacts {
     World *w;
     Arena *arena;
     int nsolved, nfact, room;
-    /* Symbols in terms of others: the sizes that the left side and `where` tie together. */
+    /* The symbol from[k], which the left side and `where` determine, equals to[k]. */
     Symbol *from;
     Poly *to;
-    Lit *fact; /* what holds of the rest */
-    int nsize; /* symbols known to be >= low >= 0 */
+    Lit *fact; /* what holds of the symbols that were not solved for */
+    int nsize; /* symbols size[k] that are known to be >= low[k], which is >= 0 */
     Symbol *size;
     int64_t *low;
 } SizeFacts;
 
-/* Takes need_from, where, and that sizes are not negative. False: they contradict each other. */
+/* Collects what the instance assumes: need_from, where, and that sizes are not negative. Returns
+   false if these contradict each other or a size exceeds 64 bits. */
 bool size_facts(World *, Arena *, const Instance *, SizeFacts *);
-/* The literal without the symbols that were solved. */
+/* The literal with the solved symbols replaced by their values. */
 Lit lit_solved(const SizeFacts *, Lit);
 #endif

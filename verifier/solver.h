@@ -1,45 +1,48 @@
-/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points
-   (values of the symbols) where the base facts and a set of conditions hold. "false" always means
-   "not shown". A Solver serves one proof; its Z3 context is its own, so that budgets are
-   reproducible. */
+/* solver.h -- answers questions about integer polynomials, with Z3. A question is about all points
+   (values of the symbols) at which the base facts and a given set of conditions hold. "false"
+   always means "not shown". A Solver serves one proof and has a Z3 context of its own, so that what
+   its budget allows is reproducible. */
 #ifndef ISOMER_SOLVER_H
 #define ISOMER_SOLVER_H
 #include "verifier/trace.h"
 #include "verifier/witness.h"
 
-/* Questions are bounded in Z3's resource units. Only where these stop counting does the clock end
-   one. */
+/* The effort of a question is limited in Z3's resource units. This time limit, in milliseconds,
+   ends a question only where Z3 stops counting them. */
 enum { LAST_RESORT_MS = 60000 };
 typedef struct SolverStats {
     int queries, cached, nonlinear;
-    uint64_t spent; /* Z3's resource units */
+    uint64_t spent; /* in Z3's resource units */
 } SolverStats;
 typedef struct Solver Solver;
 
-/* Z3 resource units for one proof, unless the caller gives others. */
+/* The default budget of a proof, in Z3's resource units. */
 enum { SOLVER_BUDGET = 60000000 };
-/* budget: Z3 resource units in all, 0: SOLVER_BUDGET. */
+/* Makes a solver with this budget, in Z3's resource units; 0 means SOLVER_BUDGET. */
 Solver *solver_new(World *, Arena *, uint64_t budget);
 void solver_free(Solver *);
-void solver_trace(Solver *, Trace *); /* what it shows is written there */
-void solver_assume(Solver *, Lit);    /* a base fact */
-bool solver_spent(const Solver *); /* the budget is used up: every further answer is "not shown" */
-/* From now on at most `more` resource units, until solver_unlimit with what this returned. What is
-   not shown for want of them is asked anew later. */
+void solver_trace(Solver *, Trace *); /* writes each question that is shown to the trace */
+void solver_assume(Solver *, Lit);    /* adds a base fact */
+/* The budget is used up, so that every further answer is "not shown". */
+bool solver_spent(const Solver *);
+/* Limits the budget to `more` further resource units until solver_unlimit is called with the value
+   that solver_limit returned. Questions that were not answered for lack of budget are asked again
+   later. */
 uint64_t solver_limit(Solver *, uint64_t more);
 void solver_unlimit(Solver *, uint64_t before);
-/* Nonlinear arithmetic, which is no longer asked once it failed a few times, gets new tries. */
+/* Allows questions in nonlinear arithmetic again. They are no longer asked after a few of them
+   remained undecided. */
 void solver_retry(Solver *);
 SolverStats solver_stats(const Solver *);
 
-bool solver_empty(Solver *, Lits); /* no point satisfies these */
-/* Every point of the first satisfies all of goal. */
+bool solver_empty(Solver *, Lits); /* no point satisfies the conditions */
+/* Every point that satisfies the conditions satisfies all of the goal. */
 bool solver_entails(Solver *, Lits, Lits goal);
-/* The counted indicators add up to 0 at every point. */
+/* At every point, the counts of the members whose sets contain it add up to 0. */
 bool solver_balanced(Solver *, Lits, int n, const WitnessMember[]);
-/* Members with count > 0 and members with count < 0 cover the same points. */
+/* The members with positive count and those with negative count cover the same points. */
 bool solver_same_cover(Solver *, Lits, int n, const WitnessMember[]);
-const char *solver_version(void); /* Z3's */
-/* Gives back what Z3 keeps for good; no solver may be made after it. */
+const char *solver_version(void); /* of Z3 */
+/* Frees the memory that Z3 keeps until the program ends. No solver may be made afterwards. */
 void solver_finish(void);
 #endif

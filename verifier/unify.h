@@ -1,10 +1,11 @@
-/* unify.h -- changes of variables under which two terms have the same body. */
+/* unify.h -- finds changes of variables under which two terms have the same body. */
 #ifndef ISOMER_UNIFY_H
 #define ISOMER_UNIFY_H
 #include "verifier/simplify.h"
 
-/* Changes of variables that take the body of one term to that of another. `value` is one polynomial
-   in r's variables for each variable of t. The callback returns true to stop. */
+/* Finds changes of variables that turn the body of t into that of r, and calls `found` with each.
+   value[k] is what t's variable k becomes, a polynomial in r's variables. `found` returns true to
+   stop. */
 typedef bool (*Unified)(void *user, const Poly *value);
 void unify_terms(Prover *, Dom ctx, const NfTerm *t, const NfTerm *r, Unified, void *user);
 #endif

@@ -1,21 +1,21 @@
-/* verdicts.h -- verdicts as JSON, and the journal in which they are kept while a run goes on, so
-   that another can take up where it ended. */
+/* verdicts.h -- writes verdicts as JSON, and keeps the journal: the file that records verdicts
+   while a run goes on, so that another run can continue where it ended. */
 #ifndef ISOMER_VERDICTS_H
 #define ISOMER_VERDICTS_H
 #include "verifier/verify.h"
 
-/* One object on one line: {"index": .., "id": .., "name": .., "verdict": .., "where": [..], ..};
-   see README.md. id NULL: a rule that could not be read. */
+/* Returns the verdict as a JSON object on one line: {"index": .., "id": .., "name": .., "verdict":
+   .., "where": [..], ..}; see README.md. `id` is NULL for a rule that could not be read. */
 const char *verdict_print(Arena *, int index, const char *id, const char *name,
                           const VerifyResult *);
-/* The other way; false: it is not such a line, or was not written to its end. */
+/* Reads such a line. False if the line is something else or was not written to its end. */
 bool verdict_parse(Arena *, const char *line, VerifyResult *);
 
 typedef struct Journal Journal;
-/* A file of lines KEY VERDICT, to which finished verdicts are appended; only those that are
-   answers. A key says which question was asked: the rule, the definitions of its operators and
-   `mode`. resume: what the file has is kept and found again, else it is emptied. Free with
-   journal_close: remove deletes the file. */
+/* The journal is a file of lines KEY VERDICT, to which verdicts that are answers (proved, refuted)
+   are appended. A key identifies the question: the rule, the definitions of its operators and
+   `mode`. With `resume` the verdicts in the file are kept and can be found, otherwise the file is
+   emptied. journal_close frees the journal and, with `remove`, deletes the file. */
 bool journal_open(Arena *, const char *path, const char *mode, bool resume, Journal **, Error *);
 bool journal_find(const Journal *, const Rule *, VerifyResult *);
 bool journal_add(const Journal *, const Rule *, const VerifyResult *, Error *);

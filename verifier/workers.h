@@ -1,22 +1,24 @@
-/* workers.h -- rules verified by worker processes, so that one that runs out of memory or dies
-   costs one rule. */
+/* workers.h -- verifies rules in worker processes, so that a process that runs out of memory or
+   dies costs one rule only. */
 #ifndef ISOMER_WORKERS_H
 #define ISOMER_WORKERS_H
 #include "verifier/verify.h"
 
 typedef struct WorkerOptions {
     int jobs;
-    size_t memory;           /* bytes of address space of each worker; 0: no limit */
-    const bool *skip;        /* rules that are not to be verified; NULL: none */
-    const char *explain_id;  /* the rule to explain, by identifier or name; NULL: none */
-    const char *obligations; /* the folder into which they are written; NULL: they are not */
+    size_t memory;           /* bytes of address space of each worker; 0 for no limit */
+    const bool *skip;        /* by rule: it is not to be verified; NULL if all are */
+    const char *explain_id;  /* the identifier or name of the rule to explain; NULL if none */
+    const char *obligations; /* the folder for obligations; NULL if they are not written */
 } WorkerOptions;
+/* Is this the rule's name or identifier? */
 bool rule_named(const Rule *, const char *name_or_identifier);
-/* In the order in which rules finish. */
+/* Is called for each rule, in the order in which they finish. */
 typedef void (*WorkerDone)(void *user, int rule, const VerifyResult *);
 
-/* E_ENVIRONMENT when processes cannot be made; E_INTERRUPTED on SIGINT or SIGTERM, with the rules
-   done so far reported. */
+/* Verifies the rules of the set that are not skipped, and calls `done` for each. E_ENVIRONMENT if
+   processes cannot be made; E_INTERRUPTED on SIGINT or SIGTERM, after the rules done so far were
+   reported. */
 bool workers_run(Arena *, const RuleSet *, const VerifyOptions *, const WorkerOptions *, WorkerDone,
                  void *user, Error *);
 #endif

@@ -1,11 +1,14 @@
-/* arena.c -- a stack of chunks. An allocation moves the top chunk's end; where it does not fit, a
-   new chunk is pushed.
+/* arena.c -- an arena as a stack of chunks. An allocation advances the end of the top chunk; if it
+   does not fit, a new chunk is pushed.
 
-   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in
-   the top one) and a reset pops chunks and sets the end back. `bytes` is the sum of the sizes of
-   the chunks held. Chunks grow with the arena up to 1 MiB; what is bigger gets its own. A reset
-   keeps some of the chunks it pops, after the others, for the next allocations: search marks and
-   resets thousands of times a second. */
+   Invariant: only the top chunk takes allocations. So a mark is the number of chunks and the bytes
+   used in the top one; a reset pops chunks and moves the end back. `bytes` is the sum of the sizes
+   of the chunks in use.
+
+   A new chunk has a quarter of the arena's size, but at most 1 MiB; a larger allocation gets a
+   chunk of its own. Since the search marks and resets thousands of times a second, a reset does not
+   free all popped chunks: it keeps some as spare ones, which lie in the list after the chunks in
+   use. */
 #include "ops/base/arena.h"
 #include <malloc.h>
 #include <stdarg.h>
@@ -16,7 +19,7 @@
 
 enum { ALIGN = 16, CHUNK_LEAST = 4096, CHUNK_MOST = 1 << 20 };
 #ifdef __SANITIZE_ADDRESS__
-enum { SPARE_MOST = 0 }; /* so that reading what was reset is noticed */
+enum { SPARE_MOST = 0 }; /* so that AddressSanitizer notices reads of memory that was reset */
 #else
 enum { SPARE_MOST = 8 << 20 };
 #endif
@@ -32,15 +35,16 @@ struct Arena {
     size_t limit, bytes;
     Chunk *chunks;
     size_t count, room;
-    size_t spare, spare_bytes; /* chunks kept after the first `count`, and their sizes; not part of
-                                  `bytes` */
+    size_t spare, spare_bytes; /* spare chunks, kept after the first `count`, and the sum of their
+                                  sizes, which is not part of `bytes` */
 };
 
-/* Allocations until the planted failure; 0: none planted, -1: the environment has not been asked
-   yet. */
+/* The number of allocations until the planted failure. 0: none is planted; -1: the environment
+   variable has not been read yet. */
 static _Atomic int64_t until_failure = -1;
 
-static bool (*_Atomic decides)(void); /* NULL: the count does */
+static bool (*_Atomic decides)(void); /* decides whether an allocation fails; NULL: until_failure
+                                         does */
 
 void mem_fail_at(int64_t n) { atomic_store(&until_failure, n > 0 ? n : 0); }
 
@@ -56,7 +60,7 @@ static int64_t ask_environment(void) {
     return atomic_compare_exchange_strong(&until_failure, &unread, n) ? n : unread;
 }
 
-/* Counts one allocation; true if it is the one to fail. */
+/* Counts one allocation; returns whether it must fail. */
 static bool must_fail(void) {
     bool (*ask)(void) = atomic_load_explicit(&decides, memory_order_relaxed);
     if (ask) return ask();
@@ -94,7 +98,8 @@ static void drop_spares(Arena *a) {
     a->spare_bytes = 0;
 }
 
-/* The chunk becomes the first spare one, if there is room for it, else all spare ones go. */
+/* Makes the top chunk the first spare one. If the spares would exceed SPARE_MOST, the older ones
+   are freed first; a chunk larger than SPARE_MOST is freed itself. */
 static void pop(Arena *a) {
     size_t size = a->chunks[a->count - 1].size;
     if (a->spare_bytes + size > SPARE_MOST) drop_spares(a);
@@ -128,8 +133,8 @@ static void grow_chunks(Arena *a) {
     a->room = room;
 }
 
-/* The size of the next chunk: a quarter of what is held, within bounds, what is needed, and what
-   the limit leaves. */
+/* The size of the next chunk: a quarter of what is held, within bounds, but at least `need`. If
+   that would exceed the arena's limit, it is exactly `need`. */
 static size_t chunk_size(const Arena *a, size_t need) {
     size_t size = a->bytes / 4 / ALIGN * ALIGN;
     if (size < CHUNK_LEAST) size = CHUNK_LEAST;
@@ -139,7 +144,8 @@ static size_t chunk_size(const Arena *a, size_t need) {
     return size;
 }
 
-/* The first spare chunk, if it is large enough; else none is kept. */
+/* Pushes the first spare chunk if it is large enough and within the limit. Otherwise frees all
+   spare chunks and returns NULL. */
 static Chunk *push_spare(Arena *a, size_t need) {
     Chunk *c = a->spare ? &a->chunks[a->count] : NULL;
     if (!c || c->size < need || (a->limit && c->size > a->limit - a->bytes)) {

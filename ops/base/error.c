@@ -1,8 +1,8 @@
-/* error.c -- the one place where an Error is filled and printed.
+/* error.c -- fills and prints every Error, and runs the cleanups of an Escape.
 
-   An Error is written once: the first failure stands, what fails because of it is not news. Texts
-   that do not fit are cut, never an overflow. A reason may have more lines than one (scan_fail adds
-   the source line and a caret); the kind is printed at the end of the first. */
+   An Error is filled once: the first failure is kept, as later ones usually follow from it. Texts
+   that are too long are cut off. A reason may have several lines (scan_fail adds the source line
+   and a caret); error_print puts the kind at the end of the first line. */
 #include "ops/base/error.h"
 #include <stdarg.h>
 #include <stdio.h>

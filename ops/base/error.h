@@ -1,13 +1,16 @@
-/* error.h -- how a failure travels: a value with kind, place and reason. A bug is an assert, a
-   verdict is not an error. */
+/* error.h -- how failures are reported: as an Error with kind, place and reason, or, where a
+   function cannot return, by a jump to an Escape.
+
+   Bugs are not reported this way, they are assertions; a verdict of the prover is not an error
+   either. */
 #ifndef ISOMER_ERROR_H
 #define ISOMER_ERROR_H
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(id, exit code of the programs, word, what the code means in a manual page: NULL where another
-   kind of the same code says it) -- the one table of kinds. */
+/* The table of kinds: X(id, exit code of the programs, word, what this exit code means, for manual
+   pages). The meaning is NULL where another kind with the same code has it. */
 #define ERROR_KINDS(X)                                                                        \
     X(E_NONE, 0, "done", "Done.")                                                             \
     X(E_CHECK, 1, "check failed", "A check failed: results differ, or a rule is not proved.") \
@@ -26,42 +29,45 @@ typedef enum ErrorKind {
 
 typedef struct Error {
     ErrorKind kind;
-    int line, column; /* from 1; 0: no place in a text */
+    int line, column; /* counted from 1; 0: not a place in a text */
     char place[160];  /* file, node, rule or option; "" if none */
     char reason[600];
 } Error;
 
-/* Sets *e (if e is not NULL) and returns false, so that `return error_set(...)` ends a failing
-   function. The first error stands: one already set is kept. */
+/* Fills *e and returns false, so that a failing function can end with `return error_set(...)`. Does
+   nothing if e is NULL or already holds an error: the first error is kept. */
 bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-int error_exit_code(const Error *);                    /* of the programs */
-void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
+int error_exit_code(const Error *); /* the exit code of a program that ends with this error */
+/* formats "place:line:column: reason (kind)" */
+void error_print(const Error *, char *text, size_t n);
 
-/* What must be released by a call, here release(what), is registered with an Escape while it is in
-   use: arenas and tables, mapped and open files, devices, processes. The Cleanup is a part of what
-   it releases, or of something older. */
+/* Registers with an Escape that release(what) must be called if the Escape is taken. Used for
+   everything that is not memory of an arena: arenas and tables themselves, mapped and open files,
+   devices, processes. The Cleanup must be stored in the resource itself or in something that lives
+   longer. */
 typedef struct Cleanup {
-    struct Cleanup *next, **at; /* at: what points to this one; NULL: it is not registered */
+    struct Cleanup *next, **at; /* at: the pointer to this one; NULL: not registered */
     void (*release)(void *what);
     void *what;
 } Cleanup;
 
-/* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape
-   to its arenas and ends with escape_free, whether it was taken or not. For one thread. */
+/* Where control goes when an allocation fails. A library entry point sets `here` with setjmp, hands
+   the Escape to its arenas and ends with escape_free, whether the jump was taken or not. An Escape
+   belongs to one thread. */
 typedef struct Escape {
     jmp_buf here;
     Error error;
-    Cleanup *cleanup; /* the latest first */
+    Cleanup *cleanup; /* the registered ones, latest first */
 } Escape;
 void cleanup_add(Escape *, Cleanup *, void (*release)(void *),
-                 void *what);   /* no Escape: does nothing */
-void cleanup_cancel(Cleanup *); /* its owner releases it; nothing happens if it is not registered */
-void cleanup_run(Cleanup *);    /* releases it now */
-void escape_free(Escape *);     /* releases all that is registered, the latest first */
-/* Goes to `here` with the error; aborts if escape is NULL. error.kind must be E_NONE before. */
+                 void *what);   /* without an Escape it registers nothing */
+void cleanup_cancel(Cleanup *); /* unregisters it without releasing, if it is registered */
+void cleanup_run(Cleanup *);    /* unregisters it and releases the resource */
+void escape_free(Escape *);     /* releases all that is registered, latest first */
+/* Jumps to `here` with this error; aborts if escape is NULL. error.kind must be E_NONE before. */
 _Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #endif

@@ -1,8 +1,9 @@
-/* file.c -- whole files in, whole files out (declared in text.h).
+/* file.c -- reads and writes whole files (declared in text.h).
 
-   A file is written next to its target under a name of its own, synced, and renamed: whoever looks
-   sees the old bytes or the new ones, and a failure leaves the old ones and nothing else. What is
-   not a regular file (a pipe, a device) cannot be replaced and is written to. */
+   A regular file is replaced atomically: the bytes are written to a new file beside it, synced, and
+   renamed. Readers see the old contents or the new ones, and after a failure only the old ones
+   remain. What is not a regular file (a pipe, a device) cannot be replaced and is written to
+   directly. */
 #include "ops/base/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ void file_cleanup(const Arena *a, Cleanup *h, int fd) {
     cleanup_add(arena_escape(a), h, close_file, (void *)(intptr_t)fd);
 }
 
-/* Reads until n bytes or the end; the number read, -1: errno says why. */
+/* Reads n bytes, or fewer at the end of the file. Returns the number read, or -1 with errno set. */
 static ssize_t read_fully(int fd, char *to, size_t n) {
     size_t done = 0;
     while (done < n) {
@@ -41,8 +42,8 @@ static ssize_t read_fully(int fd, char *to, size_t n) {
     return (ssize_t)done;
 }
 
-/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes
-   (a pipe does not say) the room is doubled. */
+/* Reads the rest of fd into `bytes`, which has room for `room` bytes and a terminator. If there is
+   more, as from a pipe, whose size is not known, the room is doubled. */
 static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, size_t *n) {
     for (size_t size = 0;; room *= 2) {
         ssize_t got = read_fully(fd, bytes + size, room + 1 - size);
@@ -98,8 +99,8 @@ static bool write_zeros(int fd, size_t n) {
     return ok;
 }
 
-/* Many zeros become a hole where the file can have one; the last of them is written, so that the
-   file is as long as it should be. */
+/* Writes n zeros. If there are many and the file allows it, they become a hole: only the last one
+   is written, which gives the file its length. */
 static bool write_hole(int fd, size_t n) {
     enum { LEAST = 1 << 20 };
     if (n < LEAST || lseek(fd, (off_t)(n - 1), SEEK_CUR) < 0) return write_zeros(fd, n);
@@ -122,8 +123,8 @@ static bool write_device(const char *path, int n, const Piece *piece, Error *e) 
     return ok;
 }
 
-/* Opens a new file beside the target; its name is the target's with a suffix. -1: errno says
-   why. */
+/* Opens a new file beside the target, and writes its name, the target's with a suffix, to `name`.
+   Returns -1 with errno set on failure. */
 static int open_beside(const char *target, char *name, size_t size) {
     for (int i = 0; i < TRIES; i++) {
         int length = snprintf(name, size, "%s.new-%ld-%d", target, (long)getpid(), i);
@@ -137,15 +138,15 @@ static int open_beside(const char *target, char *name, size_t size) {
     return -1;
 }
 
-/* "FOLDER/" of a path; "." if it names none. */
+/* The folder part of a path, with its slash, or "." if the path has none. */
 static void folder_of(const char *path, char *folder, size_t size) {
     const char *slash = strrchr(path, '/');
     if (slash) snprintf(folder, size, "%.*s/", (int)(slash - path), path);
     else snprintf(folder, size, ".");
 }
 
-/* A new name survives a loss of power only when its folder is synced too. Not every file system
-   can; the bytes are safe without. */
+/* Syncs the folder of a file, without which a new name may not survive a loss of power. Errors are
+   ignored: some file systems cannot do this, and the bytes of the file are safe anyway. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     folder_of(path, folder, sizeof folder);
@@ -155,7 +156,8 @@ static void sync_folder(const char *path) {
     close(fd);
 }
 
-/* Writes, gives it the mode of the file it replaces, syncs and closes. False: errno says why. */
+/* Writes the pieces, sets the mode of the file that will be replaced, syncs and closes. Returns
+   false with errno set on failure. */
 static bool fill_new(int fd, int n, const Piece *piece, const struct stat *old) {
     bool ok = write_pieces(fd, n, piece) && (!old || fchmod(fd, old->st_mode & 07777) == 0) &&
               fsync(fd) == 0;
@@ -183,7 +185,7 @@ static bool replace_file(const char *target, int n, const Piece *piece, const st
 
 Pieces pieces_new(Arena *arena) { return (Pieces){.arena = arena}; }
 
-/* What continues the last piece makes it longer. */
+/* A piece that begins where the last one ends extends the last one. */
 void pieces_add(Pieces *p, const void *at, size_t n) {
     Piece *last = p->n ? &p->v[p->n - 1] : NULL;
     if (!n) return;
@@ -220,7 +222,7 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     if (S_ISDIR(old.st_mode))
         return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
     if (!S_ISREG(old.st_mode)) return write_device(path, n, piece, e);
-    /* A link stays one: what it names is replaced. */
+    /* A symbolic link is kept, and the file that it names is replaced. */
     if (!realpath(path, target)) return file_fail(e, path, "cannot write");
     return replace_file(target, n, piece, &old, e);
 }
@@ -236,7 +238,7 @@ bool file_writable(const char *path, Error *e) {
         return !access(path, W_OK) || file_fail(e, path, "cannot write");
     if (there && !realpath(path, target)) return file_fail(e, path, "cannot write");
     folder_of(there ? target : path, folder, sizeof folder);
-    if (!*path) strcpy(folder, path); /* no path names nothing */
+    if (!*path) strcpy(folder, path); /* the empty path must fail, not mean "." */
     return !access(folder, W_OK | X_OK) || file_fail(e, path, "cannot write");
 }
 

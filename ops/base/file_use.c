@@ -1,5 +1,6 @@
-/* file_use.c -- the files that a command line names: none that is written may be another one. What
-   is there is known by its number on its device, what is not by its folder and name. */
+/* file_use.c -- checks that no file of a command line overwrites another one. Existing files are
+   the same if their device and inode numbers are; files that do not exist yet, if their folders and
+   names are. */
 #include "ops/base/file_use.h"
 #include "ops/base/text.h"
 #include <limits.h>
@@ -13,7 +14,7 @@ static void folder_of(const char *path, char folder[PATH_MAX]) {
     snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 }
 
-/* Whether both name one regular file, there or yet to be written. */
+/* Whether both paths name the same regular file, which may not exist yet. */
 static bool same_path(const char *a, const char *b) {
     struct stat x, y;
     char folder[2][PATH_MAX], real[2][PATH_MAX];
@@ -42,7 +43,7 @@ static bool is_written(const FileUse *x) {
     return x->kind == FILE_WRITTEN || x->kind == FILE_RESULT;
 }
 
-/* Whether writing the one destroys the other. */
+/* Whether writing `by` destroys the contents of `lost`. */
 static bool would_lose(const FileUse *by, const FileUse *lost) {
     const bool replaces = by->kind == FILE_RESULT && lost->kind == FILE_OPERAND;
     return is_written(by) && !replaces && same_path(lost->path, by->path);

@@ -1,12 +1,13 @@
-/* file_use.h -- the files that a command line names, asked about before the work, which may take
-   hours: that no file is lost, and that what is to be written can be. */
+/* file_use.h -- checks the files that a command line names before work begins that may take hours:
+   no file may overwrite another one, and the files to be written must be writable. */
 #ifndef ISOMER_FILE_USE_H
 #define ISOMER_FILE_USE_H
 #include "arena.h"
 #include "options.h"
 
-/* OPERAND: is read, and the RESULT may take its place. RESULT: is written; so is WRITTEN, which may
-   take the place of nothing that is named. */
+/* How a file is used. OPERAND: read, and the RESULT may replace it. READ: read. ADDED_TO: read and
+   extended. WRITTEN: written, and must be different from all other files. RESULT: written, and may
+   replace the OPERAND only. */
 typedef enum FileUseKind {
     FILE_OPERAND,
     FILE_READ,
@@ -15,7 +16,7 @@ typedef enum FileUseKind {
     FILE_RESULT
 } FileUseKind;
 typedef struct FileUse {
-    const char *name; /* of the option or operand that gives it */
+    const char *name; /* the option or operand that names the file */
     const char *path;
     FileUseKind kind;
 } FileUse;
@@ -24,12 +25,13 @@ typedef struct FileUses {
     int n, room;
     FileUse *v;
 } FileUses;
-/* Nothing if the path is NULL. Names and paths are not copied. */
+/* Adds a file, unless the path is NULL. Names and paths are not copied. */
 void file_use_add(FileUses *, const char *name, const char *path, FileUseKind);
 void file_use_add_list(FileUses *, const char *name, StringList paths, FileUseKind);
-/* E_USAGE: a file that is written is another one of these, by whatever path, and what the other
-   holds would be lost. Devices may be given more than once. */
+/* Returns false with E_USAGE if writing one of the files would destroy another, even if their paths
+   are spelled differently. Devices may be given more than once. */
 bool files_apart(const FileUses *, Error *);
-/* files_apart, and E_ENVIRONMENT: a file that is to be written cannot be (file_writable). */
+/* Like files_apart; in addition returns false with E_ENVIRONMENT if a file that is to be written
+   cannot be (file_writable). */
 bool files_usable(const FileUses *, Error *);
 #endif

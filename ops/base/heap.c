@@ -1,4 +1,4 @@
-/* heap.c -- a binary heap. Invariant: v[k] does not come before v[(k - 1) / 2]. */
+/* heap.c -- a binary heap. Invariant: v[k] does not come before its parent, v[(k - 1) / 2]. */
 #include "ops/base/heap.h"
 
 void heap_push(Heap *h, int x) {

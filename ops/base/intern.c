@@ -1,10 +1,10 @@
-/* intern.c -- open addressing with linear probing over (hash, number); records lie in the arena and
-   do not move.
+/* intern.c -- interning by open addressing with linear probing. The index holds pairs of hash and
+   number; the records lie in the arena and do not move.
 
-   Invariant: the index is as if the records had been put in the order of their numbers, also after
-   it has grown. So the slot of the greatest number was empty for every other record's search, and
-   emptying it is all that forgetting that record takes: a reset needs no tombstones. No operation
-   leaves the table changed when it escapes. */
+   Invariant: the index looks as if the records had been entered in the order of their numbers, even
+   after it has grown. So no other record's probe sequence passes over the slot of the greatest
+   number, and removing that record only means to empty its slot: a reset needs no tombstones. An
+   operation that fails (escapes) leaves the table unchanged. */
 #include "ops/base/intern.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef struct Record {
 } Record;
 
 typedef struct Slot {
-    uint32_t tag, id; /* the hash's upper half; id 0: empty */
+    uint32_t tag, id; /* tag: the upper half of the hash; id 0: the slot is empty */
 } Slot;
 
 struct Intern {
@@ -28,7 +28,8 @@ struct Intern {
     Cleanup cleanup;
     Record *records; /* records[id - 1] */
     Slot *slots;
-    size_t room, mask; /* slots: mask + 1, a power of two; none while slots is NULL */
+    size_t room, mask; /* room: of records; mask + 1 slots, a power of two (none while slots is
+                          NULL) */
     uint32_t count;
 };
 
@@ -52,7 +53,7 @@ void intern_free(Intern *t) {
 
 static uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
-/* The slot where the record is, or the empty one where its search ends. */
+/* The slot of the record, or the empty slot where the search for it ends. */
 static Slot *probe(const Intern *t, uint64_t hash, const void *bytes, size_t n) {
     for (size_t i = hash & t->mask;; i = (i + 1) & t->mask) {
         Slot *s = &t->slots[i];
@@ -63,7 +64,8 @@ static Slot *probe(const Intern *t, uint64_t hash, const void *bytes, size_t n) 
     }
 }
 
-/* The slot of a number that is in the index, or, for id 0, the first empty one from its hash on. */
+/* The slot of a number that is in the index or, for id 0, the first empty slot at or after its
+   hash. */
 static Slot *slot_of(Slot *slots, size_t mask, uint64_t hash, uint32_t id) {
     size_t i = hash & mask;
     while (slots[i].id != id) i = (i + 1) & mask;

@@ -1,24 +1,26 @@
-/* intern.h -- append-only tables of byte records: equal bytes have equal numbers. Numbers start at
-   1; 0 means none. Records do not move. */
+/* intern.h -- append-only tables that give equal byte records the same number. Numbers start at 1;
+   0 means none. Records never move. The project's hash functions are declared here, too. */
 #ifndef ISOMER_INTERN_H
 #define ISOMER_INTERN_H
 #include "text.h"
 
 typedef struct Intern Intern;
-/* Records live in the arena; the index beside them is freed by intern_free or
-   the arena's Escape. */
+/* The records live in the arena; the index is allocated separately, and freed by intern_free or the
+   arena's Escape. */
 Intern *intern_new(Arena *);
 void intern_free(Intern *);
-/* The record's number, new or old; the bytes are copied, 8-byte aligned. */
+/* Returns the number of the record, entering it if it is new. The bytes are copied, aligned to 16
+   bytes. */
 uint32_t intern_put(Intern *, const void *bytes, size_t n);
-uint32_t intern_find(const Intern *, const void *bytes, size_t n); /* 0: not there */
+uint32_t intern_find(const Intern *, const void *bytes, size_t n); /* 0: not in the table */
 const void *intern_get(const Intern *, uint32_t id, size_t *n);    /* n may be NULL */
-uint32_t intern_count(const Intern *);                             /* the greatest number given */
-/* Forgets the records above it; the arena is reset by the caller afterwards. */
+uint32_t intern_count(const Intern *); /* also the greatest number in use */
+/* Removes the records with numbers above `count`. The caller must reset the arena afterwards to
+   free their bytes. */
 void intern_reset(Intern *, uint32_t count);
-uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same everywhere */
+uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same on every machine */
 void hash_hex(const void *, size_t n, char out[33]); /* XXH3, 128 bits, in hexadecimal */
-/* hash_hex of the pieces joined; none of them may be zeros (at NULL). */
+/* hash_hex of the concatenated pieces. No piece may be one of zeros (`at` is NULL). */
 void hash_pieces(const Pieces *, char out[33]);
-void hash_version(char text[24]); /* xxHash's */
+void hash_version(char text[24]); /* the version of xxHash, as text */
 #endif

@@ -1,4 +1,4 @@
-/* least.h -- the lesser of two integers. */
+/* least.h -- the smaller of two integers. */
 #ifndef ISOMER_LEAST_H
 #define ISOMER_LEAST_H
 #include <stdint.h>

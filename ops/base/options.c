@@ -1,22 +1,22 @@
-/* options.c -- one loop over argv, one over the table for the help; what an option means stands in
-   the table alone.
+/* options.c -- parses a command line and prints the help, both from the table of options alone.
 
-   A value follows its option as the next argument or after "=" (after the letter for -nVALUE);
-   one that may be left out (when_bare) only so, as the next argument would be ambiguous. Letters
-   without a value may be joined (-vvq). Texts point into argv. */
+   The value of an option is the next argument, or follows "=" (--steps=N) or the letter (-nVALUE).
+   A value that may be left out (when_bare) is never the next argument, as that would be ambiguous.
+   Letters of options without a value may be joined (-vvq). Texts are not copied: they point into
+   argv. */
 #include "ops/base/options.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { HELP_WIDTH = 100, HELP_COLUMN = 30 };
-#define ANY 1e12 /* the end of a range that is not worth naming */
+#define ANY 1e12 /* ranges up to this number are described by their lower end only */
 
 typedef struct Parse {
     Arena *arena;
     const OptionDef *table;
-    void *options;  /* the struct in which values lie */
-    int argc, next; /* argv[next] is not looked at yet */
+    void *options;  /* the program's struct of options */
+    int argc, next; /* argv[next] is the next argument to look at */
     char *const *argv;
     Error *error;
 } Parse;
@@ -48,7 +48,7 @@ static bool option_fail(Arena *a, Error *e, const OptionDef *o, const char *what
 
 static const char *value_name(const OptionDef *o) { return o->value ? o->value : "VALUE"; }
 
-/* "one, two or three" */
+/* Lists words separated by bars as "one, two or three". */
 static const char *list_words(Arena *a, const char *value) {
     Text t = text_new(a);
     for (size_t n; *value; value += n + (value[n] == '|')) {
@@ -58,7 +58,7 @@ static const char *list_words(Arena *a, const char *value) {
     return t.data;
 }
 
-/* What an option expects, for messages. */
+/* Says what an option expects, for messages. */
 static const char *expected(Arena *a, const OptionDef *o) {
     if (o->kind == OPT_WORD) return arena_format(a, "expects %s", list_words(a, o->value));
     const char *kind = o->kind == OPT_INT ? "an integer" : "a number";
@@ -93,7 +93,7 @@ static void put_integer(const OptionDef *o, void *options, int64_t i) {
     else *(int64_t *)value_at(o, options) = i;
 }
 
-/* Numbers are read by the scanner, so that the host's locale does not matter. */
+/* Stores a number. It is read by the scanner of text.h, which does not depend on the locale. */
 static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     Error ignored = {0};
     Scan s = scan_new("", text, strlen(text), &ignored);
@@ -112,7 +112,7 @@ static void list_append(Arena *a, StringList *list, const char *text) {
     ARENA_APPEND(a, list->v, list->n, text);
 }
 
-/* Stores the value; text is NULL for an option without one. */
+/* Stores the value of an option; text is NULL for an option without a value. */
 static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     void *at = value_at(o, p->options);
     switch (o->kind) {
@@ -130,13 +130,14 @@ static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     return false;
 }
 
-/* A number that follows an option whose value is joined or left out would be taken for a file. */
+/* Whether the next argument is a number, probably meant as the value of an option that takes its
+   value only joined; it would silently be taken for a file. */
 static bool is_detached(const Parse *p, const OptionDef *o) {
     if (p->next >= p->argc || (o->kind != OPT_INT && o->kind != OPT_REAL)) return false;
     const char *text = p->argv[p->next];
     return *text && text[strspn(text, "0123456789")] == 0;
 }
-/* `joined` is what stood after "=" or the letter, or NULL. */
+/* Takes the option's value. `joined` is the text after "=" or after the letter, or NULL. */
 static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
     if (joined) return option_set(p, o, joined);
     if (o->when_bare && is_detached(p, o))
@@ -206,7 +207,7 @@ bool option_valid(Arena *a, const OptionDef *o, const void *options, Error *e) {
 bool options_parse(Arena *arena, const OptionDef *table, void *options, int argc,
                    char *const argv[], StringList *rest, Error *error) {
     Parse p = {arena, table, options, argc, 1, argv, error};
-    bool more = true; /* options; after "--" none follow */
+    bool more = true; /* options may follow; false after "--" */
     options_defaults(table, options);
     *rest = (StringList){0};
     while (p.next < argc) {
@@ -224,7 +225,8 @@ static void pad(Text *t, size_t from, size_t to) {
     while (from++ < to) text_bytes(t, " ", 1);
 }
 
-/* Adds the words of a text from this column on; `column` is where the text stands. */
+/* Adds words in lines of at most HELP_WIDTH columns. `column` is the current column of the text;
+   every line starts at column `from`. */
 static void add_wrapped(Text *t, size_t column, size_t from, const char *words) {
     bool first = true;
     while (*words) {

@@ -1,4 +1,5 @@
-/* options.h -- a program's options as one table, from which parsing and --help are made. */
+/* options.h -- the options of a program as one table, from which the parser, --help, the manual
+   page and the shell completions are made. */
 #ifndef ISOMER_OPTIONS_H
 #define ISOMER_OPTIONS_H
 #include "text.h"
@@ -9,64 +10,70 @@ typedef enum OptionKind {
     OPT_INT,
     OPT_REAL,
     OPT_TEXT,
-    OPT_WORD, /* a text: one of the words of `value`, "one|two" */
+    OPT_WORD, /* one of the words listed in `value`, as in "one|two" */
     OPT_LIST,
     OPT_COUNT,
     OPT_HEAD
 } OptionKind;
-/* A program's options are a struct. `at` is where the option's value lies in it (offsetof): a bool,
-   int64_t, double, const char *, StringList or int (OPT_COUNT: how often given); OPT_HEAD is a
-   heading of the help. A flag or an integer may also be stored as an int, as a public struct has
-   it: `is_int`. */
+/* A program keeps its options in a struct of its own. `at` is the offset (offsetof) of the option's
+   value in this struct: a bool, int64_t, double, const char *, StringList or, for OPT_COUNT, an int
+   that counts how often the option is given. OPT_HEAD is no option but a heading of the help. With
+   `is_int`, a flag or an integer is stored as an int, as public structs have it. */
 typedef struct StringList {
     int n;
     const char **v;
 } StringList;
 typedef struct OptionDef {
-    const char *name; /* "steps", given as --steps N or --steps=N */
+    const char *name; /* without dashes: "steps" is given as --steps N or --steps=N */
     char letter;      /* 'q' for -q; 0: none */
     OptionKind kind;
     size_t at;
     bool is_int;
-    const char *value;  /* name of its value in the help; NULL for flags */
-    const char *help;   /* sentences; NULL: an earlier option, still accepted, not shown */
-    double least, most; /* range of numbers; both 0: any */
-    /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
+    const char *value;  /* how the help names the value; NULL for flags */
+    const char *help;   /* full sentences; NULL: an obsolete option, still accepted but not shown */
+    double least, most; /* the range of a number; both 0: any number */
+    /* If not NULL, the value may be left out and is then this one: --check and --check=5 are both
+       allowed. NULL: the value is required. */
     const char *when_bare;
-    /* What it is when it is not given; 0, NULL, false or empty by default. */
+    /* The value if the option is not given; 0, NULL, false or empty unless stated. */
     double default_value;
     const char *default_text;
-    const char *old_name; /* an earlier name, still accepted, not shown; NULL: none */
+    const char *old_name; /* an earlier name of the option, still accepted but not shown; NULL:
+                             none */
 } OptionDef;
-/* A table ends with {0}; `options` is the struct that its entries are offsets in. */
+/* A table ends with {0}. `options` is the struct to which the offsets `at` refer. */
 void options_defaults(const OptionDef *, void *options);
-/* Sets the defaults, then what argv[1..] says; other arguments go to *rest, and so does all that
-   follows "--". E_USAGE names the option and what it expects. */
+/* Sets the defaults, then the options in argv[1..]. Other arguments, and all arguments after "--",
+   go to *rest. E_USAGE names the option and says what it expects. */
 bool options_parse(Arena *, const OptionDef *, void *options, int argc, char *const argv[],
                    StringList *rest, Error *);
-/* Whether an integer is within its range, or a text one of the option's words (NULL: the default).
-   E_USAGE as from options_parse; for structs that a caller filled. */
+/* Whether the integer of this option is within its range, or its text is one of the allowed words
+   (NULL, the default, is allowed too). Fails with E_USAGE like options_parse; meant for structs
+   that a caller filled directly. */
 bool option_valid(Arena *, const OptionDef *, const void *options, Error *);
-/* Bytes, as 500M or 8G says them; NULL: 0. E_USAGE with the option's name. */
+/* Converts a size such as "500M" or "8G" (powers of 1024) to bytes; a text of NULL gives 0. E_USAGE
+   names the option. */
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);
-/* --shard I/N, 0 <= I < N, of processes that share `folder` (--resume; NULL: E_USAGE). Where text
-   is NULL, *shard and *nshard stay. */
+/* Parses the value I/N of --shard, 0 <= I < N. Such processes share `folder` (--resume); NULL is an
+   E_USAGE. If text is NULL, *shard and *nshard are not changed. */
 bool option_shard(const char *text, const char *folder, int *shard, int *nshard, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
 /* What a program says about itself, in addition to its table. */
 typedef struct ProgramText {
     const char *name, *usage;
-    const char *summary; /* its first sentence says what the program is for */
-    const char *more;    /* further paragraphs of the manual page, separated by empty lines; lines
-                            that begin with two spaces are kept as they are; NULL: none */
+    const char *summary; /* the first sentence says what the program is for */
+    const char *more;    /* further paragraphs of the manual page, separated by empty lines; a line
+                            that begins with two spaces is not filled; NULL: none */
 } ProgramText;
-/* Its help in a form: text, man (a manual page), bash or zsh (completion). E_USAGE: another one. */
+/* Appends the program's documentation in the given form: text (the help), man (a manual page), bash
+   or zsh (a completion). Any other form is an E_USAGE. */
 bool options_document(Text *, const ProgramText *, const OptionDef *, const char *form, Error *);
-/* The first lines of --version; the program adds a line "  NAME VERSION" for each library. */
+/* Appends the first lines of --version. The program adds a line for each of its libraries: two
+   blanks, its name and its version. */
 void options_version(Text *, const char *program);
-/* The two entries that every table ends with: `help` is a const char *, NULL when not asked for;
-   `version` a bool. */
+/* Entries that several tables share. `version_at` is the offset of a bool; `help_at` that of a
+   const char *, which is NULL unless the help was asked for; `jobs_at` that of an int64_t. */
 #define OPTION_VERSION(version_at)                                        \
     {                                                                     \
         .name = "version", .kind = OPT_FLAG, .at = (version_at),          \

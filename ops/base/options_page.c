@@ -1,6 +1,8 @@
-/* options_page.c -- the table of options once more: as a manual page (man(7)), and as completion
-   for bash and zsh. Values tell what they take by their names: words in small letters are to be
-   written as they stand, FILE, LOG and such are files, DIR is a folder. */
+/* options_page.c -- turns a table of options into a manual page (man(7)) or into completions for
+   bash and zsh.
+
+   The name of an option's value tells what can be completed: words in lower case are literal
+   values, names that contain FILE, LOG or RULES are files, DIR is a folder. */
 #include "ops/base/intern.h"
 #include "ops/base/options.h"
 #include <string.h>
@@ -13,8 +15,8 @@ static const char *value_of(const OptionDef *o) { return o->value ? o->value : "
 
 /* ---- manual page */
 
-/* A hyphen is a minus, so that options can be copied; nothing is a request at the start of a
-   line. */
+/* Escapes a text for roff: hyphens become minus signs, so that options can be copied from the page,
+   and no line starts with a request. */
 static void add_roff(Text *t, const char *s) {
     bool start = !t->size || t->data[t->size - 1] == '\n';
     if (start && (*s == '.' || *s == '\'')) text_add(t, "\\&");
@@ -25,7 +27,7 @@ static void add_roff(Text *t, const char *s) {
     }
 }
 
-/* Paragraphs; lines that begin with two spaces stand as they are. */
+/* Adds paragraphs; lines that begin with two spaces are not filled. */
 static void add_paragraphs(Text *t, const char *s) {
     bool raw = false;
     for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
@@ -87,7 +89,8 @@ static void man_others(Text *t, const char *name) {
     text_add(t, "\n");
 }
 
-/* The first sentence, without its end: what stands after the name. */
+/* The first sentence of the summary without its full stop, as it is shown after the program's
+   name. */
 static const char *short_summary(Arena *a, const char *summary) {
     const char *end = strstr(summary, ". ");
     size_t n = end ? (size_t)(end - summary) : strlen(summary);
@@ -121,7 +124,7 @@ static void man_page(Text *t, const ProgramText *p, const OptionDef *table) {
 
 /* ---- completion */
 
-/* The words that a value may be, in small letters between bars. */
+/* The literal words among the values separated by bars, separated by blanks. */
 static const char *words_of(Arena *a, const char *value) {
     Text t = text_new(a);
     while (*value) {

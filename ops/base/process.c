@@ -1,12 +1,14 @@
-/* process.c -- read from /proc: getrusage's maximum survives exec, so that a small program started
-   by a large one would report the large one's. */
+/* process.c -- reads the resources of this process from /proc, /sys and the scheduler. The peak
+   memory is not taken from getrusage, because its maximum survives exec: a small program that is
+   started by a large one would report the large one's. */
 #include "ops/base/process.h"
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
-/* The number after `word`, which ends with its format, in a file of such lines; false: none. */
+/* Finds the first line of a file that matches the scanf format `word` and returns its number in
+ *out; false: there is none. */
 static bool find_number(const char *path, const char *word, size_t *out) {
     char line[200];
     bool found = false;
@@ -21,7 +23,8 @@ size_t process_peak(void) {
     return find_number("/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
 }
 
-/* What is cached of files gives way: MemAvailable counts it as free, a group's use does not. */
+/* Cached files can be dropped. MemAvailable counts them as free, but the use of a control group
+   includes them, so inactive_file is subtracted from it. */
 size_t process_memory_free(void) {
     size_t machine = 0, limit, used, cached = 0;
     machine = find_number("/proc/meminfo", "MemAvailable: %zu kB", &machine) ? machine * 1024 : 0;
@@ -40,7 +43,8 @@ double process_clock(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The first processor of `allowed` in a list of Linux's sysfs, "0-1,32"; -1: none. */
+/* The first allowed processor in a list in the format of Linux's sysfs, such as "0-1,32"; -1:
+   none. */
 static int first_allowed(FILE *list, const cpu_set_t *allowed) {
     for (int from, to; fscanf(list, "%d", &from) == 1;) {
         if (fscanf(list, "-%d", &to) != 1) to = from;
@@ -51,7 +55,7 @@ static int first_allowed(FILE *list, const cpu_set_t *allowed) {
     return -1;
 }
 
-/* Whether a processor is the first of `allowed` on its core; also where nothing is known of it. */
+/* Whether a processor is the first allowed one on its core; also true if its core is not known. */
 static bool is_first_of_core(int cpu, const cpu_set_t *allowed) {
     char path[80];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);

@@ -1,16 +1,17 @@
-/* process.h -- what the operating system says about this process, and the time. */
+/* process.h -- resources of this process as the operating system reports them, and the time. */
 #ifndef ISOMER_PROCESS_H
 #define ISOMER_PROCESS_H
 #include <stddef.h>
 
-/* The most memory that this program had resident so far, in bytes; 0: not known. Unlike ru_maxrss
-   it does not start at what the process that started it had. */
+/* The peak resident memory of this program in bytes; 0: not known. Unlike ru_maxrss, it does not
+   include the peak of the process that started this one. */
 size_t process_peak(void);
-/* Bytes of memory that programs may still take, by the machine and by the control group of this
-   process (version 2), without swapping; 0: not known. */
+/* The bytes of memory that can still be allocated without swapping, as limited by the machine and
+   by the control group (version 2) of this process; 0: not known. */
 size_t process_memory_free(void);
-/* Seconds of a clock that is never set back; only differences mean anything. */
+/* A monotonic time in seconds; only differences are meaningful. */
 double process_clock(void);
-/* The cores that this process may run on, at least 1; hardware threads of one core count once. */
+/* The number of physical cores that this process may run on, at least 1: hardware threads of the
+   same core are counted once. */
 int process_cores(void);
 #endif

@@ -1,6 +1,6 @@
-/* random.c -- SplitMix64's finalizer (Steele, Lea, Flood, "Fast splittable pseudorandom number
-   generators", OOPSLA 2014), applied to the seed and then to the counter's place in the sequence
-   the mixed seed starts: one pure function, no state but what the caller holds. */
+/* random.c -- random numbers as a pure function. SplitMix64's finalizer (Steele, Lea, Flood, "Fast
+   splittable pseudorandom number generators", OOPSLA 2014) is applied to the seed; the result
+   starts a sequence, and the finalizer is applied again to its element number `counter`. */
 #include "ops/base/random.h"
 #include <math.h>
 
@@ -18,7 +18,7 @@ uint64_t random_at(uint64_t seed, uint64_t counter) {
 
 uint64_t random_next(Random *r) { return random_at(r->seed, r->counter++); }
 
-/* Draws below 2^64 mod n are thrown away, so that what is left is a whole number of rounds of n. */
+/* Rejects draws below 2^64 mod n, so that the number of the remaining ones is a multiple of n. */
 uint64_t random_below(Random *r, uint64_t n) {
     uint64_t least = (0 - n) % n, draw;
     do draw = random_next(r);
@@ -29,6 +29,6 @@ uint64_t random_below(Random *r, uint64_t n) {
 double random_unit(Random *r) { return (double)(random_next(r) >> 11) * 0x1p-53; }
 
 double random_normal(Random *r) {
-    double radius = sqrt(-2 * log(1 - random_unit(r))); /* 1 - u is never 0 */
+    double radius = sqrt(-2 * log(1 - random_unit(r))); /* 1 - random_unit is never 0 */
     return radius * cos(6.283185307179586476925 * random_unit(r));
 }

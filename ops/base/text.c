@@ -1,8 +1,8 @@
-/* text.c -- a growing string in an arena, and the scanner of every text format of the project.
+/* text.c -- growing strings in an arena, and the scanner for every text format of the project.
 
-   Invariant of Scan: start <= at <= end, and `at` moves only over what was taken. A text need not
-   be terminated and may hold any byte. Columns count bytes from 1; the caret below the source line
-   is placed by characters, so that it fits where UTF-8 precedes it. */
+   Invariant of Scan: start <= at <= end, and `at` moves only past tokens that were taken. The text
+   need not be terminated and may contain any bytes. Columns count bytes from 1, but the caret below
+   the source line is placed by characters, so that it is right after UTF-8 text, too. */
 #include "ops/base/text.h"
 #include <ctype.h>
 #include <limits.h>
@@ -50,7 +50,7 @@ static void add_integer(Text *t, int64_t n) {
     text_bytes(t, digit + k, sizeof digit - k);
 }
 
-/* Whether the format has no conversions but %s, %d and %ld. */
+/* Whether the only conversions in the format are %s, %d and %ld. */
 static bool is_plain(const char *format) {
     for (; (format = strchr(format, '%')); format++) {
         format += 1 + (format[1] == 'l' && format[2] == 'd');
@@ -72,9 +72,10 @@ static void add_plain(Text *t, const char *format, va_list rest) {
     text_bytes(t, format, strlen(format));
 }
 
-/* Most of what is printed are names and numbers: the C library's way takes several times as long,
-   more so where a library has added conversions of its own (libquadmath, which comes with
-   OpenBLAS). The rest mostly fits into the room there is. */
+/* Appends formatted text. Formats with only names and integers, which are most, are handled here:
+   vsnprintf takes several times as long, even more if a library has registered conversions
+   (libquadmath, which OpenBLAS loads). Other texts are formatted directly into the remaining room,
+   where they usually fit. */
 void text_add(Text *t, const char *format, ...) {
     va_list rest, again;
     va_start(rest, format);
@@ -113,7 +114,7 @@ static void scan_place(const Scan *s, const char *at, int *line, int *column) {
     *column = at - from < INT_MAX ? (int)(at - from) + 1 : INT_MAX;
 }
 
-/* Writes the line around `at`, at most SHOWN bytes of it, and below it a caret. */
+/* Writes at most SHOWN bytes of the line around `at`, and a caret below it. */
 static void show_line(const Scan *s, const char *at, char *out) {
     const char *from = at, *to = at;
     while (from > s->start && from[-1] != '\n' && at - from < SHOWN * 3 / 4) from--;
@@ -141,7 +142,7 @@ bool scan_fail(Scan *s, const char *at, const char *format, ...) {
     return error_at(s->error, E_INVALID, s->name, line, column, "%s%s", reason, shown);
 }
 
-/* ---- what lies between tokens */
+/* ---- between tokens */
 
 static const char *after_blank(const Scan *s, bool newlines) {
     const char *p = s->at;
@@ -225,7 +226,7 @@ bool scan_int(Scan *s, int64_t *value) {
     const char *begin = token(s), *digits = after_sign(s, begin), *end = after_digits(s, digits);
     if (end == digits) return false;
     bool negative = *begin == '-';
-    int64_t sum = 0; /* summed below zero, where one value more fits */
+    int64_t sum = 0; /* the negated value, since the negative range is larger by one */
     for (const char *p = digits; p < end; p++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *p - '0', &sum))
             return scan_fail(s, begin, "an integer that does not fit in 64 bits");
@@ -235,7 +236,7 @@ bool scan_int(Scan *s, int64_t *value) {
     return scan_digits_to(s, end);
 }
 
-/* The end of the exponent at p, or p. */
+/* The end of the exponent at p, or p if there is none. */
 static const char *after_exponent(const Scan *s, const char *p, char mark) {
     if (p == s->end || (*p | 32) != mark) return p;
     const char *digits = after_sign(s, p + 1), *end = after_digits(s, digits);
@@ -247,8 +248,8 @@ static const char *after_hex(const Scan *s, const char *p) {
     return p;
 }
 
-/* The end of the number without sign at p: decimal, hexadecimal (as %a writes it), inf or nan; p if
-   there is none. */
+/* The end of the unsigned number at p, or p if there is none. Numbers are decimal, hexadecimal (as
+   %a writes them), inf or nan. */
 static const char *after_real(const Scan *s, const char *p) {
     const char *name = after_name(s, p);
     if (name == p + 3 && (memcmp(p, "inf", 3) == 0 || memcmp(p, "nan", 3) == 0)) return name;
@@ -285,8 +286,8 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Adds the character that the escape at p (after the backslash) stands for; its length, 0: no such
-   escape. */
+/* Adds the character for the escape sequence at p, which follows the backslash. Returns the
+   sequence's length, or 0 if there is no such escape. */
 static size_t add_escape(const Scan *s, const char *p, Text *out) {
     if (p == s->end) return 0;
     if (*p == 'x' && s->end - p > 2) {

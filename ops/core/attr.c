@@ -1,7 +1,7 @@
-/* attr.c -- attributes of a node as one record of TABLE_ATTRS: the number of definitions, then for
-   each a word (polynomial, word, expression or content), lists with their length before them. What
-   the words mean follows from the definitions, which are not part of the record: an operator's
-   signature has them. */
+/* attr.c -- stores the attributes of a node as one record of TABLE_ATTRS: the number of attributes,
+   then one word for each (a polynomial, number, expression or blob), where a list is its length and
+   its entries. The record does not say what its words mean; this follows from the definitions,
+   which the operator of the signature has. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <string.h>
@@ -75,8 +75,8 @@ bool attr_equal(const AttrDef *d, const Attr *a, const Attr *b) {
     return false;
 }
 
-/* The length and the start of word number n in a list separated by blanks; 0: there are not so
-   many. */
+/* Returns the length of word number n in a list separated by blanks, and its start in *start; 0:
+   the list has no such word. */
 static size_t nth_word(const char *words, int n, const char **start) {
     for (const char *p = words;; n--) {
         p += strspn(p, " ");

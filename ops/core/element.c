@@ -1,11 +1,11 @@
-/* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to
-   their unit in the last place and rounding once. */
+/* element.c -- reads and writes elements of tensors as doubles and integers. A float of 16 bits or
+   less is encoded by scaling the number to units in the last place and rounding once. */
 #include "ops/core/element.h"
 #include "ops/base/random.h"
 #include <math.h>
 #include <string.h>
 
-/* X(dtype, C type, member) of the types that C has. */
+/* X(dtype, C type) for the element types that C has. */
 #define C_TYPES(X)         \
     X(DT_FLOAT, float)     \
     X(DT_DOUBLE, double)   \
@@ -19,13 +19,13 @@
     X(DT_UINT64, uint64_t) \
     X(DT_BOOL, uint8_t)
 
-/* Small floats by the bits of their exponent and mantissa. Those without infinities (`finite`)
-   have one NaN: all ones, or the sign alone (`unsigned_zero`, whose exponents are one lower); E2M1
-   has none, and -0 for it. */
+/* A float format of 16 bits or less. `exponent` and `mantissa` are numbers of bits. A `finite`
+   format has no infinities and one NaN: all bits set or, with `unsigned_zero`, the sign bit alone;
+   exponents of the latter formats are biased by one more. E2M1 has no NaN and stores -0 for it. */
 typedef struct SmallFloat {
     int exponent, mantissa;
     bool finite, unsigned_zero;
-    double most; /* the greatest finite one */
+    double most; /* the greatest finite number */
 } SmallFloat;
 static const SmallFloat half = {5, 10, false, false, 65504},
                         brain = {8, 7, false, false, 0x1.fep127}, e4m3 = {4, 3, true, false, 448},
@@ -63,7 +63,7 @@ static double small_decode(const SmallFloat *f, unsigned bits) {
     return sign * ldexp(e ? m + (1 << f->mantissa) : m, (e ? e : 1) - small_bias(f) - f->mantissa);
 }
 
-/* Beyond the greatest one: infinity, NaN or (E2M1) the greatest. */
+/* The bits for numbers beyond the greatest: infinity, NaN, or (E2M1) the greatest number itself. */
 static unsigned small_beyond(const SmallFloat *f, unsigned sign) {
     unsigned ones = (1u << (small_bits(f) - 1)) - 1;
     if (!f->finite) return sign | (((1u << f->exponent) - 1) << f->mantissa);
@@ -81,7 +81,7 @@ static unsigned small_encode(const SmallFloat *f, double x) {
     if (isinf(x)) return small_beyond(f, sign);
     frexp(x, &e); /* |x| in [2^(e-1), 2^e) */
     if (x == 0 || e - 1 < 1 - bias) e = 2 - bias;
-    /* May carry into the next exponent: then the sum below does too. */
+    /* Rounding may carry into the next exponent; the sum below then does so, too. */
     double units = nearbyint(ldexp(fabs(x), f->mantissa - (e - 1)));
     if (e - 2 + bias > 1 << f->exponent) return small_beyond(f, sign);
     unsigned bits = (unsigned)((e - 2 + bias) << f->mantissa) + (unsigned)units;
@@ -91,7 +91,7 @@ static unsigned small_encode(const SmallFloat *f, double x) {
     return f->unsigned_zero && !bits ? 0 : sign | bits;
 }
 
-/* Powers of two; rounded up. */
+/* E8M0, a power of two: rounds up to the next one. */
 static unsigned scale_encode(double x) {
     int e;
     double m = frexp(x, &e); /* x = m * 2^e, m in [1/2, 1) */
@@ -100,7 +100,7 @@ static unsigned scale_encode(double x) {
     return e < 0 ? 0 : e > 254 ? 254 : (unsigned)e;
 }
 
-/* Elements of 4 and 2 bits, the first in the low bits. */
+/* Elements of 4 or 2 bits; the first element of a byte is in its low bits. */
 static unsigned packed_get(int bits, const void *p, int64_t i) {
     int each = 8 / bits;
     return (unsigned)(((const uint8_t *)p)[i / each] >> (bits * (int)(i % each))) &
@@ -133,7 +133,8 @@ double element_greatest(DType t) {
     return t == DT_FLOAT8E8M0 ? 0x1p127 : f ? f->most : 0;
 }
 
-/* Returns element i of p, of a C type, as another type. What a file holds need not be aligned. */
+/* Returns element i of p, of a C type, as another type. It is copied because data in files may not
+   be aligned. */
 #define READ_CASE(id, type, as)                                                \
     case id: {                                                                 \
         type x;                                                                \
@@ -161,7 +162,7 @@ static int64_t clamp(double x, double low, double high) {
 
 int64_t element_integer(DType t, const void *p, int64_t i) {
     if (dtype_class(t) == 'F') return clamp(element_real(t, p, i), -0x1p62, 0x1p62);
-    int sign = 1 << (dtype_bits(t) - 1) % 8; /* of elements below 8 bits */
+    int sign = 1 << (dtype_bits(t) - 1) % 8; /* the sign bit of an element of less than 8 bits */
     switch (t) {
 #define X(id, type) READ_CASE(id, type, int64_t)
         C_TYPES(X)
@@ -215,7 +216,7 @@ double element_nearest(DType t, double x) {
     return element_real(t, &held, 0);
 }
 
-/* Quick: kernels are compared on all their elements. */
+/* The common case, which must be fast since kernels are compared on all of their elements. */
 static void fill_float(float *p, int64_t n, uint32_t seed) {
     for (int64_t i = 0; i < n; i++) {
         uint32_t x = (uint32_t)i * 2654435761u + seed;
@@ -237,7 +238,7 @@ void element_fill(DType t, void *p, int64_t n, uint64_t seed) {
 
 size_t element_bytes(DType t, int64_t count) {
     const size_t bits = (size_t)dtype_bits(t), n = (size_t)count;
-    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits may overflow */
+    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* not n * bits / 8, as n * bits may overflow */
 }
 
 bool elements_multiply(int64_t *count, int64_t size) {

@@ -1,27 +1,31 @@
-/* element.h -- single elements of tensors in memory, for texts, files and comparisons (kernels have
-   their own loops). */
+/* element.h -- reads and writes single elements of tensors in memory. This is for texts, files and
+   comparisons; kernels have loops of their own. */
 #ifndef ISOMER_ELEMENT_H
 #define ISOMER_ELEMENT_H
 #include "ops/core/type.h"
 
-bool element_readable(DType); /* floats and integers of all widths, booleans */
-/* The greatest finite number of a float of 16 bits or less; 0: of others. */
+bool element_readable(DType); /* a float, integer or boolean of any width */
+/* The greatest finite number of a float type of 16 bits or less; 0 for other types. */
 double element_greatest(DType);
 double element_real(DType, const void *, int64_t i);
-/* Exact for integers and booleans; U64 above the greatest int64 wraps. */
+/* Element i as an integer: exact for integers and booleans, but a U64 above INT64_MAX wraps; floats
+   are truncated. */
 int64_t element_integer(DType, const void *, int64_t i);
-/* Rounded to nearest even; integers: towards zero, saturating. */
+/* Stores x as element i. Floats are rounded to nearest, ties to even; integers are truncated toward
+   zero and saturate. */
 void element_set_real(DType, void *, int64_t i, double);
-double element_nearest(DType, double); /* the number that element_set_real makes of it */
+double element_nearest(DType, double); /* the number that is read back after element_set_real */
 void element_set_integer(DType, void *, int64_t i, int64_t);
-/* Random elements for timing and comparing kernels: floats around 1, so that nothing is denormal
-   and logarithms and roots are ordinary, integers 0 and 1. What is not readable stays as it is. */
+/* Fills n elements with random numbers for timing and comparing kernels: floats in [0.5, 1.5), so
+   that none is denormal and logarithms and roots are ordinary; integers 0 and 1. Elements of a type
+   that is not readable are left unchanged. */
 void element_fill(DType, void *, int64_t n, uint64_t seed);
-size_t element_bytes(DType, int64_t count); /* of that many elements, packed; 0 for strings */
-/* The most elements of a tensor: their bytes, 16 of a complex number, are an int64. */
+size_t element_bytes(DType, int64_t count); /* the bytes of `count` packed elements; 0 for
+                                               strings */
+/* The most elements of a tensor: their size in bytes, at most 16 each, must fit in an int64. */
 #define ELEMENT_COUNT_MAX (INT64_MAX / 16)
-/* Multiplies a number of elements by a size. False: the result overflows, or is too large. */
+/* Multiplies *count by a size. False: the product overflows or exceeds ELEMENT_COUNT_MAX. */
 bool elements_multiply(int64_t *count, int64_t size);
-/* Whether n elements, n > 0, have the same bits. Not of strings. */
+/* Whether all n elements, n > 0, have the same bits. Not for strings. */
 bool elements_same(DType, const void *, int64_t n);
 #endif

@@ -1,12 +1,12 @@
-/* eval.c -- the tree walk. Each symbol has a place in one array of values: sizes as given, indices
-   of the element, and bound variables while their sum runs. Polynomials are evaluated again
-   wherever they occur; nothing is shared or remembered. */
+/* eval.c -- evaluates an expression by walking its tree. One array holds the values of all symbols:
+   given sizes, the indices of the element, and bound variables while their sum runs. To stay
+   simple, nothing is cached: polynomials are evaluated wherever they occur. */
 #include "ops/core/eval.h"
 #include <string.h>
 
 typedef struct Walk {
     const Eval *e;
-    int64_t *value; /* by symbol */
+    int64_t *value; /* indexed by symbol */
     uint32_t nvalue;
     Error *error;
 } Walk;
@@ -69,7 +69,7 @@ static bool parameter(Walk *k, const ExNode *x, Number *out) {
                      world_text(k->e->w, x->word));
 }
 
-/* The sum or maximum over bound variables from `depth` on is taken into *out. */
+/* Accumulates into *out the sum or maximum over the bound variables from `depth` on. */
 static bool reduce_values(Walk *k, const ExNode *x, int depth, Number *out) {
     const Numbers *num = k->e->num;
     if (depth == x->n) {
@@ -107,7 +107,8 @@ static bool choice(Walk *k, const ExNode *x, Number *out) {
     return eval_tree(k, k->e->num->approx(c) != 0 ? x->a : x->b, out);
 }
 
-/* The body at the place that the index means; not known where there is none. */
+/* Evaluates the body at the place that the index means; the result is not known if the index is
+   outside the axis. */
 static bool eval_take(Walk *k, const ExNode *x, Number *out) {
     Symbol s = poly_is_symbol(k->e->w, x->dims[0]);
     int64_t extent, before = k->value[s];
@@ -154,7 +155,7 @@ static bool eval_tree(Walk *k, Ex e, Number *out) {
     return error_set(k->error, E_INVALID, "", "no expression");
 }
 
-/* Every symbol's place; the caller resets the arena to its mark. */
+/* Allocates the array of symbol values; the caller resets the arena. */
 static Walk walk_new(const Eval *e, int rank, Error *error) {
     for (int k = 0; k < rank; k++) symbol_index(e->w, (uint32_t)k);
     uint32_t n = intern_count(e->w->table[TABLE_SYMBOL]) + 1;

@@ -1,5 +1,5 @@
-/* eval.h -- the value of an expression at given sizes and inputs, by walking the tree: slow and
-   obviously right, the oracle of everything faster (loop.h, kernels). */
+/* eval.h -- evaluates an expression at given sizes and inputs by walking its tree. This is slow and
+   obviously right: it is the oracle for everything faster (loop.h, kernels). */
 #ifndef ISOMER_EVAL_H
 #define ISOMER_EVAL_H
 #include "ops/core/number.h"
@@ -9,22 +9,22 @@ typedef struct Tensor { /* row-major, without gaps */
     int64_t dim[RANK_MAX];
     Number *v;
 } Tensor;
-typedef struct Eval { /* what an expression is evaluated under */
+typedef struct Eval { /* everything that an expression is evaluated with */
     World *w;
     const Numbers *num;
     Sizes sizes;
     int nin;
-    const Tensor *in; /* in[k] is input k; rank < 0: left out */
+    const Tensor *in; /* in[k] is input k; rank < 0: the input is omitted */
     int nparam;
-    const uint32_t *param; /* words of EX_PARAM .. */
-    const Number *value;   /* .. and their values */
+    const uint32_t *param; /* the names (`word` of EX_PARAM) .. */
+    const Number *value;   /* .. and the values of the parameters */
 } Eval;
 
 int64_t tensor_count(const Tensor *);
-/* One element, at the index i0.. = index[0..rank-1]. False: a size without value, a read outside an
-   input, a parameter without value, all named in the error. A value that the number system cannot
-   express is not an error: ask num->known. */
+/* Evaluates one element, at the output index i0, i1, .. = index[0..rank-1]. False: a size or
+   parameter has no value, or an input is read outside its bounds; the error names it. A value that
+   the number system cannot express is not an error: ask num->known. */
 bool eval_element(const Eval *, Ex, int rank, const int64_t index[], Number *out, Error *);
-/* Every element of out, whose v the caller gave. */
+/* Evaluates all elements of out; the caller has allocated out->v. */
 bool eval_tensor(const Eval *, Ex, Tensor *out, Error *);
 #endif

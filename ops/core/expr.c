@@ -1,7 +1,9 @@
-/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound
-   variables, then the condition's literals. Only what is the same for every real input and reads
-   the same elements is simplified: numbers are folded, x + 0, x * 1, literals of numbers. x * 0
-   stays: it reads x. */
+/* expr.c -- makes scalar expressions as records of TABLE_EX: a fixed head, then the indices or
+   bound variables, then the literals of the condition.
+
+   A simplification is made only if it holds for every real input and reads the same elements:
+   numbers are folded, x + 0 and x * 1 become x, constant literals are decided. x * 0 is kept,
+   because it reads x. */
 #include "ops/core/expr_inner.h"
 #include <math.h>
 #include <string.h>
@@ -35,7 +37,7 @@ int ex_children(ExKind k) {
     return 0;
 }
 
-/* The node as it stands, without simplifying. */
+/* Interns the node without simplifying it. */
 static Ex expr_intern(World *w, const ExNode *x) {
     struct {
         ExRecord head;
@@ -84,7 +86,7 @@ void ex_get(const World *w, Ex e, ExNode *out) {
 
 static uint64_t magnitude(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
 
-/* p/q in lowest terms with q > 0; false: not in 64 bits, or q = 0. */
+/* Makes p/q in lowest terms with q > 0. False: it does not fit in 64 bits, or q = 0. */
 static bool lowest(int64_t p, int64_t q, ExNode *x) {
     uint64_t a = magnitude(p), b = magnitude(q), g = a, h = b;
     if (!q) return false;
@@ -110,8 +112,8 @@ Ex ex_rational(World *w, int64_t p, int64_t q) {
     return expr_intern(w, &x);
 }
 
-/* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would
-   soon leave 64 bits. -0 is no rational: 1/-0 is not 1/0. */
+/* A dyadic number p / 2^k with |p| < 2^53 and k <= 20 is kept exactly; with finer ones arithmetic
+   would soon overflow 64 bits. -0 is not made rational, because 1/-0 differs from 1/0. */
 Ex ex_real(World *w, double v) {
     enum { BITS = 20 };
     double scaled = ldexp(v, BITS);
@@ -142,7 +144,7 @@ static bool node_less(const ExNode *x, const ExNode *y) {
     return (__int128)x->p * y->q < (__int128)y->p * x->q;
 }
 
-/* x op y of two rationals; false: not in 64 bits. */
+/* Computes x op y for two rationals; false: the result does not fit in 64 bits. */
 static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
     int64_t p, q, s;
     if (k == EX_MAX2 || k == EX_MIN2) {
@@ -167,7 +169,7 @@ static bool fold_function(Function f, const ExNode *x, ExNode *r) {
     }
 }
 
-/* Drops literals that hold as numbers and repeated ones; false: one does not hold. */
+/* Drops repeated literals and constant ones that hold. False: a constant one does not hold. */
 static bool tidy(const World *w, Cond *c) {
     int n = 0;
     for (int i = 0; i < c->n; i++) {

@@ -1,8 +1,10 @@
-/* expr_subst.c -- substitution into expressions. Invariant: the environment maps every symbol that
-   is replaced at this place; entering a SUM or MAXIMUM adds its bound variables, mapped to fresh
-   ones, and leaving takes them off. A subtree without binders gives the same result wherever the
-   environment is the same, so it is remembered until the environment changes; one with binders is
-   copied for each occurrence. */
+/* expr_subst.c -- substitution into expressions, and counting reads.
+
+   Invariant: the environment (from, to) maps every symbol that is replaced at the current place.
+   Entering a SUM, MAXIMUM or TAKE adds its bound variables, mapped to fresh ones; leaving removes
+   them. The result for a subtree without binders depends on the environment only, so it is cached
+   until the environment changes. A subtree with binders is copied for each occurrence, as each copy
+   needs its own variables. */
 #include "ops/core/expr_inner.h"
 #include <limits.h>
 #include <string.h>
@@ -19,7 +21,8 @@ typedef struct Subst {
     Poly *to;
     const Ex *inputs;
     int ninputs;
-    uint32_t replaced; /* bit k: input k (31: or later) is replaced by what binds */
+    uint32_t replaced; /* bit k: input k is replaced by an expression with binders; bit 31: one from
+                          31 on */
     Memo memo;
 } Subst;
 
@@ -68,7 +71,7 @@ static void in_cond(Subst *s, Cond *c) {
 
 static Ex subst_tree(Subst *, Ex);
 
-/* A fresh variable for the place; the index is outside of its scope. */
+/* Substitutes into a TAKE, with a fresh variable; the index (a) is outside the variable's scope. */
 static Ex subst_node(Subst *s, ExNode *x) {
     int before = s->n;
     x->a = subst_tree(s, x->a);
@@ -83,7 +86,8 @@ static Ex subst_node(Subst *s, ExNode *x) {
     return ex_make(s->w, x);
 }
 
-/* Fresh variables; an extent may mention those bound outside. */
+/* Substitutes into a SUM or MAXIMUM, with fresh variables. Their extents may mention variables
+   bound further out. */
 static Ex binder(Subst *s, ExNode *x) {
     int before = s->n;
     Memo outside = s->memo;
@@ -101,7 +105,7 @@ static Ex binder(Subst *s, ExNode *x) {
     return ex_make(s->w, x);
 }
 
-/* Element dims of the expression that replaces an input. */
+/* The element, at the index x->dims, of the expression that replaces an input. */
 static Ex replaced(Subst *s, Ex body, const ExNode *x) {
     ArenaMark mark = arena_mark(s->w->scratch);
     Subst inner = {.w = s->w};

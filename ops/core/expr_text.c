@@ -1,5 +1,5 @@
-/* expr_text.c -- an expression as text: bound variables are numbered as they appear, so that equal
-   expressions have equal texts. */
+/* expr_text.c -- prints an expression. Bound variables are numbered in order of appearance, so that
+   equal expressions have equal texts. */
 #include "ops/core/expr_inner.h"
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static const char *const function_names[FN_COUNT] = {
 
 typedef struct Printer {
     const World *w;
-    Symbol *bound; /* numbered as they appear */
+    Symbol *bound; /* k0, k1, .. in order of appearance */
     int n, room;
     Text *t;
 } Printer;
@@ -56,8 +56,8 @@ static void print_cond(Printer *p, const Cond *c) {
     for (int i = 0; i < c->n; i++) text_add(p->t, "%s%s", i ? ", " : "", text[i]);
 }
 
-/* sum(k0 < n, k1 < m; conditions; body). After it its variables are unknown again: a shared
-   subtree met twice gets new numbers. */
+/* Prints sum(k0 < n, k1 < m; conditions; body). Afterwards the variables are forgotten, so that
+   they get new numbers when a shared subtree is printed again. */
 static void print_binder(Printer *p, const ExNode *x) {
     int first = p->n;
     text_add(p->t, x->kind == EX_SUM ? "sum(" : "most(");

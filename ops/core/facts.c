@@ -1,8 +1,11 @@
-/* facts.c -- assumptions. Equations are solved for a symbol that stands alone with coefficient 1 or
-   -1, and the symbol is replaced everywhere; what cannot be solved and every inequality is kept as
-   p >= 0. Invariant: no fact, and nothing a symbol was solved to, mentions a solved symbol; every
-   fact follows from what was assumed (facts may be dropped: that is sound). What a question adds
-   for its own symbols is taken off again, in the World too. */
+/* facts.c -- keeps what is assumed about sizes, and answers questions with facts_prove.c.
+
+   An equation in which a symbol stands alone with coefficient 1 or -1 is solved for it, and the
+   symbol is replaced everywhere. Other equations and all inequalities are kept in the form p >= 0.
+
+   Invariant: neither a fact nor the value of a solved symbol mentions a solved symbol, and every
+   fact follows from the assumptions (dropping facts is sound). What a question adds for its own
+   symbols is removed afterwards, from the World as well. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 
@@ -30,7 +33,7 @@ Poly facts_reduce(Facts *f, Poly p) {
     return overflow_end(f->w, overflow) ? p : q;
 }
 
-/* p = g*h + c >= 0 for integers means h + floor(c/g) >= 0. */
+/* Strengthens p = g*h + c >= 0 to h + floor(c/g) >= 0, which is equivalent for integers. */
 static Poly tighten(World *w, Poly p) {
     PolyScan s = poly_scan(w, p);
     int64_t c = 0;
@@ -60,7 +63,8 @@ static const Known *known_symbol(const Facts *f, Symbol s) {
     return NULL;
 }
 
-/* Which symbols are rather solved: names, then data, then what is defined, then indices. */
+/* Which symbols an equation is preferably solved for (the highest first): names, then data, then
+   computed symbols, then indices. */
 static int rank(const World *w, Symbol s) {
     static const int ranks[] = {
         [SYM_NAMED] = 5, [SYM_DATA] = 4,  [SYM_READ] = 4,  [SYM_PLACE] = 3, [SYM_FLOOR] = 3,
@@ -73,7 +77,7 @@ static bool preferred(const World *w, Symbol s, Symbol to) {
     return a != b ? a > b : symbol_compare(w, s, to) > 0;
 }
 
-/* p == 0 as *s == *value. */
+/* Solves p == 0 as *s == *value. */
 static bool solve_equation(Facts *f, Poly p, Symbol *s, Poly *value) {
     World *w = f->w;
     PolyScan scan = poly_scan(w, p);
@@ -88,8 +92,8 @@ static bool solve_equation(Facts *f, Poly p, Symbol *s, Poly *value) {
     return *s != 0;
 }
 
-/* s - b*floor(s/b) == 0, that b divides s: the quotient becomes a new symbol q, and p becomes s -
-   b*q. */
+/* Handles s - b*floor(s/b) == 0, which says that b divides s: a new symbol q replaces the quotient,
+   and the equation becomes s - b*q == 0. */
 static bool name_quotient(Facts *f, Poly p, Poly *renamed) {
     World *w = f->w;
     PolyScan scan = poly_scan(w, p);
@@ -110,7 +114,8 @@ static bool name_quotient(Facts *f, Poly p, Poly *renamed) {
     return false;
 }
 
-/* Enters s == value; false: a solved symbol's value would leave 64 bits, nothing was changed. */
+/* Records s == value. False: the value of another solved symbol would overflow, and nothing was
+   changed. */
 static bool enter_solved(Facts *f, Symbol s, Poly value) {
     World *w = f->w;
     Symbol *from = ARENA_NEW(f->arena, Symbol, f->nsolved + 1);
@@ -128,7 +133,7 @@ static bool enter_solved(Facts *f, Symbol s, Poly value) {
     return true;
 }
 
-/* Facts whose coefficients would leave 64 bits are lost. */
+/* Replaces s by value everywhere. Facts whose coefficients would overflow are dropped. */
 static void replace_symbol(Facts *f, Symbol s, Poly value) {
     World *w = f->w;
     const Known *k = known_symbol(f, s);
@@ -149,7 +154,7 @@ static void replace_symbol(Facts *f, Symbol s, Poly value) {
     overflow_end(w, overflow);
 }
 
-/* Divides p == 0 by its content and by symbols known to be at least 1. */
+/* Divides the equation p == 0 by its content and by symbols known to be at least 1. */
 static Poly cancel_positive(Facts *f, Poly p) {
     World *w = f->w;
     int64_t g = poly_content(w, p);
@@ -180,7 +185,7 @@ static bool use_equation(Facts *f, Poly p) {
     return true;
 }
 
-/* Solving one may make another solvable. */
+/* Tries to solve the open equations, repeatedly, as solving one may make another solvable. */
 static void use_open(Facts *f) {
     for (int i = 0; i < f->nopen; i++) {
         Overflow overflow = overflow_begin(f->w);
@@ -271,7 +276,7 @@ static bool prove_case(Facts *f, Poly p, Symbol m, Poly is, Poly other, int spli
     return ok;
 }
 
-/* Directly, or for both values of a min in it. */
+/* Proves p >= 0 directly, or separately for both cases of a min in it. */
 static bool prove(Facts *f, Poly p, int splits) {
     if (facts_prove(f, p)) return true;
     PolyScan s = poly_scan(f->w, p);
@@ -285,7 +290,7 @@ static bool prove(Facts *f, Poly p, int splits) {
     return false;
 }
 
-/* Whether sign*p >= 0 is shown. What is learned for it is forgotten again. */
+/* Whether sign*p >= 0 can be shown. Everything learned for the question is forgotten afterwards. */
 static bool ask_sign(Facts *f, Poly p, int sign) {
     World *w = f->w;
     Facts saved = *f;

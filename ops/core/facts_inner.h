@@ -1,19 +1,20 @@
-/* facts_inner.h -- what facts.c (assumptions) and facts_prove.c (the proof search) share. */
+/* facts_inner.h -- shared by facts.c (assumptions) and facts_prove.c (the proof search). */
 #ifndef ISOMER_FACTS_INNER_H
 #define ISOMER_FACTS_INNER_H
 #include "ops/core/facts.h"
 
-typedef struct Known { /* what is known of one symbol */
+typedef struct Known { /* what is known about one symbol */
     Symbol symbol;
     bool bounded; /* symbol >= least */
-    bool defined; /* the inequalities of its definition are among the facts */
+    bool defined; /* the inequalities of its definition have been added to the facts */
     int64_t least;
 } Known;
 typedef struct Fact {
     Poly p;       /* p >= 0 */
-    Poly shifted; /* p with every bounded symbol s replaced by s + least(s): its symbols are then >=
-                     0 */
+    Poly shifted; /* p with every bounded symbol s replaced by s + least(s), so that these symbols
+                     are >= 0 */
 } Fact;
+/* A lower bound set by facts_at_least; INT64_MIN: the symbol has none. */
 typedef struct Given {
     Symbol symbol;
     int64_t least;
@@ -22,24 +23,26 @@ struct Facts {
     World *w;
     Arena *arena;
     int nsolved;
-    Symbol *from; /* solved symbols, and what they are: mentions none of them */
+    Symbol *from; /* from[i] is solved as to[i], which mentions no solved symbol */
     Poly *to;
     int nfact, room_fact, nknown, room_known, ngiven, room_given, nopen, room_open;
     Fact *fact;
     Known *known;
     Given *given;
-    /* Equations that could not be solved; they are among the facts as two inequalities too. */
+    /* Equations that could not be solved; each is also among the facts, as two inequalities. */
     Poly *open;
 };
 
-/* P >= 0 follows, where every symbol of p is in `known`; also false on overflow. */
+/* Whether p >= 0 follows; every symbol of p must be in `known`. Also false on overflow. */
 bool facts_prove(Facts *, Poly);
-void facts_add(Facts *, Poly); /* p >= 0 */
-/* Enters its symbols and those of their definitions, inner ones first. */
+void facts_add(Facts *, Poly); /* adds the fact p >= 0, unless it is constant or overflowed */
+/* Enters the symbols of p, and those in their definitions, into `known`, inner ones first. */
 void facts_learn(Facts *, Poly);
-/* That floor, if it is one, against the facts from `fact` on; true: facts were added. */
+/* If known[known] is a floor, derives bounds on it from the facts from `fact` on. True: facts were
+   added. */
 bool facts_round(Facts *, int known, int fact);
-/* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from
-   `fact` on. What overflows is left out. */
+/* Derives bounds and adds definitions for the symbols from known[known] on, up to a fixpoint or a
+   limit of rounds, and updates `shifted` of the facts from `fact` on. What overflows is left
+   out. */
 void facts_settle(Facts *, int known, int fact);
 #endif

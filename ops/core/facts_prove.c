@@ -1,9 +1,12 @@
-/* facts_prove.c -- proves p >= 0. With every bounded symbol written as its least value plus
-   something >= 0, a polynomial whose coefficients are all >= 0 is >= 0. A monomial that stands in
-   the way is cancelled with a fact f >= 0 that has it, or a divisor of it, with the same sign: p >=
-   0 follows from a*p + (a - 1) - m*f >= 0 for an integer a >= 1 and a monomial m >= 0, because p is
-   an integer. Every step is an implication, so what is reported to follow does; that the search is
-   cut off only loses proofs. */
+/* facts_prove.c -- proves p >= 0.
+
+   Every bounded symbol is written as its least value plus something >= 0; a polynomial with only
+   coefficients >= 0 is then >= 0. A monomial that prevents this is cancelled with a fact f >= 0
+   that contains it, or a divisor of it, with the same sign: since p is an integer, p >= 0 follows
+   from a*p + (a - 1) - m*f >= 0 for an integer a >= 1 and a monomial m >= 0.
+
+   Every step is an implication, so the procedure is sound; its limits on depth and steps only lose
+   proofs. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 
@@ -37,7 +40,8 @@ static Poly shift_poly(Facts *f, Poly p) {
     return sum;
 }
 
-/* The monomial cannot be negative. Symbols without bound count in even powers only. */
+/* Whether the monomial cannot be negative. A symbol without a bound is allowed only in an even
+   power. */
 static bool harmless(const Facts *f, const Monomial *m) {
     if (m->coefficient < 0) return false;
     for (uint32_t i = 0, j; i < m->degree; i = j) {
@@ -62,7 +66,8 @@ static bool find_floor(const Facts *f, Poly p, Monomial *bad) {
     return false;
 }
 
-/* m / n as a polynomial whose symbols are all bounded; coefficient 1. */
+/* Computes m / n with coefficient 1. False: n does not divide m, or the quotient may be
+   negative. */
 static bool cofactor(Facts *f, const Monomial *m, const Monomial *n, Poly *out) {
     if (!poly_monomial_quotient(f->w, m, n, 1, out)) return false;
     PolyScan s = poly_scan(f->w, *out);
@@ -74,13 +79,13 @@ static bool cofactor(Facts *f, const Monomial *m, const Monomial *n, Poly *out) 
 typedef struct Search {
     Facts *f;
     int steps;
-    bool floors; /* cancel floors first, whatever their sign: by their definitions they are replaced
-                    by what they round */
+    bool floors; /* cancel floors first, whatever their sign: their definitions replace them by what
+                    they round */
 } Search;
 
 static bool search_proof(Search *, Poly p, int depth);
 
-/* Cancels the obstacle with this monomial of this fact and goes on. */
+/* Cancels the monomial `bad` of p with the monomial n of a fact, and continues the search. */
 static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact,
                    int depth) {
     Facts *f = s->f;
@@ -128,8 +133,8 @@ bool facts_prove(Facts *f, Poly p) {
     return !overflow_end(f->w, overflow) && ok;
 }
 
-/* p >= *v for a number, read off the shifted coefficients; where that fails, and if asked to, 0 is
-   tried. */
+/* Finds a number *v with p >= *v from the shifted coefficients; if that fails and `try` is set,
+   tries to prove p >= 0. */
 static bool least_value(Facts *f, Poly p, bool try, int64_t *v) {
     bool ok = true;
     if (overflow_noted(f->w)) return false;
@@ -152,7 +157,7 @@ static bool at_least_one(Facts *f, Poly p) {
     return facts_prove(f, poly_sub(f->w, p, poly_int(f->w, 1)));
 }
 
-/* A bound that the symbol has by what it is, without the facts about it. */
+/* The lower bound that the symbol has by its definition, without the facts about it. */
 static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     Symbol s = k->symbol;
     SymbolDef d = symbol_def(f->w, s);
@@ -185,8 +190,8 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     return false;
 }
 
-/* A bound from one fact c*s - (something >= 0) - k >= 0, as the shifted form shows it: s >=
-   ceil(k/c), counted from what s was shifted by. */
+/* Derives a bound from a fact of the shifted form c*s - (something >= 0) - k >= 0: s >= ceil(k/c),
+   relative to the amount by which s was shifted. */
 static bool bound_by_fact(Facts *f, const Known *k, const Fact *fact, int64_t *least) {
     PolyScan scan = poly_scan(f->w, fact->shifted);
     int64_t c = 0, constant = 0;
@@ -202,7 +207,8 @@ static bool bound_by_fact(Facts *f, const Known *k, const Fact *fact, int64_t *l
                                    least);
 }
 
-/* From c*M - d >= 0 for a product M of symbols >= 0 follows that each is >= 1. */
+/* Whether s >= 1 follows from a fact c*M - d >= 0, c, d > 0, where M is a product of symbols >= 0
+   that contains s. */
 static bool positive_by_fact(Facts *f, Symbol s, Poly fact) {
     PolyScan scan = poly_scan(f->w, fact);
     Monomial m, c;
@@ -224,7 +230,8 @@ static void raise(Known *k, int64_t least) {
 }
 
 static bool improve_bound(Facts *f, int i) {
-    Known *k = &f->known[i], old = *k; /* the shifted facts go with the old one */
+    Known *k = &f->known[i], old = *k; /* a copy, because the shifted facts are relative to the old
+                                          bound */
     int64_t v;
     if (bound_by_kind(f, &old, &v)) raise(k, v);
     for (int j = 0; j < f->nfact; j++) {
@@ -234,8 +241,8 @@ static bool improve_bound(Facts *f, int i) {
     return k->bounded != old.bounded || k->least != old.least;
 }
 
-/* F = floor(a/b) and a fact A >= 0 with a = A + c + b*q for a number c: then F >= q + floor(c/b);
-   for a symbolic b if c >= 0 only. */
+/* Let F = floor(a/b). From a fact A >= 0 with a = A + c + b*q, c a number, follows F >= q +
+   floor(c/b). For a symbolic b this needs c >= 0, and c/b is rounded to 0. */
 static void round_fact(Facts *f, Symbol floor, const SymbolDef *d, Poly fact) {
     World *w = f->w;
     Poly rest = poly_sub(w, d->arg[0], fact), q;
@@ -259,7 +266,8 @@ bool facts_round(Facts *f, int known, int fact) {
     return f->nfact > n;
 }
 
-/* The inequalities of the definition, once what it needs is known. */
+/* Adds the inequalities of the symbol's definition, as soon as their conditions are known to
+   hold. */
 static bool define(Facts *f, int i) {
     World *w = f->w;
     Symbol s = f->known[i].symbol;
@@ -302,7 +310,8 @@ static void shift_from(Facts *f, int fact) {
     for (int i = fact; i < f->nfact; i++) {
         Overflow overflow = overflow_begin(f->w);
         Poly p = shift_poly(f, f->fact[i].p);
-        f->fact[i].shifted = overflow_end(f->w, overflow) ? 0 : p; /* 0 >= 0 says nothing */
+        /* on overflow the fact becomes 0 >= 0, which says nothing */
+        f->fact[i].shifted = overflow_end(f->w, overflow) ? 0 : p;
     }
 }
 

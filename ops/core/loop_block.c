@@ -1,16 +1,16 @@
-/* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of;
-   any other number system is called element by element. */
+/* loop_block.c -- operations on blocks of values. Those on doubles are plain loops, which the
+   compiler vectorizes; other number systems are called element by element. */
 #include "ops/core/loop_block.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- loads and stores of doubles: the two common types by themselves */
+/* ---- loads and stores of doubles, with loops of their own for the common types */
 
 static size_t real_element(int dtype) { return element_bytes((DType)dtype, 1); }
 static bool real_dtype(int dtype) { return element_readable((DType)dtype); }
 
-/* Weights stay where they stand in a mapped file, which aligns nothing. */
+/* Weights are read in place from a mapped file, where they may not be aligned. */
 typedef float FloatAnywhere __attribute__((aligned(1), may_alias));
 typedef double DoubleAnywhere __attribute__((aligned(1), may_alias));
 

@@ -1,19 +1,21 @@
-/* loop_block.h -- what a loop program does to blocks of up to LOOP_LANES values: one struct of
-   functions for doubles, one for any number system. */
+/* loop_block.h -- the operations of loop programs on blocks of up to LOOP_LANES values: a struct of
+   functions for doubles, and one for any number system. */
 #ifndef ISOMER_LOOP_BLOCK_H
 #define ISOMER_LOOP_BLOCK_H
 #include "ops/core/loop.h"
 
-/* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0
-   for one value repeated. `from` elements into a view's data. */
+/* An operand: values in a buffer of doubles (block_real) or of Number (block_number). The step is
+   1, or 0 for one value that is repeated. */
 typedef struct BlockOperand {
     const void *v;
     int step;
 } BlockOperand;
+/* Operations on n values; y is a buffer that receives the results, unless it is said to be read.
+   `data` is the memory of a view, with strides and offsets in elements. */
 typedef struct BlockOps {
-    size_t size;                  /* of a value in a buffer */
-    bool (*dtype)(int);           /* can be loaded and stored */
-    size_t (*element)(int dtype); /* bytes */
+    size_t size;                  /* the bytes of a value in a buffer */
+    bool (*dtype)(int);           /* whether elements of this type can be loaded and stored */
+    size_t (*element)(int dtype); /* the bytes of an element in memory */
     void (*set)(const Numbers *, void *y, Number);
     void (*load)(int dtype, const void *data, int64_t stride, void *y, int n);
     void (*load_at)(int dtype, const void *data, const int64_t *offset, void *y, int n);
@@ -21,10 +23,11 @@ typedef struct BlockOps {
     void (*integers)(const Numbers *, const int64_t *, void *y, int n);
     void (*copy)(void *y, BlockOperand, int n);
     void (*call)(const Numbers *, Function, void *y, BlockOperand, int n);
-    /* Y may be an operand of step 1. */
+    /* EX_ADD, EX_MUL, EX_MAX2, EX_MIN2 or EX_POW; y may be one of the operands if its step is 1. */
     void (*binary)(const Numbers *, ExKind, void *y, BlockOperand, BlockOperand, int n);
+    /* reads y[0] as a double */
     double (*approx)(const Numbers *, const void *y);
-    /* EX_ADD or EX_MAX2 of n values into y[0]. */
+    /* Folds n values into y[0] by EX_ADD or EX_MAX2. */
     void (*fold)(const Numbers *, ExKind, void *y, BlockOperand, int n);
 } BlockOps;
 extern const BlockOps block_real, block_number;

@@ -1,14 +1,15 @@
-/* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
+/* loop_compile.c -- compiles an expression with known sizes into a loop program (loop.h).
 
    A node's lane is the variable, an index of the output or of a sum, along which a block of its
    values is computed at once (loop_run.c). A subtree that does not depend on the lane is compiled
-   for one value, so that it is computed once for the whole block, and its sums choose lanes of
+   for a single value, so that it is computed once for the whole block; its sums choose lanes of
    their own. */
 #include "ops/core/loop_index.h"
 #include <math.h>
 #include <string.h>
 
-typedef struct Memo { /* of expression `key`: its node for lane tag - 1, or what it depends on */
+typedef struct Memo { /* an entry for expression `key`; tag: TAG_DEPENDS, value: the variables it
+                         depends on; or tag: lane + 1, value: its node for this lane */
     uint32_t key, tag;
     uint64_t value;
 } Memo;
@@ -23,7 +24,7 @@ typedef struct Compile {
     int nmemo, memo_room;
 } Compile;
 
-/* Our kinds and functions by the numbers of isomer_backend.h. */
+/* Translates our kinds and functions to the numbers of isomer_backend.h. */
 static const uint8_t node_number[] = {
 #define X(name) [EX_##name] = LOOP_NODE_##name,
     LOOP_NODES(X)
@@ -36,7 +37,7 @@ static const uint8_t function_number[] = {
 };
 _Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function that loop programs do not support");
 
-/* ---- what is remembered of an expression */
+/* ---- the memo */
 
 static Memo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
     uint32_t mask = (uint32_t)c->memo_room - 1, at = (key * 2654435761u ^ tag * 40503u) & mask;
@@ -139,8 +140,8 @@ static int64_t parameter(Compile *c, uint32_t word) {
     return index_fail(&c->index, "a parameter has no value"), 0;
 }
 
-/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous,
-   if it is long enough, else the longest. */
+/* The position of the variable along which a sum with a lane of its own runs: the last variable,
+   which is usually contiguous, if it is long enough, else the longest. */
 static int inner_position(const Compile *c, int n, const int var[]) {
     int best = n - 1;
     for (int j = 0; j < n && c->index.extent[var[n - 1]] < 16; j++)
@@ -151,7 +152,7 @@ static int inner_position(const Compile *c, int n, const int var[]) {
 static void put_sum(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int var[RANK_MAX], inner = -1;
     if (empty_sum(c, x, var)) {
-        s->n -= 2; /* the node becomes a number */
+        s->n -= 2; /* removes kind and lane: the node becomes a number */
         put_node(c, s,
                  &(ExNode){.kind = x->kind == EX_SUM ? EX_NUM : EX_REAL, .q = 1, .real = -INFINITY},
                  -1);
@@ -171,7 +172,8 @@ static void put_sum(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     put_cond(c, s, &x->cond);
 }
 
-/* The body has the lane of this node, whose variable is not its own: each lane has its place. */
+/* The body has the lane of this node; the variable is not a lane, as each lane has its own
+   place. */
 static void put_take(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
     int var = index_declare(&c->index, poly_is_symbol(c->index.w, x->dims[0]));
     int64_t index = compile_node(c, x->a, lane),
@@ -236,8 +238,8 @@ static int64_t compile_node(Compile *c, Ex e, int lane) {
     return c->nnode++;
 }
 
-/* The output's lane: its last axis if that is long, else its longest, unless a sum is longer than
-   all of them. */
+/* Chooses the output's lane: its last axis if that is long, else its longest one; none (-1) if all
+   axes are short and a sum is longer. */
 static int output_lane(const Compile *c, int rank) {
     int best = rank - 1;
     if (rank && c->index.extent[rank - 1] >= 16) return best;
@@ -250,7 +252,8 @@ static int output_lane(const Compile *c, int rank) {
 
 /* ---- the program */
 
-/* Its indices are the first variables. True: it has no elements. */
+/* Declares the output's indices, which are the first variables. True: the output has no
+   elements. */
 static bool declare_output(Compile *c) {
     Indices *x = &c->index;
     bool empty = false;
@@ -289,10 +292,10 @@ bool loop_compile(const LoopSource *x, Arena *arena, LoopProgram *out, Error *er
     c->index.reg.arena = c->node.arena = arena;
     c->memo = ARENA_NEW(arena, Memo, c->memo_room = 64);
     const bool empty = declare_output(c);
-    /* Of an empty output nothing is computed: any program will do. */
+    /* Nothing is computed for an empty output, so any program will do. */
     const Ex e = empty && x->define ? ex_rational(x->w, 0, 1) : x->define;
     if (!e) index_fail(&c->index, "an output has no definition");
-    else depends_of(c, e); /* declares every variable */
+    else depends_of(c, e); /* also declares every variable */
     const int lane = c->index.failed ? -1 : output_lane(c, x->rank);
     const int64_t root = c->index.failed ? 0 : compile_node(c, e, lane);
     if (c->index.failed) return false;

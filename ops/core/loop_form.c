@@ -1,5 +1,5 @@
-/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a
-   place is checked, so that damaged words are refused and not run. */
+/* loop_form.c -- decodes the words of a loop program for given views. Every number that is used as
+   an index is checked, so that a damaged program is refused instead of run. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,8 @@ static int64_t take_word(Decode *d) {
     return 0;
 }
 
-static int take_below(Decode *d, int64_t low, int64_t high) { /* low <= number < high */
+/* takes a word with low <= word < high */
+static int take_below(Decode *d, int64_t low, int64_t high) {
     int64_t v = take_word(d);
     if (v >= low && v < high) return (int)v;
     d->bad = true;
@@ -61,7 +62,7 @@ static LoopForm form_along(const Loop *l, const LoopAffine *a, int lane) {
     return f;
 }
 
-/* Sum of stride times index over the axes of the input. */
+/* Decodes an index and multiplies it by the strides of the input. */
 static void take_offset(Decode *d, DecodedNode *x, int lane) {
     Loop *l = d->l;
     x->word = take_below(d, 0, l->nview - 1);
@@ -88,7 +89,8 @@ static void take_offset(Decode *d, DecodedNode *x, int lane) {
     x->form = form_along(l, &sum, lane);
 }
 
-/* lane: of what the condition guards; var: a sum's variables in the order of its loops. */
+/* Decodes a condition. lane: that of the nodes that it guards; x->var lists the variables of a sum
+   in the order of its loops. */
 static void take_cond(Decode *d, DecodedNode *x, int lane) {
     Loop *l = d->l;
     x->nlit = take_below(d, 0, COND_MAX + 1);
@@ -124,29 +126,31 @@ static void take_sum(Decode *d, DecodedNode *x, int at) {
     take_cond(d, x, x->inner >= 0 ? x->inner : x->lane);
     x->uses &= ~own;
 }
-/* The innermost first, which change most often. */
+/* Lists the variables on which the buffer depends, innermost first, as these change most often. */
 static void list_keys(Loop *l, DecodedNode *x) {
     x->key = ARENA_NEW(l->arena, int, l->nvar);
     for (int v = l->nvar - 1; v >= 0; v--)
         if (x->uses >> v & 1 && !(x->kept && v == l->lane)) x->key[x->nkey++] = v;
 }
 
-/* ---- blocks that are kept: rows of the output follow each other, and what they have in common
-   is computed once. */
+/* ---- blocks that are kept: consecutive rows of the output share values that depend on the lane
+   only; these are computed once for all rows */
 enum { KEPT_BYTES = 1 << 18 };
-/* The axis that differs between a row and the next; -1: there is one row. */
+/* The axis along which a row differs from the next one; -1: there is only one row. */
 static int row_axis(const Loop *l) {
     int axis = l->rank - 1;
     while (axis >= 0 && (axis == l->lane || l->extent[axis] == 1)) axis--;
     return axis;
 }
-/* It has the output's lane, and nothing in it depends on the row axis or on a sum's variable. */
+/* Whether the node has the output's lane and depends neither on the row axis nor on a variable of a
+   sum. */
 static bool same_in_rows(const Loop *l, const DecodedNode *x, int row) {
     const uint64_t axes = (UINT64_C(1) << l->rank) - 1;
     return l->lane >= 0 && row >= 0 && x->lane == l->lane && !(x->uses & ~axes) &&
            !(x->uses >> row & 1);
 }
-/* The nodes that others, which differ between rows, read, as far as there is room. */
+/* Keeps the blocks of nodes that are the same in all rows and are read by nodes that are not, as
+   far as KEPT_BYTES allow. */
 static void keep_blocks(Loop *l) {
     const int row = row_axis(l);
     const size_t blocks =
@@ -168,7 +172,7 @@ static void keep_blocks(Loop *l) {
     }
 }
 
-/* The numbers of isomer_backend.h as our kinds and functions. */
+/* Translates the numbers of isomer_backend.h to our kinds and functions. */
 static const ExKind kind_of[] = {
 #define X(name) [LOOP_NODE_##name] = EX_##name,
     LOOP_NODES(X)
@@ -243,7 +247,7 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     Decode d = {l, p.words, p.words + p.n, false};
     d.bad = take_word(&d) != LOOP_MAGIC;
     take_below(&d, 0, l->nview); /* inputs */
-    take_word(&d);               /* parameters: the caller's business */
+    take_word(&d);               /* the number of parameters, which the caller checks */
     l->rank = take_below(&d, 0, STEP_RANK + 1);
     l->nvar = take_below(&d, l->rank, LOOP_VARS + 1);
     l->nreg = take_below(&d, 0, p.n);
@@ -264,8 +268,9 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     return true;
 }
 
-/* Integers computed from integers alone wrap, as in simd.h; from floats they saturate, as Cast
-   does. Of 64 bits doubles hold no more than saturated ones. */
+/* The modulus of the results. Integers computed from integers alone wrap, as in the SIMD kernels;
+   computed from floats they saturate, as Cast does (0). 64-bit integers are not wrapped either,
+   since doubles do not hold them exactly. */
 static double wrapping(const View view[], int nview) {
     for (int k = 0; k < nview; k++)
         if (view[k].rank >= 0 && !strchr("IU", dtype_class((DType)view[k].dtype))) return 0;

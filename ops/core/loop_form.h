@@ -1,5 +1,5 @@
-/* loop_form.h -- a loop program made ready to run: decoded, strides folded into the offsets,
-   buffers given. Made by loop_new, read by loop_run. */
+/* loop_form.h -- a loop program ready to run: decoded, with strides multiplied into the offsets and
+   with buffers allocated. loop_new makes it, loop_run reads it. */
 #ifndef ISOMER_LOOP_FORM_H
 #define ISOMER_LOOP_FORM_H
 #include "ops/core/loop_block.h"
@@ -7,15 +7,15 @@
 typedef struct LoopTerm {
     int64_t k;
     int r;
-} LoopTerm; /* r: variable, or LOOP_VARS + register */
+} LoopTerm; /* a term k * r; r: a variable, or LOOP_VARS + a register */
 typedef struct LoopAffine {
     int64_t c;
     int n;
     LoopTerm *t;
     uint64_t uses;
-} LoopAffine; /* uses: the variables it depends on, as bits */
-/* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms
-   are registers that depend on it too. */
+} LoopAffine; /* c + the sum of n terms; uses: the variables that it depends on, as bits */
+/* An affine form as a function of one variable: c + lane * (that variable) + terms. The first n
+   terms do not depend on the variable; the nlane terms after them are registers that do. */
 typedef struct LoopForm {
     int64_t c, lane;
     int n, nlane;
@@ -27,8 +27,9 @@ typedef struct Register {
     int64_t m;
     uint64_t uses;
 } Register;
-/* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds
-   that variable; LANES: differs between lanes. */
+/* How a literal of a condition is used. CHECK: it is decided once the variables up to `level` of
+   its sum have values (level -1: before the sum begins). CLIP: it limits the range of the variable
+   at `level`. LANES: it differs between the lanes of a block. */
 typedef enum LiteralUse { LIT_CHECK, LIT_CLIP, LIT_LANES } LiteralUse;
 typedef struct DecodedLiteral {
     bool eq;
@@ -36,38 +37,44 @@ typedef struct DecodedLiteral {
     int level;
     LoopForm form;
 } DecodedLiteral;
-/* What a buffer holds: values low..high, computed at the time `done` (Loop.time). */
+/* What a buffer holds: the values low..high-1, computed at the time `done` (see Loop.time). */
 typedef struct Held {
     int low, high;
     uint64_t done;
 } Held;
 typedef struct DecodedNode {
     ExKind kind;
-    int lane;      /* the variable along which it has LOOP_LANES values, or -1 */
-    int a, b;      /* the nodes that it computes from */
-    int word;      /* function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
+    int lane; /* the variable along which the node has LOOP_LANES values, or -1 */
+    int a, b; /* the operands */
+    int word; /* the number of the function, input, parameter, condition node (EX_WHERE) or variable
+                 (EX_TAKE) */
     LoopForm form; /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
-    int nkey, *key; /* the variables that it depends on, but for a lane whose blocks are kept */
-    Held *held;     /* of the buffer; of each block of its lane, if they are kept */
-    char *buffer;   /* of the block that was visited last .. */
-    char *kept;     /* .. in those of all blocks of the output's lane; NULL: there is only one */
+    int nkey, *key; /* the variables on which a buffer depends; not the lane if all blocks are
+                       kept */
+    Held *held;     /* what the buffer holds or, if blocks are kept, what each of them holds */
+    char *buffer;   /* the values of the block visited last .. */
+    char *kept; /* .. which lies in the kept blocks along the output's lane; NULL: none are kept */
 } DecodedNode;
 struct Loop {
     Arena *arena;
     const Numbers *num;
     const BlockOps *block;
-    double modulus; /* of results, which wrap as integers do; 0: they are stored as they are */
+    double modulus; /* results wrap modulo this number, as integers do; 0: they are stored as they
+                       are */
     int nview, rank, nvar, nreg, nnode, root, lane;
-    int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS]; /* from: of the output's axes */
-    uint64_t time, changed[LOOP_VARS]; /* counts changes of values; the time of each one's last */
+    /* from..extent-1: the indices of each axis of the output that are computed, and the values of a
+       bound variable; value: the current one */
+    int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS];
+    uint64_t time, changed[LOOP_VARS]; /* time counts changes of values; changed: when each variable
+                                          last changed */
     View *view;
-    char **data; /* of each view, while running */
+    char **data; /* the first element of each view, during a run */
     Register *reg;
     DecodedNode *node;
-    char *row; /* a block of the output, where the root has one value */
+    char *row; /* a block of results that must be repeated or wrapped before it is stored */
 };
 #endif

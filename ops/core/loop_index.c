@@ -1,4 +1,5 @@
-/* loop_index.c -- affine forms of indices, their ranges and registers. */
+/* loop_index.c -- affine forms of indices, their ranges, and the registers for what is not
+   affine. */
 #include "ops/core/loop_index.h"
 #include <string.h>
 
@@ -86,7 +87,8 @@ void index_put(ProgramWords *s, const AffineSum *a) {
     for (int j = 0; j < a->n; j++) loop_put_word(s, a->t[j].k), loop_put_word(s, a->t[j].r);
 }
 
-/* The register just written after reg_at[nreg], or the older one that is equal. */
+/* Finishes the register whose words were just written, after reg_at[nreg]. Returns it or, if there
+   is an equal one, that one. */
 static AffineSum finish_register(Indices *ix, Range known, uint64_t uses) {
     int from = ix->reg_at[ix->nreg], n = ix->reg.n - from;
     for (int j = 0; j < ix->nreg; j++)
@@ -119,7 +121,7 @@ static AffineSum pair_register(Indices *ix, LoopRegister kind, const AffineSum *
     return finish_register(ix, known, index_depends(ix, a) | index_depends(ix, b));
 }
 
-/* a = m * high + low, where low has what is not a multiple of m. */
+/* Splits a = m * high + low, where low has the terms whose coefficients are not multiples of m. */
 static void affine_split(Indices *ix, const AffineSum *a, int64_t m, AffineSum *high,
                          AffineSum *low) {
     *high = affine_constant(integer_floor_div(a->c, m));

@@ -1,6 +1,7 @@
-/* loop_index.h -- the indices of a loop program while it is compiled: each polynomial of sizes and
-   indices as an affine form over loop variables and registers. Quotients, remainders and minima
-   disappear where ranges decide them, and are registers elsewhere; equal registers are one. */
+/* loop_index.h -- the indices of a loop program during compilation. Each polynomial of sizes and
+   indices becomes an affine form over loop variables and registers. Quotients, remainders and
+   minima are eliminated where ranges decide them, and become registers elsewhere; equal registers
+   are shared. */
 #ifndef ISOMER_LOOP_INDEX_H
 #define ISOMER_LOOP_INDEX_H
 #include "ops/core/loop.h"
@@ -12,7 +13,7 @@ typedef struct AffineSum {
     struct {
         int64_t k;
         int r;
-    } t[TERMS]; /* ascending r, no zero k */
+    } t[TERMS]; /* terms k * r with ascending r and no k = 0; r: a variable, or VARS + a register */
 } AffineSum;
 typedef struct ProgramWords {
     Arena *arena;
@@ -30,22 +31,27 @@ typedef struct Indices {
     int nvar, nreg;
     Symbol var[VARS];
     int64_t extent[VARS];
-    ProgramWords reg; /* the registers' part of the program */
+    ProgramWords reg; /* the words of all registers */
     int reg_at[REGISTERS + 1];
-    uint64_t reg_depends[REGISTERS]; /* by number - VARS: variables as bits */
+    uint64_t reg_depends[REGISTERS]; /* of each register: the variables that it depends on, as
+                                        bits */
     Range reg_range[REGISTERS];
     Error *error;
-    bool failed; /* *error says why; whatever is made from then on is of no use */
+    bool failed; /* *error says why; everything made since then is meaningless */
 } Indices;
 
 void index_fail(Indices *, const char *why);
 void loop_put_word(ProgramWords *, int64_t);
 AffineSum index_affine(Indices *, Poly);
-int64_t index_number(Indices *, Poly); /* it must not depend on an index */
+int64_t index_number(Indices *, Poly); /* the value of a polynomial; fails if it depends on an
+                                          index */
+/* the range of its values over all values of the variables, inclusive */
 Range index_range(Indices *, const AffineSum *);
-uint64_t index_depends(const Indices *, const AffineSum *); /* on which variables, as bits */
+/* the variables that it depends on, as bits */
+uint64_t index_depends(const Indices *, const AffineSum *);
 void index_put(ProgramWords *, const AffineSum *);
-int index_declare(Indices *, Symbol); /* the number of a bound variable */
-/* The literals whose truth does not follow from the ranges of the variables; returns how many. */
+int index_declare(Indices *, Symbol); /* the number of a bound variable, new or known */
+/* Stores the literals of a condition that the ranges of the variables do not imply; returns their
+   number. */
 int index_undecided(Indices *, const Cond *, AffineSum out[], bool eq[]);
 #endif

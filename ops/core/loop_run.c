@@ -1,12 +1,14 @@
-/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over
-   their variables around that.
+/* loop_run.c -- runs a loop program: each node is computed for a block of lanes at a time, and sums
+   loop over their variables around that.
 
-   Rows along the output's lane follow each other, a block of it at a time. A node is asked for the
-   lanes low..high of its buffer and asks its children for the same; a child without lanes holds one
-   value. Conditions cut the range of a sum's variable or the range of lanes where they are affine
-   in it, so the innermost loops have no tests. A node remembers when it was computed, and is
-   computed again only if a variable that it depends on has changed since. What rows have in common
-   (keep_blocks) it remembers for each block. */
+   The output is written row by row along its lane, one block after the other. A node that is asked
+   for the lanes low..high-1 of its buffer asks its children for the same lanes; a child without a
+   lane has one value. Where a condition is affine in a variable of a sum or in the lane, it
+   restricts the range of that variable, so the innermost loops contain no tests.
+
+   A node remembers when it was computed, and is computed again only if a variable that it depends
+   on has changed since then. Nodes that are the same in all rows (keep_blocks) remember every
+   block. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
@@ -71,7 +73,7 @@ static void affine_lanes(const Loop *l, const LoopAffine *a, int lane, int low, 
     }
 }
 
-/* A form at lane 0 of the block, its registers that differ between lanes left out. */
+/* The value of a form at lane 0 of the block, without the registers that differ between lanes. */
 static int64_t form_start(const Loop *l, const LoopForm *f, int lane) {
     return sum_terms(l, f->c, f->t, f->n) + (lane < 0 ? 0 : f->lane * l->value[lane]);
 }
@@ -89,7 +91,7 @@ static void form_lanes(const Loop *l, const LoopForm *f, int lane, int low, int 
 
 static bool truth(bool eq, int64_t v) { return eq ? v == 0 : v >= 0; }
 
-/* Cuts [*from, *to) to where c + k * v == 0 or >= 0. */
+/* Restricts [*from, *to) to the v for which c + k * v == 0 (eq) or >= 0. */
 static void clip(bool eq, int64_t c, int64_t k, int64_t *from, int64_t *to) {
     int64_t low = *from, high = *to;
     if (!k) high = truth(eq, c) ? high : low;
@@ -110,7 +112,7 @@ static bool checks(const Loop *l, const DecodedNode *x, int level) {
     return true;
 }
 
-/* The range that conditions leave to a sum's variable. */
+/* The range of a sum's variable under the conditions that clip it. */
 static void limits(const Loop *l, const DecodedNode *x, int level, int64_t *from, int64_t *to) {
     *from = 0;
     *to = l->extent[x->var[level]];
@@ -121,10 +123,11 @@ static void limits(const Loop *l, const DecodedNode *x, int level, int64_t *from
     }
 }
 
-/* The lanes low..high in stretches where the condition is true or false throughout. */
+/* An iteration over the lanes low..high-1 in runs where the condition is constantly true or
+   false. */
 typedef struct Runs {
     int at, high;
-    int64_t from, to; /* false outside */
+    int64_t from, to; /* the condition is false outside [from, to) */
     bool masked;
     uint8_t mask[LOOP_LANES];
 } Runs;
@@ -212,7 +215,7 @@ static void choose_by_data(Loop *l, DecodedNode *x, int low, int high) {
         copy_lane(l, x, lane_value(l, x->word, j) != 0 ? x->a : x->b, j);
 }
 
-/* Each lane has a place of its own. */
+/* EX_TAKE: each lane has a place of its own, so the body is computed lane by lane. */
 static void take_place(Loop *l, DecodedNode *x, int low, int high) {
     int64_t before = l->value[x->word];
     loop_visit(l, x->a, low, high);
@@ -231,7 +234,7 @@ static void take_place(Loop *l, DecodedNode *x, int low, int high) {
 
 static ExKind step_of(const DecodedNode *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
 
-/* All variables have values: lanes low..high of the body go into those of the sum. */
+/* With all variables fixed, adds lanes low..high-1 of the body to those of the sum. */
 static void sum_lanes(Loop *l, DecodedNode *x, int low, int high) {
     Runs r;
     int from, to;
@@ -246,7 +249,7 @@ static void sum_lanes(Loop *l, DecodedNode *x, int low, int high) {
     }
 }
 
-/* The innermost variable is the lane of the body: blocks of it are folded into one value. */
+/* The innermost variable is the lane of the body: folds blocks of the body into one value. */
 static void sum_blocks(Loop *l, DecodedNode *x, int64_t first, int64_t last) {
     Runs r;
     int from, to;
@@ -293,7 +296,7 @@ static bool result_stands(const Loop *l, const DecodedNode *x, const Held *h, in
         if (l->changed[x->key[j]] > h->done) return false;
     return true;
 }
-/* Of the buffer that has the block; makes it the node's. */
+/* Makes the buffer of the current block the node's buffer, and returns what it holds. */
 static Held *held_here(const Loop *l, DecodedNode *x) {
     if (!x->kept) return x->held;
     const int64_t block = (l->value[x->lane] - l->from[x->lane]) / LOOP_LANES;
@@ -355,15 +358,15 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     }
 }
 
-/* Of x[n] the numbers that an integer type of `modulus` values holds, where they are beyond it. */
+/* Wraps those of x[n] that are outside the range of an integer type with `modulus` values. */
 static void wrap(double x[], int n, bool negative, double modulus) {
     const double low = negative ? -modulus / 2 : 0;
     for (int j = 0; j < n; j++)
         if (x[j] < low || x[j] >= low + modulus) x[j] -= modulus * floor((x[j] - low) / modulus);
 }
 
-/* The elements along the output's lane, the other axes having values; `at` is the offset of the
-   first. */
+/* Writes the elements along the output's lane; the other axes have values. `at` is the offset of
+   the element with index 0 on the lane. */
 static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
     int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane],

@@ -1,11 +1,14 @@
-/* lower.c -- from a definition with bound sizes to steps.
+/* lower.c -- lowers a definition with known sizes to steps.
 
-   An element of an input at index polynomials becomes a view (lower_space.h). Element-wise trees
-   become programs, with at most one plain sum or maximum as the element that a reduction computes.
-   Where there are more, each is computed into a buffer of its own first, from a buffer of its terms
-   if they are not elements of an input. Axes are taken apart where that makes elements views. What
-   no program can compute, but is the same along most axes, becomes a table that a loop program
-   fills. All the rest is a loop program. */
+   Reading an input at index polynomials becomes a view (lower_space.h), and an element-wise tree
+   becomes a program. If the tree contains one plain sum or maximum, of elements of an input, the
+   program becomes the epilogue of a reduction.
+
+   If it contains several, each is first computed into a buffer; the terms get a buffer, too, unless
+   they are elements of an input. Axes are split where that turns elements into views. A subtree
+   that no program can compute but that is constant along most axes is computed by a loop program
+   into a table, which the program reads. If all this fails, the whole definition becomes a loop
+   program. */
 #include "ops/core/loop.h"
 #include "ops/core/lower_space.h"
 #include "ops/core/number.h"
@@ -74,9 +77,10 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 /* ---- element-wise programs */
 
 enum { CODE = 250, VIEWS = 32 };
-/* What a step may need besides itself: nothing; sums and maxima in buffers; tables too. */
+/* Which additional steps may be used: none; reductions into buffers; tables as well. */
 typedef enum Aid { ALONE, BUFFERS, TABLES, AIDS } Aid;
-typedef struct Buffers { /* that hold sums and maxima, as views over the axes of the output */
+typedef struct Buffers { /* the sums and maxima that have buffers, as views over the axes of the
+                            output */
     const LowerSpace *space;
     bool tables;
     int n;
@@ -90,14 +94,15 @@ typedef struct Program {
     const View *in;
     int ncode, nview;
     Scalar code[CODE];
-    Ex from[CODE];    /* what each instruction computes; 0: nothing by itself */
-    View view[VIEWS]; /* view[0]: the output */
-    Ex reduced;       /* the sum or maximum that is C_ACC; 0: none */
+    Ex from[CODE];    /* the expression that each instruction computes; 0: none */
+    View view[VIEWS]; /* view[0] is the output */
+    Ex reduced;       /* the sum or maximum that C_ACC stands for; 0: none */
     ReduceKind kind;
-    Buffers *buffers; /* where each of them is computed; NULL: nowhere */
+    Buffers *buffers; /* the buffers of sums and maxima; NULL: they must not be used */
 } Program;
 
-/* The instruction that computes it; -1: no element-wise program can. */
+/* Returns the number of the instruction that computes an expression; -1: no element-wise program
+   can compute it. */
 static int emit_expr(Program *, Ex);
 
 static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
@@ -122,13 +127,13 @@ static bool is_number(Program *p, Ex e, double k) {
     return ex_number(p->b->w, e, &v) && v == k;
 }
 
-/* x when e is -1 * x, else 0. */
+/* Returns x if e is -1 * x, else 0. */
 static Ex negated_factor(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     return x.kind != EX_MUL ? 0 : is_number(p, x.a, -1) ? x.b : is_number(p, x.b, -1) ? x.a : 0;
 }
-/* x when e is 1/x, else 0. */
+/* Returns x if e is 1/x, else 0. */
 static Ex inverted(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
@@ -211,7 +216,8 @@ static int emit_expr(Program *p, Ex e) {
     return emit_new(p, e);
 }
 
-/* The only sum or maximum in the tree; false: there are several. */
+/* Finds the only sum or maximum of the tree, if any. False: there are several, or the tree has an
+   EX_IF or EX_TAKE. */
 static bool find_reduced(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
@@ -231,7 +237,7 @@ static bool find_reduced(Program *p, Ex e) {
     return true;
 }
 
-/* The input of the reduction as view[1]: the output's axes, then the bound variables. */
+/* Makes view[1] the input of the reduction: the output's axes, then the bound variables. */
 static bool reduction_view(Program *p) {
     ExNode x, body;
     LowerSpace s = p->space;
@@ -261,7 +267,7 @@ static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, int nin, co
 
 /* ---- sums and maxima in buffers */
 
-/* The axes of the space along which the terms differ, then the bound ones. */
+/* Lists the axes of the output along which the terms differ, then those of the bound variables. */
 static int term_axes(const Program *terms, int n, int axis[]) {
     int count = 0;
     for (int a = 0; a < terms->space.n; a++) {
@@ -271,7 +277,8 @@ static int term_axes(const Program *terms, int n, int axis[]) {
     }
     return count;
 }
-/* The terms as one view over these axes: of an input, or of a buffer where a step computes them. */
+/* Makes the terms one view over these axes: that of an input, or a buffer and a step that fills
+   it. */
 static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], View *x) {
     int64_t dim[STEP_RANK];
     for (int k = 1; k < terms->nview; k++) terms->view[k] = view_axes(&terms->view[k], n, axis);
@@ -284,13 +291,13 @@ static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], 
               terms->code);
     return true;
 }
-/* Small floats are summed as floats. */
+/* 16-bit floats are summed in float32. */
 static int32_t buffer_type(const Program *p) {
     const int32_t dtype = p->view[0].dtype;
     return dtype == DT_FLOAT16 || dtype == DT_BFLOAT16 ? DT_FLOAT : dtype;
 }
-/* Steps that compute a sum or maximum of floats for all places of the space; seen: as a view of
-   them. */
+/* Adds steps that compute a sum or maximum for all places of the space; *seen views the results
+   over the axes of the space. */
 static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
     const int32_t dtype = buffer_type(p);
     Program terms = {
@@ -310,7 +317,8 @@ static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, Vi
     for (int k = 0; k < kept; k++) seen->stride[axis[k]] = buffer.stride[k];
     return true;
 }
-/* The buffer of e, if possible one for all places of the output, which then is computed once. */
+/* Finds or fills a buffer for e: one that covers all places of the output, if possible, so that it
+   is computed once and can be shared. */
 static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     Buffers *r = p->buffers;
     const int steps = p->b->n, buffers = p->b->nbuffers, n = r->n;
@@ -325,7 +333,7 @@ static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     p->b->n = steps, p->b->nbuffers = buffers, r->n = n;
     return fill_buffer(p, &p->space, x, seen);
 }
-/* Of strides along the axes of the space. */
+/* Emits a read of a buffer. *seen has its strides along the axes of the space. */
 static int read_buffer(Program *p, Ex e, View *seen) {
     seen->rank = p->space.n;
     for (int a = 0; a < p->space.n; a++) {
@@ -372,16 +380,17 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
     return true;
 }
 
-/* ---- what no program computes, such as a place as a number, where it differs along few axes: a
-   loop program computes it for these, and the program reads it as a table */
+/* ---- tables: a subtree that no program can compute, such as an index as a number, but that
+   differs along few axes is computed by a loop program for these axes only, and read as a table */
 enum { TABLE_SAVES = 8 };
-/* Each axis has one symbol of its own: none is taken apart. */
+/* Whether no axis was split: each has one symbol of its own. */
 static bool space_whole(const LowerSpace *s) {
     for (int k = 0; k < s->nindex; k++)
         if (s->index[k].axis != k || s->index[k].k != 1) return false;
     return s->nindex == s->n;
 }
-/* Its axes, and e over them; with a sum's variables of its own it counts as different along all. */
+/* Finds the axes along which *e differs, and rewrites *e to be over them alone. If e contains sums,
+   substitution gives them new variables, so e counts as different along every axis. */
 static int table_axes(const Program *p, Ex *e, int axis[]) {
     World *w = p->b->w;
     Symbol from[SPACE_AXES] = {0};
@@ -419,8 +428,8 @@ static int emit_table(Program *p, Ex e) {
     return read_buffer(p, e, &seen);
 }
 
-/* An element at quotients and remainders of indices, or a program that reads such, with axes taken
-   apart. */
+/* Lowers an element at quotients and remainders of indices, or a program that reads such elements,
+   after splitting axes. */
 static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, int nin, const View in[],
                         const View *out, Aid aid) {
     LowerSpace apart = *space;

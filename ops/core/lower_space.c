@@ -1,19 +1,21 @@
-/* lower_space.c -- index polynomials as offsets into views. The offset of an element is a sum of
-   multiples of the output's indices where its digits can be resolved: digits of one number are
-   first joined where the strides allow it (a reshape of dense data is one digit, which is the
-   number itself) and then resolved by ranges. An axis whose quotients and remainders are read can
-   be taken apart into several, along which they are indices. */
+/* lower_space.c -- turns index polynomials into offsets into views.
+
+   The offset of an element must be a sum of multiples of the space's indices. Floors and digits in
+   an index are resolved in two ways: digits of the same number are joined if the strides allow it
+   (a reshape of dense data then reads the number itself), and the rest are decided by ranges. An
+   axis whose quotients and remainders are read can be split into several axes, along which they are
+   plain indices. */
 #include "ops/core/lower_space.h"
 #include <string.h>
 
 enum { DIGITS = 16 };
 typedef struct Line {
     int64_t c, k[SPACE_AXES];
-} Line; /* c + sum of k * index */
+} Line; /* c + the sum of k[a] * index on axis a */
 typedef struct Digit {
     Poly of;
     int64_t unit, radix, k;
-} Digit; /* k * (floor(of / unit) mod radix); radix 0: no remainder is taken */
+} Digit; /* k * (floor(of / unit) mod radix); radix 0: without mod */
 typedef struct Offset {
     Line line;
     int n;
@@ -32,7 +34,7 @@ static bool take_digit(const LowerSpace *s, const SymbolDef *d, int64_t k, Offse
             if (!space_size(s, d->arg[j], &r) || __builtin_mul_overflow(g.unit, r, &g.unit))
                 return false;
         }
-        if (g.radix == 1) return true; /* it is 0 */
+        if (g.radix == 1) return true; /* the digit is 0 */
     }
     if (g.unit <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS)
         return false;
@@ -74,8 +76,8 @@ static bool take_poly(const LowerSpace *s, Poly p, int64_t k, Offset *o) {
     return true;
 }
 
-/* Two digits of one number, one right before the other, that count on: high * radix + low is one
-   digit. */
+/* Joins two adjacent digits of the same number whose strides continue each other: high * radix +
+   low is one digit. False: there are none. */
 static bool join_offset(Offset *o) {
     for (int a = 0; a < o->n; a++)
         for (int b = 0; b < o->n; b++) {
@@ -90,7 +92,8 @@ static bool join_offset(Offset *o) {
     return false;
 }
 
-/* The line is m * high + low, where low / m is z everywhere. */
+/* Splits the line into m * high + low. False: floor(low / m) is not the same number *z
+   everywhere. */
 static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high, Line *low,
                        int64_t *z) {
     int64_t least = 0, most = 0;
@@ -165,7 +168,6 @@ bool space_bind_all(LowerSpace *s, const ExNode *x) {
     return true;
 }
 
-/* The element read, as a view of all axes of the space. */
 bool space_view(const LowerSpace *s, const ExNode *at, const View *x, View *out) {
     Offset o = {0};
     if (x->rank != at->n || s->n > STEP_RANK || x->format) return false;
@@ -180,9 +182,9 @@ bool space_view(const LowerSpace *s, const ExNode *at, const View *x, View *out)
     return true;
 }
 
-/* ---- axes taken apart */
+/* ---- splitting axes */
 enum { POINTS = 4, NODES_MAX = 4000 };
-typedef struct Points { /* of each axis: how many places the last parts have, ascending */
+typedef struct Points { /* where to split each axis: the sizes of the trailing parts, ascending */
     const LowerSpace *s;
     int n[STEP_RANK], nodes;
     int64_t at[STEP_RANK][POINTS];
@@ -234,7 +236,7 @@ bool space_split(LowerSpace *s, Ex e, View *like) {
     View y = *like;
     y.rank = 0;
     for (int a = 0; a < s->n; a++)
-        for (int k = p.n[a]; k >= 0; k--) { /* the first part has the greatest steps */
+        for (int k = p.n[a]; k >= 0; k--) { /* outer parts, with greater steps, come first */
             const int64_t step = k ? p.at[a][k - 1] : 1,
                           end = k < p.n[a] ? p.at[a][k] : s->extent[a];
             apart.index[apart.nindex++] = (SpaceIndex){s->index[a].symbol, apart.n, step};

@@ -1,16 +1,16 @@
-/* number.c -- doubles, exact rationals and residues behind one struct of functions.
+/* number.c -- doubles, exact rationals and residues, each as one struct of functions.
 
    A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is
-   rational in the inputs. exp takes the q part to p: EXP_BASE, a square, has order q modulo p, so
-   exp(a + b) = exp(a) exp(b). What comes out of exp has no q part. Its further exponential is a
-   hash, as is every function with no law that holds modulo p. */
+   rational in the inputs. exp maps the q part to the p part: EXP_BASE, a square, has order q modulo
+   p, so exp(a + b) = exp(a) exp(b). A result of exp has no q part; its exponential in turn is a
+   hash, as is every function for which no law holds modulo p. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is known of functions */
+/* ---- properties of functions */
 
 static double recip(double x) { return 1 / x; }
 static double delta(double x) { return x == 0 ? 1 : 0; }
@@ -91,7 +91,7 @@ static bool ratio_equal(Number a, Number b) {
     return a.ratio.p == b.ratio.p && a.ratio.q == b.ratio.q;
 }
 
-static Number ratio_real(double x) { /* exactly, when 53 bits and the exponent fit */
+static Number ratio_real(double x) { /* exact if the mantissa and the exponent fit */
     int exponent;
     if (!isfinite(x)) return isnan(x) ? ratio_unknown : (Number){.ratio = {x > 0 ? 1 : -1, 0}};
     double m = frexp(x, &exponent);
@@ -104,7 +104,7 @@ static Number ratio_real(double x) { /* exactly, when 53 bits and the exponent f
                         : ratio_make((Wide)p * ((Wide)1 << exponent), 1);
 }
 
-/* Infinity takes part in max and min only. */
+/* Infinities are supported in max and min only. */
 static Number ratio_add(Number a, Number b) {
     if (!ratio_finite(a) || !ratio_finite(b)) return ratio_unknown;
     return ratio_make((Wide)a.ratio.p * b.ratio.q + (Wide)b.ratio.p * a.ratio.q,
@@ -155,7 +155,7 @@ static int64_t ratio_rint(Ratio a) { /* ties to even */
     return n + (twice > a.q || (twice == a.q && n % 2));
 }
 
-/* The root, when it is rational. */
+/* The square root, if it is rational. */
 static Number ratio_sqrt(Number a) {
     if (a.ratio.p < 0) return ratio_unknown;
     int64_t p = (int64_t)sqrt((double)a.ratio.p), q = (int64_t)sqrt((double)a.ratio.q);
@@ -176,7 +176,7 @@ static Number ratio_call(Function f, Number a) {
     case FN_SQRT: return ratio_sqrt(a);
     default: break;
     }
-    double y = p ? NAN : facts[f].at_zero; /* 0, 1/2 and 1 are exact */
+    double y = p ? NAN : facts[f].at_zero; /* the values at 0 are 0, 1/2 or 1, which are exact */
     return isfinite(y) ? ratio_real(y) : ratio_unknown;
 }
 
@@ -186,7 +186,10 @@ const Numbers numbers_ratio = {"ratio",     ratio_of,    ratio_real,  ratio_add,
 
 /* ---- residues */
 
-enum { EXP_BASE = 2031596240 }; /* 1234567890^2: sums of few powers of small numbers are not 0 */
+enum {
+    EXP_BASE = 2031596240
+}; /* 1234567890^2; chosen so that sums of a few powers of small
+      numbers are not 0 */
 #define P ((uint32_t)RESIDUE_P)
 #define Q ((uint32_t)RESIDUE_Q)
 #define NONE ((uint32_t)RESIDUE_NONE)
@@ -223,7 +226,7 @@ static Number residue_ratio(int64_t p, int64_t q) {
                         (double)p / (double)q);
 }
 
-/* Mantissa times a power of two: exact for every finite double. */
+/* Computes mantissa times a power of two, which is exact for every finite double. */
 static Number residue_real(double x) {
     int exponent;
     if (!isfinite(x)) return residue_make(NONE, NONE, x);
@@ -251,8 +254,9 @@ static bool residue_equal(Number a, Number b) { return a.residue.p == b.residue.
 static double residue_approx(Number a) { return a.residue.order; }
 static Number residue_lowest(void) { return residue_make(NONE, NONE, -INFINITY); }
 
-/* An infinity has no residue but an order; what is unknown has neither and stays so. Of equals the
-   one with an exponent is kept. */
+/* The greater or smaller of two. An infinity has no residue but an order; a value that is not known
+   has neither, and the result is not known. If both residues are equal, the operand with a q part
+   is returned. */
 static Number residue_choose(Number a, Number b, bool a_wins) {
     if (isnan(a.residue.order) || isnan(b.residue.order)) return residue_unknown();
     if (residue_known(a) && a.residue.p == b.residue.p) return a.residue.q == NONE ? b : a;
@@ -271,8 +275,8 @@ static Number residue_recip(Number a) {
     return residue_make(mod_recip(a.residue.p, P), mod_recip(a.residue.q, Q), 1 / a.residue.order);
 }
 
-/* A function without laws: a hash of the p part, which every form of a value agrees on. Its
-   exponent is another hash. */
+/* The value of a function without laws: a hash of the p parts, which do not depend on how a value
+   is computed. The q part is another part of the hash. */
 static Number residue_hash(unsigned f, uint32_t a, uint32_t b, double order) {
     if (isnan(order)) return residue_unknown();
     uint64_t h = random_at(((uint64_t)f << 32 | a) + 0x5eed, b);
@@ -298,7 +302,7 @@ static Number residue_tanh(Number a) { /* 2 sigmoid(2 a) - 1 */
     return y;
 }
 
-/* a^((p+1)/4) for p = 3 mod 4: multiplicative, and its square is a or -a. */
+/* a^((p+1)/4) for p = 3 mod 4: this is multiplicative, and its square is a or -a. */
 static Number residue_sqrt(Number a) {
     double order = sqrt(a.residue.p ? a.residue.order : 0);
     if (isnan(order)) return residue_unknown();
@@ -308,7 +312,8 @@ static Number residue_sqrt(Number a) {
 
 static int residue_sign(Number a) { return !a.residue.p ? 0 : a.residue.order > 0 ? 1 : -1; }
 
-/* A double next to an integer whose residue fits is that integer. */
+/* If the residue is that of the integer nearest to the double, the value is this integer; otherwise
+   the double is rounded. */
 static Number residue_integer(Number a, double (*rounding)(double)) {
     double near = rint(a.residue.order);
     if (!(fabs(near) < 9e15)) return residue_unknown();
@@ -344,12 +349,13 @@ static Number residue_call(Function f, Number a) {
     return residue_hash(f, b.residue.p, 0, facts[f].real(a.residue.order));
 }
 
-/* Some quarters, not too many. */
+/* Whether b is a multiple of 1/4 of absolute value at most 16. */
 static bool residue_is_quarters(Number b) {
     const double most = 64, n = rint(4 * b.residue.order);
     return fabs(n) <= most && residue_ratio((int64_t)n, 4).residue.p == b.residue.p;
 }
-/* a to the power n/4, n not 0: roots, so that it equals what is written with them. */
+/* a to the power n/4, n not 0. It is computed from square roots, so that it equals the same power
+   written with roots. */
 static Number residue_root(Number a, int n, double order) {
     const Number base = n < 0 ? residue_recip(a) : a;
     if (!residue_known(base)) return base;

@@ -1,14 +1,16 @@
-/* poly.c -- arithmetic of integer polynomials. A polynomial is one record of TABLE_POLY: for each
-   monomial the words coefficient (not 0), degree d, and (d + 1) / 2 words that hold its symbols as
-   uint32, ascending, the odd place 0. Monomials stand by falling degree, then by ascending symbols,
-   which is the graded lexicographic order: it is kept by multiplication, so the first monomial is
-   the leading one. The zero polynomial is number 0 and has no record. */
+/* poly.c -- arithmetic of integer polynomials.
+
+   A polynomial is one record of TABLE_POLY. Each monomial has the words coefficient (not 0), degree
+   d, and (d + 1) / 2 words with its symbols as uint32, ascending, padded with 0. Monomials are in
+   graded lexicographic order: by falling degree, then by ascending symbols. Multiplication
+   preserves this order, so the first monomial is the leading one in divisions, too. The zero
+   polynomial is number 0 and has no record. */
 #include "ops/core/poly.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is larger counts as overflow: sizes of a hostile model must not fill the memory. Honest ones
-   have a few terms. */
+/* Larger polynomials count as overflow, so that the sizes of a hostile model cannot fill the
+   memory. Honest ones have a few terms. */
 enum { HEAD = 2, WORDS_MOST = 1 << 15, TERMS_MOST = 1 << 13, DEGREE_MOST = 256 };
 static size_t words(uint32_t degree) { return HEAD + (degree + 1) / 2; }
 
@@ -39,7 +41,7 @@ bool poly_next(PolyScan *s, Monomial *m) {
 
 static size_t length(PolyScan s) { return (size_t)(s.end - s.at); }
 
-/* < 0: a stands before b. */
+/* < 0: a precedes b. */
 static int monomial_order(const Monomial *a, const Monomial *b) {
     if (a->degree != b->degree) return a->degree > b->degree ? -1 : 1;
     for (uint32_t i = 0; i < a->degree; i++)
@@ -66,7 +68,7 @@ Poly poly_symbol(World *w, Symbol s) {
 
 Poly poly_named(World *w, const char *name) { return poly_symbol(w, symbol_named(w, name)); }
 
-/* a + s*b, one pass over both. */
+/* a + s*b, by merging both in one pass. */
 static Poly add_scaled(World *w, Poly pa, Poly pb, int64_t s) {
     PolyScan a = poly_scan(w, pa), b = poly_scan(w, pb);
     if (length(a) + length(b) > WORDS_MOST) return overflowed(w);
@@ -96,7 +98,7 @@ Poly poly_scale(World *w, Poly a, int64_t s) {
 
 static int by_order(const void *a, const void *b) { return monomial_order(a, b); }
 
-/* Sorts and adds up; the symbols of each are ascending already. */
+/* Sorts the monomials and adds up equal ones. The symbols of each must be ascending. */
 static Poly merge_monomials(World *w, int n, Monomial *m) {
     size_t total = 0;
     for (int i = 0; i < n; i++) total += words(m[i].degree);
@@ -216,7 +218,7 @@ int64_t poly_content(const World *w, Poly p) {
     return g > INT64_MAX ? 1 : (int64_t)g;
 }
 
-/* x / y as symbols into to; false: y does not divide. */
+/* Stores the symbols of x without those of y in to[]. False: y does not divide x. */
 static bool take_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
     uint32_t j = 0, n = 0;
     if (x->degree < y->degree) return false;

@@ -1,8 +1,13 @@
-/* poly_text.c -- polynomials as text. Factors of a monomial stand by name, monomials by falling
-   degree and then by text, so that what is printed depends on names and not on the order of
-   interning. Grammar: sum = term (("+" | "-") term)*; term = factor ("*" factor)*; factor = "-"
-   factor | atom ("^" integer)?; atom = integer | name | "(" sum ")" | "floor(" term "/" factor ")"
-   | "min(" sum "," sum ")" | "digit(" sum ", [" sum, .. "], " integer ")". */
+/* poly_text.c -- prints and parses polynomials. Factors of a monomial are sorted by name, monomials
+   by falling degree and then by text, so that the text depends on names and not on the order of
+   interning.
+
+   Grammar:
+     sum    = term (("+" | "-") term)*
+     term   = factor ("*" factor)*
+     factor = "-" factor | atom ("^" integer)?
+     atom   = integer | name | "(" sum ")" | "floor(" term "/" factor ")" | "min(" sum "," sum ")"
+            | "digit(" sum ", [" sum, .. "], " integer ")" */
 #include "ops/core/poly.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,14 +19,14 @@ typedef struct Printer {
     const World *w;
     int n;
     const Symbol *bound;
-    int width; /* of serials: with COMPARED their order as text is that of their numbers */
+    int width; /* the digits of serial numbers; with COMPARED, texts are ordered like the numbers */
 } Printer;
 enum { COMPARED = 10 };
 typedef struct Part { /* one monomial, printed without its sign */
     bool negative;
     uint32_t degree;
-    const char *text;  /* with its coefficient */
-    const char *names; /* its factors */
+    const char *text;  /* including its coefficient */
+    const char *names; /* its factors only */
 } Part;
 
 static void print_sum(const Printer *, Poly, Text *);
@@ -160,7 +165,7 @@ static void print_sum(const Printer *p, Poly x, Text *t) {
     }
 }
 
-/* The text may lie in the scratch arena itself: then nothing there is freed. */
+/* If the text itself lies in the scratch arena, nothing there is freed. */
 void poly_print_as(const World *w, Poly p, int n, const Symbol bound[], Text *t) {
     ArenaMark mark = arena_mark(w->scratch);
     print_sum(&(Printer){w, n, bound, 1}, p, t);
@@ -259,7 +264,8 @@ static bool parse_digit(Parser *p, Poly *out) {
     return true;
 }
 
-/* Letter or _, then letters, digits and _; a dot where a letter or digit follows. */
+/* Parses a name, which consists of letters, digits and _, and dots that are followed by a letter or
+   digit, or a function call. */
 static bool parse_name(Parser *p, Poly *out) {
     const char *start = p->s->at, *at = start;
     char name[NAME_MAX_LENGTH];

@@ -1,8 +1,9 @@
-/* symbol.c -- symbols, and what is defined by them: floor, min, digits, substitution and
-   evaluation. A symbol is one record of TABLE_SYMBOL: kind, word, the number of arguments, the
-   arguments. What can be computed when it is made is; what is left is one symbol for each
-   definition. Every rewriting here is an identity over the integers wherever the left side is
-   defined. */
+/* symbol.c -- symbols and the operations that create them: floor, min and digits; also substitution
+   and evaluation.
+
+   A symbol is one record of TABLE_SYMBOL: kind, word, number of arguments, arguments. An operation
+   first simplifies; only what remains becomes a symbol, one for each definition. Every
+   simplification is an identity over the integers wherever the left side is defined. */
 #include "ops/core/poly.h"
 #include <string.h>
 
@@ -51,16 +52,16 @@ bool poly_mentions(const World *w, Poly p, Symbol x) {
     return false;
 }
 
-/* Toward minus infinity; false: by zero or overflow. */
+/* Divides, rounding toward minus infinity. False: division by zero, or overflow. */
 static bool floor_int(int64_t a, int64_t b, int64_t *q) {
     if (!b || (b == -1 && a == INT64_MIN)) return false;
     *q = integer_floor_div(a, b);
     return true;
 }
 
-/* Which of the two monomials leads, in an order that is kept by multiplication and does not depend
-   on interning: higher degree, then the greater power of the symbol that comes first by name among
-   those in which they differ. */
+/* Whether a precedes b in a monomial order that is preserved by multiplication and does not depend
+   on interning: the higher degree first; then, of the symbols with different powers, the first by
+   name decides, and its greater power comes first. */
 static bool leads(const World *w, const Monomial *a, const Monomial *b) {
     if (a->degree != b->degree) return a->degree > b->degree;
     Symbol best = 0;
@@ -89,8 +90,8 @@ static bool leading(const World *w, Poly p, Monomial *lead) {
     return true;
 }
 
-/* a = b*q + r, where no monomial of r is a multiple of b's leading one and its coefficient is
-   reduced by b's. b is not 0. */
+/* Divides: a = b*q + r. The coefficient of a monomial of r that is a multiple of b's leading
+   monomial is reduced modulo b's leading coefficient. b must not be 0. */
 static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
     Monomial y, x;
     *q = *r = 0;
@@ -107,7 +108,7 @@ static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
         Poly left = poly_sub(w, a, poly_mul(w, t, b)), rest;
         *q = poly_add(w, *q, t);
         int64_t keep = x.coefficient - c * y.coefficient;
-        if (keep) { /* what is left of this monomial stays in the rest */
+        if (keep) { /* the remainder of this monomial goes to r */
             rest = poly_from(w, 1, &(Monomial){keep, x.degree, x.symbol});
             *r = poly_add(w, *r, rest);
             left = poly_sub(w, left, rest);
@@ -116,7 +117,8 @@ static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
     }
 }
 
-/* Divides both by the integer and the symbols that all their monomials share. */
+/* Divides both by their common integer content and by the symbols that all their monomials
+   share. */
 static void cancel_content(World *w, Poly *a, Poly *b) {
     int64_t ca = poly_content(w, *a), cb = poly_content(w, *b);
     while (ca) {
@@ -140,8 +142,8 @@ static void cancel_content(World *w, Poly *a, Poly *b) {
     }
 }
 
-/* For a positive number b: floor((g*A + c) / (g*B)) = floor((A + floor(c/g)) / B). True: there was
-   such a g > 1. */
+/* For a positive number b = g*B and g > 1: floor((g*A + c) / (g*B)) = floor((A + floor(c/g)) / B).
+   True: there is such a g, and *a and *b were replaced. */
 static bool cancel_but_constant(World *w, Poly *a, int64_t *b) {
     PolyScan s = poly_scan(w, *a);
     int64_t c = 0, g = *b, low;
@@ -164,8 +166,8 @@ static bool cancel_but_constant(World *w, Poly *a, int64_t *b) {
     return true;
 }
 
-/* For a positive number b: floor((floor(x/y) + m) / b) = floor((x + m*y) / (y*b)), y a positive
-   number. True: done. */
+/* For positive numbers b and y: floor((floor(x/y) + m) / b) = floor((x + m*y) / (y*b)). True: *a
+   and *b were replaced. */
 static bool flatten_floor(World *w, Poly *a, int64_t *b) {
     PolyScan s = poly_scan(w, *a);
     for (Monomial m; poly_next(&s, &m);) {
@@ -223,7 +225,7 @@ Poly poly_min(World *w, Poly a, Poly b) {
     return poly_symbol(w, symbol_put(w, SYM_MIN, 0, 2, (Poly[]){a, b}));
 }
 
-/* r is known to lie in 0..radix-1 by what it is. */
+/* Whether r lies in 0..radix-1 by its definition. */
 static bool within_radix(const World *w, Poly r, Poly radix) {
     int64_t x, n;
     if (!r) return true;
@@ -235,7 +237,7 @@ static bool within_radix(const World *w, Poly r, Poly radix) {
            (d.kind == SYM_DIGIT && d.arg[1 + d.word] == radix);
 }
 
-/* A constant e: the digit needs the radices from its own on. */
+/* Computes a digit of a constant e. Only the radices from the digit's own on matter. */
 static bool digit_number(const World *w, Poly e, const Poly *radix, int n, int position,
                          int64_t *digit) {
     int64_t x, r, q;
@@ -270,7 +272,7 @@ Poly poly_digit(World *w, Poly e, const Poly *radix, int n, int position) {
     int m = 0, at = -1;
     ArenaMark mark = arena_mark(w->scratch);
     Poly *r = ARENA_NEW(w->scratch, Poly, n + 1), p = 0;
-    for (int i = 0; i < n; i++) { /* radices of 1 change nothing */
+    for (int i = 0; i < n; i++) { /* radices of 1 have no effect */
         if (poly_constant(w, radix[i], &one) && one == 1) continue;
         if (i == position) at = m;
         r[m++] = radix[i];

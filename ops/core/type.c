@@ -1,5 +1,5 @@
-/* type.c -- the table of element types, and tensor types as records of TABLE_TYPE: the struct
-   itself, what is not used zeroed. */
+/* type.c -- the table of element types, and tensor types as records of TABLE_TYPE: the struct Type
+   with unused members zeroed. */
 #include "ops/core/type.h"
 #include <math.h>
 #include <string.h>

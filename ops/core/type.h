@@ -3,8 +3,8 @@
 #define ISOMER_TYPE_H
 #include "ops/core/poly.h"
 
-/* X(id, ONNX's TensorProto.DataType, name in the text form, bits an element, class): F float, I
-   signed, U unsigned, B bool, S string, C complex */
+/* X(id, number in ONNX's TensorProto.DataType, name in texts, bits of an element, class). Classes:
+   F float, I signed, U unsigned, B bool, S string, C complex. */
 #define DTYPES(X)                                  \
     X(DT_NONE, 0, "?", 0, '-')                     \
     X(DT_FLOAT, 1, "F", 32, 'F')                   \
@@ -39,29 +39,31 @@ typedef enum DType {
 #undef X
 } DType;
 const char *dtype_name(DType);
-DType dtype_parse(const char *name); /* DT_NONE: unknown */
+DType dtype_parse(const char *name); /* DT_NONE: there is no such type */
 int dtype_bits(DType);
 char dtype_class(DType);
-/* How many binary digits a float has, with the one that is not stored: 24 of F. 0: not a float. */
+/* The binary digits of a float type's mantissa, including the implicit one: 24 for F. 0: not a
+   float. */
 int dtype_digits(DType);
-/* The greatest relative error of rounding to nearest: 2^-24 of F. Floats only. */
+/* The greatest relative error of rounding to nearest: 2^-24 for F. For floats only. */
 double dtype_roundoff(DType);
 
 enum { RANK_MAX = 8 };
 typedef struct Dims {
     int n;
     Poly v[RANK_MAX];
-} Dims; /* sizes or an index; by value. Higher ranks exist only below opaque nodes. */
+} Dims; /* sizes or an index, passed by value; higher ranks exist only in opaque nodes */
 typedef struct Type {
     DType dtype;
     bool known;
     Dims dim;
-} Type; /* !known: nothing is known of rank and sizes */
+} Type; /* !known: neither the rank nor the sizes are known */
 typedef uint32_t TypeId;
 TypeId type_intern(World *, const Type *);
-const Type *type_get(const World *, TypeId);          /* does not move */
-Poly type_count(World *, const Type *);               /* number of elements */
-void type_print(const World *, const Type *, Text *); /* F [n, c, 2*h + 1]; "F ?" when not known */
+const Type *type_get(const World *, TypeId); /* the record never moves */
+Poly type_count(World *, const Type *);      /* number of elements */
+/* as in "F [n, c, 2*h + 1]"; "F ?" if not known */
+void type_print(const World *, const Type *, Text *);
 bool type_parse(World *, Scan *, Type *);
 bool dims_equal(const Dims *, const Dims *);
 #endif

@@ -1,6 +1,6 @@
-/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie
-   in its arena; the indices of the tables and the columns lie on the heap, so that a reset of the
-   arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
+/* world.c -- the tables of one thread and their columns. Records and the World itself lie in its
+   arena; the indices of tables, and the columns, are allocated separately, so that a reset of the
+   arena does not affect them. Invariant: rows of a column from `valid` on must not be read. */
 #include "ops/core/world.h"
 #include <assert.h>
 #include <string.h>
@@ -19,7 +19,7 @@ World *world_new(Escape *escape, size_t limit) {
     w->arena = arena;
     cleanup_add(escape, &w->cleanup, free_columns, w);
     w->scratch = arena_new(escape, limit);
-    arena_alloc(w->scratch, 1); /* keeps its first chunk through every reset */
+    arena_alloc(w->scratch, 1); /* so that no reset frees the first chunk */
     for (int t = 0; t < TABLE_COUNT; t++) w->table[t] = intern_new(arena);
     return w;
 }

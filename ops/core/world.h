@@ -1,15 +1,15 @@
-/* world.h -- the interned tables of one thread. Everything that is a number (Poly, Ex, TypeId,
-   AttrsId, Sig, Value) is an index into one of them and means nothing outside its World. Tables
-   only grow; mark/reset truncates all of them at once, which is how backtracking frees. No World is
-   shared by threads. */
+/* world.h -- the interned tables of one thread. Every number of the types Poly, Ex, TypeId,
+   AttrsId, Sig and Value is an index into one of these tables and is meaningless outside its World.
+   Tables only grow; world_reset truncates all of them at once, which is how backtracking frees
+   memory. A World is never shared by threads. */
 #ifndef ISOMER_WORLD_H
 #define ISOMER_WORLD_H
 #include "ops/base/intern.h"
 
-/* An integer unknown: a size, attribute, index, digit, floor(a/b), ..; 0: none. */
+/* An unknown integer: a size, attribute, index, digit, floor(a/b), ..; 0: none. */
 typedef uint32_t Symbol;
-typedef uint32_t Poly; /* integer polynomial over symbols; 0 is the zero polynomial */
-typedef uint32_t Ex;   /* scalar expression (expr.h); 0: none */
+typedef uint32_t Poly; /* an integer polynomial over symbols (poly.h); 0 is the zero polynomial */
+typedef uint32_t Ex;   /* a scalar expression (expr.h); 0: none */
 
 typedef enum Table {
     TABLE_WORD,
@@ -24,8 +24,8 @@ typedef enum Table {
     TABLE_COUNT
 } Table;
 
-/* A column beside a table: `size` bytes per id, zeroed when first asked for, and again after the id
-   was truncated away and given again. */
+/* Additional data for the entries of a table: `size` bytes for each id. They are zero when first
+   accessed, and again when the id was truncated away and then reused. */
 typedef struct Column {
     Table table;
     size_t size;
@@ -35,18 +35,18 @@ typedef struct Column {
 
 typedef struct World {
     Arena *arena;
-    Cleanup cleanup; /* the columns */
-    /* For the time of one call: a function that allocates from it marks it first and resets it at
-       the end, so that calls may nest. */
+    Cleanup cleanup; /* frees the columns */
+    /* Temporary memory. A function that allocates from it marks it first and resets it before it
+       returns, so that calls may nest. */
     Arena *scratch;
     Intern *table[TABLE_COUNT];
     int ncolumn;
     Column *column[24];
-    uint32_t fresh;  /* next serial of bound, data and random symbols */
-    uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is
-                        stale when it changed */
+    uint32_t fresh;  /* the next serial number of a bound or data symbol */
+    uint32_t resets; /* how often world_reset ran; memory of the arena that was cached for an id is
+                        stale if this has changed since */
     struct {
-        bool now; /* for overflow_* only */
+        bool now; /* used by the overflow_ functions only */
         int depth;
     } overflow;
     void *ops;    /* owned by ops/operator/signature.c */
@@ -57,29 +57,30 @@ typedef struct WorldMark {
     uint32_t count[TABLE_COUNT], fresh;
 } WorldMark;
 
-World *world_new(Escape *, size_t limit); /* limit: bytes of its arena, 0: none */
+World *world_new(Escape *, size_t limit); /* limit: of each of its arenas, in bytes; 0: none */
 void world_free(World *);
 WorldMark world_mark(const World *);
-void world_reset(World *, WorldMark); /* forgets every id given since the mark */
-/* The Column belongs to the caller and must outlive the World. */
+void world_reset(World *, WorldMark); /* forgets every id given out since the mark */
+/* Attaches a column to a table. The Column belongs to the caller and must outlive the World. */
 void column_init(World *, Column *, Table, size_t size);
-void *column_extend(World *, Column *, uint32_t id); /* column_at, where it ends before id */
+/* column_at for an id beyond the column's end */
+void *column_extend(World *, Column *, uint32_t id);
 static inline void *column_at(World *w, Column *c, uint32_t id) {
     return id < c->valid ? c->data + id * c->size : column_extend(w, c, id);
 }
-uint32_t world_word(World *, const char *); /* an interned name */
+uint32_t world_word(World *, const char *); /* the number of a name, interned */
 
-/* Arithmetic on sizes that leaves int64, or grows beyond all reason, gives 0 and is noted in the
-   World. Whoever computes asks for it: between overflow_begin and overflow_end what was noted
-   before does not count, and afterwards it is as it was. Stretches nest; where an end was
-   forgotten, the end of the one around it asserts. */
+/* Arithmetic on sizes that overflows int64, or a polynomial that grows beyond all reason, gives 0
+   and sets a flag in the World. A computation clears the flag with overflow_begin and asks for it
+   with overflow_end, which also restores its earlier value. These pairs nest; if an overflow_end
+   was forgotten, that of the enclosing pair fails an assertion. */
 typedef struct Overflow {
     bool before;
     int depth;
 } Overflow;
 Overflow overflow_begin(World *) __attribute__((warn_unused_result));
-bool overflow_end(World *, Overflow); /* true: something was noted since its begin */
-bool overflow_noted(const World *);   /* true: something was noted since the last begin */
+bool overflow_end(World *, Overflow); /* true: there was an overflow since its begin */
+bool overflow_noted(const World *);   /* true: there was an overflow since the last begin */
 void overflow_note(World *);
 const char *world_text(const World *, uint32_t word);
 #endif

@@ -1,11 +1,12 @@
-/* activation: functions of one number with real parameters, element by element. */
+/* activation: element-wise functions of one number whose parameters are real attributes: leakyrelu,
+   hardsigmoid, clip and activate. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { ALPHA, BETA };
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
 
-/* leakyrelu: x where x >= 0, alpha * x below. */
+/* leakyrelu: x where x >= 0, alpha * x where x < 0. */
 static const AttrDef leakyrelu_attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1/100", .draw = "1/100 1/10 -1/2"}, {0}};
 static Ex define_leakyrelu(Call *c, Dims i) {
@@ -17,7 +18,7 @@ static const OnnxMap onnx_leakyrelu[] = {
 const Op op_leakyrelu = {"leakyrelu",           "x", "y", leakyrelu_attrs, shape, define_leakyrelu,
                          .onnx = onnx_leakyrelu};
 
-/* hardsigmoid: alpha * x + beta, but not below 0 nor above 1. */
+/* hardsigmoid: alpha * x + beta, limited to 0..1. */
 static const AttrDef hardsigmoid_attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1/5", .draw = "1/5 1/2 1"},
     [BETA] = {"beta", A_REAL, "1/2", .draw = "1/2 0 1/4"},
@@ -36,8 +37,8 @@ const Op op_hardsigmoid = {"hardsigmoid",           "x",   "y",
                            hardsigmoid_attrs,       shape, define_hardsigmoid,
                            .onnx = onnx_hardsigmoid};
 
-/* clip: x, but not below min nor above max (which wins). The greatest float as a bound means
-   none. */
+/* clip: x limited to min..max; max wins where it is less than min. A bound at the greatest float32
+   stands for no bound. */
 #define GREATEST "3.4028234663852886e38"
 enum { MIN, MAX };
 static const AttrDef clip_attrs[] = {
@@ -46,7 +47,8 @@ static const AttrDef clip_attrs[] = {
     {0},
 };
 static const char *clip_shape(Call *c) { return same_type(c, "FIU"); }
-/* sign: of a bound that means none. Doubles go further than the greatest float. */
+/* Whether a bound stands for no bound; `sign` is its side, -1 (min) or 1 (max). A double can lie
+   beyond the greatest float32, so there only a bound about as large as that number counts. */
 static bool unbounded(Call *c, Ex bound, double sign) {
     double value, least = 3.4028234e38,
                   most = c->in[0]->dtype == DT_DOUBLE ? 3.4028235e38 : INFINITY;
@@ -65,8 +67,8 @@ static const OnnxMap onnx_clip[] = {
 };
 const Op op_clip = {"clip", "x", "y", clip_attrs, clip_shape, define_clip, .onnx = onnx_clip};
 
-/* activate: the function that ONNX Runtime's optimizer joins to a convolution or product. clip
-   takes alpha and beta as its bounds. */
+/* activate: an activation function that ONNX Runtime's optimizer fuses into a convolution or a
+   matrix product. clip takes its bounds from alpha (min) and beta (max). */
 enum { KIND, KIND_ALPHA, KIND_BETA };
 static const AttrDef activate_attrs[] = {
     [KIND] = {"kind", A_ENUM, "none", "none relu leakyrelu tanh sigmoid clip hardsigmoid",

@@ -1,7 +1,9 @@
-/* affinegrid: the places at which an affine map reads an image: grid [n, .., axes] = theta [n,
-   axes, axes + 1] times the coordinates of each element of an image of `sizes` [n, c, ..], followed
-   by a 1. Coordinates go from -1 to 1, the last axis first: between the centres of the first and
-   the last element with `align`, else between their outer edges. */
+/* affinegrid: the sampling grid of an affine map, for gridsample. grid [n, .., axes] is theta [n,
+   axes, axes + 1] times a vector for each element of an image of `sizes` [n, c, ..]: the
+   coordinates of the element, followed by a 1.
+
+   Coordinates run from -1 to 1 and are listed with the last axis first. With `align`, -1 and 1 are
+   the centres of the first and the last element of an axis, else their outer edges. */
 #include "ops/operator/op.h"
 enum { SIZES, ALIGN };
 static const AttrDef attrs[] = {[SIZES] = {.name = "sizes", .kind = A_INTS},
@@ -22,7 +24,7 @@ static const char *shape(Call *c) {
     c->out[0].dim.v[ns + 1] = poly_int(c->w, ns);
     return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
-/* Place i of n as a number from -1 to 1. */
+/* The coordinate, from -1 to 1, of place i on an axis of n places. */
 static Ex place(Call *c, Poly i, Poly n) {
     Poly twice = poly(c, word(c, ALIGN) ? "2*i" : "2*i + 1", i);
     Poly whole = word(c, ALIGN) ? poly(c, "n - 1", n) : n;

@@ -1,5 +1,5 @@
-/* argmax, argmin: the index along an axis of the maximum or the minimum, of equal ones the first or
-   the last; y lacks this axis. */
+/* argmax, argmin: the index of the maximum or the minimum along an axis, which y lacks. Of equal
+   elements the first one counts or, with `last`, the last one. */
 #include "ops/operator/op.h"
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {

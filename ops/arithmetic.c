@@ -1,5 +1,5 @@
-/* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes
-   of the other. */
+/* arithmetic: functions of two tensors, element by element: add, sub, mul, div, pow, min, max, mod
+   and sum. An input may lack leading axes of the other one and is then repeated along them. */
 #include "ops/operator/op.h"
 #include <math.h>
 
@@ -21,7 +21,7 @@ static Ex define_max(Call *c, Dims i) { return max2(c, left(c, i), right(c, i));
 static Ex define_div(Call *c, Dims i) {
     return is_float(c->in[0]) ? divide(c, left(c, i), right(c, i)) : 0;
 }
-/* The exponent may be of another type; the result has the base's. */
+/* The exponent may have another element type than the base; the result has that of the base. */
 static const char *shape_pow(Call *c) {
     char a = dtype_class(c->in[0]->dtype), b = dtype_class(c->in[1]->dtype);
     if (a == 'B' || b == 'B' || a == 'S' || b == 'S' || a == 'C' || b == 'C')
@@ -36,7 +36,8 @@ static Ex define_pow(Call *c, Dims i) {
                : 0;
 }
 
-/* Integer division truncates; it is floor where neither number can be negative. */
+/* Integer division truncates. This is the floor, which polynomials of sizes can express, only where
+   the dividend cannot be negative and the divisor is a positive constant. */
 static bool quotient(Call *c, const Poly x[], Poly *y) {
     int64_t divisor;
     if (!is_const(c, x[1], &divisor) || divisor <= 0 || !is_natural(c, x[0])) return false;
@@ -63,9 +64,9 @@ static bool value_mod(Call *c, const PolyList in[], Poly *out) {
     return value_each(c, in, out, modulus);
 }
 
-/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor,
-   the truncated one that of the dividend; a power of
-   integers wraps, one with a negative exponent is 0. */
+/* The same functions of numbers. Division of integers truncates, and gives 0 if the divisor is 0.
+   The remainder has the sign of the divisor or, if `truncated`, that of the dividend. A power of
+   integers wraps around; with a negative exponent it is 0, unless the base is 1 or -1. */
 static double real_div(double a, double b) { return a / b; }
 static int64_t whole_div(int64_t a, int64_t b) {
     return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
@@ -115,7 +116,7 @@ static int kernel_pow(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* Up to opset 6 input 1 was stretched only on request. */
+/* Up to opset 6, input 1 is broadcast only where the attribute `broadcast` asks for it. */
 #define LEGACY "consumed_inputs:ignore broadcast:axis"
 #define PAIR(TYPE) \
     {"", TYPE, 7, 0, ""}, { "", TYPE, 1, 6, LEGACY }
@@ -128,7 +129,8 @@ static const OnnxMap onnx_mul[] = {PAIR("Mul"), {0}};
 static const OnnxMap onnx_div[] = {PAIR("Div"), {0}};
 static const OnnxMap onnx_pow[] = {PAIR("Pow"), {0}};
 static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "truncated=fmod"}, {0}};
-/* Up to opset 11 of floats only. What is read is taken as it is. */
+/* elements:floats: up to opset 11, Min and Max take floats only. The exporter checks this; the
+   importer accepts any element type. */
 static bool read_floats(Call *c, OnnxRead *r, int attr) {
     (void)c, (void)r, (void)attr;
     return true;
@@ -148,8 +150,8 @@ static const OnnxMap onnx_max[] = {LEAST("Max"), {0}};
 enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
 const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
 
-/* sum: add, written as ONNX's Sum, which runtimes do not fuse into what follows. Sum itself is read
-   as add. */
+/* sum: the same as add, but exported as ONNX's Sum, which runtimes do not fuse into what follows.
+   The importer reads Sum as add. */
 static const char *shape_sum(Call *c) {
     return is_float(c->in[0]) ? shape(c) : "not supported for these element types";
 }

@@ -1,12 +1,19 @@
-/* attention: softmax(scale * q k^T + bias) v for every head, as ONNX states it. q [b, h, s, d], k
-   [b, g, t, d], v [b, g, t, e], where h is a multiple of g; or, with `heads` and `groups` given,
-   [b, s, h*d] and so on. mask: bool (may it be seen?) or numbers that are added, its last axes
-   those of the scores; shorter along t: the rest is not seen. past_key, past_value stand before k
-   and v along t; lengths: how much of t counts in each batch. Query i is at place i + what was
-   before: `causal` sees none after it, `left` and `right` limit how far it sees (-1: all). Scores
-   are capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v
-   with what was before them, and the scores: 0: as they are, 1: capped, 2: with the bias, 3: after
-   the softmax. */
+/* attention: softmax(scale * q k^T + bias) v for every head, as ONNX's operator Attention defines
+   it.
+
+   q is [b, h, s, d], k [b, g, t, d] and v [b, g, t, e], where h is a multiple of g. If `heads` (h)
+   and `groups` (g) are given, the three may have three axes instead: [b, s, h*d] and so on.
+
+   mask is boolean (true: the query sees the key) or holds numbers that are added to the scores. Its
+   last axes are those of the scores; keys beyond its end along t are not seen. past_key and
+   past_value precede k and v along t. lengths says how many keys count in each batch. The position
+   of query i among the keys is i plus the number of past keys; without a past, but with lengths, it
+   is i + lengths[b] - s. `causal` hides the keys after this position; `left` and `right` limit how
+   far a query sees to either side (-1: no limit). Scores are capped to cap * tanh(score / cap). A
+   query that sees no key gives 0.
+
+   Further results: k and v with the past in front, and the scores at the stage that `shown`
+   selects: 0 as computed, 1 capped, 2 with the bias added, 3 after the softmax. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { HEADS, GROUPS, SCALE, CAP, CAUSAL, LEFT, RIGHT, SHOWN };
@@ -17,7 +24,7 @@ static const AttrDef attrs[] = {
     [HEADS] = {"heads", A_INT, "0", .draw = "0"},
     [GROUPS] = {"groups", A_INT, "0", .draw = "0"},
     [SCALE] = {"scale", A_REAL, "0", .draw = "0 1/2"}, /* 0: 1 / sqrt(d) */
-    [CAP] = {"cap", A_REAL, "0", .draw = "0 2"},       /* 0: none */
+    [CAP] = {"cap", A_REAL, "0", .draw = "0 2"},       /* 0: no cap */
     [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
     [LEFT] = {"left", A_INT, "-1", .draw = "-1"},
     [RIGHT] = {"right", A_INT, "-1", .draw = "-1"},
@@ -27,7 +34,8 @@ static const AttrDef attrs[] = {
 
 static const Type *given(Call *c, int input) { return input < c->nin ? c->in[input] : NULL; }
 
-/* [b, h, s, d] of an input that may have its heads in one axis. */
+/* Stores the sizes [b, h, s, d] of an input. If it has three axes, attribute `heads` says how many
+   heads share the last one. Returns false if the heads cannot be told apart. */
 static bool split_heads(Call *c, int input, int heads, Dims *out) {
     Dims x = c->in[input]->dim;
     Poly h = intof(c, heads);
@@ -90,10 +98,10 @@ static int params(Call *c, int64_t param[]) {
     return ATTENTION_PARAMS - 1;
 }
 
-typedef struct Row { /* one query of one head */
+typedef struct Row { /* the computation for one query of one head */
     const Step *s;
     void *const *slot;
-    int64_t b, h, g, i; /* batch, head, head of k and v, place */
+    int64_t b, h, g, i; /* batch, head, head of k and v, query */
     int64_t before, offset, length, total;
     double scale, cap;
 } Row;
@@ -104,7 +112,7 @@ static const View *view(const Row *r, int k) {
 static double row_element(const Row *r, const View *v, const int64_t i[]) {
     return kernel_real(v, r->slot, kernel_at(v, i));
 }
-/* Element n of a head's vector at a place; d is how long they are. */
+/* Element n of the vector, of length d, that a head has at a place. */
 static double of_head(const Row *r, const View *v, int64_t head, int64_t place, int64_t d,
                       int64_t n) {
     return row_element(r, v,
@@ -124,7 +132,8 @@ static double score(const Row *r, int64_t j) {
     return sum * r->scale;
 }
 static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tanh(x / r->cap) : x; }
-/* What is added to a score; minus infinity: it is not seen. */
+/* Returns what is added to the score of key j, or minus infinity if the query does not see that
+   key. */
 static double bias(const Row *r, int64_t j) {
     const View *m = view(r, ATTENTION_MASK);
     const int64_t *p = r->s->param, place = r->i + r->offset, at[4] = {r->b, r->h, r->i, j};
@@ -147,7 +156,8 @@ static double shown(const Row *r, int64_t j) {
     return row_element(r, &r->s->view[ATTENTION_SCORES], (int64_t[]){r->b, r->h, r->i, j});
 }
 
-/* Scores become weights of sum 1, or 0 where nothing is seen. */
+/* Computes the weights of the keys into the result `scores`: the softmax of the scores, or zeros if
+   the query sees no key. */
 static void weigh(const Row *r) {
     double most = -INFINITY, seen = -INFINITY, sum = 0;
     for (int64_t j = 0; j < r->total; j++) {
@@ -220,8 +230,9 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* What a node may leave out it must leave out: the numbers of heads where there are four axes, the
-   scale that follows from the size. */
+/* There is an entry for each combination of optional attributes, since the exporter leaves out what
+   a node need not state: the numbers of heads if there are four axes, and a scale that follows from
+   the sizes. */
 #define SHARED " cap=softcap causal=is_causal shown=qk_matmul_output_mode softmax_precision:ignore"
 #define FOUR_AXES "heads=0! groups=0!"
 #define THREE_AXES "heads=q_num_heads groups=kv_num_heads"

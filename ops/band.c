@@ -1,6 +1,6 @@
-/* band: an n by n matrix of ones within a diagonal band, zeros elsewhere: y[i, j] = 1 where i -
-   below <= j <= i + above. With 0 and 0 the identity. ONNX has no such operator: it is exported as
-   a constant. */
+/* band: an n by n matrix with ones in a band around the diagonal and zeros elsewhere: y[i, j] = 1
+   where i - below <= j <= i + above. If `below` and `above` are 0, it is the identity. ONNX has no
+   such operator; it is exported as a constant. */
 #include "ops/operator/op.h"
 enum { N, BELOW, ABOVE, DTYPE };
 static const AttrDef attrs[] = {

@@ -1,5 +1,5 @@
-/* batchnorm: y = scale * (x - mean) / sqrt(var + epsilon) + bias, each a number per channel (axis
-   1). */
+/* batchnorm: y = scale * (x - mean) / sqrt(var + epsilon) + bias, where scale, bias, mean and var
+   hold one number per channel (axis 1). */
 #include "ops/operator/op.h"
 enum { EPSILON };
 static const AttrDef attrs[] = {

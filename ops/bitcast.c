@@ -1,4 +1,4 @@
-/* bitcast: the same bits as elements of another type of the same width. */
+/* bitcast: interprets the bits of each element as another element type of the same width. */
 #include "ops/operator/op.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* bitwise: integers as rows of bits, element by element. Inputs may lack leading axes. */
+/* bitwise: bitwise and, or, xor, not and shifts of integers, element by element. An input may lack
+   leading axes of the other one and is then repeated along them. */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) {
@@ -6,7 +7,7 @@ static const char *shape(Call *c) {
     if (c->nin == 2) c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
     return why;
 }
-static double never(double a, double b) { return a + b; } /* there are no floats */
+static double never(double a, double b) { return a + b; } /* never called: inputs are integers */
 
 #define PAIR(NAME, TYPE, EXPRESSION, FLAGS)                                                      \
     static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                     \
@@ -35,8 +36,8 @@ const Op op_bitwise_not = {
     "bitwise_not",           "x", "y", .shape = shape, .kernel = kernel_bitwise_not,
     .onnx = onnx_bitwise_not};
 
-/* bitshift: a moved by b places, zeros (to the right, the sign) filling up; beyond the width
-   nothing is left. */
+/* bitshift: a shifted by b bits. A signed number shifted to the right is filled up with its sign,
+   everything else with zeros. A shift by the width of the type or more leaves only filling. */
 enum { DIRECTION };
 static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
                                                .kind = A_ENUM,
@@ -47,7 +48,7 @@ static int params(Call *c, int64_t param[]) {
     param[BITSHIFT_RIGHT] = word(c, DIRECTION);
     return 1;
 }
-/* Not more than there are. */
+/* A valid shift is less than the width of the type. */
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 1 && all_places(c, poly_int(c->w, dtype_bits(c->in[0]->dtype)), low, high);
 }

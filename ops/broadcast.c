@@ -1,5 +1,5 @@
-/* broadcast: stretches axes of size 1 and adds leading axes, so that y has the sizes `shape`. An
-   axis stays as it is or is the number 1 in x. */
+/* broadcast: stretches axes of size 1 and adds leading axes, so that y has the sizes `shape`. Only
+   an axis of x whose size is the number 1 is stretched; every other axis keeps its size. */
 #include "ops/operator/op.h"
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};

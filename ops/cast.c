@@ -1,8 +1,9 @@
-/* cast: the same numbers in another element type. In shape computations whole numbers keep their
-   value where 32 bits hold it. There is a definition for integers and truth values: the same
-   number, which a narrower integer type holds modulo 2^bits (verifier/wrap.c) and a float rounds.
-   There is none where floats become integers, nor where a float's range ends before the integers
-   do. */
+/* cast: the same numbers in another element type. In shape computations integers keep their value
+   if the new type has at least 32 bits.
+
+   cast has a definition where integers or truth values are converted: the number itself, which a
+   narrower integer type holds modulo 2^bits (verifier/wrap.c) and a float rounds. It has none where
+   floats become integers, nor where some of the integers exceed the range of the float type. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { TO, SATURATE, ROUND };
@@ -31,7 +32,7 @@ static bool value(Call *c, const PolyList in[], Poly *out) {
 }
 
 static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
-/* Whether a type holds every number of a whole type, or every truth value. */
+/* Whether a type can represent every value of an integer type or of bool (`whole`). */
 static bool holds_all(DType to, DType whole) {
     const bool is_signed = dtype_class(whole) == 'I';
     const int bits = dtype_class(whole) == 'B' ? 1 : dtype_bits(whole) - is_signed;
@@ -40,7 +41,7 @@ static bool holds_all(DType to, DType whole) {
     return dtype_class(to) == 'I' && bits <= dtype_bits(to) - 1;
 }
 static bool is_integer_type(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
-/* The range of the type is beyond all integers of 64 bits. */
+/* Whether the range of a float type includes all 64-bit integers. */
 static bool is_far(DType t) { return t == DT_FLOAT || t == DT_DOUBLE || t == DT_BFLOAT16; }
 static Ex define(Call *c, Dims i) {
     const DType from = c->in[0]->dtype, to = c->out[0].dtype;
@@ -55,7 +56,7 @@ static int params(Call *c, int64_t param[]) {
     param[2] = word(c, ROUND);
     return 2;
 }
-/* A power of two beside x. */
+/* Rounds x to a power of two; returns x unchanged if it is not positive and finite. */
 static double power_of_two(double x, int64_t round) {
     int e;
     double m = frexp(x, &e); /* x = m * 2^e, m in [1/2, 1) */
@@ -78,14 +79,15 @@ static int kernel(const Step *s, void *const slot[]) {
         else if (dtype_bits(to) <= 8 && dtype_class(to) == 'F')
             kernel_set_real(y, slot, at,
                             narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
-        /* Its last bits. */
+        /* An integer of fewer than 8 bits takes the last bits. */
         else if (is_small(to)) kernel_set_integer(y, slot, at, kernel_integer(x, slot, from));
         else kernel_move(y, slot, at, x, from);
     }
     return 0;
 }
 
-/* A copy converts numbers, and to truth what is not zero. */
+/* A single copy step, which converts the numbers; to a truth value, it asks whether they differ
+   from 0. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
     if (to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype))

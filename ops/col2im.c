@@ -1,9 +1,10 @@
-/* col2im: blocks laid back into an image, overlapping elements added: y[n, c, i..] = sum k..: x[n,
-   c*K + k.., l..] where s*l + d*k - p = i. x [n, C*K, L], K the number of elements of a block
-   [k..], L the number of positions l of a block in an image of these sizes. */
+/* col2im: lays blocks back into an image and adds elements that overlap: y[n, c, i..] is the sum,
+   over the places k.. of a block, of x[n, c*K + k.., l..] where s*l + d*k - p = i on each axis. x
+   is [n, C*K, L], where K is the number of elements of a block [k..] and L the number of positions
+   l.. of blocks in an image of these sizes. */
 #include "ops/operator/op.h"
 enum { IMAGE, BLOCK, STRIDES, PADS, DILATIONS };
-/* Lists left empty: 1s, pads 0. */
+/* An empty list stands for strides and dilations of 1 and pads of 0. */
 static const AttrDef attrs[] = {
     [IMAGE] = {.name = "image", .kind = A_INTS},
     [BLOCK] = {.name = "block", .kind = A_INTS},
@@ -15,7 +16,7 @@ static const AttrDef attrs[] = {
 static Poly entry(Call *c, int attr, int k) {
     return ints(c, attr).n ? ints(c, attr).v[k] : poly(c, attr == PADS ? "0" : "1");
 }
-static Poly places(Call *c, int k) { /* how many along an axis */
+static Poly places(Call *c, int k) { /* the number of blocks along spatial axis k */
     Poly pads = poly(c, "p + q", entry(c, PADS, k), entry(c, PADS, k + ints(c, IMAGE).n));
     const WindowAxis x = {ints(c, BLOCK).v[k], entry(c, STRIDES, k), entry(c, DILATIONS, k)};
     return windows(c, ints(c, IMAGE).v[k], x, pads);
@@ -57,11 +58,12 @@ static Ex define(Call *c, Dims i) {
     return sum(c, k, there, at(c, 0, (Dims){3, {i.v[0], element, line}}));
 }
 
-/* ---- as additions of whole views to the image: one for each element of a block, or for each
-   block, whichever are fewer */
+/* ---- Steps: the image is filled with zeros, then whole views of x are added to it: one view for
+   each element of a block, or one for each block, whichever are fewer. */
 enum { SPATIAL_MOST = 5, STEPS_MOST = 256 };
-typedef struct Run { /* elements of a block, or blocks, by axis */
-    int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST]; /* in the image; in x */
+typedef struct Run { /* the elements of a block, or the blocks: how many along each axis */
+    int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST]; /* step: their distance in
+                                                                          the image; stride: in x */
     int64_t all;
 } Run;
 static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t stride) {
@@ -72,7 +74,8 @@ static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t strid
     }
     return r;
 }
-/* Adds the places of `many` that fall into the image, with `one` number `at` of its kind. */
+/* Adds a view of x to the image: place `at` of `one`, at all places of `many` that fall into the
+   image. */
 static void add_run(StepBuf *b, const View *image, const View *x, const int64_t pads[],
                     const Run *one, int64_t at, const Run *many) {
     View y = *image, part = *x;
@@ -108,7 +111,7 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const bool by_element = elements.all <= blocks.all;
     const Run *one = by_element ? &elements : &blocks, *many = by_element ? &blocks : &elements;
     if (one->all > STEPS_MOST) return 0;
-    View x = out[0]; /* of the image's axes, those of space to be set */
+    View x = out[0]; /* x with the axes of the image; add_run() sets the spatial ones */
     x.slot = in[0].slot, x.offset = in[0].offset, x.format = in[0].format;
     x.stride[0] = in[0].stride[0], x.stride[1] = in[0].stride[1] * elements.all;
     step_fill(b, &out[0], 0);

@@ -1,5 +1,5 @@
-/* concat: the inputs one after another along an axis. Piece j starts where the sizes of the
-   pieces before it end. */
+/* concat: the inputs one after another along an axis; each starts at the sum of the sizes of those
+   before it. */
 #include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {
@@ -33,7 +33,7 @@ static Ex define(Call *c, Dims i) {
     return y;
 }
 
-/* A copy into each part of y. */
+/* Copies each input into its part of y. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, out[0].rank);
     int64_t start = 0;

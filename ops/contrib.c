@@ -1,10 +1,9 @@
-/* contrib: real-valued operators of ONNX Runtime's domain com.microsoft, into which its optimizer
-   fuses several nodes and which models saved by it contain. Each is defined as the graph that it
-   was fused from. heads.c has those of attention. */
+/* contrib: operators on floats of ONNX Runtime's domain com.microsoft. ONNX Runtime's optimizer
+   fuses several nodes into each of them, so models that it saved contain them. Each is defined as
+   the graph that it was fused from. Attention is in heads.c. */
 #include "ops/operator/op.h"
 
-/* biasgelu, fastgelu: gelu, or its approximation by tanh, of a sum; b may lack
-   leading axes of a. */
+/* biasgelu, fastgelu: gelu(a + b), and its approximation by tanh. b may lack leading axes of a. */
 static const char *shape_sum(Call *c) {
     const Dims a = c->in[0]->dim, b = c->in[1]->dim;
     for (int k = 1; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
@@ -20,7 +19,8 @@ const Op op_fastgelu = {
     "fastgelu", "a b", "y", .shape = shape_sum, .expand = expand_fastgelu, .onnx = onnx_fastgelu};
 
 /* skiplayernorm, skiplayernormbias, skiprmsnorm, skiprmsnormbias: x + skip (+ bias), normalized
-   over the last axis. Further results: as of layernorm, and the sum. */
+   over the last axis by layernorm or rmsnorm. Further results: the mean, 1 / deviation and the
+   sum. */
 enum { X, SKIP, SCALE };
 static const AttrDef skip_attrs[] = {
     {"epsilon", A_REAL, "1/1000000000000", .draw = "1/100000 1/1000"}, {0}};
@@ -80,8 +80,9 @@ const Op op_skiprmsnormbias = {
     "skiprmsnormbias", "x skip scale bias",           "y mean factor sum", skip_attrs,
     shape_skip,        .expand = expand_rmsnorm_bias, .onnx = onnx_rmsnorm};
 
-/* embedlayernorm: rows of words, of positions (position_ids, or the first ones) and of segments,
-   added, then layernorm. Further results: how many 1s each row of the mask has, and the sum. */
+/* embedlayernorm: the layernorm of a sum of embeddings: rows of the tables of words, of positions
+   (those that position_ids names, or the first ones) and of segments. Further results: the number
+   of 1s in each row of the mask, and the sum. */
 enum { IDS, SEGMENTS, WORDS, POSITIONS, SEGMENT_ROWS, EMBED_SCALE, SHIFT, MASK, POSITION_IDS };
 static const char *shape_embed(Call *c) {
     static const int ids[] = {SEGMENTS, MASK, POSITION_IDS},

@@ -1,8 +1,10 @@
-/* conv: y[n, o, i..] = b[o] + sum c, k..: x[n, g*C + c, s*i + d*k - p ..] * w[o, c, k..], g the
-   group of o, zero outside x. x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes.
-   convinteger: of 8-bit integers minus their zero points: one for x; one for w or one for each o.
-   qlinearconv: likewise, and the result is quantized again. fusedconv: conv, plus z, and an
-   activation. */
+/* conv: y[n, o, i..] = b[o] + the sum over c, k.. of x[n, g*C + c, s*i + d*k - p ..] * w[o, c,
+   k..], where g is the group of o and x counts as zero outside its sizes. x is [N, G*C, ..], w [O,
+   C, ..], b [O]; there may be any number of spatial axes.
+
+   Three variants: convinteger convolves 8-bit integers minus their zero points (one for x, and one
+   for w or one for each o). qlinearconv does the same and quantizes the result again. fusedconv is
+   conv, plus an optional tensor z, followed by an activation. */
 #include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
@@ -13,11 +15,11 @@ static const AttrDef attrs[] = {
     {0},
 };
 
-/* Which inputs are the weights, the bias and the zero points; -1: there is none. */
+/* Which inputs are the weights, the bias and the zero points; -1: the operator has none. */
 typedef struct ConvInputs {
     int w, bias, x_zero, w_zero;
 } ConvInputs;
-/* NULL: there is no such input, or it is left out. */
+/* The type of an input; NULL if the operator has no such input or the node leaves it out. */
 static const Type *input_type(Call *c, int input) { return input < 0 ? NULL : c->in[input]; }
 
 static const char *shape_windows(Call *c, ConvInputs k, DType dtype) {
@@ -65,14 +67,14 @@ static Ex define_windows(Call *c, Dims i, ConvInputs which) {
 }
 static Ex define(Call *c, Dims i) { return define_windows(c, i, plain); }
 
-/* The group and the lists of the windows (WindowList). */
+/* Adds the group, strides, pads and dilations to the parameters of a step (WindowList). */
 static void add_window(Call *c, StepBuf *b, Step *s) {
     step_sizes(b, s, 1, ints(c, GROUP).v);
     step_sizes(b, s, ints(c, STRIDES).n, ints(c, STRIDES).v);
     step_sizes(b, s, ints(c, PADS).n, ints(c, PADS).v);
     step_sizes(b, s, ints(c, DILATIONS).n, ints(c, DILATIONS).v);
 }
-/* The bias is added as each element is written. */
+/* One convolution, whose epilogue adds the bias. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { CHANNEL = 1 };
     View v[4] = {out[0], in[0], in[1]};
@@ -106,8 +108,8 @@ static const char *shape_integer(Call *c) {
     return why ? why : per_axis_fits(c, 3, c->in[1]->dim.v[0]);
 }
 static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer); }
-/* The convolution of all channels as one step with 32-bit results y. False, and no step is added:
-   the target has no algorithm for 8-bit integers, or these sizes do not fit. */
+/* Adds the convolution as one step on 8-bit integers with 32-bit results y. Returns false, and adds
+   no step, if the target has no algorithm for this or the sizes do not fit. */
 static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y) {
     Step s = {.kind = S_CONV};
     const View v[] = {*y, in[0], in[k.w]};
@@ -123,10 +125,11 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
     return exact_int8(b, &s, padded, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL);
 }
-/* The convolution of 8-bit integers minus their zero points, as one step on integers if the target
-   has that, else in floats: as sums over slices of the channels of at most EXACT_TERMS terms, which
-   floats add exactly. *sums: where the result is: y, 32-bit integers, or, if one slice is enough,
-   its buffer of floats. False: that cannot be done, or no buffers are left. */
+/* Adds steps for the convolution of 8-bit integers minus their zero points: one step on integers if
+   the target has an algorithm, else convolutions of floats, over slices of the channels that have
+   at most EXACT_TERMS terms, so that floats add them exactly. *sums becomes the view of the result:
+   y, which has 32-bit integers, or a buffer of floats if one slice is enough. Returns false if this
+   is not possible or no buffers are left. */
 static bool add_exact_steps(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y,
                             View *sums) {
     View x, w, v[3], whole = {.slot = 0};
@@ -239,7 +242,7 @@ static const char expand_fused[] =
     "%y = activate %s kind=activation alpha=alpha beta=beta\n"
     "out %y\n";
 
-/* parameters:one, parameters:two: the list activation_params is alpha, or alpha and beta. */
+/* parameters:one, parameters:two: the list activation_params holds alpha, or alpha and beta. */
 static const int parameter[] = {ALPHA, BETA};
 static bool read_one(Call *c, OnnxRead *r, int attr) {
     (void)c, (void)attr;

@@ -1,6 +1,7 @@
-/* convtranspose: the transpose of conv as a linear map: x[n, c, j..] * w[c, o, k..] is added to
-   y[n, g*O + o, s*j + d*k - p ..] (+ b), g the group of channel c. x [N, C, ..], w [C, O, ..];
-   sizes of y: s*(h - 1) + d*(k - 1) + 1 + extra - pads. */
+/* convtranspose: the transpose of conv as a linear map: each product x[n, c, j..] * w[c, o, k..] is
+   added to y[n, g*O + o, s*j + d*k - p ..], where g is the group of channel c, and b, if given, is
+   added to each channel. x is [N, C, ..], w [C, O, ..]; a spatial axis of y has the size s*(h - 1)
+   + d*(k - 1) + 1 + extra - pads. */
 #include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
 static const AttrDef attrs[] = {
@@ -42,8 +43,9 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* Where kernels lie side by side, each result is a product of one place of x and one of the kernel:
-   its digits. */
+/* Whether the copies of the kernel in y lie side by side: strides equal the kernel sizes, without
+   pads, dilations, groups or extra sizes. Then each element of y sees one place of x and one of the
+   kernel, the digits of its index. */
 static bool side_by_side(Call *c) {
     Dims w = c->in[1]->dim;
     int64_t number;
@@ -56,7 +58,8 @@ static bool side_by_side(Call *c) {
         if (!is_const(c, ints(c, PADS).v[j], &number) || number) return false;
     return is_const(c, intof(c, GROUP), &number) && number == 1;
 }
-/* Elsewhere it is a sum over the places of x, as far as the kernel laid there covers place i. */
+/* The definition otherwise: a sum over all places of x, as far as the kernel laid there covers
+   element i. */
 static Ex overlapping(Call *c, Dims i) {
     const Dims x = c->in[0]->dim, w = c->in[1]->dim, k = bound(c, dims_tail(x, x.n - 1));
     Dims place = i, tap = i;
@@ -97,7 +100,8 @@ static int params(Call *c, int64_t param[]) {
     return n;
 }
 
-/* The place along one axis of x from which kernel place k reaches output place i, or -1. */
+/* The place along spatial axis j of x from which place k of the kernel reaches place i of y, or
+   -1. */
 static int64_t source(const Step *s, int ns, int j, int64_t i, int64_t k, int64_t size) {
     const int64_t *stride = s->param + 2, *pads = stride + ns, *dilation = pads + 2 * ns;
     int64_t e = i + pads[j] - dilation[j] * k;
@@ -134,15 +138,17 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* ---- steps: outputs i with (i + p) mod s = r see every s-th kernel place, from r on, and inputs
-   one apart: a convolution with these places in reverse. s^n of them, for each group unless a group
-   is one channel, write every s-th element of y. */
+/* ---- Steps, one convolution per phase: the outputs i with (i + p) mod s = r see every s-th place
+   of the kernel, from r on, and neighbouring inputs. That is a convolution with these places of the
+   kernel in reverse order, which writes every s-th element of y. With n spatial axes there are s^n
+   phases, for each group; a depthwise convolution (one channel per group) takes all groups at
+   once. */
 typedef struct Axis {
     int64_t stride, pad, dilation;
 } Axis;
 
-/* Places of residue r along axis a of the convolution's views and its pads. False: there is nothing
-   to sum. */
+/* Narrows the views v of a convolution along axis a to the outputs of phase r, and sets its pads.
+   Returns false if there is nothing to sum. */
 static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin, int64_t *end) {
     View *y = &v[0], *x = &v[1], *w = &v[2];
     const int64_t s = at->stride, size = w->dim[a], first = ((r - at->pad) % s + s) % s,
@@ -158,7 +164,7 @@ static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin,
     if (*end < 0) x->dim[a] += *end, *end = 0;
     return x->dim[a] > 0;
 }
-/* The bias of these channels for each element of y. */
+/* The bias of the channels from `from` on, as a view of the sizes of y. */
 static View bias_view(const View *b, const View *y, int64_t from) {
     View v = {b->slot, b->dtype, .rank = y->rank, .offset = b->offset + from * b->stride[0],
               .stride = {[1] = b->stride[0]}};
@@ -187,15 +193,18 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
             (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
     return true;
 }
-/* ---- steps where each phase would be little work, or there are too many phases: all of them as
-   the channels of one convolution, of s^n as many outputs at each place of x and a few around it,
-   which then are put where they belong. Kernels are whole numbers of strides long. */
+/* ---- Steps where each phase would be little work, or there are too many phases: one convolution
+   computes all phases as its channels, s^n of them at each place of x and a few places around it.
+   Its results are then copied to where they belong in y. Kernel sizes must be multiples of the
+   strides. */
 enum { MOST = 64, FEW = 8 };
-/* Along an axis: places m, of which each has s outputs r; from where in y they are. */
+/* A run of outputs along an axis: rows `place` .. `place` + `places` - 1 of the convolution, of
+   each of which the phases `first` .. `first` + `count` - 1 are put into y from `at` on. */
 typedef struct Stretch {
     int64_t place, places, first, count, at;
 } Stretch;
-/* The last of a row of outputs may not be whole, nor the first. Returns how many pieces. */
+/* Cuts an axis of y, of this size, into runs, and returns how many: the first and the last row may
+   be incomplete and are then runs of their own. */
 static int pieces_of(int64_t s, int64_t pad, int64_t size, Stretch piece[3]) {
     int n = 0;
     for (int64_t at = 0; at < size;) {
@@ -209,7 +218,8 @@ static int pieces_of(int64_t s, int64_t pad, int64_t size, Stretch piece[3]) {
     }
     return n;
 }
-/* Every kernel place as a remainder and a quotient by the stride, the quotients in reverse. */
+/* A view of the kernel [o, phases.., c, taps..]: each spatial place is split into its remainder and
+   its quotient by the stride, and the quotients are in reverse order. */
 static View apart_kernel(const View *w, const Axis axis[], const int64_t taps[], int ns) {
     View v = {.slot = w->slot, .dtype = w->dtype, .rank = 2 + 2 * ns, .offset = w->offset};
     v.dim[0] = w->dim[1], v.stride[0] = w->stride[1];

@@ -1,5 +1,5 @@
-/* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without
-   the place itself with `exclusive`. cumprod: products likewise. */
+/* cumsum, cumprod: at each place the sum or product of the elements along an axis up to this place,
+   from the end with `reverse`, without the place itself with `exclusive`. */
 #include "ops/operator/op.h"
 enum { AXIS, EXCLUSIVE, REVERSE };
 static const AttrDef attrs[] = {

@@ -1,8 +1,10 @@
-/* draw: operators that draw at random. ONNX names no generator: it is the Mersenne Twister (M.
-   Matsumoto, T. Nishimura, 1998) with numbers of 53 bits, started from the seed as its authors say,
-   which is what ONNX's own node tests expect of dropout. Without a seed the seed is 0: the same
-   model gives the same results. dropout: in training, y = x / (1 - ratio) where the mask is true,
-   else 0. uniform, normal: a tensor of drawn numbers. bernoulli: 1 with the probability x. */
+/* draw: operators that draw random numbers. dropout in training: y = x / (1 - ratio) where a drawn
+   mask is true, else 0. uniform, normal: tensors of drawn numbers. bernoulli: 1 with probability x,
+   else 0.
+
+   ONNX prescribes no generator. These use the Mersenne Twister (M. Matsumoto, T. Nishimura, 1998)
+   with numbers of 53 bits, seeded as its authors say, since ONNX's node tests of dropout expect
+   that. A missing seed counts as 0, so that a model always gives the same results. */
 #include "ops/operator/op.h"
 #include <math.h>
 
@@ -31,12 +33,12 @@ static uint32_t twister_next(Twister *t) {
     y ^= y >> 11, y ^= y << 7 & 0x9d2c5680u, y ^= y << 15 & 0xefc60000u;
     return y ^ y >> 18;
 }
-/* In [0, 1). */
+/* The next number, at least 0 and below 1. */
 static double twister_real(Twister *t) {
     uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
     return ((double)high * 67108864 + (double)low) / 9007199254740992;
 }
-/* A seed given as a number, of which 32 bits count; NaN and what no int64 holds are 0. */
+/* Seeds the generator with the low 32 bits of a number; NaN and numbers beyond int64 count as 0. */
 static void start_from(Twister *t, double seed) {
     twister_start(t, (uint32_t)(int64_t)(isfinite(seed) && fabs(seed) < 9e18 ? seed : 0));
 }
@@ -82,7 +84,7 @@ const Op op_dropout = {
     .flags = OP_RANDOM,
 };
 
-/* uniform: from low to high; normal: with this mean and this standard deviation. */
+/* uniform: between low and high; normal: with the given mean and standard deviation (scale). */
 enum { FIRST, SECOND, DRAW_SEED, SHAPE, DTYPE };
 #define DRAW_ATTRS                                               \
     [DRAW_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, \
@@ -110,7 +112,7 @@ static int params_drawn(Call *c, int64_t param[]) {
                ? -1
                : 3;
 }
-/* Two uniform numbers make one of the bell curve (G. E. P. Box, M. E. Muller, 1958). */
+/* A normally distributed number from two uniform ones (G. E. P. Box, M. E. Muller, 1958). */
 static double bell(Twister *t) {
     double radius = sqrt(-2 * log(1 - twister_real(t)));
     return radius * cos(6.283185307179586 * twister_real(t));

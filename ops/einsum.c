@@ -1,7 +1,7 @@
-/* einsum: y[i..] = sum, over the letters that y lacks, of the product of the inputs, each axis of
-   an input being a letter. letters: for every input its number of axes and the letters of these
-   axes; then the same of y. Letters are numbers from 0; one that stands twice in an input takes its
-   diagonal. */
+/* einsum: y[i..] = the sum, over the letters that y lacks, of the product of the inputs, where each
+   axis of a tensor is named by a letter. A letter that occurs twice in an input takes its diagonal.
+   The attribute `letters` lists, for each input and then for y, the number of axes and the letter
+   of each axis; letters are numbers from 0. */
 #include "ops/operator/op.h"
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const AttrDef attrs[] = {[LETTERS] = {.name = "letters", .kind = A_INTS},
 typedef struct Operand {
     int n, letter[RANK_MAX];
 } Operand;
-/* Reads one operand from entry *k on. */
+/* Reads the letters of one operand, from entry *k of the list on, and moves *k behind them. */
 static bool operand(Call *c, int *k, Operand *o) {
     PolyList list = ints(c, LETTERS);
     int64_t n, letter;
@@ -91,13 +91,14 @@ static Ex define(Call *c, Dims i) {
     return n.n ? sum(c, k, (Cond){0}, e) : e;
 }
 
-/* ---- ONNX: letters:equation, the equation as numbers of letters */
+/* ---- The item letters:equation: ONNX's text of an equation becomes the list of letters. */
 
 enum { NAMED = 52, ENTRIES = 160 };
 typedef struct Equation {
     Call *c;
-    int number[128]; /* 1 + number of a letter, in the order in which they appear */
-    int nletter, nlist, count[128], dots; /* dots: axes that an ellipsis stands for at most */
+    int number[128]; /* 1 + the number of a letter; numbers follow the order of first appearance; 0:
+                        not met yet */
+    int nletter, nlist, count[128], dots; /* dots: most axes that an ellipsis stands for */
     Poly list[ENTRIES];
 } Equation;
 
@@ -108,8 +109,10 @@ static int letter_number(Equation *e, char c) {
     if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
     return e->number[(int)c] - 1;
 }
-/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of
-   `rank` (-1: of the result, all that there are). */
+/* Reads one term, up to a comma or arrow, as the letters of an operand of this rank; an ellipsis
+   stands for the axes that have no letter. For the result, rank is -1, and an ellipsis stands for
+   all axes that the inputs' ellipses do. Returns the end of the term, or NULL if it does not
+   fit. */
 static const char *term(Equation *e, const char *at, int rank) {
     int explicit_axes = 0;
     const char *end = at + strcspn(at, ",-");
@@ -131,7 +134,8 @@ static const char *term(Equation *e, const char *at, int rank) {
     e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
     return end;
 }
-/* Without an arrow: the ellipsis, then the letters that stand once, in order of the alphabet. */
+/* Adds the result of an equation without an arrow: the ellipsis, then the letters that occur once,
+   in alphabetical order. */
 static void implicit_result(Equation *e) {
     int place = e->nlist;
     add_entry(e, 0);
@@ -180,33 +184,38 @@ static bool write_equation(Call *c, OnnxWrite *w, int attr) {
 }
 static const OnnxItem items[] = {{"letters", "equation", read_equation, write_equation}, {0}};
 
-/* ---- a product of two: letters of both and of y are its batch, those of one and of y rows
-   or columns, those of y's absence are summed */
+/* ---- Steps for a product of two inputs, as batched matrix products: letters of both inputs and of
+   y are batch axes, letters of one input and of y are rows or columns, and letters that y lacks are
+   summed. */
 enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
-typedef struct Axes { /* of y, a and b by letter: sizes, and strides, 0 where they have it not */
-    int has[LETTERS_MAX], n, order[2 * RANK_MAX]; /* letters: those of a, then others of b */
+typedef struct Axes { /* the axes of y, a and b, by letter; the stride is 0 where a tensor lacks the
+                         letter */
+    int has[LETTERS_MAX], n, order[2 * RANK_MAX]; /* the n letters: those of a, then the others of
+                                                     b */
     int64_t dim[LETTERS_MAX], stride[3][LETTERS_MAX];
 } Axes;
 static bool add_axes(Axes *t, const Operand *o, const View *v, int which) {
     for (int a = 0; a < o->n; a++) {
         const int l = o->letter[a];
-        if (t->has[l] & 1 << which) return false; /* a diagonal */
+        if (t->has[l] & 1 << which) return false; /* the letter takes a diagonal */
         if (!t->has[l]) t->order[t->n++] = l;
         t->has[l] |= 1 << which;
         t->dim[l] = v->dim[a], t->stride[which][l] = v->stride[a];
     }
     return true;
 }
-/* One more axis of the three views, at this place of each; -1: not of this one. */
+/* Sets axis place[k] of each view v[k] to a letter, or to size 1 if letter < 0; a place of -1
+   leaves the view out. */
 static void put_axis(View v[3], const Axes *t, int letter, const int place[3]) {
-    static const int which[] = {2, 0, 1}; /* y, a, b */
+    static const int which[] = {2, 0, 1}; /* the index of views y, a, b in Axes.stride */
     for (int k = 0; k < 3; k++) {
         if (place[k] < 0) continue;
         v[k].dim[place[k]] = letter < 0 ? 1 : t->dim[letter];
         v[k].stride[place[k]] = letter < 0 ? 0 : t->stride[which[k]][letter];
     }
 }
-/* Summed letters that follow each other in both inputs are one. */
+/* Joins the summed letters into one, which works if they follow each other in the memory of both
+   inputs. Returns that letter, -1 if there is none, or LETTERS_MAX if they cannot be joined. */
 static int join_summed(Axes *t) {
     int k = -1;
     for (int j = 0; j < t->n; j++) {
@@ -219,7 +228,8 @@ static int join_summed(Axes *t) {
     }
     return k;
 }
-/* v[0] = v[1] * v[2], whose letters o[2], o[0] and o[1] are; false: no step was added. */
+/* Adds a step v[0] = v[1] * v[2]; their letters are o[2], o[0] and o[1]. Returns false if no step
+   was added. */
 static bool add_product(const Operand o[3], View v[3], StepBuf *b) {
     Axes t = {.n = 0};
     int last[2] = {-1, -1}, rank = 0;
@@ -228,7 +238,7 @@ static bool add_product(const Operand o[3], View v[3], StepBuf *b) {
         return false;
     const int summed = join_summed(&t);
     if (summed == LETTERS_MAX) return false;
-    for (int j = 0; j < t.n; j++) { /* the last row and column letters stay for the matrices */
+    for (int j = 0; j < t.n; j++) { /* the matrices take the last row and column letters */
         const int has = t.has[t.order[j]];
         if (has == IN_A || has == IN_B) return false;
         if (has == (IN_A | IN_Y)) last[0] = t.order[j];
@@ -249,15 +259,16 @@ static bool add_product(const Operand o[3], View v[3], StepBuf *b) {
     return true;
 }
 
-/* ---- more inputs: two at a time, those first whose product takes the fewest multiplications */
+/* ---- Steps for more inputs: two at a time, first the pair whose product takes the fewest
+   multiplications. */
 enum { FACTORS = 8 };
-typedef struct Factors { /* what is left to multiply */
+typedef struct Factors { /* the factors that are still to be multiplied */
     int n;
     Operand o[FACTORS], y;
     View v[FACTORS];
 } Factors;
-/* The letters of the product of factors i and j: those that y or another factor has. What it takes;
-   dim: sizes of the letters that it keeps. -1: too many. */
+/* Returns how many multiplications the product of factors i and j takes, or -1 if it has too many
+   axes. *o becomes its letters, those that y or another factor has, and dim their sizes. */
 static double joined(const Factors *f, int i, int j, Operand *o, int64_t dim[]) {
     bool seen[LETTERS_MAX] = {false}, wanted[LETTERS_MAX] = {false};
     double all = 1;

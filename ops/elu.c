@@ -1,4 +1,5 @@
-/* elu: element-wise functions of one number with real parameters, most of them piecewise. */
+/* elu: element-wise functions of one number, most of them piecewise and with real attributes: elu,
+   celu, selu, thresholdedrelu, shrink, swish and prelu. */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
@@ -9,8 +10,8 @@ static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); 
 /* 1 where x > 0, else 0. */
 static Ex unit_step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
 
-/* elu: x where x >= 0, alpha * (e^x - 1) below; selu: gamma times elu; celu: max(0, x) + min(0,
-   alpha * (e^(x / alpha) - 1)), which for a negative alpha is not an elu. */
+/* elu: x where x >= 0, alpha * (e^x - 1) where x < 0. selu: gamma times elu. celu: max(0, x) +
+   min(0, alpha * (e^(x / alpha) - 1)), which is not an elu if alpha is negative. */
 enum { ALPHA, GAMMA };
 #define ALPHA_OF(DEFAULT, DRAW) [ALPHA] = {"alpha", A_REAL, DEFAULT, .draw = DRAW}
 static const AttrDef elu_attrs[] = {ALPHA_OF("1", "1 1/2 2"), {0}};
@@ -39,8 +40,8 @@ static Ex define_selu(Call *c, Dims i) { return mul(c, real(c, GAMMA), elu(c, at
 static const OnnxMap onnx_selu[] = {{"", "Selu", 6, 0, "alpha gamma"}, {0}};
 const Op op_selu = {"selu", "x", "y", selu_attrs, shape, define_selu, .onnx = onnx_selu};
 
-/* Real attributes, as floats, for the kernels of functions that are not sums of products where x is
-   infinite or NaN. */
+/* The real attributes as parameters of a kernel. thresholdedrelu and shrink have kernels because
+   their definitions multiply x by 0 or 1, which is wrong where x is infinite or NaN. */
 static int params_real(Call *c, int64_t param[]) {
     const int n = attrs_count(c->op->attrs);
     for (int k = 0; k < n; k++)
@@ -78,7 +79,7 @@ const Op op_thresholdedrelu = {
     .flags = OP_BY_DATA | OP_SELECTS,
 };
 
-/* shrink: x + bias below -lambda, else x - bias above lambda, else 0. */
+/* shrink: x + bias where x < -lambda, else x - bias where x > lambda, else 0. */
 enum { BIAS, LAMBDA };
 static const AttrDef shrink_attrs[] = {
     [BIAS] = {"bias", A_REAL, "0", .draw = "0 1/4 1 -1/2"},
@@ -89,7 +90,8 @@ static Ex define_shrink(Call *c, Dims i) {
     Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS),
        limit = real(c, LAMBDA);
     Ex low = unit_step(c, sub(c, minus, limit)), high = unit_step(c, sub(c, x, limit));
-    Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* a negative lambda gives both */
+    Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* if lambda is negative, x may be
+                                                                below and above */
     return add(c, mul(c, above_only, sub(c, x, bias)), mul(c, low, add(c, x, bias)));
 }
 static int kernel_shrink(const Step *s, void *const slot[]) {
@@ -129,7 +131,7 @@ static const OnnxMap onnx_swish[] = {
     {0}};
 const Op op_swish = {"swish", "x", "y", elu_attrs, shape, define_swish, .onnx = onnx_swish};
 
-/* prelu: x where x >= 0, slope * x below; slope may lack leading axes of x. */
+/* prelu: x where x >= 0, slope * x where x < 0. The slope may lack leading axes of x. */
 static const char *shape_prelu(Call *c) {
     dims_join(c, c->in[0]->dim, c->in[1]->dim);
     return c->in[1]->dim.n > c->in[0]->dim.n ? "the slope has more axes than x"

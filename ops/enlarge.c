@@ -1,5 +1,6 @@
-/* enlarge: a kernel w [o, c, ..] set into the middle of a larger one of zeros. Where the difference
-   is odd the extra row is at the end. ONNX has no such operator: it is exported as a constant. */
+/* enlarge: puts the kernel w [o, c, ..] of a convolution into the middle of a larger kernel, with
+   zeros around it. If the difference of a size is odd, the extra row is at the end. ONNX has no
+   such operator; it is exported as a constant. */
 #include "ops/operator/op.h"
 enum { KERNEL };
 static const AttrDef attrs[] = {[KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "3 4 5"},

@@ -1,4 +1,5 @@
-/* eyelike: a matrix with ones on diagonal k, counted from the main one upwards. */
+/* eyelike: a matrix with ones on the diagonal that is k places right of the main one, and zeros
+   elsewhere. */
 #include "ops/operator/op.h"
 
 enum { DIAGONAL, SHAPE, DTYPE };

@@ -1,8 +1,9 @@
-/* features: what ai.onnx.ml does to features, the last axis of x, before a model sees them. Its
-   lists are constants; one number stands for all features. */
+/* features: operators of ai.onnx.ml that prepare features, the last axis of x, for a model. Their
+   lists are constants with a number for each feature, or with one number for all. */
 #include "ops/operator/op.h"
 
-/* Of the sizes of x, which has features, as floats; a list has one number, or one for each. */
+/* The result has the sizes and type of x, which must have features. Each list must be a single
+   number or have one number per feature. */
 static const char *features_shape(Call *c) {
     const Dims x = c->in[0]->dim;
     if (!x.n) return "x has no features";
@@ -34,7 +35,7 @@ const Op op_scaler = {
     "scaler",           "x offset? scale?", "y", .shape = scaler_shape, .expand = expand_scaler,
     .onnx = onnx_scaler};
 
-/* imputer: x, but `imputed` where it is `missing`, which may be NaN. */
+/* imputer: x, with `imputed` in place of the elements equal to `missing`, which may be NaN. */
 static const char *imputer_shape(Call *c) {
     const char *why = features_shape(c);
     return rank_of(c, 2) ? "one number is missing" : why ? why : dtypes_agree(c, "FI");
@@ -68,8 +69,9 @@ const Op op_binarizer = {
     "binarizer",           "x", "y", binarizer_attrs, features_shape, .expand = expand_binarizer,
     .onnx = onnx_binarizer};
 
-/* normalizer: each row of x divided by its norm: the greatest number, the sum of absolute values,
-   or the square root of the sum of squares. A row whose norm is 0 stays as it is. */
+/* normalizer: each row of x divided by its norm, which is its greatest element (max), the sum of
+   its absolute values (l1) or the root of the sum of its squares (l2). A row whose norm is 0 stays
+   as it is. */
 static const AttrDef normalizer_attrs[] = {
     {"norm", A_ENUM, "max", "max l1 l2", .draw = "max l1 l2"}, {0}};
 static const char *normalizer_shape(Call *c) {
@@ -97,7 +99,7 @@ const Op op_normalizer = {"normalizer",
                           .expand = expand_normalizer,
                           .onnx = onnx_normalizer};
 
-/* pickfeatures: the features of x at the places that a list says. */
+/* pickfeatures: the features of x at the places that a list of indices names. */
 static const char *pick_shape(Call *c) {
     Dims x = c->in[0]->dim, places = c->in[1]->dim, y = x;
     if (x.n < 1 || x.n > 3 || places.n > 2)

@@ -1,5 +1,5 @@
-/* filter: kernels [o, c, ..] of convolutions that are known without weights. ONNX has no such
-   operators: they are exported as constants. */
+/* filter: kernels [o, c, ..] of convolutions that are special in that no weights determine them.
+   ONNX has no such operators; they are exported as constants. */
 #include "ops/operator/op.h"
 enum { CHANNELS, KERNEL, DTYPE };
 static const AttrDef attrs[] = {
@@ -21,8 +21,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* averagekernel: every entry is 1 / (number of spatial places). With c = 1 and as many groups as
-   channels a convolution with it is the average pooling that counts padding. */
+/* averagekernel: every entry is 1 / (number of spatial places). A convolution with it, with c = 1
+   and as many groups as channels, is the average pooling that counts padding. */
 static Ex define_average(Call *c, Dims i) {
     (void)i;
     Dims k = ints_dims(c, KERNEL);
@@ -30,8 +30,8 @@ static Ex define_average(Call *c, Dims i) {
 }
 const Op op_averagekernel = {"averagekernel", "", "y", attrs, shape, .define = define_average};
 
-/* identitykernel: 1 in the middle where output channel o reads itself, which is channel o mod c of
-   its group; else 0. */
+/* identitykernel: the kernel whose convolution returns its input. Output channel o reads channel o
+   mod c of its group: that entry is 1 in the middle of the kernel, all others are 0. */
 static const char *shape_identity(Call *c) {
     PolyList channels = ints(c, CHANNELS);
     const char *why = shape(c);

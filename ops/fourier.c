@@ -1,15 +1,17 @@
-/* fourier: discrete Fourier transforms. A last axis of size 2 holds real and imaginary part, one of
-   size 1 real numbers.
-   dft: of x along an axis, which is cut or filled with zeros to `length`; `onesided`: only the
-   first half of the result, or with `inverse` of the input, whose transform is then real.
-   stft: of frames of x [b, l, 1 or 2] or [b, l], each multiplied by the window w; frame f begins at
-   place f * hop and has as many places as w, or `length`. */
+/* fourier: discrete Fourier transforms. A last axis of size 2 holds the real and the imaginary part
+   of a number, one of size 1 a real number.
+
+   dft transforms x along an axis, which is first cut or filled with zeros to `length`. With
+   `onesided` only the first half of the spectrum is stored: of the result, or with `inverse` of the
+   input, and then the result is real. stft transforms frames of x [b, l, 1 or 2] or [b, l], each
+   multiplied by the window w; frame f begins at place f * hop and is as long as w or, without w,
+   `length`. */
 #include "ops/operator/op.h"
 #include <math.h>
 
 #define TURN 6.283185307179586 /* 2 pi */
 
-/* ---- what both have in common */
+/* ---- What dft and stft share. */
 
 static Poly first_half(Call *c, Poly n) { return poly(c, "h + 1", quot(c, n, poly(c, "2"))); }
 static bool are_parts(Call *c, Poly n, int64_t *parts) {
@@ -17,9 +19,10 @@ static bool are_parts(Call *c, Poly n, int64_t *parts) {
 }
 
 typedef struct Complex {
-    Ex re, im; /* im == 0: real */
+    Ex re, im; /* im is 0 if the number is real */
 } Complex;
-/* The number that begins at this index; last < 0: reals without an axis for their parts. */
+/* The number of input 0 at an index. `last` is the axis of its two parts; last < 0: the input is
+   real and has no such axis. */
 static Complex number_at(Call *c, Dims i, int last) {
     if (last < 0) return (Complex){.re = at(c, 0, i)};
     int64_t parts;
@@ -28,8 +31,8 @@ static Complex number_at(Call *c, Dims i, int last) {
         x.im = at(c, 0, dims_with(i, last, poly(c, "1")));
     return x;
 }
-/* A sum over the places k of n, where there are any, of x * exp(-i * 2 pi * k * place/n), or
-   backwards of x * exp(i * ..). */
+/* The sum over k in 0..n-1, where condition `there` holds, of x * exp(-i * 2 pi * k * place / n),
+   or with the other sign of the exponent if `backwards`. */
 typedef struct Transform {
     Dims k;
     Poly n, place;
@@ -47,7 +50,7 @@ static Ex sum_part(Call *c, const Transform *t, bool imaginary) {
     if (t->x.im && !imaginary) y = sub(c, y, mul(c, t->x.im, im));
     return sum(c, t->k, t->there, y);
 }
-/* The real part of it where `part` is 0, else the imaginary one. */
+/* The real part of a transform where `part` is 0, else the imaginary part. */
 static Ex transformed(Call *c, const Transform *t, Poly part) {
     return when(c, when_eq(c, part, poly(c, "0")), sum_part(c, t, false), sum_part(c, t, true));
 }
@@ -57,13 +60,13 @@ static Ex transformed(Call *c, const Transform *t, Poly part) {
 enum { AXIS, LENGTH, INVERSE, ONESIDED };
 static const AttrDef dft_attrs[] = {
     [AXIS] = {"axis", A_INT, "1", .axes = true, .draw = "0 1 -2"},
-    [LENGTH] = {"length", A_INT, "0", .draw = "0 3 5"}, /* 0: as long as x */
+    [LENGTH] = {"length", A_INT, "0", .draw = "0 3 5"}, /* 0: all of the signal */
     [INVERSE] = {"inverse", A_ENUM, "no", "no yes", .draw = "no yes"},
     [ONESIDED] = {"onesided", A_ENUM, "no", "no yes", .draw = "no"},
     {0},
 };
 
-/* The places of the transform. */
+/* The number of places that are transformed. */
 static Poly places_of(Call *c) {
     const Poly length = intof(c, LENGTH);
     const Dims x = c->in[0]->dim;
@@ -86,7 +89,7 @@ static const char *shape_dft(Call *c) {
     c->out[0].dim.v[x.n - 1] = poly_int(c->w, half && inverse ? 1 : 2);
     return why;
 }
-/* Half a spectrum has no definition: its other half is read backwards. */
+/* The inverse of half a spectrum has no definition: its other half would be read backwards. */
 static Ex define_dft(Call *c, Dims i) {
     const int a = axis(c, AXIS, i.n), last = i.n - 1;
     const bool inverse = word(c, INVERSE);
@@ -109,12 +112,12 @@ static int params_dft(Call *c, int64_t param[]) {
     return 4;
 }
 typedef struct Signal {
-    const View *x; /* its last axis: real and imaginary part, or the real one alone */
+    const View *x; /* its last axis holds the real and imaginary part, or the real part alone */
     int axis;
-    int64_t n; /* its places, also where x holds half of them only */
-    bool half; /* of a spectrum whose other half is the mirror image of it, conjugate */
+    int64_t n; /* the length, even if x holds only half of a spectrum */
+    bool half; /* x is the first half of a spectrum; the second half is its mirrored conjugate */
 } Signal;
-/* Place k along the axis, at the index i of a line. */
+/* Reads place k along the axis of the line at index i. */
 static void signal_at(const Signal *s, void *const slot[], int64_t i[], int64_t k, double *re,
                       double *im) {
     const bool mirror = s->half && k >= s->n / 2 + 1;
@@ -174,11 +177,11 @@ const Op op_dft = {"dft",
 enum { HOP, FRAME, HALF };
 static const AttrDef stft_attrs[] = {
     [HOP] = {.name = "hop", .kind = A_INT, .draw = "1 2 5"},
-    [FRAME] = {"length", A_INT, "0", .draw = "0"}, /* 0: that of the window */
+    [FRAME] = {"length", A_INT, "0", .draw = "0"}, /* used only without a window */
     [HALF] = {"onesided", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
-/* The places of a frame. */
+/* The number of places of a frame. */
 static Poly frame_of(Call *c) { return has(c, 1) ? c->in[1]->dim.v[0] : intof(c, FRAME); }
 static const char *shape_stft(Call *c) {
     const Dims x = c->in[0]->dim;

@@ -1,5 +1,5 @@
-/* functions: further element-wise functions of one number, defined by those that expressions have;
-   the inverse trigonometric functions have kernels. */
+/* functions: further element-wise functions of one number. Most are defined by the functions that
+   expressions have; asin, acos, atan, isnan and isinf have only kernels. */
 #include "ops/operator/op.h"
 #include <math.h>
 
@@ -9,7 +9,7 @@ static Ex negative(Call *c, Ex x) { return mul(c, num(c, -1, 1), x); }
 static Ex half(Call *c, Ex x) { return mul(c, num(c, 1, 2), x); }
 static Ex square(Call *c, Ex x) { return mul(c, x, x); }
 
-/* log(1 + e^x), where e^x cannot overflow. */
+/* log(1 + e^x), written so that the exponential cannot overflow. */
 static Ex softplus(Call *c, Ex x) {
     Ex small = fn(c, FN_EXP, negative(c, fn(c, FN_ABS, x)));
     return add(c, max2(c, x, num(c, 0, 1)), fn(c, FN_LOG, add(c, one(c), small)));
@@ -34,7 +34,8 @@ FUNCTION(softplus, "Softplus", 1, 0, softplus(c, x))
 FUNCTION(softsign, "Softsign", 1, 0, divide(c, x, add(c, one(c), fn(c, FN_ABS, x))))
 FUNCTION(mish, "Mish", 18, 0, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
 
-/* Computed by the C library: the definition cancels near 0, or overflows before its value does. */
+/* Functions whose kernel calls the C library, because the definition cancels near 0 or overflows
+   before its value does. */
 #define BY_C_LIBRARY(NAME, TYPE, SINCE, VALUE)                            \
     DEFINED(NAME, VALUE)                                                  \
     static int kernel_##NAME(const Step *s, void *const slot[]) {         \
@@ -71,7 +72,8 @@ KERNEL(asin, "Asin", 7)
 KERNEL(acos, "Acos", 7)
 KERNEL(atan, "Atan", 7)
 
-/* isnan, isinf: whether x is not a number; infinite, of the signs asked for. */
+/* isnan: whether x is NaN. isinf: whether x is infinite, of the signs that the attributes ask
+   for. */
 static const char *shape_truth(Call *c) {
     const char *why = same_type(c, "F");
     c->out[0].dtype = DT_BOOL;
@@ -121,7 +123,8 @@ static int kernel_isinf(const Step *s, void *const slot[]) {
                               : is_neither);
     return 0;
 }
-/* Either sign, or equal to the infinity of one; neither is left to the kernel. */
+/* One instruction asks for an infinity of either sign; for one sign, x is compared with that
+   infinity. If no sign is asked for, the kernel runs. */
 static int steps_isinf(Call *c, const View in[], const View out[], StepBuf *b) {
     const Scalar either[] = {{.op = C_VIEW, .a = 1}, {.op = C_ISINF, .a = 0}},
                  one[] = {{.op = C_VIEW, .a = 1},

@@ -1,6 +1,6 @@
-/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of
-   index. Negative indices count from the end. Rules know it, kernels are faster than its
-   definition. */
+/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axes of index replace the axis of x that
+   is indexed. Negative indices count from the end. Rules use the definition; the kernel runs, since
+   it is faster than a loop over the definition. */
 #include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
@@ -28,7 +28,7 @@ static Ex define(Call *c, Dims i) {
     return take(c, k, at(c, 1, at_index), at(c, 0, at_x));
 }
 
-/* Lists of sizes: x has one axis. */
+/* In shape computations x is a list of sizes, so it has one axis. */
 static bool value(Call *c, const PolyList in[], Poly *out) {
     if (c->in[0]->dim.n != 1 || !in[0].v || !in[1].v) return false;
     for (int k = 0; k < in[1].n; k++) {

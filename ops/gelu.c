@@ -1,5 +1,5 @@
-/* gelu: x times the normal distribution's cumulative function: x * (1 + erf(x / sqrt(2))) / 2
-   (Hendrycks, Gimpel, 2016). */
+/* gelu: x times the cumulative distribution function of the normal distribution: x * (1 + erf(x /
+   sqrt(2))) / 2 (Hendrycks, Gimpel, 2016). */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
@@ -19,7 +19,7 @@ static const OnnxMap onnx[] = {{"", "Gelu", 20, 0, "approximate==none"},
                                {0}};
 const Op op_gelu = {"gelu", "x", "y", .shape = shape, .expand = expansion, .onnx = onnx};
 
-/* gelutanh: its approximation x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3))). */
+/* gelutanh: the approximation of gelu by x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3))). */
 static Ex define_tanh(Call *c, Dims i) {
     Ex x = at(c, 0, i), cube = mul(c, x, mul(c, x, x)), one = num(c, 1, 1);
     Ex inner =

@@ -1,5 +1,6 @@
-/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose,
-   B likewise. c may lack leading axes. fusedgemm: the same, and an activation. */
+/* gemm: y[m, n] = alpha * (sum over k of A[m, k] * B[k, n]) + beta * c[m, n], where A is a or its
+   transpose and B is b or its transpose. c may lack leading axes. fusedgemm is gemm followed by an
+   activation. */
 #include "ops/operator/op.h"
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
@@ -42,7 +43,8 @@ static View turned_view(const View *v, int yes) {
     return yes ? view_axes(v, 2, (const int[]){1, 0}) : *v;
 }
 
-/* Element-wise programs: both append and return the number of the value. */
+/* Both functions append an instruction to an element-wise program and return the number of its
+   value. */
 static uint8_t put(Scalar code[], uint8_t *n, Scalar s) {
     code[*n] = s;
     return (*n)++;
@@ -52,7 +54,7 @@ static uint8_t put_scaled(Scalar code[], uint8_t *n, uint8_t value, double by) {
     uint8_t k = put(code, n, (Scalar){.op = C_CONST, .k = by});
     return put(code, n, (Scalar){.op = C_MUL, .a = value, .b = k});
 }
-/* alpha and beta * c as each element is written. */
+/* One matrix product, whose epilogue multiplies by alpha and adds beta * c. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)),
                  turned_view(&in[1], word(c, TRANS_B))};

@@ -1,8 +1,9 @@
-/* gridsample: x [n, c, ..] sampled at coordinates. The last axis of grid [n, .., axes] has one for
-   each spatial axis of x, that of the last axis first. -1 and 1 are the ends of an axis: with
-   `align` the centres of its first and last elements, else their outer edges. Between elements it
-   takes the nearest one, or interpolates linearly or cubically (R. Keys, 1981, a = -3/4). Outside
-   are zeros, the nearest element of the border, or the image mirrored at its ends. */
+/* gridsample: x [n, c, ..] sampled at the coordinates in grid [n, .., axes]. The last axis of grid
+   has a coordinate for each spatial axis of x, starting with the last one. -1 and 1 are the ends of
+   an axis: the centres of its first and last element with `align`, else their outer edges. `mode`
+   takes the nearest element or interpolates linearly or cubically (R. Keys, 1981, a = -3/4).
+   Outside of x lie zeros, copies of the nearest border element, or the image mirrored at its
+   ends. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static int params(Call *c, int64_t param[]) {
 }
 
 enum { TAPS = 4 };
-typedef struct Sample { /* along each axis: first element, weights */
+typedef struct Sample { /* where a sample lies: along each axis, the first element it reads and the
+                           weights */
     int ns, taps;
     int64_t outside;
     bool align;
@@ -60,7 +62,7 @@ static double into(const Sample *s, double x, int64_t n) {
     if (s->outside == GRID_BORDER) return x < 0 ? 0 : x > (double)(n - 1) ? (double)(n - 1) : x;
     return s->outside == GRID_REFLECTION ? mirrored(x, low, high) : x;
 }
-/* The element that stands for place k of an axis of n; -1: zero. */
+/* The index of the element that place k stands for, on an axis of n places; -1: zero. */
 static int64_t element(const Sample *s, int64_t k, int64_t n) {
     double low, high;
     if (k >= 0 && k < n) return k;
@@ -80,7 +82,8 @@ static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
                           : mode == GRID_LINEAR ? (k ? x - low : 1 - (x - low))
                                                 : kernel_keys(-0.75, x - (double)(s->first[a] + k));
 }
-/* What a place reads, the same for all channels. */
+/* The elements that one sample reads, as offsets from the start of a channel, with their
+   weights. */
 enum { ALL_TAPS = 4096 /* TAPS on each of six axes */ };
 typedef struct Reads {
     int n;
@@ -106,11 +109,12 @@ static void list_reads(const Sample *s, const View *x, Reads *r) {
     }
 }
 static double single_at(const char *data, int64_t place) {
-    float v; /* what a file holds need not be aligned */
+    float v; /* memory of a model file need not be aligned */
     memcpy(&v, data + place * (int64_t)sizeof v, sizeof v);
     return (double)v;
 }
-/* The sums of all channels, from element `from` of x on; floats apart from other types. */
+/* Stores the weighted sums of all channels, which start at element `from` of x. float32 is read
+   directly, since that is faster. */
 static void put_channels(const Reads *r, const View *y, int64_t to, const View *x, int64_t from,
                          void *const slot[]) {
     const bool floats = x->dtype == DT_FLOAT && y->dtype == DT_FLOAT;

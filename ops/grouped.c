@@ -1,12 +1,16 @@
-/* grouped: GroupQueryAttention and RotaryEmbedding of ONNX Runtime's domain com.microsoft. Each is
+/* grouped: GroupQueryAttention and RotaryEmbedding of ONNX Runtime's domain com.microsoft, each
    defined as the graph that it was fused from. */
 #include "ops/operator/op.h"
 
-/* groupquery: q [b, s, heads*n], k and v [b, s, groups*n], or all in q, one after another.
-   seqlens [b]: how many places are seen in the end, less 1. k and v are written into past keys and
-   values [b, groups, places, n], which grow to `total` places, after what is seen before; query i
-   sees the places up to its own, of which only the last `window` (-1: all). cos and sin [places,
-   n/2] turn q and k first, by the place or by `positions`. */
+/* groupquery: attention whose keys and values are appended to a cache, with fewer heads of k and v
+   (`groups`) than of q.
+
+   q is [b, s, heads*n], k and v are [b, s, groups*n]; without k and v, q holds all three one after
+   another. seqlens [b] is the number of places that the last query sees, minus 1. k and v are
+   written into the past keys and values [b, groups, places, n], behind the places seen before;
+   these are first enlarged to `total` places if they have fewer. Query i sees the places up to its
+   own, or only the last `window` of them (-1: no limit). With `rotary`, q and k are first turned by
+   the rows of cos and sin [places, n/2] for their place or for `positions`. */
 enum { HEADS, GROUPS, SCALE, CAP, WINDOW, ROTARY, INTERLEAVED, TOTAL };
 enum { Q, K, V, PAST_KEY, PAST_VALUE, SEQLENS, COS, SIN, POSITIONS, BIAS };
 static const AttrDef attrs[] = {
@@ -35,7 +39,7 @@ static const char *shape_tables(Call *c, Dims q, Poly n) {
     need_eq(c, c->in[POSITIONS]->dim.v[0], q.v[0]), need_eq(c, c->in[POSITIONS]->dim.v[1], q.v[1]);
     return NULL;
 }
-/* q, k and v; *n: the numbers of a head. */
+/* Checks q, k and v. *n becomes the size of a head. */
 static const char *shape_parts(Call *c, Poly *n) {
     const Dims q = c->in[Q]->dim;
     const Poly h = intof(c, HEADS), g = intof(c, GROUPS);
@@ -84,7 +88,7 @@ static const char *shape_group(Call *c) {
     c->out[1].dim = c->out[2].dim = (Dims){4, {q.v[0], intof(c, GROUPS), places, n}};
     return shape_tables(c, q, n);
 }
-/* Data to run with: all is seen. */
+/* Random data let every place be seen. */
 static bool domain_group(Call *c, int input, Poly *low, Poly *high) {
     const Poly last = poly(c, "t - 1", intof(c, TOTAL));
     if (input == SEQLENS) return *low = last, *high = last, true;
@@ -98,7 +102,7 @@ static bool domain_group(Call *c, int input, Poly *low, Poly *high) {
     "[k] %v3 = %v\n"                                                                             \
     "[!k] %q3 %k3 %v3 = split %q axis=2 sizes=[heads*" PACKED_NUMBERS ", groups*" PACKED_NUMBERS \
     ", groups*" PACKED_NUMBERS "]\n"
-/* The place of each query, [b, s]. */
+/* %place: the place of each query among the keys, [b, s]. */
 #define PLACES                                       \
     "%first = range start=1 - q.1 n=1 dtype=I32\n"   \
     "%firsts = broadcast %first shape=[q.0]\n"       \
@@ -120,7 +124,7 @@ static bool domain_group(Call *c, int input, Poly *low, Poly *high) {
     "[k] %r" y " = reshape %" x " shape=[q.0, q.1, " heads ", " NUMBERS "]\n"         \
     "[!k] %r" y " = reshape %" x " shape=[q.0, q.1, " heads ", " PACKED_NUMBERS "]\n" \
     "%" y "4 = transpose %r" y " perm=[0, 2, 1, 3]\n"
-/* What was before, with room for what comes; then the new places. */
+/* The past keys or values, enlarged to `total` places, with the new ones written into them. */
 #define PRESENT(past, now, y)                                                                    \
     "[" past "] %room" y " = pad %" past " pads=[0, 0, 0, 0, 0, 0, total - min(total, " past     \
     ".2), 0]\n"                                                                                  \
@@ -172,7 +176,8 @@ const Op op_groupquery = {"groupquery",
                           .onnx = onnx_group};
 
 /* rotaryplaced: x [b, s, heads*e] or [b, heads, s, e] turned as rotaryat does, by the rows of cos
-   and sin that positions [b, s] name; or [1]: the first, the others follow. */
+   and sin that positions [b, s] name. If positions is [1], it names the first row, and the
+   following rows belong to the following places. */
 enum { PLACED_INTERLEAVED, PLACED_HEADS };
 enum { X, AT, PLACED_COS, PLACED_SIN };
 static const AttrDef placed_attrs[] = {
@@ -203,7 +208,7 @@ static const char *shape_placed(Call *c) {
     c->out[0] = *c->in[X];
     return NULL;
 }
-/* A first place from which all fit. */
+/* For a single position, the last row that is read must exist. */
 static bool domain_placed(Call *c, int input, Poly *low, Poly *high) {
     const Dims x = c->in[X]->dim;
     const Poly rows = c->in[PLACED_COS]->dim.v[0];
@@ -219,7 +224,7 @@ static bool domain_placed(Call *c, int input, Poly *low, Poly *high) {
 static const char expand_placed[] = "[positions:2] %p = %positions\n" FOLLOWING("x:3", "x.1")
     FOLLOWING("x:4", "x.2") "%y = rotaryat %x %cos %sin %p interleaved=interleaved heads=heads\n"
                             "out %y\n";
-/* heads:rotary: num_heads, or as many as the cosines are for. */
+/* heads:rotary: the attribute num_heads, or as many heads as the size of the cosines implies. */
 static bool read_heads(Call *c, OnnxRead *r, int attr) {
     const Type *x = c->nin > PLACED_COS ? c->in[X] : NULL, *cosine = x ? c->in[PLACED_COS] : NULL;
     const int64_t stated = r->integer(r, "num_heads", 0),

@@ -1,4 +1,4 @@
-/* hardswish: x * hardsigmoid(x), with slope 1/6. */
+/* hardswish: x * hardsigmoid(x), where hardsigmoid has the slope 1/6. */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }

@@ -1,15 +1,19 @@
-/* heads: attention in ONNX Runtime's domain com.microsoft, into which its optimizer fuses several
-   nodes. Each operator is defined as the graph that it was fused from: masks become what
-   `attention` takes, either booleans (may it be seen?) or numbers to add. Values of the expansions:
-   %q4 %k4 %v4 by heads, %past_key and %past_value, %hide the boolean mask, %bias4 the numbers. */
+/* heads: the attention operators of ONNX Runtime's domain com.microsoft, into which its optimizer
+   fuses several nodes. Each operator is defined as the graph that it was fused from; its masks
+   become what `attention` takes, either booleans (true: the key is seen) or numbers to add.
+
+   The expansions name their values alike: %q4, %k4 and %v4 have heads as an axis of their own,
+   %past_key and %past_value are the past, %hide is the boolean mask, %seen4 the mask that
+   `attention` gets. */
 #include "ops/operator/op.h"
 
 #define REFUSED "not supported for these element types"
 
-/* ---- multihead: attention of q, k and v [b, places, heads * n] with as many heads each; k and v
-   may be given by heads; bias holds what is added to q, k and v, one after another; padding is 0
-   where a place of k is not seen, or says how many places are seen [b]; scores are added. Further
-   results: keys and values by heads with what was before them. */
+/* ---- multihead: attention of q, k and v [b, places, heads * n], which have equally many heads; k
+   and v may also be [b, heads, places, n]. bias holds what is added to q, k and v, one after
+   another. padding is a mask of the places of k (0: not seen), or the number of places that are
+   seen, [b]. `scores` is added to the scores of attention. Further results: keys and values by
+   heads, with the past in front. */
 enum { HEADS, HEAD_SCALE, CAUSAL };
 enum { Q, K, V, BIAS, PADDING, SCORES, PAST_KEY, PAST_VALUE };
 static const AttrDef multihead_attrs[] = {
@@ -17,7 +21,7 @@ static const AttrDef multihead_attrs[] = {
     [HEAD_SCALE] = {"scale", A_REAL, "0", .draw = "0 1/3"}, /* 0: 1 / sqrt(n) */
     [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0}};
-/* [b, heads, places, n] of k or v. */
+/* The sizes [b, heads, places, n] of q, k or v. */
 static Dims by_heads(Call *c, int input) {
     const Dims d = c->in[input]->dim;
     if (d.n == 4) return d;
@@ -28,7 +32,8 @@ static Dims by_heads(Call *c, int input) {
 static void equal_sizes(Call *c, Dims a, Dims b, const char *axes) {
     for (; *axes; axes++) need_eq(c, a.v[*axes - '0'], b.v[*axes - '0']);
 }
-/* A mask is [b], how many places are seen; [b, places]; or [b, queries, places]. */
+/* NULL if a mask fits: [b] (how many places are seen), [b, places] or [b, queries, places]; else
+   why it does not. */
 static const char *mask_fits(Call *c, int input, Poly batch, Poly queries, Poly places) {
     if (!has(c, input)) return NULL;
     const Dims d = c->in[input]->dim;
@@ -90,7 +95,8 @@ static const char *shape_multihead(Call *c) {
     "[!bias] %sq = %q\n"                                       \
     "[!bias] %sk = %k\n"                                       \
     "[!bias] %sv = %v\n"
-/* Lines under a condition, for keys of t places; %hide [b, 1, s or 1, t]. */
+/* Lines, under the condition `when`, that compute %hide [b, 1, s or 1, t] from a mask, for t
+   places. */
 #define HIDE(when, mask, b, s, t)                                          \
     "[" when mask ":1] %far = range n=" t " dtype=I32\n"                   \
     "[" when mask ":1] %far2 = broadcast %far shape=[" b ", " t "]\n"      \
@@ -102,7 +108,8 @@ static const char *shape_multihead(Call *c) {
     "[" when mask ":2] %hide = reshape %seen shape=[" b ", 1, 1, " t "]\n" \
     "[" when mask ":3] %seen = cast %" mask " to=B\n"                      \
     "[" when mask ":3] %hide = reshape %seen shape=[" b ", 1, " s ", " t "]\n"
-/* %hide and numbers: what is not seen gets the least number. */
+/* Lines that join %hide and the bias `scores` into %seen4: the least float stands where a place is
+   not seen. */
 #define JOIN(when, mask, b, s, t, type)                                                         \
     "[" when mask ", scores] %wide = broadcast %hide shape=[" b ", heads, " s ", " t "]\n"      \
     "[" when mask ", scores] %numbers = broadcast %scores shape=[" b ", heads, " s ", " t "]\n" \
@@ -143,10 +150,11 @@ const Op op_multihead = {"multihead",
                          .expand = expand_multihead,
                          .onnx = onnx_multihead};
 
-/* ---- jointattention, jointattentionpast: x [b, s, n] times weights [n, q + k + v] plus a bias,
-   parted into q, k and v with as many heads each. A mask as of multihead. past and present [2, b,
-   heads, places, n]: keys, then values. quantattention, quantattentionpast: of integers with one
-   scale and zero for x, and for the weights one or one for each column. */
+/* ---- jointattention, jointattentionpast: x [b, s, n] times weights [n, q + k + v] plus a bias
+   gives q, k and v, which have equally many heads; then attention. The mask is that of multihead.
+   past and present are [2, b, heads, places, n], first the keys, then the values. quantattention,
+   quantattentionpast: the same with x and weights of 8-bit integers; x has one scale and zero
+   point, the weights have one or one for each column. */
 enum { SIZES = CAUSAL + 1 };
 enum { X, WEIGHTS, JOINT_BIAS, MASK, PAST, JOINT_SCORES };
 enum { X_SCALE = 3, W_SCALE, Q_MASK, X_ZERO, W_ZERO, Q_PAST, Q_SCORES };
@@ -225,7 +233,8 @@ static const char *shape_quantized(Call *c) {
 #define PART(y)                                                                \
     "%r" y " = reshape %" y " shape=[x.0, x.1, heads, floor(w.1/(3*heads))]\n" \
     "%" y "4 = transpose %r" y " perm=[0, 2, 1, 3]\n"
-/* Without past keys q and k, and v, may have different sizes: `attention` parts the heads. */
+/* Without a past, `attention` itself splits the heads, so that q and k may have another size than
+   v. */
 #define ALONE                                                                                      \
     "%q %k %v = split %p axis=2 sizes=sizes\n" HIDE("", "mask", "x.0", "x.1", "x.1") JOIN(         \
         "", "mask", "x.0", "x.1", "x.1",                                                           \
@@ -261,7 +270,7 @@ static const char *shape_quantized(Call *c) {
                                         "out %y %present\n"
 static const char expand_joint[] = PRODUCT ALONE, expand_joint_past[] = PRODUCT WITH_PAST;
 
-/* sizes:thirds: qkv_hidden_sizes, or each a third of the weights. */
+/* sizes:thirds: the attribute qkv_hidden_sizes or, without it, three equal parts of the weights. */
 static bool read_sizes(Call *c, OnnxRead *r, int attr) {
     const Type *w = c->nin > WEIGHTS ? c->in[WEIGHTS] : NULL;
     PolyList list;

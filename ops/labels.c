@@ -1,10 +1,11 @@
-/* labels: what ai.onnx.ml does to labels and categories, which are numbers here: a file that names
-   them by texts is refused. Its lists are constants. */
+/* labels: operators of ai.onnx.ml on labels and categories, whose lists are constants. Labels are
+   numbers here; a model that names them by strings is not understood. */
 #include "ops/operator/op.h"
 #include <math.h>
 
-/* labelmap: for each element of x the value that belongs to its key, else `otherwise`. Keys rise
-   and differ; NaN, which is itself here, is the last. */
+/* labelmap: for each element of x the value that belongs to it as a key, or `otherwise` if it is no
+   key. The keys are distinct and in ascending order; NaN counts as equal to itself and comes
+   last. */
 enum { X, KEYS, VALUES, OTHERWISE };
 static const char *map_shape(Call *c) {
     if (c->in[X]->dtype != c->in[KEYS]->dtype) return "keys of another type than x";
@@ -15,7 +16,8 @@ static const char *map_shape(Call *c) {
     c->out[0] = (Type) { .dtype = c->in[VALUES]->dtype, .dim = c->in[X]->dim };
     return NULL;
 }
-/* Below 0, 0 or above 0 as element `at` of x is below, at or above a key. */
+/* Less than 0, 0 or greater than 0, as element `at` of x is less than, equal to or greater than a
+   key. */
 static int beside_key(const Step *s, void *const slot[], int64_t at, int64_t key) {
     const View *x = &s->view[1 + X], *keys = &s->view[1 + KEYS];
     const int64_t place = kernel_at(keys, &key);
@@ -47,8 +49,9 @@ static const OnnxMap onnx_map[] = {{"ai.onnx.ml", "LabelEncoder", 2, 0, "labels:
 const Op op_labelmap = {"labelmap",         "x keys values otherwise", "y",
                         .shape = map_shape, .kernel = map_kernel,      .onnx = onnx_map};
 
-/* categories: a new last axis, 1 at the category that the element is, 0 elsewhere. An element that
-   is none of them gives zeros, also where the file asks for an error. */
+/* categories: adds a last axis with one place per category: 1 for the category that equals the
+   element, 0 elsewhere. An element that equals none gives zeros, even if the model asks for an
+   error then. */
 static const char *categories_shape(Call *c) {
     Dims x = c->in[0]->dim;
     if (x.n < 1 || x.n > 3) return "x needs one to three axes";
@@ -79,9 +82,9 @@ const Op op_categories = {"categories",
                           .expand = expand_categories,
                           .onnx = onnx_categories};
 
-/* zipmap: x, which in ONNX becomes a sequence of maps from labels to the numbers of a row. Only
-   tensors have a type here: the result is the matrix, a column for each label. It has neither a
-   definition nor an expansion, so that no rewriting takes it for x. */
+/* zipmap: in ONNX, a sequence of maps from labels to the numbers of each row of x. Only tensors
+   have a type here, so the result is the matrix x itself, with a column for each label. The
+   operator has neither a definition nor an expansion, so that no rule replaces it by x. */
 static const char *zip_shape(Call *c) {
     if (!is_float(c->in[0])) return "not supported for this element type";
     if (c->in[0]->dim.n != 2) return "only rows of a matrix are supported";

@@ -1,9 +1,12 @@
-/* linearattention: attention without softmax, as a state [b, h, dk, dv] that is carried along time.
-   At each step of q, k [b, t, h*dk], v [b, t, h*dv]: the state decays by exp(decay) (`gated`), v
-   becomes beta * (v - state^T k) (`delta`), the state gets k v^T added, and y = scale * state^T q.
-   Heads of q that share one of k and v read the same state. Further result: the last state.
-   causalconv: a convolution of each channel of x [b, c, l] by its own w [c, 1, k] over what came
-   before, with what was before x, or zeros; further result: its last k - 1 places. */
+/* linearattention: attention without softmax: a state [b, g, dk, dv] is carried along time. At each
+   step of q [b, t, h*dk], k [b, t, g*dk] and v [b, t, g*dv], the state decays by the factor
+   exp(decay) (rules `gated` and `gated_delta`), v becomes beta * (v - state^T k) (rules `delta` and
+   `gated_delta`), k v^T is added to the state, and y = scale * state^T q. h is a multiple of g:
+   heads of q that share a head of k and v read the same state. The last state is a further result.
+
+   causalconv: a convolution of each channel of x [b, c, l] with a kernel of its own, w [c, 1, k],
+   that sees only the current and earlier places. Before x stand the places of `before`, or zeros;
+   the last k - 1 places are a further result. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { KV_HEADS, Q_HEADS, SCALE, RULE };
@@ -55,17 +58,17 @@ static int params(Call *c, int64_t param[]) {
     return ok ? 4 : -1;
 }
 
-/* An optional input; NULL: it is left out. */
+/* The view of an optional input; NULL if it is left out. */
 static const View *given(const Step *s, int input) {
     return 2 + input < s->nview && s->view[2 + input].rank >= 0 ? &s->view[2 + input] : NULL;
 }
 
-typedef struct Head { /* one column of the state of one head */
+typedef struct Head { /* the computation of one column of the state of one head */
     const Step *s;
     void *const *slot;
-    int64_t b, g, m;      /* which: of the batch, the head, the column */
-    int64_t dk, heads;    /* rows of the state; heads of keys and values */
-    double state[WIDEST]; /* of the column, before the step that comes next */
+    int64_t b, g, m;      /* indices of the batch, the head of k and v, the column */
+    int64_t dk, heads;    /* rows of the state; number of heads of k and v */
+    double state[WIDEST]; /* the column before the next time step */
 } Head;
 static double read_at(const Head *h, int input, int64_t t, int64_t place) {
     const View *v = &h->s->view[2 + input];
@@ -146,7 +149,7 @@ static int params_causal(Call *c, int64_t param[]) {
     param[1] = word(c, ACTIVATION);
     return 1;
 }
-/* Place t of what was before x, then x. */
+/* Place t of `before` (or zeros) followed by x. */
 static double joined(const Step *s, void *const slot[], int64_t b, int64_t c, int64_t t) {
     const View *x = &s->view[2 + X], *before = given(s, BEFORE);
     int64_t some = s->view[1].dim[2];

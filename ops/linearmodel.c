@@ -1,10 +1,11 @@
-/* linearmodel: models of ai.onnx.ml that are a product: rows of x [n, f] by coefficients, plus
-   intercepts, lists that are constants. */
+/* linearmodel: the linear models of ai.onnx.ml: rows of x [n, f] times coefficients, plus
+   intercepts, which are constants. */
 #include "ops/operator/op.h"
 
 enum { X, COEFFICIENTS, INTERCEPTS, LABELS };
 
-/* Scores [n, outputs]. */
+/* Checks the inputs and sets result `out` to scores [n, outputs]; returns why the inputs do not
+   fit. */
 static const char *scores_shape(Call *c, int out, Poly outputs) {
     const Dims x = c->in[X]->dim, list = c->in[COEFFICIENTS]->dim;
     const char *why = matrix_of_numbers(c, X);
@@ -37,8 +38,8 @@ const Op op_linearregressor = {
     "linearregressor",          "x coefficients intercepts?", "y", regressor_attrs, regressor_shape,
     .expand = expand_regressor, .onnx = onnx_regressor};
 
-/* linearclassifier: for each row the label with the greatest score, and the scores, as they are or
-   as probabilities. */
+/* linearclassifier: for each row the label with the greatest score, and the scores, unchanged or as
+   probabilities. */
 static const char *classifier_shape(Call *c) {
     const char *why = labels_fit(c, LABELS);
     if (!why) why = scores_shape(c, 1, c->in[LABELS]->dim.v[0]);

@@ -1,6 +1,8 @@
-/* logic: comparisons and truth values, element by element; what shape computations decide with.
-   Inputs may lack leading axes. Truth values are 0 and 1, so that a definition is a polynomial in
-   them; a comparison is one of the sign of a difference. */
+/* logic: comparisons and operations on truth values, element by element, and where. Shape
+   computations decide with them. An input may lack leading axes of another one.
+
+   Truth values are the numbers 0 and 1, so that the definition of an operation is a polynomial in
+   them. A comparison is defined by the sign of the difference, or by whether it is 0. */
 #include "ops/operator/op.h"
 
 static const char *truth_shape(Call *c, const char *classes) {
@@ -13,7 +15,7 @@ static const char *truth_shape(Call *c, const char *classes) {
 static const char *compare_shape(Call *c) { return truth_shape(c, "FIUB"); }
 static const char *logic_shape(Call *c) { return truth_shape(c, "B"); }
 
-/* A truth value is known where it is the same for all sizes. */
+/* In shape computations, a truth value is known where it is the same for all sizes. */
 static bool decided(Call *c, int truth, Poly *y) {
     *y = poly_int(c->w, truth == 1);
     return truth >= 0;
@@ -62,8 +64,8 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
     return true;
 }
 
-/* One instruction for each element; swapped: of b and a. Types that back ends do not compute with
-   are left to the kernel. */
+/* An element-wise step of one instruction, with its operands exchanged if `swapped`. Element types
+   that back ends do not compute with are left to the kernel. */
 static bool computed(const Type *t) {
     return dtype_bits(t->dtype) >= (dtype_class(t->dtype) == 'F' ? 16 : 8);
 }
@@ -87,8 +89,8 @@ static int steps_truth(Call *c, const View in[], const View out[], StepBuf *b, S
 static Ex operand(Call *c, int input, Dims i) {
     return at(c, input, dims_tail(i, c->in[input]->dim.n));
 }
-/* 1 where input a is less than input b. In ONNX truth values have no order: shape computations
-   alone compare them so. */
+/* 1 where input a is less than input b, else 0. Truth values have no order in ONNX; only shape
+   computations compare them, so there is no definition for them. */
 static Ex is_below(Call *c, Dims i, int a, int b) {
     if (c->in[0]->dtype == DT_BOOL) return 0;
     return max2(c, fn(c, FN_SIGN, sub(c, operand(c, b, i), operand(c, a, i))), num(c, 0, 1));
@@ -102,8 +104,8 @@ static Ex one_only(Call *c, Dims i) {
     return sub(c, add(c, operand(c, 0, i), operand(c, 1, i)),
                mul(c, num(c, 2, 1), conjunction(c, i)));
 }
-/* Of floats, which may be NaN, the two cases of which neither then holds; of others, the opposite
-   of the other order. */
+/* For floats, the sum of both cases, neither of which holds for NaN; for other types, the opposite
+   of b < a. */
 static Ex is_at_most(Call *c, Dims i, int a, int b) {
     if (c->in[0]->dtype == DT_BOOL) return 0;
     return dtype_class(c->in[0]->dtype) == 'F' ? add(c, is_below(c, i, a, b), are_equal(c, i, a, b))
@@ -122,8 +124,8 @@ static Ex define_or(Call *c, Dims i) {
 }
 static Ex define_xor(Call *c, Dims i) { return one_only(c, i); }
 
-/* A two-place operator: how values of sizes and how numbers are compared, and the instruction that
-   does it, with operands in order (0) or swapped (1). */
+/* A binary operator: how it decides on polynomials of sizes (KNOWN) and on numbers (EXPRESSION),
+   and the instruction that computes it, with its operands in order (0) or swapped (1). */
 #define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, OP, SWAPPED, FLAGS)    \
     static bool value_##NAME(Call *c, const PolyList in[], Poly *out) {               \
         return value_each(c, in, out, KNOWN);                                         \
@@ -162,7 +164,7 @@ PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, C_AND, 0, EVEN)
 PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, C_OR, 0, EVEN)
 PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), C_XOR, 0, EVEN)
 
-/* not: 1 - x, truth values being 0 and 1. */
+/* not: 1 - x, since truth values are 0 and 1. */
 static Ex not_define(Call *c, Dims i) { return sub(c, num(c, 1, 1), at(c, 0, i)); }
 static bool value_not(Call *c, const PolyList in[], Poly *out) {
     return value_each(c, in, out, is_not);

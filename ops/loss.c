@@ -1,13 +1,13 @@
-/* loss: loss functions. nll: minus the element of x [n, c, ..] that target [n, ..] selects on axis
-   1, times the weight of that class; all of them, their sum, or the sum divided by the sum of the
-   weights. A target equal to `ignore` has the weight 0. crossentropy: the same of the logarithm of
-   softmax, which is its second result. */
+/* loss: loss functions. nll is minus the element of x [n, c, ..] that target [n, ..] selects on
+   axis 1, times the weight of its class; of all targets (none), their sum, or the sum divided by
+   the sum of the weights (mean). A target equal to `ignore` has the weight 0. crossentropy is nll
+   of the logarithm of softmax, which is its second result. */
 #include "ops/operator/op.h"
 enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };
 static const AttrDef attrs[] = {
     [REDUCTION] = {"reduction", A_ENUM, "mean", "none sum mean", .draw = "none sum mean"},
-    /* No class: none is ignored. */
+    /* The default is no class, so no target is ignored. */
     [IGNORE] = {"ignore", A_INT, "-9223372036854775807", .draw = "0 -1"},
     {0},
 };
@@ -34,7 +34,7 @@ static int params(Call *c, int64_t param[]) {
     return is_const(c, intof(c, IGNORE), &param[2]) ? 2 : -1;
 }
 
-/* Element and weight of one target; false: there is no such class. */
+/* Stores the loss and the weight of one target; returns false if there is no such class. */
 static bool one_loss(const Step *s, void *const slot[], const int64_t i[], double *loss,
                      double *weight) {
     const View *x = &s->view[1], *target = &s->view[2],

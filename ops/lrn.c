@@ -1,9 +1,12 @@
 /* lrn: local response normalization (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c,
-   ..] / (bias + alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c:
-   floor((size - 1)/2) before it, the rest after it. */
+   ..] / (bias + alpha/size * (sum over k of x[n, k, ..]^2)) ^ beta, where k goes over `size`
+   channels around c: floor((size - 1)/2) of them before c, the others from c on. */
 #include "ops/operator/op.h"
 enum { ALPHA, BETA, BIAS, SIZE };
-enum { WIDEST = 11 }; /* windows that are lowered to programs of their own */
+enum {
+    WIDEST = 11
+}; /* the largest windows that have steps of their own; their programs grow with
+      the window */
 static const AttrDef attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1/10000", .draw = "1/10000 1/2"},
     [BETA] = {"beta", A_REAL, "3/4", .draw = "3/4 1/2 1"},
@@ -28,7 +31,8 @@ static Ex define(Call *c, Dims i) {
     return divide(c, at(c, 0, i), power(c, base, real(c, BETA)));
 }
 
-/* The program of channels that see the squares of views 1..n; view 1 + self is x itself. */
+/* Sets the program of a step for channels that see the squares of views 1..n; view 1 + self is x
+   itself. */
 static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
     enum { LONGEST = 3 * WIDEST + 12 };
     double alpha = 0, beta = 0, bias = 0;
@@ -47,7 +51,7 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
               start = EMIT(.op = C_CONST, .k = bias);
     const int base = EMIT(.op = C_ADD, .a = (uint8_t)part, .b = (uint8_t)start);
     int power;
-    if (beta == 0.75) { /* the usual one: base^(1/2) * base^(1/4) */
+    if (beta == 0.75) { /* the usual exponent: base^(1/2) * base^(1/4) */
         const int root = EMIT(.op = C_SQRT, .a = (uint8_t)base),
                   fourth = EMIT(.op = C_SQRT, .a = (uint8_t)root);
         power = EMIT(.op = C_MUL, .a = (uint8_t)root, .b = (uint8_t)fourth);
@@ -60,8 +64,8 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
 #undef EMIT
     step_code(b, s, k, code);
 }
-/* Element-wise steps over runs of channels that see equally many others: the inner ones, and each
-   near the ends. */
+/* Element-wise steps, one for each run of channels that see equally many channels on each side: one
+   run of inner channels, and each channel near the ends. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int64_t size = step_size(b, intof(c, SIZE)), channels = out[0].dim[1],
                   before = (size - 1) / 2, after = size - 1 - before;

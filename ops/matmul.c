@@ -1,12 +1,13 @@
-/* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n]. A factor may lack leading axes (shared
-   weights); stretching a 1 is the task of `broadcast`. matmulinteger: of 8-bit integers minus their
-   zero points: one for each factor, or one for each row of a or column of b. qlinearmatmul:
-   likewise, and the result is quantized again. fusedmatmul: alpha * the product of A and B, where A
-   is a or its transpose; with batchA axis 0 of a stands after the batch axes: [m, b.., k]. B
-   likewise. */
+/* matmul: y[.., m, n] = the sum over k of a[.., m, k] * b[.., k, n]. A factor may lack leading
+   axes, like weights that all batches share; to stretch axes of size 1 is the task of `broadcast`.
+
+   Three variants: matmulinteger multiplies 8-bit integers minus their zero points (one for each
+   factor, or one for each row of a or column of b). qlinearmatmul does the same and quantizes the
+   result again. fusedmatmul is alpha * A B, where A is a or its transpose; with batchA, axis 0 of a
+   stands behind the batch axes: [m, b.., k]. B likewise. */
 #include "ops/operator/op.h"
 
-/* Of the products of inputs 0 and `second`. */
+/* Checks the sizes of the factors, inputs 0 and `second`, and sets the result to their product. */
 static const char *shape_product(Call *c, int second, DType dtype) {
     Dims a = c->in[0]->dim, b = c->in[second]->dim;
     if (a.n < 2 || b.n < 2) return "matmul needs matrices";
@@ -22,7 +23,7 @@ static const char *shape(Call *c) {
     return why ? why : shape_product(c, 1, c->in[0]->dtype);
 }
 
-/* Zeros are inputs too; -1: there are none. */
+/* zero_a and zero_b are the inputs of the zero points; -1: there are none. */
 static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
     Dims a = c->in[0]->dim, b = c->in[second]->dim, k = bound(c, dims_tail(a, 1));
     Ex left = at(c, 0, dims_with(dims_tail(i, a.n), -1, k.v[0]));
@@ -33,7 +34,8 @@ static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
 }
 static Ex define(Call *c, Dims i) { return define_product(c, i, 1, -1, -1); }
 
-/* Input x as a view of the output's batch axes: those that it lacks repeat it (stride 0). */
+/* Input x with the batch axes of the result y; it is repeated (stride 0) along those that it
+   lacks. */
 static View factor_like(const View *y, const View *x) {
     View like = *y;
     for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = x->dim[x->rank - j];
@@ -64,10 +66,11 @@ static const char *shape_integer(Call *c) {
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
-/* The product of 8-bit integers minus their zero points, as one step on integers if the target has
-   that, else in floats: as sums of at most EXACT_TERMS terms, which floats add exactly. *sums:
-   where the result is: y, 32-bit integers, if there are several slices of the common axis; else the
-   float buffer of the only one. False: no buffers are left. */
+/* Adds steps for the product of 8-bit integers minus their zero points: one step on integers if the
+   target has an algorithm, else products of floats over slices of the common axis that have at most
+   EXACT_TERMS terms, so that floats add them exactly. *sums becomes the view of the result: y,
+   which has 32-bit integers, or the buffer of floats if one slice is enough. Returns false if no
+   buffers are left. */
 static bool add_products(StepBuf *b, const View *a, const View *w, const View *zero_a,
                          const View *zero_w, const View *y, View *sums) {
     View x[2], v[3], whole = {.slot = 0};
@@ -155,7 +158,7 @@ static const AttrDef fused_attrs[] = {
     [BATCH_B] = {"batchB", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
-/* Where the axes of the factor [.., row, column] stand in the input. */
+/* Sets axis[] to the axes of the input that are the axes [.., row, column] of the factor. */
 static void factor_axes(Call *c, int input, int n, int axis[]) {
     for (int k = 0; k < n; k++) axis[k] = k;
     if (word(c, BATCH_A + input)) {
@@ -202,7 +205,7 @@ static Ex define_fused(Call *c, Dims i) {
                          of_factor(c, 1, dims_with(dims_tail(i, nb), -2, k.v[0]))));
     return real(c, ALPHA) == num(c, 1, 1) ? y : mul(c, real(c, ALPHA), y);
 }
-/* alpha as each element is written. */
+/* One matrix product, whose epilogue multiplies by alpha. */
 static int steps_fused(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[3] = {out[0]};
     double alpha;
@@ -220,7 +223,7 @@ static int steps_fused(Call *c, const View in[], const View out[], StepBuf *b) {
                       {.op = C_ACC}, {.op = C_CONST, .k = alpha}, {.op = C_MUL, .a = 0, .b = 1}});
     return 1;
 }
-/* Of TransposeMatMul, its first name, too. */
+/* TransposeMatMul is an earlier name of FusedMatMul. */
 static const OnnxMap onnx_fused[] = {
     {"com.microsoft", "FusedMatMul", 1, 0,
      "alpha transA transB batchA=no! batchB=no! transBatchA==0 transBatchB==0 factors:stretch"},

@@ -1,4 +1,5 @@
-/* mean: of some tensors, element by element; shorter ones repeat along leading axes. */
+/* mean: the mean of any number of tensors, element by element. Inputs that lack leading axes are
+   repeated along them. */
 #include "ops/operator/op.h"
 
 static const char *shape(Call *c) {

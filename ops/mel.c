@@ -1,6 +1,7 @@
-/* mel: the matrix [length / 2 + 1, bands] that sums the spectrum of `length` samples, `rate` of
-   them a second, into bands: triangles whose corners are equally far apart on the mel scale (S.
-   Stevens, J. Volkmann, E. Newman, 1937) between `low` and `high` hertz. */
+/* mel: the matrix [length / 2 + 1, bands] by which the spectrum of `length` samples, taken at
+   `rate` per second, is summed into bands. The bands are triangles between `low` and `high` hertz
+   whose corners are equally far apart on the mel scale (S. Stevens, J. Volkmann, E. Newman,
+   1937). */
 #include "ops/operator/op.h"
 #include <math.h>
 
@@ -36,7 +37,7 @@ static double hertz_of(double mel) { return 700 * (pow(10, mel / 2595) - 1); }
 static double place_of(const Step *s, double hertz) {
     return floor((double)(s->param[1] + 1) * hertz / (double)s->param[2]);
 }
-/* Corner k of bands + 2. */
+/* Corner k of the bands, which have `bands` + 2 corners, as a place in the spectrum. */
 static double corner(const Step *s, int64_t k) {
     const double low = mel_of(param_real(s->param[3])), high = mel_of(param_real(s->param[4]));
     return place_of(s, hertz_of(low + (high - low) / (double)(s->view[0].dim[1] + 2) * (double)k));

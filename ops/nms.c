@@ -1,7 +1,9 @@
-/* nms: boxes kept by non-maximum suppression: for each image and class, in descending order of
-   scores above `score_threshold`, a box is kept unless its intersection over union with one kept
-   before exceeds `iou_threshold`, up to `most` of them. boxes [b, n, 4], scores [b, c, n]; y [kept,
-   3]: image, class, box. How many are kept depends on data. */
+/* nms: the boxes that non-maximum suppression keeps. For each image and class it goes through the
+   boxes with scores above `score_threshold`, from the best score on, and keeps a box unless its
+   intersection over union with a box kept before exceeds `iou_threshold`, until `most` are kept.
+
+   boxes is [b, n, 4], scores [b, c, n], y [kept, 3] with rows (image, class, box). The size `kept`
+   depends on data. */
 #include "ops/operator/op.h"
 enum { KEPT, MOST, IOU, SCORE, CENTER };
 static const AttrDef attrs[] = {
@@ -61,7 +63,8 @@ static double overlap(const Box *a, const Box *b) {
     return all > 0 ? joint / all : 0;
 }
 
-/* The best box after (score, box), or -1. */
+/* The box that follows box `last` in descending order of scores (-1: the first), or -1 if there is
+   none above the threshold. */
 static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
     const View *v = &s->view[2];
     double limit = param_real(s->param[NMS_SCORE]), before = 0, best_score = 0;
@@ -86,7 +89,7 @@ static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t
     }
     return false;
 }
-/* Rows that are left over hold -1. */
+/* Rows beyond the boxes that are kept hold -1. */
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *scores = &s->view[2];
     int64_t row = 0;

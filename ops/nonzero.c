@@ -1,6 +1,6 @@
 /* nonzero: the indices of the elements that are not 0, in row-major order, as the columns of y
-   [rank, n]. How many there are depends on data, so `n` is a size that nothing else determines.
-   compress: the places along an axis where a condition is true. */
+   [rank, n]. compress: the slices along an axis at the places where a condition is true. How many
+   there are depends on data, so `n` is a size that nothing else determines. */
 #include "ops/operator/op.h"
 enum { N, AXIS };
 static const AttrDef attrs[] = {[N] = {.name = "n", .kind = A_INT}, {0}};
@@ -14,7 +14,8 @@ static const char *shape(Call *c) {
 static bool is_set(const View *x, void *const slot[], int64_t at) {
     return kernel_is_integer(x) ? kernel_integer(x, slot, at) != 0 : kernel_real(x, slot, at) != 0;
 }
-/* Columns that are left over hold -1: with n at its greatest they tell how many there are. */
+/* Columns beyond the indices hold -1, so that a run with the greatest n tells how many there
+   are. */
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK], at[2] = {0, 0};

@@ -1,5 +1,6 @@
-/* norm: normalizations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 +
-   epsilon), then scaled and shifted. */
+/* norm: normalizations by means over some axes: layernorm, rmsnorm, groupnorm, instancenorm, lpnorm
+   and meanvariance. Most compute (x - mean) / sqrt(mean of (x - mean)^2 + epsilon), then scale and
+   shift the result. */
 #include "ops/operator/op.h"
 enum { AXIS, EPSILON };
 enum { X, SCALE, BIAS };
@@ -12,8 +13,9 @@ static const AttrDef attrs[] = {
 static Ex square(Call *c, Ex x) { return mul(c, x, x); }
 static Ex inverse_root(Call *c, Ex x) { return fn(c, FN_RECIP, fn(c, FN_SQRT, x)); }
 
-/* layernorm: over the axes from `axis` on. scale and bias have the sizes of some last axes of x.
-   The further results are the mean and 1 / sqrt(..); their sizes are 1 along those axes. */
+/* layernorm: normalizes over the axes from `axis` on. The sizes of scale and bias are those of some
+   last axes of x. Further results are the mean and 1 / sqrt(..), with size 1 on the normalized
+   axes. */
 static const char *fits(Call *c, int input) {
     if (!c->in[input]) return NULL;
     if (c->in[input]->dim.n > c->in[X]->dim.n) return "the scale or bias has more axes than x";
@@ -38,7 +40,8 @@ static const char *shape_layernorm(Call *c) {
     }
     return NULL;
 }
-/* The mean of x (minus `from`, squared, if squares) over the axes from a on. */
+/* The mean over the axes from a on, of x or of x - from if `from` is given, squared if
+   `squares`. */
 static Ex mean_from(Call *c, Dims i, int a, bool squares, Ex from) {
     Dims x = c->in[X]->dim, k = bound(c, dims_tail(x, x.n - a));
     for (int j = a; j < x.n; j++) i.v[j] = k.v[j - a];
@@ -59,8 +62,8 @@ static Ex define_layernorm(Call *c, Dims i) {
     return c->port == 2 ? factor : scaled(c, i, mul(c, sub(c, at(c, X, i), mean), factor));
 }
 
-/* Steps with the results as room for what comes between: the mean, then in y the squares, their
-   mean, then y. */
+/* The steps keep their intermediate values in the results: first the mean, then in y the squares of
+   x - mean, then the factor from their mean; shift_and_scale() finally computes y. */
 static void shift_and_scale(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[6] = {
         out[0],
@@ -122,7 +125,7 @@ const Op op_layernorm = {
     shape_layernorm, define_layernorm, .steps = steps_layernorm, .onnx = onnx_layernorm,
 };
 
-/* rmsnorm: without the mean. */
+/* rmsnorm: like layernorm without subtracting the mean. */
 static Ex define_rmsnorm(Call *c, Dims i) {
     Ex factor =
         inverse_root(c, add(c, mean_from(c, i, axis(c, AXIS, i.n), true, 0), real(c, EPSILON)));
@@ -135,8 +138,8 @@ static const OnnxMap onnx_rmsnorm[] = {
 const Op op_rmsnorm = {"rmsnorm",      "x scale?",          "y", attrs, shape_from_axis,
                        define_rmsnorm, .onnx = onnx_rmsnorm};
 
-/* groupnorm: over the spatial axes and the channels (axis 1) of a group; scale and bias are numbers
-   per channel. instancenorm: every channel is a group. */
+/* groupnorm: normalizes over the spatial axes and the channels (axis 1) of a group; scale and bias
+   have one number per channel. instancenorm: every channel is a group. */
 enum { GROUPS, GROUP_EPSILON };
 static const AttrDef group_attrs[] = {
     [GROUPS] = {.name = "groups", .kind = A_INT, .draw = "1 2 4"},
@@ -222,7 +225,8 @@ static Ex define_lpnorm(Call *c, Dims i) {
     Dims k = bound(c, (Dims){1, {c->in[X]->dim.v[a]}});
     Ex e = at(c, X, dims_with(i, a, k.v[0])),
        total = sum(c, k, (Cond){0}, p == 1 ? fn(c, FN_ABS, e) : square(c, e));
-    Ex norm = p == 1 ? total : fn(c, FN_SQRT, total); /* of zeros: 0 rather than 0/0 */
+    Ex norm = p == 1 ? total : fn(c, FN_SQRT, total); /* the quotient of zeros is 0 rather than
+                                                         0/0 */
     return divide(c, at(c, X, i), add(c, norm, fn(c, FN_DELTA, norm)));
 }
 static const OnnxMap onnx_lpnorm[] = {{"", "LpNormalization", 1, 0, "axis p"}, {0}};
@@ -241,7 +245,7 @@ static const char *shape_meanvariance(Call *c) {
         if (axis_at(c, 0, j, c->in[X]->dim.n) < 0) return "axis out of range";
     return same_type(c, "F");
 }
-/* The mean of x, or of the squares of its distances from `from`. */
+/* The mean of x over the reduced axes or, if `from` is given, that of (x - from)^2. */
 static Ex mean_over(Call *c, Dims i, Ex from) {
     Dims n = {0};
     for (int k = 0; k < i.n; k++)
@@ -253,8 +257,8 @@ static Ex mean_over(Call *c, Dims i, Ex from) {
     return divide(c, sum(c, k, (Cond){0}, from ? square(c, sub(c, e, from)) : e),
                   size(c, product(c, n, 0, n.n)));
 }
-/* ONNX's function takes the mean of the squares less the square of the mean, which is the same
-   number, and with floats may be negative. */
+/* ONNX's function computes the variance as the mean of the squares minus the square of the mean.
+   That is the same real number, but with floats it may be negative. */
 static Ex define_meanvariance(Call *c, Dims i) {
     Ex mean = mean_over(c, i, 0), variance = mean_over(c, i, mean);
     return divide(c, sub(c, at(c, X, i), mean),

@@ -1,5 +1,5 @@
-/* onehot: a new axis of `depth` places: values[1] where the index is the place, values[0]
-   elsewhere. Negative indices count from the end. */
+/* onehot: adds an axis of `depth` places with values[1] at the place that the index names and
+   values[0] elsewhere. Negative indices count from the end. */
 #include "ops/operator/op.h"
 enum { AXIS, DEPTH };
 static const AttrDef attrs[] = {
@@ -20,7 +20,7 @@ static const char *shape(Call *c) {
     c->out[0] = (Type){.dtype = c->in[1]->dtype, .dim = y};
     return NULL;
 }
-/* Others are taken, but give no place: what is drawn should. */
+/* Indices beyond the axis are allowed and match no place; random data should match one. */
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 0 && all_places(c, intof(c, DEPTH), low, high);
 }

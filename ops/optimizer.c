@@ -1,8 +1,9 @@
-/* optimizer: one training step of an optimizer for any number of tensors at once. Inputs: the
-   learning rate r, the number t of steps so far, then all x, all gradients g, and the state: all v
-   and, for adam, all h. Results: all x, then the state. momentum: gradient descent with momentum,
-   also Y. Nesterov's (1983); adagrad: J. Duchi, E. Hazan, Y. Singer (2011); adam: D. Kingma, J. Ba
-   (2015). */
+/* optimizer: one training step of an optimizer, for any number of tensors at once: momentum
+   (gradient descent with momentum, also Y. Nesterov's, 1983), adagrad (J. Duchi, E. Hazan, Y.
+   Singer, 2011) and adam (D. Kingma, J. Ba, 2015).
+
+   The inputs are the learning rate r, the number t of steps so far, all tensors x, all gradients g,
+   and the state: all v and, for adam, all h. The results are all new x, then the new state. */
 #include "ops/operator/op.h"
 enum { R, T, TENSORS };
 enum { X, G, V, H };
@@ -26,17 +27,18 @@ static const char *shape_of(Call *c, int kinds) {
 static const char *shape_three(Call *c) { return shape_of(c, 3); }
 static const char *shape_four(Call *c) { return shape_of(c, 4); }
 
-/* An element of that kind of the tensor that the output at hand is for. */
+/* Element i of the input of this kind (X, G, V or H) that belongs to the tensor of output
+   c->port. */
 static Ex element(Call *c, int kinds, int kind, Dims i) {
     int n = (c->nin - TENSORS) / kinds;
     return at(c, TENSORS + kind * n + c->port % n, i);
 }
-/* Which kind of result it is. */
+/* The kind of output c->port: X, V or H. */
 static int result(Call *c, int kinds) {
     int k = c->port / ((c->nin - TENSORS) / kinds);
     return k ? k + 1 : X;
 }
-/* That of norm/2 times the sum of squares of x is added. */
+/* The gradient, plus that of the penalty norm/2 * (sum of x^2). */
 static Ex gradient(Call *c, int kinds, int norm, Dims i) {
     return add(c, mul(c, real(c, norm), element(c, kinds, X, i)), element(c, kinds, G, i));
 }
@@ -101,8 +103,8 @@ static const AttrDef adam_attrs[] = {
 static Ex blend(Call *c, int share, Ex before, Ex now) {
     return add(c, mul(c, real(c, share), before), mul(c, less(c, real(c, share)), now));
 }
-/* Before the first step nothing is kept, so what is kept afterwards is too small: the rate makes up
-   for it. */
+/* The learning rate, corrected for the start: v and h begin at 0 and are therefore too small in the
+   first steps. */
 static Ex adam_rate(Call *c) {
     Ex t = at_per_axis(c, T, 0), r = at_per_axis(c, R, 0);
     Ex second = fn(c, FN_SQRT, less(c, power(c, real(c, ADAM_BETA), t)));

@@ -1,5 +1,5 @@
-/* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends;
-   negative ones cut. */
+/* pad: y[i..] = x[i - begin ..], or `value` where that is outside x. pads lists the begins of all
+   axes, then the ends; negative pads cut. */
 #include "ops/operator/op.h"
 enum { PADS, VALUE };
 static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS},
@@ -20,7 +20,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* x, or `otherwise` outside it; only axes that are padded are guarded. */
+/* x, or `otherwise` outside it. Only padded axes are guarded, so that the definition stays
+   simple. */
 static Ex padded(Call *c, Dims i, Ex otherwise) {
     Dims x = c->in[0]->dim, ix = i;
     PolyList p = ints(c, PADS);
@@ -34,7 +35,7 @@ static Ex padded(Call *c, Dims i, Ex otherwise) {
 }
 static Ex define(Call *c, Dims i) { return padded(c, i, real(c, VALUE)); }
 
-/* What there is of x is copied over y. */
+/* Copies the part of x that y contains into y. */
 static void copy_inner(Call *c, const View in[], const View out[], StepBuf *b) {
     View x = in[0], y = out[0];
     for (int k = 0; k < x.rank; k++) {
@@ -65,7 +66,7 @@ static const OnnxMap onnx[] = {
 const Op op_pad = {
     "pad", "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx, .flags = OP_WRITES};
 
-/* padwith: `value` is an input: a number that is not known before, or no finite one. */
+/* padwith: like pad, but `value` is an input, because it is not known before or not finite. */
 static const AttrDef with_attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, {0}};
 static const char *shape_with(Call *c) {
     for (int k = 0; k < c->in[1]->dim.n; k++) need_eq(c, c->in[1]->dim.v[k], poly(c, "1"));

@@ -1,6 +1,6 @@
-/* padmirror: x continued beyond its ends: by its last element (edge), mirrored at it (reflect),
-   from the other end (wrap). pads are the begins of all axes, then the ends; negative ones cut
-   first. */
+/* padmirror: continues x beyond its ends: by its last element (edge), mirrored at it (reflect), or
+   from the other end (wrap). pads lists the begins of all axes, then the ends; negative pads cut x
+   before it is continued. */
 #include "ops/operator/op.h"
 #include <string.h>
 enum { PADS, MODE };
@@ -31,7 +31,8 @@ static int params(Call *c, int64_t param[]) {
     return add_ints(c, PADS, param, &n) ? n : -1;
 }
 
-/* Place i, counted from the first of n kept places, as one of them. */
+/* The place among n kept places from which place i is taken; both count from the first kept
+   place. */
 static int64_t inner(int64_t mode, int64_t i, int64_t n) {
     int64_t period = mode == WRAP || n == 1 ? n : 2 * (n - 1);
     if (mode == EDGE) return i < 0 ? 0 : i >= n ? n - 1 : i;
@@ -54,7 +55,7 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* Each place on a padded axis takes one element. */
+/* One sampling step: each place on a padded axis takes one element with weight 1. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
     const PolyList p = ints(c, PADS);

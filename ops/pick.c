@@ -1,7 +1,7 @@
-/* pick: elements of x chosen by a tensor of indices; negative ones count from the end.
+/* pick: elements of x that a tensor of indices chooses; negative indices count from the end.
    gatherelements: y[i..] = x[i..] with the index on one axis replaced by index[i..]. gathernd:
-   y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..]. reversesequence: the first length[b] places
-   of the time axis backwards. */
+   y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..]. reversesequence: reverses the first
+   length[b] places of the time axis. */
 #include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
@@ -67,7 +67,8 @@ const Op op_gatherelements = {
 
 enum { BATCH };
 static const AttrDef nd_attrs[] = {[BATCH] = {"batch", A_INT, "0", .draw = "0 1"}, {0}};
-/* How many axes of x an index addresses after the batch; -1: no number. */
+/* How many axes of x an index addresses, after the batch axes; -1: the inputs do not fit, or sizes
+   are not known numbers. */
 static int64_t addressed(Call *c) {
     Dims index = c->in[1]->dim;
     int64_t q = -1, batch = 0;
@@ -87,7 +88,7 @@ static const char *shape_nd(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = y};
     return NULL;
 }
-/* Places on each axis that is addressed. */
+/* An index must lie within each of the addressed axes, and therefore within the shortest. */
 static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim;
     int64_t q = addressed(c), batch = 0;
@@ -97,7 +98,7 @@ static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     for (int64_t k = 1; k < q; k++) n = least(c, n, x.v[batch + k]);
     return all_places(c, n, low, high);
 }
-/* Each axis that is addressed has an index of its own. */
+/* Each addressed axis is read at an index that is data, one `take` per axis. */
 static Ex define_nd(Call *c, Dims i) {
     const Dims x = c->in[0]->dim, index = c->in[1]->dim;
     const int places = index.n - 1, q = (int)addressed(c), batch = x.n + places - q - i.n;

@@ -1,10 +1,12 @@
-/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window
-   covers x at s*i + d*k - p, k within the kernel; places outside x do not count for the maximum,
-   nor for the average unless `count_pads`, and then only as far as the padding goes. With `ceil` a
-   last window may start inside x (or its front padding) and end beyond. maxplace: the maximum, of
-   integers too, and where in x it was found first, as a place in all of x, its spatial axes counted
-   in row-major order, or with `columns` in column-major order. lppool: the p-th root of the sum of
-   p-th powers of magnitudes. */
+/* pool: the maximum (maxpool) or the average (averagepool) over windows of the spatial axes of x
+   [n, c, ..]. The window of output i covers the places s*i + d*k - p of x, for k within the kernel.
+   Places outside x are ignored by the maximum, and by the average unless `count_pads` is set; then
+   they count as far as the padding reaches. With `ceil`, a last window may start inside x or its
+   front padding and end beyond the back padding.
+
+   maxplace: the maximum, of integers too, and the place of its first occurrence. The place counts
+   all elements of x, with the spatial axes in row-major order or, with `columns`, in column-major
+   order. lppool: the p-th root of the sum of the p-th powers of absolute values. */
 #include "ops/operator/op.h"
 enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS, P = COUNT_PADS };
 #define SHARED_ATTRS                                                              \
@@ -17,7 +19,7 @@ static const AttrDef max_attrs[] = {SHARED_ATTRS, {0}};
 static const AttrDef average_attrs[] = {
     SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 
-/* How many windows along spatial axis j. */
+/* The number of windows along spatial axis j. */
 static Poly count(Call *c, int j, int ns) {
     const WindowAxis x = {ints(c, KERNEL).v[j], ints(c, STRIDES).v[j], ints(c, DILATIONS).v[j]};
     return windows_padded(c, c->in[0]->dim.v[j + 2], x, ints(c, PADS).v[j], ints(c, PADS).v[j + ns],
@@ -40,7 +42,7 @@ static const char *shape_of(Call *c, const char *classes) {
 }
 static const char *shape(Call *c) { return shape_of(c, "F"); }
 
-/* Where place k of the window of output i lies in x. */
+/* The index in x of place k of the window of output i. */
 static Dims place(Call *c, Dims i, Dims k) {
     for (int j = 0; j < k.n; j++)
         i.v[j + 2] = poly(c, "s*i + d*k - p", ints(c, STRIDES).v[j], i.v[j + 2],
@@ -52,7 +54,7 @@ static Ex define_max(Call *c, Dims i) {
     return maximum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x));
 }
 
-/* How many places of the window of output i are counted. */
+/* The number of places of the window of output i that the average counts. */
 static Ex counted(Call *c, Dims i) {
     Dims kernel = ints_dims(c, KERNEL), k = bound(c, kernel), x = place(c, i, k), n = c->in[0]->dim;
     if (word(c, COUNT_PADS) && !word(c, CEIL)) return size(c, product(c, kernel, 0, kernel.n));
@@ -160,7 +162,7 @@ typedef struct Window {
     StepWindow lies;
     bool columns;
 } Window;
-/* The index in x of place k of the window of output i; false: outside. */
+/* Stores the index in x of place k of the window of output i; returns false if it is outside x. */
 static bool window_place(const Window *w, const int64_t i[], const int64_t k[], int64_t at[]) {
     at[0] = i[0], at[1] = i[1];
     const StepWindow *l = &w->lies;
@@ -205,7 +207,7 @@ static int kernel_place(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* The maximum alone, where nothing reads the places. */
+/* One pooling step if nothing reads the places, so that only the maximum is needed. */
 static int steps_place(Call *c, const View in[], const View out[], StepBuf *b) {
     return b->unread & 1 << 1 ? steps_max(c, in, out, b) : 0;
 }

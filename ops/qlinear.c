@@ -1,11 +1,13 @@
-/* qlinear..: operators of ONNX Runtime's domain com.microsoft on quantized numbers, which
-   quantizing tools put next to QLinearConv and QLinearMatMul: the operator of real numbers between
-   dequantize and quantize, with one scale and one zero point for each tensor. */
+/* qlinear..: operators on quantized numbers of ONNX Runtime's domain com.microsoft, which
+   quantizing tools put next to QLinearConv and QLinearMatMul. Each dequantizes its inputs, applies
+   an operator on real numbers and quantizes the result, with one scale and one zero point per
+   tensor. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <string.h>
 
-/* Inputs are floats (scales) or of the type of input x, which are bytes; so is the result. */
+/* Sets the result to sizes d and the type of input x, which must have 8 bits. All other inputs must
+   be scales (floats) or have the same type; else returns why not. */
 static const char *shape_bytes(Call *c, int x, Dims d) {
     const DType t = c->in[x]->dtype;
     if (t != DT_UINT8 && t != DT_INT8) return "not supported for these element types";
@@ -15,7 +17,7 @@ static const char *shape_bytes(Call *c, int x, Dims d) {
     c->out[0] = (Type){.dtype = t, .dim = d};
     return NULL;
 }
-/* ---- of one tensor: x, its scale and zero, the result's scale and zero */
+/* ---- Operators of one tensor. Inputs: x, its scale and zero point, those of the result. */
 static const char *single_one(Call *c) {
     static const int needed[] = {0, 1, 3}, scales[] = {1, 2, 3, 4};
     const char *why = inputs_present(c, 3, needed);
@@ -43,8 +45,9 @@ const Op op_qlinearleakyrelu = {"qlinearleakyrelu",    ONE,       "y",
                                 leakyrelu_attrs,       shape_one, .expand = expand_leakyrelu,
                                 .onnx = onnx_leakyrelu};
 
-/* opset:since13: the node says by which version of Softmax it was made. Up to 12 all axes from one
-   on were taken together, which for the last one is what it means now. */
+/* opset:since13: the attribute opset says which version of Softmax the node was made from. Up to
+   opset 12, Softmax joined all axes from `axis` on; this is the present meaning only if that is the
+   last one. */
 static bool read_opset(Call *c, OnnxRead *r, int attr) {
     (void)attr;
     const int64_t axis = r->integer(r, "axis", -1);
@@ -72,7 +75,7 @@ const Op op_qlinearsoftmax = {"qlinearsoftmax",
                               .onnx = onnx_softmax,
                               .items = softmax_items};
 
-/* The mean over all axes but the first two. */
+/* qlinearglobalmean: the mean over all axes but the first two. */
 static const char *shape_mean(Call *c) {
     const char *why = single_one(c);
     Dims d = c->in[0]->dim;
@@ -84,7 +87,7 @@ static double parameter(const Step *s, void *const slot[], int view, double none
     if (view >= s->nview || s->view[view].rank < 0) return none;
     return kernel_real(&s->view[view], slot, s->view[view].offset);
 }
-/* Storing saturates. */
+/* Storing the result saturates. */
 static int kernel_mean(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     const double scale = parameter(s, slot, 2, 1) / parameter(s, slot, 4, 1),
@@ -105,8 +108,8 @@ static int kernel_mean(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* The mean of the numbers as they are stored, in floats, which hold its sum exactly up to a place
-   of 256 by 256; then scaled and quantized. */
+/* Sums the stored 8-bit integers, then divides, shifts, scales and quantizes in floats, which hold
+   the sum exactly if the image has at most 256 by 256 places. */
 static int steps_mean(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO };
     const View *y = &out[0], *x = &in[X];
@@ -152,7 +155,8 @@ const Op op_qlinearglobalmean = {
     "qlinearglobalmean", ONE, "y", .shape = shape_mean, .steps = steps_mean, .kernel = kernel_mean,
     .onnx = onnx_mean};
 
-/* The average over windows, the channels being axis 1, or the last one with `last`. */
+/* qlinearaveragepool: the average over windows. The channels are axis 1 or, with `last`, the last
+   one. */
 enum { KERNEL, STRIDES, PADS, CEIL, COUNT_PADS, LAST };
 static const AttrDef pool_attrs[] = {
     [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},
@@ -162,7 +166,8 @@ static const AttrDef pool_attrs[] = {
     [COUNT_PADS] = {"count_pads", A_ENUM, "no", "no yes", .draw = "no yes"},
     [LAST] = {"last", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0}};
-/* How many windows there are is the business of averagepool: here only what is sure. */
+/* Requires only what is needed to count the windows; averagepool, in the expansion, requires the
+   rest. */
 static const char *shape_pool(Call *c) {
     const char *why = single_one(c);
     Dims d = c->in[0]->dim;
@@ -171,7 +176,8 @@ static const char *shape_pool(Call *c) {
     if (why) return why;
     if (ns < 1 || ns > 3 || kernel.n != ns || s.n != ns || p.n != 2 * ns)
         return "pooling needs one kernel size, one stride and two pads for each spatial axis";
-    if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime divides by the whole window there */
+    if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime then divides by the size of the whole
+                                                 window, averagepool does not */
         return "windows beyond the padding (ceil_mode) are not supported together with "
                "count_include_pad";
     for (int j = 0; j < ns; j++) {
@@ -207,7 +213,7 @@ const Op op_qlinearaveragepool = {"qlinearaveragepool", ONE,        "y",
                                   pool_attrs,           shape_pool, .expand = expand_pool,
                                   .onnx = onnx_pool};
 
-/* The maximum over windows of bytes, the channels last. */
+/* nhwcmaxpool: the maximum over windows of 8-bit integers, with the channels last. */
 enum { NHWC_DILATIONS = CEIL, NHWC_CEIL };
 static const AttrDef nhwc_attrs[] = {
     [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},
@@ -245,7 +251,7 @@ static const OnnxMap onnx_nhwc[] = {
 const Op op_nhwcmaxpool = {
     "nhwcmaxpool", "x", "y", nhwc_attrs, shape_nhwc, .expand = expand_nhwc, .onnx = onnx_nhwc};
 
-/* ---- of two tensors, broadcast */
+/* ---- Operators of two tensors, broadcast. */
 static const char *shape_two(Call *c) {
     static const int needed[] = {0, 1, 3, 4, 6}, scales[] = {1, 2, 4, 5, 6, 7};
     const char *why = inputs_present(c, 5, needed);
@@ -272,7 +278,8 @@ const Op op_qlinearadd = {"qlinearadd",    TWO, "y", .shape = shape_two, .expand
 const Op op_qlinearmul = {"qlinearmul",    TWO, "y", .shape = shape_two, .expand = expand_mul,
                           .onnx = onnx_mul};
 
-/* ---- of any number of tensors: the result's scale and zero, then x, scale and zero of each */
+/* ---- Concatenation. Inputs: scale and zero point of the result, then each x with its scale and
+   zero point. */
 enum { Y_SCALE, Y_ZERO, PARTS, EACH = 3 };
 static const AttrDef concat_attrs[] = {
     {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};

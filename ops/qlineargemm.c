@@ -1,6 +1,6 @@
 /* qlineargemm, qlineargemmbias: QGemm of ONNX Runtime's domain com.microsoft: alpha times the
-   product of a and b, or their transposes, plus c, whole numbers of the product's scale. b has one
-   scale, or with transB one for each column of the product. */
+   product of a and b, or of their transposes. qlineargemmbias adds c, 32-bit integers that share
+   the scale of the product. b has one scale or, with transB, one for each column of the product. */
 #include "ops/operator/op.h"
 
 enum { ALPHA, TRANS_A, TRANS_B };

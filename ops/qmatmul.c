@@ -1,13 +1,14 @@
-/* qmatmul: products of ONNX Runtime's domain com.microsoft with quantized weights, and its LSTM
-   with such weights. Each is defined as the graph that it was fused from. */
+/* qmatmul: matrix products with quantized weights of ONNX Runtime's domain com.microsoft, and its
+   LSTM with such weights. Each is defined as the graph that it was fused from. */
 #include "ops/operator/op.h"
 
 static bool is_of(Call *c, int input, DType t) {
     return !has(c, input) || c->in[input]->dtype == t;
 }
 
-/* dynamicquantmatmul: a is quantized as dynamicquantize does, for a product of integers with b.
-   quantmatmulfloat: a is quantized already. Scales and zeros of b: one, or one for each column. */
+/* dynamicquantmatmul: quantizes a as dynamicquantize does and multiplies the integers by b.
+   quantmatmulfloat: the same where a is quantized already. b has one scale and zero point, or one
+   for each column. */
 enum { A, B };
 static const char *shape_columns(Call *c, int scale, int zero, int bias) {
     const Dims a = c->in[A]->dim, b = c->in[B]->dim;
@@ -34,7 +35,7 @@ static const char *shape_float(Call *c) {
         return "scale and zero point of a must be single numbers";
     return shape_columns(c, 3, 5, 6);
 }
-/* The products %i of integers, scaled, plus the bias. */
+/* Lines that scale the product %i of integers and add the bias. */
 #define SCALED                              \
     "%f = cast %i to=F\n"                   \
     "%c = broadcast %b_scale shape=[b.1]\n" \
@@ -60,9 +61,10 @@ const Op op_quantmatmulfloat = {"quantmatmulfloat",
                                 .expand = expand_float,
                                 .onnx = onnx_float};
 
-/* matmulnbits: a [.., k] times the transpose of b, n rows of k numbers of so few bits, which lie in
-   blocks with a scale and a zero each; the first number is in the lowest bits of a byte. Zeros are
-   packed likewise, or numbers of a's type; none: half of the range. */
+/* matmulnbits: a [.., k] times the transpose of n rows of k weights. A weight has 2, 4 or 8 bits;
+   those of a row are packed in blocks, each of which has a scale and a zero point, with the first
+   weight in the lowest bits of a byte. The zero points are packed in the same way or are numbers of
+   a's type; if left out, they are half of the range. */
 enum { K, N, BITS, BLOCK };
 enum { PACKED = 1, SCALES, ZERO, GROUPS, BIAS };
 static const AttrDef bits_attrs[] = {[K] = {.name = "inner", .kind = A_INT, .draw = "40 64"},
@@ -137,7 +139,7 @@ const Op op_matmulnbits = {"matmulnbits",
                            .expand = expand_bits,
                            .onnx = onnx_bits};
 
-/* unpackbits: the numbers of so few bits that lie in each byte, the lowest bits first. */
+/* unpackbits: the numbers of `bits` bits that are packed in each byte, the lowest bits first. */
 static const AttrDef unpack_attrs[] = {{"bits", A_INT, "4", .draw = "2 4 8"}, {0}};
 static const char *shape_unpack(Call *c) {
     const Dims x = c->in[0]->dim;
@@ -169,9 +171,9 @@ const Op op_unpackbits = {"unpackbits",           "x",          "y",
                           unpack_attrs,           shape_unpack, .kernel = kernel_unpack,
                           .params = params_unpack};
 
-/* dynamicquantlstm: lstm with weights [d, i, 4*h] and [d, h, 4*h] that are quantized, with one
-   scale and zero for each direction or for each column. ONNX Runtime also quantizes x and each
-   state on their way, which is an approximation of what is computed here. */
+/* dynamicquantlstm: lstm with quantized weights [d, i, 4*h] and [d, h, 4*h], which have one scale
+   and zero point for each direction or for each column. ONNX Runtime also quantizes x and each
+   state on the way, so its result only approximates the one that is defined here. */
 enum { X, W, R, LSTM_BIAS, LENGTHS, H0, C0, PEEPHOLES, W_SCALE, W_ZERO, R_SCALE, R_ZERO };
 enum { DIRECTION, HIDDEN, COUPLED };
 static const AttrDef lstm_attrs[] = {

@@ -1,7 +1,8 @@
-/* quantize: y = round(x / scale) + zero, to even and saturating, as integers (floats of few bits: x
-   / scale itself); dequantize: y = (x - zero) * scale. scale and zero are one number, one for each
-   place of an axis, or one for each `block` of places of it. dynamicquantize: to 0..255 with the
-   scale that the range of x, 0 in it, asks for. */
+/* quantize: y = round(x / scale) + zero as an integer, rounded to even and saturated; a float of
+   few bits takes x / scale itself. dequantize: y = (x - zero) * scale. scale and zero are single
+   numbers, or have one number for each place of an axis, or for each `block` of places of that
+   axis. dynamicquantize: quantizes to 0..255 with the scale that the range of x, extended to
+   include 0, requires. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { AXIS, BLOCK, TO, SATURATE };
@@ -45,8 +46,8 @@ static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) 
 static bool wide_whole(DType t) {
     return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
 }
-/* The place of scale and zero at an index; false: they are in blocks, where it would be a quotient
-   of the index, and there is no definition. */
+/* Stores the place in scale and zero that belongs to an index. Returns false if they are in blocks:
+   the place would be a quotient of the index, and there is no definition. */
 static bool place_of(Call *c, Dims i, Poly *place) {
     int64_t block;
     const bool single = dims_single(c, c->in[SCALE]->dim);
@@ -54,8 +55,8 @@ static bool place_of(Call *c, Dims i, Poly *place) {
     *place = single ? poly(c, "0") : i.v[axis(c, AXIS, i.n)];
     return true;
 }
-/* As real numbers. ONNX Runtime rounds the quotient to a float before it rounds that to an integer,
-   which decides ties: so does the kernel (OP_DECIDES). */
+/* The definition is over real numbers. ONNX Runtime rounds the quotient to a float before it rounds
+   it to an integer, which decides ties; the kernel does the same (hence OP_DECIDES). */
 static Ex define_quantize(Call *c, Dims i) {
     Poly place;
     if (!place_of(c, i, &place)) return 0;
@@ -76,7 +77,8 @@ static int params(Call *c, int64_t param[]) {
     param[3] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
     return 3;
 }
-/* The number of scale or zero (left out: `none`) that belongs to index i of x. */
+/* The element of scale or zero that belongs to index i of x, or `none` if that input is left
+   out. */
 static double belonging(const Step *s, void *const slot[], int view, const int64_t i[],
                         double none) {
     const View *v = &s->view[view];
@@ -97,9 +99,10 @@ static double whole_limit(DType t, bool high) {
 static double limited(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
-/* ---- as element-wise programs, in float as ONNX Runtime computes; types of fewer bits are left to
-   the kernels. Where a block has several places, the axis becomes two: blocks and places. */
-/* Axis `a` as blocks of so many places, which divide it. */
+/* ---- Steps: element-wise programs in floats, as in ONNX Runtime. Types of fewer than 8 bits are
+   left to the kernels. If scales are in blocks, views split the axis into two: blocks and
+   places. */
+/* A view whose axis `a` is split into blocks of `block` places, which must divide it. */
 static View blocked(const View *v, int a, int64_t block) {
     View y = *v;
     for (int k = y.rank++; k > a; k--) y.dim[k] = y.dim[k - 1], y.stride[k] = y.stride[k - 1];
@@ -107,7 +110,8 @@ static View blocked(const View *v, int a, int64_t block) {
     y.stride[a] *= block;
     return y;
 }
-/* scale or zero as a view of the sizes of x. */
+/* A view of scale or zero with the sizes of x. each_block: x has the blocks as axis a and their
+   places as axis a + 1. */
 static View spread(const View *in, const View *x, int a, bool each_block) {
     View y = *x;
     y.slot = in->slot, y.dtype = in->dtype, y.offset = in->offset, y.format = in->format;
@@ -118,15 +122,16 @@ static View spread(const View *in, const View *x, int a, bool each_block) {
     }
     return y;
 }
-typedef struct Quantized { /* a step to be, in whole or in parts along an axis */
+typedef struct Quantized { /* a step that is to be added, in whole or in parts along an axis */
     int n;
-    View v[4];     /* n of them: y, x, scale and perhaps zero */
-    int axis;      /* of scale and zero; -1: they are single numbers */
-    int64_t block; /* places of the axis that share a scale; 0: one each */
+    View v[4];     /* y, x, scale and, if n is 4, zero */
+    int axis;      /* the axis along which scale and zero vary; -1: they are single numbers */
+    int64_t block; /* how many places of the axis share a scale; 0: scale and zero are not in
+                      blocks */
     const Scalar *code;
     int ncode;
 } Quantized;
-/* One step for places from..from+size-1 of the axis. */
+/* Adds a step for the places from .. from + size - 1 of the axis. */
 static void add_program(StepBuf *b, const Quantized *q, int64_t from, int64_t size) {
     const int a = q->axis;
     const int64_t block = q->block;
@@ -160,7 +165,7 @@ static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, con
     return 1;
 }
 
-/* What is not a number becomes the least integer, as in ONNX Runtime; storing saturates. */
+/* NaN becomes the least integer, as in ONNX Runtime. Storing the result saturates. */
 static int steps_quantize(Call *c, const View in[], const View out[], StepBuf *b) {
     const DType to = c->out[0].dtype, from = c->in[X]->dtype;
     Scalar code[10] = {{.op = C_VIEW, .a = 1},
@@ -293,7 +298,8 @@ static int kernel_dynamic(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* A step that reduces all of x to one number of a buffer, or to 0 where that is beyond it. */
+/* Adds a step that reduces x to its least or greatest element, or to 0 where 0 lies beyond it; *to
+   is the buffer of the result. Returns false if there is no buffer. */
 static bool reduce_all(StepBuf *b, ReduceKind kind, const View *x, View *to) {
     const Scalar beyond[] = {
         {.op = C_ACC}, {.op = C_CONST}, {.op = kind == REDUCE_MIN ? C_MIN : C_MAX, .a = 0, .b = 1}};
@@ -303,7 +309,7 @@ static bool reduce_all(StepBuf *b, ReduceKind kind, const View *x, View *to) {
     step_code(b, s, 3, beyond);
     return true;
 }
-/* The least and the greatest number, from them the scale and zero; y. */
+/* Computes the least and the greatest element, from them the scale and zero point, then y. */
 static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = { out[0], in[X], out[1], out[2] };
     static const Scalar zero[] = {{.op = C_VIEW, .a = 1},
@@ -316,7 +322,7 @@ static int steps_dynamic(Call *c, const View in[], const View out[], StepBuf *b)
                                   {.op = C_DIV, .a = 1, .b = 6},
                                   {.op = C_NEG, .a = 7},
                                   {.op = C_ROUND, .a = 8}};
-    enum { SCALED = 7 /* instructions that compute the scale */ };
+    enum { SCALED = 7 /* the first instructions, which compute the scale */ };
     View high, low;
     (void)c;
     if (!reduce_all(b, REDUCE_MIN, &in[X], &low) || !reduce_all(b, REDUCE_MAX, &in[X], &high))

@@ -1,13 +1,21 @@
-/* recurrent: rnn, gru and lstm as ONNX states them: x [t, b, i], w [d, g*h, i], r [d, g*h, h], bias
-   [d, 2*g*h] (of w, then of r), the length of each sequence, initial states [d, b, h], peepholes
-   [d, 3*h]; y [t, d, b, h] and the final states; g is the number of gates. Directions: forward,
-   backward, both (d = 2). With `batch_first` x is [b, t, i], states [b, d, h], y [b, t, d, h].
-   Activations: tanh and sigmoid for gru and lstm, tanh or relu for rnn. After the end of a sequence
-   y is 0 and the states do not change. */
+/* recurrent: rnn, gru and lstm as ONNX defines them. Inputs: x [t, b, i]; weights w [d, g*h, i] and
+   r [d, g*h, h]; bias [d, 2*g*h], first that of w, then that of r; the length of each sequence;
+   initial states [d, b, h]; peepholes [d, 3*h]. g is the number of gates, d the number of
+   directions: 1 (forward or backward) or 2 (both). Results: y [t, d, b, h] and the final states.
+   With `batch_first`, x is [b, t, i], states are [b, d, h] and y is [b, t, d, h].
+
+   The activations are those that are usual: tanh and sigmoid for gru and lstm, tanh or relu for
+   rnn. After the end of a sequence y is 0 and the states no longer change. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <stdlib.h>
-enum { DIRECTION, HIDDEN, BATCH_FIRST, VARIANT }; /* VARIANT: the one that each has alone */
+enum {
+    DIRECTION,
+    HIDDEN,
+    BATCH_FIRST,
+    VARIANT
+}; /* VARIANT: the attribute that differs between the
+      operators */
 #define SHARED_ATTRS                                                                \
     [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
                    .draw = "forward reverse bidirectional"},                        \
@@ -22,7 +30,7 @@ static const AttrDef lstm_attrs[] = {
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
-/* An optional input has these sizes. */
+/* Requires that an optional input has these sizes; returns false if its rank differs. */
 static bool fits(Call *c, int input, Dims want) {
     if (!has(c, input)) return true;
     Dims have = c->in[input]->dim;
@@ -61,8 +69,8 @@ static int params(Call *c, int64_t param[]) {
     return 3;
 }
 
-/* A single time step in one direction from given states: only this has a definition, so only this
-   can stand in rules. */
+/* Whether this is a single time step in one direction from given states. Only this case has a
+   definition, so rules can state only this case. */
 static bool is_cell(Call *c) {
     Dims x = c->in[X]->dim;
     int64_t times;
@@ -72,12 +80,12 @@ static bool is_cell(Call *c) {
     if (c->in[LENGTHS] || has(c, PEEPHOLES)) return false;
     return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
 }
-/* The index of element k of batch b in a state, or in x at its only time step. */
+/* The index of element k of batch b in a state, or in x, which then has one time step. */
 static Dims place(Call *c, Poly b, Poly k) {
     Poly zero = poly(c, "0");
     return word(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
 }
-/* The sum that the activation of gate g takes, for element k of batch b. */
+/* The sum to which gate g applies its activation, for element k of batch b. */
 static Ex gate(Call *c, int g, Poly b, Poly k) {
     static const char *const rows[] = {"0*h + k", "h + k", "2*h + k", "3*h + k"};
     Poly h = intof(c, HIDDEN), zero = poly(c, "0"), row = poly(c, rows[g], h, k);
@@ -104,7 +112,7 @@ static Ex define_lstm(Call *c, Dims i) {
                         : mul(c, fn(c, FN_SIGMOID, gate(c, OUT, b, k)), fn(c, FN_TANH, next));
 }
 
-typedef struct Cell { /* one kernel call */
+typedef struct Cell { /* the state of a kernel call */
     const Step *s;
     void *const *slot;
     int nout, gates;
@@ -118,7 +126,7 @@ static double cell_element(const Cell *c, const View *v, const int64_t i[]) {
     return kernel_real(v, c->slot, kernel_at(v, i));
 }
 static bool batch_first(const Cell *c) { return c->s->param[RECURRENT_BATCH_FIRST] != 0; }
-/* The place of a state, given or returned. */
+/* The offset of element k of a state, given or returned. */
 static int64_t state_at(const Cell *c, const View *v, int64_t k) {
     return kernel_at(v, batch_first(c) ? (int64_t[]){c->b, c->d, k} : (int64_t[]){c->d, c->b, k});
 }
@@ -137,7 +145,7 @@ static double from_x(const Cell *c, int gate, int64_t k) {
     return (bias ? cell_element(c, bias, (int64_t[]){c->d, row}) : 0) +
            kernel_dot(now, kernel_row(w, c->slot, (int64_t[]){c->d, row, 0}), x->dim[2]);
 }
-/* h is a row of numbers. */
+/* The contribution of the state h to a gate. */
 static double from_h(const Cell *c, int gate, int64_t k, const double h[]) {
     const View *r = input(c, R), *bias = input(c, BIAS);
     int64_t row = gate * c->hidden + k;
@@ -151,7 +159,7 @@ static double peephole(const Cell *c, int which, int64_t k, double x) {
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* One number for each hidden unit. */
+/* Rows with one number for each hidden unit. */
 typedef struct States {
     double *h, *next, *gate;
 } States;
@@ -161,7 +169,7 @@ static void step_rnn(const Cell *c, States *s) {
         s->next[k] = c->s->param[RECURRENT_OPTION] ? (z > 0 ? z : 0) : tanh(z);
     }
 }
-/* Gates in ONNX's order: update, reset, hidden. */
+/* The gates are in ONNX's order: update, reset, hidden. */
 static void step_gru(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
         double reset = sigmoid(from_x(c, 1, k) + from_h(c, 1, k, s->h));
@@ -174,7 +182,7 @@ static void step_gru(const Cell *c, States *s) {
         s->next[k] = (1 - update) * tanh(from_x(c, 2, k) + inner) + update * s->h[k];
     }
 }
-/* Gates in ONNX's order: input, output, forget, cell; the cell is state 2. */
+/* The gates are in ONNX's order: input, output, forget, cell. The cell is state 2. */
 static void step_lstm(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
         double cell = state(c, 2, k);
@@ -217,7 +225,7 @@ static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *
 }
 static int run_cells(const Step *s, void *const slot[], int gates,
                      void (*step)(const Cell *, States *)) {
-    enum { SMALL = 4096 }; /* hidden units; more take memory of their own */
+    enum { SMALL = 4096 }; /* hidden units; a longer state takes memory from the heap */
     Cell c = {.s = s, .slot = slot, .nout = (int)s->param[OP_OUTPUTS], .gates = gates};
     const View *x = input(&c, X), *lengths = input(&c, LENGTHS), *r = input(&c, R);
     const int64_t times = x->dim[batch_first(&c)], batches = x->dim[!batch_first(&c)];
@@ -250,7 +258,7 @@ static int kernel_lstm(const Step *s, void *const slot[]) {
 }
 
 #define FORM "rank:3 direction hidden:recurrent "
-#define OLD "batch_first=no! " /* before layout */
+#define OLD "batch_first=no! " /* opsets without the attribute layout */
 #define NEW "batch_first=layout "
 #define RNN_FORM "activation:recurrent"
 #define GRU_FORM "linear_first=linear_before_reset activations:gru"

@@ -1,5 +1,5 @@
-/* reduce: sum, mean, maximum, minimum or product over some axes, which y no longer has. The maximum
-   of nothing is -infinity, the minimum infinity. */
+/* reduce: sum, mean, maximum, minimum, product, norms and logarithms of sums over some axes, which
+   y no longer has. The maximum over nothing is -infinity, the minimum infinity. */
 #include "ops/operator/op.h"
 enum { AXES };
 static const AttrDef attrs[] = {
@@ -52,13 +52,13 @@ static Ex define_max(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
     Ex y = maximum(c, k, (Cond){0}, term(c, i, k));
     return c->in[0]->dtype == DT_BOOL ? max2(c, y, num(c, 0, 1))
-                                      : y; /* no truth is greater than the one of nothing */
+                                      : y; /* over nothing, the maximum of truth values is 0 */
 }
 static Ex define_min(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
     return mul(c, num(c, -1, 1), maximum(c, k, (Cond){0}, mul(c, num(c, -1, 1), term(c, i, k))));
 }
-/* A product has a definition where the number of its factors is a small number. */
+/* A product has a definition only if its number of factors is known and small. */
 static Ex define_prod(Call *c, Dims i) {
     enum { FACTORS_MAX = 16 };
     Dims n = reduced_sizes(c), k = n;
@@ -78,14 +78,15 @@ static Ex define_prod(Call *c, Dims i) {
     return y ? y : num(c, 1, 1);
 }
 
-/* The logarithm of the sum of exponentials, with the maximum taken out so that none overflows. */
+/* The logarithm of the sum of exponentials. The maximum is taken out, so that no exponential
+   overflows. */
 static Ex define_logsumexp(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
     Ex m = define_max(c, i), z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, term(c, i, k), m)));
     return add(c, m, fn(c, FN_LOG, z));
 }
 
-/* The reduced axes go last. */
+/* One reduction step, in whose view the reduced axes come last. */
 static int write_steps(Call *c, ReduceKind kind, const View in[], const View out[], StepBuf *b) {
     int order[STEP_RANK], n = 0;
     if (c->in[0]->dtype == DT_BOOL) return 0;
@@ -112,7 +113,8 @@ static int steps_prod(Call *c, const View in[], const View out[], StepBuf *b) {
     return write_steps(c, REDUCE_PROD, in, out, b);
 }
 
-/* Of each element a function, in a buffer of floats, and the sum of that with another after it. */
+/* Two steps: the program `before` of each element, into a buffer of floats; then the sum over the
+   axes, with the function `after` (0: none) of the result. */
 static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
                         const Scalar before[], int after) {
     const Scalar result[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
@@ -134,7 +136,7 @@ static int steps_logsum(Call *c, const View in[], const View out[], StepBuf *b) 
     return steps_halves(c, in, out, b, 1, square_code, C_LOG);
 }
 
-/* The axes became an input with opset 18, for ReduceSum with 13. */
+/* The axes are an input since opset 18, for ReduceSum since opset 13. */
 #define REDUCE(TYPE, OPSET)                                                    \
     {"", TYPE, OPSET, 0, "axes=input:1 axes:all_or_none keepdims:reinsert"}, { \
         "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"              \
@@ -190,9 +192,9 @@ const Op op_reduce_min = {
 const Op op_reduce_prod = {
     "reduce_prod", "x", "y", attrs, shape, define_prod, .steps = steps_prod, .onnx = onnx_prod};
 
-/* globalmean: the mean over all axes but the first two, which stay with size 1, written as ONNX's
-   GlobalAveragePool, which runtimes have in 8 bits where they have no ReduceMean. That operator
-   itself is read as reduce_mean. */
+/* globalmean: the mean over all axes but the first two, which keep size 1. It is exported as ONNX's
+   GlobalAveragePool, for which runtimes have an 8-bit version where they have none of ReduceMean.
+   The importer reads GlobalAveragePool as reduce_mean. */
 static const char *shape_global(Call *c) {
     const Dims x = c->in[0]->dim;
     const char *why = same_type(c, "F");

@@ -1,16 +1,19 @@
-/* resample: resize (resize.c) in all of ONNX's generality, without a definition: scales that make
-   no whole sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i
-   lies at x's coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its
-   value is the mean of x over j with weights k((j - c) * min(f, 1)), without antialias k(j - c),
-   where k is the triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`;
-   outside x its border repeats, or is left out (`exclude`). `nearest` takes one element. With the
-   coordinate tf_crop what lies outside x is `extrapolation`. */
+/* resample: ONNX's Resize in all its generality, without a definition: with scales that make no
+   whole sizes, cubic interpolation, antialiasing, crops and aspect ratios. resize.c has the cases
+   that have a definition.
+
+   Along an axis with sizes n of x and m of y, place i of y lies at a coordinate c of x, which
+   `coordinate` derives from the scale f (given, or m/n). The value there is the mean of x over the
+   places j with the weights k((j - c) * min(f, 1)), or k(j - c) without antialias, where k is the
+   triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with the parameter `a`. Outside x
+   its border repeats or, with `exclude`, has no weight. `nearest` takes one element. With the
+   coordinate tf_crop_and_resize, a place outside x gets the value `extrapolation`. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
-enum { PAIRS_MOST = 1 << 24 }; /* of a place and its weight, in the list of an axis */
+enum { PAIRS_MOST = 1 << 24 }; /* pairs of a place and its weight in the list of an axis */
 enum { X, ROI, SCALES, WANTED };
 enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH, CROP, SYMMETRIC };
@@ -75,27 +78,28 @@ static int params(Call *c, int64_t param[]) {
     return P_AXES - 1 + n;
 }
 
-typedef struct Line { /* one axis: of x, with n places, and of y, with m */
+typedef struct Line { /* sampling along one axis, which has n places in x and m in y */
     double scale, roi[2];
-    double shrink; /* by what the kernel's argument is multiplied: below 1 it is wider */
-    double a;      /* cubic_coeff_a */
+    double shrink; /* the factor of the kernel's argument; below 1, the kernel is wider */
+    double a;      /* the parameter of the cubic kernel */
     int64_t n, m, mode, coordinate, rounding;
-    bool exclude; /* places outside get no weight */
+    bool exclude; /* places outside x have no weight */
 } Line;
 
 static double kernel_of(const Line *l, double t) {
     if (l->mode == CUBIC) return kernel_keys(l->a, t);
     return fabs(t) < 1 ? 1 - fabs(t) : 0;
 }
-/* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally
-   near. What happens where f*n is not an integer was never settled: here it is as ONNX's node tests
-   have it, but pytorch_half_pixel asks whether y has one place. */
+/* Computed in float, as in ONNX Runtime, since `nearest` depends on the rounding where two elements
+   are equally near. ONNX does not say what happens where f*n is not an integer. Here it is as in
+   ONNX's node tests, except that pytorch_half_pixel asks whether y has one place. */
 static double coordinate(const Line *l, int64_t i) {
     float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
           to = (float)l->roi[1];
     float middle = (x + 0.5f) / f - 0.5f;
     if (l->coordinate == SYMMETRIC && l->scale == (double)l->m / (double)l->n)
-        return ((double)i + 0.5) * (double)l->n / (double)l->m - 0.5; /* what is centred is all */
+        return ((double)i + 0.5) * (double)l->n / (double)l->m - 0.5; /* the centred part is all of
+                                                                         x */
     switch (l->coordinate) {
     case ASYMMETRIC: return (double)(x / f);
     case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));
@@ -116,7 +120,7 @@ static int64_t nearest(const Line *l, double c) {
     }
 }
 static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-/* Weights reach from *first on; the result is their number. */
+/* Returns how many places the kernel at c reaches; *first is the first one. */
 static int64_t reach(const Line *l, double c, int64_t *first) {
     double r = (l->mode == CUBIC ? 2 : 1) / l->shrink;
     *first = (int64_t)ceil(c - r);
@@ -136,7 +140,7 @@ typedef struct Sampler {
     const Line *line;
     double at[STEP_RANK];
 } Sampler;
-/* The mean over axes from `axis` on; j is the place so far. */
+/* The weighted mean over the axes from `axis` on; j holds the places on the axes before it. */
 static double sample(const Sampler *s, int axis, int64_t j[]) {
     if (axis == s->x->rank) return kernel_real(s->x, s->slot, kernel_at(s->x, j));
     const Line *l = &s->line[axis];
@@ -160,11 +164,11 @@ static double list_at(const Step *s, void *const slot[], int input, int64_t k) {
 static bool present(const Step *s, int input) {
     return 1 + input < s->nview && s->view[1 + input].rank == 1 && s->view[1 + input].dim[0] > 0;
 }
-/* A list that is present has this many entries. */
+/* Whether a list has n entries, if it is present. */
 static bool has_length(const Step *s, int input, int64_t n) {
     return !present(s, input) || s->view[1 + input].dim[0] == n;
 }
-/* The scale that all resized axes share. */
+/* The scale that all resized axes share, because a policy keeps the aspect ratio. */
 static double shared_scale(const Step *s, void *const slot[], int64_t n, const int64_t axis[]) {
     double scale = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -229,8 +233,8 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* ---- where the lists are known: the places of x that each place of an axis takes, and their
-   weights, as an S_SAMPLE step */
+/* ---- Steps, if the lists of scales and sizes are known: an S_SAMPLE step, which lists for each
+   place of an axis the places of x that it takes, and their weights. */
 static int64_t count_taps(const Line *l) {
     int64_t most = 1, first;
     if (same_places(l)) return 0;
@@ -240,7 +244,8 @@ static int64_t count_taps(const Line *l) {
     }
     return most;
 }
-/* `taps` pairs of a place and its weight, 0 beyond those that count; false: it takes none. */
+/* Stores `taps` pairs of a place and its weight, which is 0 for pairs that are not needed. Returns
+   false if place i takes no element of x. */
 static bool take_taps(const Line *l, int64_t i, int64_t taps, int64_t pair[]) {
     const double c = coordinate(l, i);
     int64_t first = 0, n = 1;

@@ -1,7 +1,9 @@
-/* reshape: the same elements in the same order under other sizes. Axes of size 1 do not matter; the
-   others are cut into the shortest groups of equal product, and within a group the index into x is
-   the digits of the index into y read as one number. A group of one axis to one axis is that axis;
-   merging x's axes needs digits, splitting one does not. */
+/* reshape: the same elements in the same order, with other sizes.
+
+   Axes of size 1 do not matter. The other axes of x and y are cut into the shortest groups of equal
+   product. Within a group, the index into x consists of the digits of the number that the index
+   into y makes. Where one axis corresponds to one axis, its index is unchanged; joining axes of x
+   needs digits, splitting an axis does not. */
 #include "ops/operator/op.h"
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};
@@ -20,7 +22,8 @@ static bool is_one(Call *c, Poly p) {
     int64_t value;
     return is_const(c, p, &value) && value == 1;
 }
-/* The end of the group that starts at x[*j] and y[*k], or of everything where no products agree. */
+/* Moves *j and *k to the end of the group that starts at x[*j] and y[*k], or to the end of all axes
+   if no products agree. */
 static void group_end(Call *c, Dims x, Dims y, int *j, int *k) {
     for (int a = *j; a < x.n; a++)
         for (int b = *k; b < y.n; b++)

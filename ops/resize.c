@@ -1,17 +1,23 @@
-/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2
-   (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y;
-   `nearest` takes the element there, `linear` interpolates along each axis between the
-   places floor(c) and floor(c) + 1 of the coordinate c, `cubic` among the four around it, with the
-   kernel of Keys, 1981, and its parameter `a`; places are limited to the axis. Enlarging by whole
-   factors, nearest, is a view; other ways to take the nearest have no definition. */
+/* resize: x sampled at other sizes. Along an axis with sizes n of x and m of y, place i of y lies
+   at the coordinate c = (i + 1/2)*n/m - 1/2 (half_pixel), i*n/m (asymmetric) or i*(n - 1)/(m - 1)
+   (align_corners) of x. `nearest` takes the element there. `linear` interpolates along each axis
+   between the places floor(c) and floor(c) + 1, `cubic` among the four around c, with the kernel of
+   Keys, 1981, and its parameter `a`. Places beyond the axis stand for its ends.
+
+   Nearest, enlarged by whole factors, is a view; other ways to take the nearest element have no
+   definition. */
 #include "ops/operator/op.h"
 #include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A };
 enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-enum { AXES_MOST = 3, TAPS_MOST = 4 }; /* that a definition interpolates along; of an axis */
-enum { PAIRS_MOST = 1 << 24 };         /* of a place and its weight, in the table of an axis */
+enum {
+    AXES_MOST = 3,
+    TAPS_MOST = 4
+};                             /* AXES_MOST: axes along which a definition interpolates;
+                                  TAPS_MOST: places of an axis that it reads */
+enum { PAIRS_MOST = 1 << 24 }; /* pairs of a place and its weight in the list of an axis */
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_ENUM, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
@@ -37,7 +43,7 @@ static const char *shape(Call *c) {
     return why;
 }
 
-/* Along an axis that grows by a whole factor f, place i takes element floor(i/f). */
+/* Whether place i takes element floor(i/f) along an axis that grows by a whole factor f. */
 static bool takes_floors(Call *c) {
     if (word(c, MODE) != NEAREST) return false;
     if (word(c, COORDINATE) == ASYMMETRIC) return word(c, ROUNDING) == FLOOR;
@@ -55,7 +61,8 @@ static Ex nearest(Call *c, Dims i) {
     return at(c, 0, i);
 }
 
-/* x's coordinate *a / *b for place i of m on an axis of n places; b >= 1. */
+/* Stores the coordinate of place i of m, on an axis of n places, as the fraction *a / *b, with *b
+   >= 1. */
 static void fraction(Call *c, Poly i, Poly n, Poly m, Poly *a, Poly *b) {
     const Poly none = poly(c, "0");
     switch (word(c, COORDINATE)) {
@@ -72,7 +79,7 @@ static Poly limited(Call *c, Poly k, Poly n) {
     const Poly low = least(c, k, poly(c, "n - 1", n));
     return poly(c, "l - m", low, least(c, low, poly(c, "0")));
 }
-/* Keys' kernel at a distance of t, 0 <= t <= 1, and of 1 + t. */
+/* Keys' kernel at the distance t, 0 <= t <= 1, and at the distance 1 + t (keys_far). */
 static Ex keys_near(Call *c, Ex t) {
     const Ex a = real(c, A),
              by = sub(c, mul(c, add(c, a, num(c, 2, 1)), t), add(c, a, num(c, 3, 1)));
@@ -82,8 +89,9 @@ static Ex keys_far(Call *c, Ex t) {
     const Ex by = add(c, mul(c, sub(c, t, num(c, 2, 1)), t), num(c, 1, 1));
     return mul(c, mul(c, real(c, A), t), by);
 }
-/* The weights of the places around a coordinate, `part` of the way from the one before it to the
-   next: of these two, or of four, one more on each side. */
+/* Stores the weights of the places around a coordinate that lies `part` of the way from the place
+   before it to the next one: of these two places or, if cubic, of four, one more on each side.
+   Returns how many. */
 static int weights(Call *c, Ex part, Ex weight[TAPS_MOST]) {
     const Ex rest = sub(c, num(c, 1, 1), part);
     if (word(c, MODE) == LINEAR) return weight[0] = rest, weight[1] = part, 2;
@@ -91,7 +99,7 @@ static int weights(Call *c, Ex part, Ex weight[TAPS_MOST]) {
     weight[2] = keys_near(c, rest), weight[3] = keys_far(c, rest);
     return 4;
 }
-/* From axis a on; on the axes before, i holds x's places. */
+/* Interpolates along the axes from a on; for the axes before, i holds places of x. */
 static Ex interpolate(Call *c, Dims i, int a) {
     const Dims x = c->in[0]->dim, y = c->out[0].dim;
     Poly from, by;
@@ -157,8 +165,8 @@ static int64_t rounded(int64_t how, double x) {
 }
 static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
-/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that
-   grows, along which x repeats. */
+/* If every place i takes element floor(i/f), f whole: one copy step. Each axis that grows becomes
+   two axes, and x is repeated along the second one. */
 static int steps_factors(Call *c, const View in[], const View out[], StepBuf *b) {
     View y = out[0], x = in[0];
     Poly factor;
@@ -183,7 +191,7 @@ static int steps_factors(Call *c, const View in[], const View out[], StepBuf *b)
     return 1;
 }
 
-/* Of a place `part` of the way from the last place before it to the next: as in weights(). */
+/* The same as weights(), in numbers. */
 static int weights_of(int64_t mode, double a, double part, double weight[TAPS_MOST]) {
     if (mode == LINEAR) return weight[0] = 1 - part, weight[1] = part, 2;
     for (int k = 0; k < 4; k++) weight[k] = kernel_keys(a, k - 1 - part);
@@ -191,7 +199,7 @@ static int weights_of(int64_t mode, double a, double part, double weight[TAPS_MO
 }
 static int taps_of(int64_t mode) { return mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4; }
 
-/* The elements of x on an axis of n places that place i of m takes, with their weights. */
+/* Stores the places of x, on an axis of n places, that place i of m takes, each with its weight. */
 static void take_taps(Call *c, double a, int64_t i, int64_t n, int64_t m, int64_t pair[]) {
     const double at = coordinate(word(c, COORDINATE), i, n, m);
     const int64_t low = whole(at);
@@ -204,7 +212,8 @@ static void take_taps(Call *c, double a, int64_t i, int64_t n, int64_t m, int64_
         memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
     }
 }
-/* The same of all axes, of floats if they are interpolated. */
+/* A copy if there are only whole factors, else an S_SAMPLE step with such a list for each axis.
+   Interpolated numbers must be floats, or integers if the target runs that. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
     const int taps = taps_of(word(c, MODE)), bits = dtype_bits(c->in[0]->dtype);
@@ -225,11 +234,11 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         step_param(b, s, (int)(1 + 2 * taps * m), pair);
     }
     if (taps == 1 || is_float(c->in[0]) || b->target->runs(b->target->user, s)) return 1;
-    b->n--; /* integers are not interpolated by every back end */
+    b->n--; /* the target does not interpolate integers */
     return 0;
 }
 
-/* The interpolation at coordinates at[axis..], given indices j[0..axis-1]. */
+/* The interpolation at the coordinates at[axis..]; j[0..axis-1] are places of x. */
 static double sample(const Step *s, void *const slot[], const double at[], int axis, int64_t j[]) {
     const View *x = &s->view[1];
     if (axis == x->rank) return kernel_real(x, slot, kernel_at(x, j));
@@ -262,8 +271,8 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* Linear interpolation does not ask which element is the nearest. Without a mode it is `nearest`,
-   which therefore is read first. */
+/* Linear interpolation does not depend on how the nearest element is chosen. ONNX's default mode is
+   `nearest`, so the entries for it come first. */
 #define SAMPLING \
     "coordinate=coordinate_transformation_mode extrapolation_value:ignore sizes:resize "
 #define ANY_EDGE "cubic_coeff_a:ignore exclude_outside:ignore "

@@ -1,9 +1,12 @@
-/* roialign: boxes of images x [n, c, h, w], each as h by w bins (K. He and others, 2017): roi [r,
-   4] is x1, y1, x2, y2 times `scale`, batch [r] its image. Each bin is sampled on a grid of
-   `samples` by `samples` points (0: about one for each element), linear between elements, 0 beyond
-   one element outside. The result is the mean of the samples, or the maximum of their weighted
-   elements, as ONNX has it. `align`: the centre of the first element is at 1/2, else at 0, and no
-   box is smaller than 1. */
+/* roialign: boxes of images x [n, c, h, w], each divided into height by width bins (K. He and
+   others, 2017). roi [r, 4] holds x1, y1, x2, y2 of the boxes, which are multiplied by `scale`;
+   batch [r] says which image each box is of. A bin is sampled on a grid of `samples` by `samples`
+   points (0: about one for each element), by linear interpolation; farther than one element outside
+   the image it is 0. The result is the mean of the samples or, as ONNX defines it, the maximum of
+   the weighted elements that they consist of.
+
+   With align = half_pixel, the centre of the first element is at 1/2. Otherwise it is at 0, and a
+   box is at least 1 wide and high. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { HEIGHT, WIDTH, SAMPLES, SCALE, ALIGN, MODE };
@@ -52,7 +55,8 @@ static RoiSpan span(const Step *s, void *const slot[], int64_t r, int axis) {
     const RoiBoxes boxes = roi_boxes(s->param);
     return roi_span(&boxes, ends, s->view[0].dim[2 + axis], s->view[1].dim[2 + axis]);
 }
-/* The four parts of a sample, of the picture and channel that `from` begins with. */
+/* Stores the four weighted elements of a sample, of the image and channel given by from[0] and
+   from[1]. */
 static void parts(const View *x, void *const slot[], int64_t from[4], const RoiSpan p[2],
                   const int64_t bin[2], const int64_t sample[2], double part[4]) {
     int64_t row[2], column[2];

@@ -1,6 +1,6 @@
-/* rotary: rotary position embedding (Su et al., 2021). The first 2*h numbers of each head are h
-   pairs turned by angles given as cosines and sines [b, s, h]; pair k is (k, k + h), or (2*k, 2*k +
-   1) with `interleaved`; the others stay. x is [b, n, s, e]. */
+/* rotary: rotary position embedding (Su et al., 2021) of x [b, n, s, e]. The first 2*h numbers of
+   each head form h pairs, which are turned by angles given as cosines and sines [b, s, h]. Pair k
+   is (k, k + h) or, with `interleaved`, (2*k, 2*k + 1). The other numbers stay. */
 #include "ops/operator/op.h"
 enum { INTERLEAVED };
 static const AttrDef attrs[] = {
@@ -43,7 +43,7 @@ static Ex define(Call *c, Dims i) {
     return when(c, stays, at(c, 0, i), when(c, is_second, second, first));
 }
 
-/* dim:rotary: how much of a head is turned is twice what the cosines are for. */
+/* dim:rotary: the attribute rotary_embedding_dim must be twice the last size of the cosines. */
 static bool read_dim(Call *c, OnnxRead *r, int attr) {
     const Type *x = c->nin > 1 ? c->in[1] : NULL;
     (void)attr;
@@ -68,8 +68,8 @@ static const OnnxMap onnx[] = {
 const Op op_rotary = {"rotary", "x cos sin",      "y",          attrs,
                       shape,    .define = define, .onnx = onnx, .items = items};
 
-/* rotaryat: likewise: with `heads` x may be [b, s, n*e]; with positions [b, s] the
-   cosines are a table [p, h] from which they are taken. */
+/* rotaryat: the same for more forms of inputs. With `heads`, x may be [b, s, n*e]; with positions
+   [b, s], the cosines and sines are tables [p, h] whose rows are taken at these positions. */
 enum { AT_INTERLEAVED, AT_HEADS };
 static const AttrDef at_attrs[] = {
     [AT_INTERLEAVED] = {"interleaved", A_ENUM, "no", "no yes", .draw = "no yes"},
@@ -96,7 +96,7 @@ static const char *shape_at(Call *c) {
 static bool domain_at(Call *c, int input, Poly *low, Poly *high) {
     return input == 3 && all_places(c, c->in[1]->dim.v[0], low, high);
 }
-/* For x as %r [A, B, C, e], of which 2*h numbers are turned, and angles %c and %d. */
+/* Lines that turn the first 2*h numbers of %r [A, B, C, e] by the angles %c and %d. */
 #define TURNED(when, A, B, C, one, h, e)                                                          \
     "[" when "] %cr = reshape %c shape=[" one ", " h "]\n"                                        \
     "[" when "] %dr = reshape %d shape=[" one ", " h "]\n"                                        \

@@ -1,11 +1,14 @@
-/* scatter: a copy of x into which updates are written, or with which they are joined, at places
-   that a tensor of indices says; negative ones count from the end. scatterelements: y[i..] with the
-   index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
-   Where a place is met twice, in order. scatteradd and scatterndadd add the updates, scattermax,
-   scattermin, scatterndmax and scatterndmin take the greatest or least of all; they have
-   definitions: the element, joined with the updates whose index means its place. cachewrite:
-   updates stand in a row on one axis, from start[b] on for each place of axis 0, going round at the
-   end or not. */
+/* scatter: a copy of x into which updates are written, or with which they are combined, at places
+   that a tensor of indices gives. Negative indices count from the end.
+
+   scatterelements: y[i..], with the index on one axis replaced by index[i..], becomes updates[i..].
+   scatternd: y[index[i.., :].., t..] becomes updates[i.., t..]. A place that occurs twice is
+   updated twice, in order. scatteradd and scatterndadd add the updates; scattermax, scattermin,
+   scatterndmax and scatterndmin keep the greatest or least of all. These six have definitions: the
+   element combined with the updates whose index is its place.
+
+   cachewrite: writes the updates one after another along an axis, from place start[b] on for batch
+   b (axis 0); in mode circular it goes on at the start of the axis. */
 #include "ops/operator/op.h"
 #define REDUCTION \
     { "reduction", A_ENUM, "none", "none mul", .draw = "none mul" }
@@ -39,7 +42,7 @@ static void copy(const View *y, const View *x, void *const slot[]) {
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
         kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
 }
-/* Update i, at another place on axis a. */
+/* Combines update i with the element of y that has place `at` on axis a. */
 static void put_along(const View *y, void *const slot[], const View *u, int64_t i[], int a,
                       int64_t at, int64_t how) {
     int64_t from = kernel_at(u, i), before = i[a];
@@ -78,12 +81,14 @@ static int params_elements(Call *c, int64_t param[]) {
     param[SCATTER_HOW] = joining(c, REDUCE);
     return 2;
 }
-/* What the element is joined with where an update does not reach it: itself for the extremes. */
+/* The value with which an element is combined if an update does not reach it, without effect: 0 for
+   sums, the element itself for extremes. */
 static Ex unmet(Call *c, Dims i, int how) {
     return how == SCATTER_ADD ? num(c, 0, 1) : at(c, 0, i);
 }
 static Ex negated(Call *c, Ex x) { return mul(c, num(c, -1, 1), x); }
-/* The element joined with `update` for all k, if any, for which the condition holds. */
+/* The element combined with `update` for all k for which the condition holds (k may have no
+   axes). */
 static Ex joined(Call *c, Dims i, Dims k, Cond met, Ex update, int how) {
     const Ex x = at(c, 0, i);
     if (how == SCATTER_ADD) return add(c, x, k.n ? sum(c, k, met, update) : update);
@@ -91,7 +96,8 @@ static Ex joined(Call *c, Dims i, Dims k, Cond met, Ex update, int how) {
     if (k.n) update = negated(c, maximum(c, k, met, negated(c, update)));
     return min2(c, x, update);
 }
-/* Each index on the axis whose update reaches this element. */
+/* The definition of scatteradd and its kin: all updates along the axis whose index is this
+   place. */
 static Ex elements_joined(Call *c, Dims i, int how) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     const int a = axis(c, AXIS, x.n);
@@ -168,7 +174,7 @@ static const char *shape_nd(Call *c) {
         need_eq(c, updates.v[k], k < index.n - 1 ? index.v[k] : x.v[k - (index.n - 1) + q]);
     return shape_common(c);
 }
-/* Places on each axis that is addressed. */
+/* An index must lie within each of the addressed axes, and therefore within the shortest. */
 static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     int64_t q = 0;
@@ -198,7 +204,8 @@ static int kernel_nd(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* The updates whose indices, one for each axis that is addressed, mean this element's. */
+/* The definition of scatterndadd and its kin: all updates whose indices, one for each addressed
+   axis, are this element's place. */
 static Ex places_joined(Call *c, Dims i, int how) {
     const Dims x = c->in[0]->dim, index = c->in[1]->dim, u = c->in[2]->dim;
     const int places = index.n - 1, q = x.n - (u.n - places);
@@ -275,7 +282,7 @@ static const char *shape_cache(Call *c) {
     need_eq(c, c->in[2]->dim.v[0], x.v[0]);
     return NULL;
 }
-/* Where all updates fit. */
+/* Random starts at which all updates fit. */
 static bool domain_cache(Call *c, int input, Poly *low, Poly *high) {
     Dims x = c->in[0]->dim, u = c->in[1]->dim;
     int a = axis(c, CACHE_AXIS, x.n);

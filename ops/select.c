@@ -1,7 +1,8 @@
-/* select: y[i..] = x[M i + o], and 0 where that lies outside x: rows of M for the axes of x,
-   columns for those of y. Solved constants are written with it (generator/discover): zeros between
-   the elements of another one, shifted copies of it, diagonals. It stands on constants alone, as
-   what is computed before the model is written; ONNX has no such operator. */
+/* select: y[i..] = x[M i + o], or 0 where that lies outside x. M has a row for each axis of x and a
+   column for each axis of y. Constants that are found by solving equations are written with it
+   (generator/discover): constants with zeros put between the elements of another one, shifted
+   copies, diagonals. It is applied to constants only and computed before the model is written,
+   because ONNX has no such operator. */
 #include "ops/operator/op.h"
 enum { MATRIX, OFFSETS, SHAPE };
 static const AttrDef attrs[] = {

@@ -1,5 +1,5 @@
-/* signal: windows of n numbers, sums of cosines: hann, hamming, blackman; `periodic`: as if of n +
-   1 numbers, the last left out. */
+/* signal: windows of n numbers that are sums of cosines: hann, hamming, blackman. A periodic window
+   is one of n + 1 numbers without the last. */
 #include "ops/operator/op.h"
 #include <math.h>
 

@@ -1,9 +1,9 @@
-/* sizes: tensors of sizes, with which shape computations begin, and the range of numbers in which
+/* sizes: the operators with which shape computations begin, shape and size, and range, with which
    they may end. */
 #include "ops/operator/op.h"
 
-/* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut
-   to the axes there are. */
+/* shape: the sizes of the axes start .. end - 1 of x. Negative start and end count from the end;
+   both are limited to the axes that there are. */
 enum { START, END };
 static const AttrDef shape_attrs[] = {[START] = {"start", A_INT, "0", .draw = "0 1 -1"},
                                       [END] = {"end", A_INT, "8", .draw = "8 1 -1"},
@@ -53,7 +53,7 @@ const Op op_shape = {
     .onnx = shape_onnx,
 };
 
-/* size: how many elements x has. */
+/* size: the number of elements of x. */
 static const char *size_shape(Call *c) {
     c->out[0] = (Type){.dtype = DT_INT64};
     return NULL;
@@ -74,7 +74,7 @@ const Op op_size = {
     "size",           "x", "y", .shape = size_shape, .value = size_value, .kernel = size_kernel,
     .onnx = size_onnx};
 
-/* range: y[i] = start + step*i, n numbers. */
+/* range: the n numbers y[i] = start + step*i. */
 enum { FROM, N, STEP, DTYPE };
 static const AttrDef range_attrs[] = {
     [FROM] = {"start", A_INT, "0", .draw = "0 2 -3"},

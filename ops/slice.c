@@ -1,5 +1,5 @@
-/* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative
-   if they are numbers; the first and the last element lie inside x. */
+/* slice: y[i..] = x[start + step*i ..], with sizes[a] elements along each axis a. A step may be
+   negative if it is a known number. The first and the last element must lie inside x. */
 #include "ops/operator/op.h"
 enum { STARTS, SIZES, STEPS };
 static const AttrDef attrs[] = {

@@ -1,5 +1,5 @@
-/* softmax: y = exp(x - m) / sum of exp(x - m) along an axis, m the maximum there (it cancels; it
-   keeps exp from overflowing). */
+/* softmax: y = exp(x - m) / sum of exp(x - m) along an axis, where m is the maximum along it. m
+   cancels, but keeps exp from overflowing. */
 #include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
@@ -10,7 +10,7 @@ static const char *shape(Call *c) {
     return same_type(c, "F");
 }
 
-/* x - m, and the sum z. */
+/* Returns x - m; *z becomes the sum of exp(x - m). */
 static Ex shifted(Call *c, Dims i, Ex *z) {
     int a = axis(c, AXIS, i.n);
     Dims n = {1, {c->in[0]->dim.v[a]}}, j = bound(c, n), k = bound(c, n);
@@ -23,7 +23,7 @@ static Ex define(Call *c, Dims i) {
     return divide(c, fn(c, FN_EXP, x), z);
 }
 
-/* One softmax step, the axis brought last by the views. */
+/* One softmax step over views whose last axis is `axis`. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, in[0].rank), order[STEP_RANK];
     for (int k = 0; k < in[0].rank; k++) order[k] = k == in[0].rank - 1 ? a : k + (k >= a);
@@ -39,7 +39,7 @@ const Op op_softmax = {
     "softmax",          "x", "y", attrs, shape, define, .steps = write_steps, .onnx = onnx,
     .flags = OP_BOUNDED};
 
-/* logsoftmax: its logarithm. */
+/* logsoftmax: the logarithm of softmax. */
 static Ex define_log(Call *c, Dims i) {
     Ex z, x = shifted(c, i, &z);
     return sub(c, x, fn(c, FN_LOG, z));
@@ -56,7 +56,7 @@ static int params(Call *c, int64_t param[]) {
 static int kernel_hardmax(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     const int a = (int)s->param[OP_AXIS];
-    View first = *y; /* of every line along the axis */
+    View first = *y; /* the first element of every line along the axis */
     int64_t i[STEP_RANK];
     if (y->dim[a]) first.dim[a] = 1;
     for (bool more = kernel_first(&first, i); more; more = kernel_next(&first, i)) {

@@ -1,6 +1,6 @@
-/* depthtospace, spacetodepth: blocks of b by b places become channels, or channels such blocks; x
-   is [n, c, h, w]. The channel of a depth is (row, column, channel) or, with order=crd, (channel,
-   row, column). */
+/* depthtospace, spacetodepth: the channels of x [n, c, h, w] become blocks of b by b places, or
+   such blocks become channels. The channel index that holds a block's data is (row, column,
+   channel) or, with order=crd, (channel, row, column). */
 #include "ops/operator/op.h"
 enum { BLOCK, ORDER };
 enum { DCR, CRD };

@@ -1,15 +1,15 @@
-/* special: nodes that do not compute: inputs, constants, opaque nodes. `types` holds, for each
-   output, its element type, its rank (-1: not known) and its sizes. */
+/* special: nodes that do not compute: inputs, constants and opaque nodes. The attribute `types`
+   lists, for each output, the element type, the rank (-1: not known) and the sizes. */
 #include "ops/operator/op.h"
 
-/* input: a placeholder, told from others by its serial. */
+/* input: a placeholder; the serial number tells inputs apart. */
 enum { INPUT_SERIAL, INPUT_TYPES };
 static const AttrDef input_attrs[] = {[INPUT_SERIAL] = {.name = "serial", .kind = A_INT},
                                       [INPUT_TYPES] = {.name = "types", .kind = A_INTS},
                                       {0}};
 
-/* opaque: a node that is copied and never looked into; blob: its bytes in the model. Equal ones
-   stay apart. */
+/* opaque: a node that is copied without being understood; blob: its bytes in the model. Equal
+   opaque nodes are not merged. */
 enum { OPAQUE_BLOB, OPAQUE_TYPES };
 static const AttrDef opaque_attrs[] = {
     [OPAQUE_BLOB] = {.name = "blob", .kind = A_BLOB},
@@ -17,7 +17,7 @@ static const AttrDef opaque_attrs[] = {
     {0},
 };
 
-/* constant: a content with its type. */
+/* constant: a tensor whose elements are known. */
 enum { CONSTANT_BLOB, CONSTANT_DTYPE, CONSTANT_SHAPE };
 static const AttrDef constant_attrs[] = {
     [CONSTANT_BLOB] = {.name = "blob", .kind = A_BLOB},
@@ -26,7 +26,7 @@ static const AttrDef constant_attrs[] = {
     {0},
 };
 
-/* Reads one type from list entry *k on. */
+/* Reads one type, from entry *k of the list on, and moves *k behind it. */
 static bool read_type(Call *c, PolyList list, int *k, Type *out) {
     int64_t dtype, rank;
     if (*k + 2 > list.n || !is_const(c, list.v[*k], &dtype) || !is_const(c, list.v[*k + 1], &rank))

@@ -1,4 +1,5 @@
-/* split: output j is the j-th piece of x along an axis; the sizes add up to that axis. */
+/* split: output j is the j-th piece of x along an axis. The sizes of the pieces must add up to the
+   size of that axis. */
 #include "ops/operator/op.h"
 enum { AXIS, SIZES };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},

@@ -1,5 +1,6 @@
-/* svm: support vector regression (C. Cortes and V. Vapnik, "Support-vector networks", 1995) of
-   ai.onnx.ml: sums of kernels between rows of x [n, f] and support vectors [k, f], plus rho. */
+/* svm: support vector regression of ai.onnx.ml (C. Cortes and V. Vapnik, "Support-vector networks",
+   1995): y = rho + the sum of coefficients times kernels between a row of x [n, f] and the support
+   vectors [k, f]. */
 #include "ops/operator/op.h"
 
 enum { X, SUPPORTS, COEFFICIENTS, RHO };
@@ -23,8 +24,9 @@ static const char *shape(Call *c) {
     c->out[0] = (Type){.dtype = DT_FLOAT, .dim = {2, {x.v[0], poly(c, "1")}}};
     return NULL;
 }
-/* The distances of rbf are of products, |a|^2 - 2ab + |b|^2, which lose nothing where the support
-   vectors lie around 0: their mean is taken off both sides. */
+/* The kernel rbf computes squared distances by products, as |a|^2 - 2ab + |b|^2. This loses no
+   accuracy only if the support vectors lie around 0, so their mean is first subtracted on both
+   sides. */
 static const char expand[] = "%f = cast %x to=F\n"
                              "%v = reshape %supports shape=[coefficients.0, x.1]\n"
                              "[kernel=rbf] %m = reduce_mean %v axes=[0]\n"

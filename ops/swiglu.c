@@ -1,4 +1,4 @@
-/* swiglu: swish of a, times b. */
+/* swiglu: swish(a) * b. */
 #include "ops/operator/op.h"
 
 static const AttrDef attrs[] = {{"alpha", A_REAL, "1", .draw = "1 1/2 2"}, {0}};

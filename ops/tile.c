@@ -1,4 +1,4 @@
-/* tile: x repeated along every axis: y[i..] = x[i mod n ..]. */
+/* tile: x repeated along every axis: y[i..] = x[i mod n ..], where n are the sizes of x. */
 #include "ops/operator/op.h"
 enum { REPEATS };
 static const AttrDef attrs[] = {[REPEATS] = {.name = "repeats", .kind = A_INTS}, {0}};

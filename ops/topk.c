@@ -1,5 +1,5 @@
-/* topk: the k greatest (or least) elements along an axis, in order, and their indices; of equal
-   elements the first come first. */
+/* topk: the k greatest (or least) elements along an axis, in order, and their indices. Equal
+   elements keep their order. */
 #include "ops/operator/op.h"
 enum { K, AXIS, LARGEST };
 static const AttrDef attrs[] = {
@@ -26,7 +26,7 @@ static int params(Call *c, int64_t param[]) {
     return 2;
 }
 
-/* 1: element a comes before b, -1: after, 0: they are equal. */
+/* 1 if element a comes before b, -1 if it comes after, 0 if they are equal. */
 static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_t largest) {
     int less;
     if (kernel_is_integer(x)) {
@@ -39,8 +39,8 @@ static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_
     }
     return largest ? less : -less;
 }
-/* The place along the axis of what comes next after place `last` (-1: the first); line is the
-   place of its element 0. */
+/* The place along the axis of the element that follows place `last` in the order (-1: of the first
+   element); -1 if there is none. `line` is the offset of the first element of the line. */
 static int64_t next(const View *x, void *const slot[], int a, int64_t line, int64_t last,
                     int64_t largest) {
     int64_t best = -1;

@@ -1,7 +1,7 @@
-/* training: training mode of operators whose result differs there. dropmask: x, and that all of it
-   is kept (dropout in inference, with its mask as a result). batchtrain: batch normalization by the
-   mean and variance of the batch itself, and the running mean and variance after it: momentum *
-   before + (1 - momentum) * now. */
+/* training: operators in the form that training needs. dropmask: x, and a mask that says that all
+   of it is kept (dropout in inference whose mask is a result). batchtrain: batch normalization by
+   the mean and variance of the batch itself; further results are the running mean and variance:
+   momentum * before + (1 - momentum) * now. */
 #include "ops/operator/op.h"
 #include <math.h>
 
@@ -46,7 +46,7 @@ static int params_batch(Call *c, int64_t param[]) {
     return !bits_of(c, EPSILON, &param[1]) || !bits_of(c, MOMENTUM, &param[2]) ? -1 : 2;
 }
 
-/* The mean over channel c of (x - from)^power. */
+/* The mean of (x - from)^power over a channel; power is 1 or 2. */
 static double moment(const View *x, void *const slot[], int64_t channel, int power, double from) {
     View part = *x;
     int64_t i[STEP_RANK], n = 0;

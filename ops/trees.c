@@ -1,11 +1,11 @@
-/* trees: ensembles of decision trees (L. Breiman, 2001; J. Friedman, 2001), of ai.onnx.ml. From
-   each root a row of x [n, f] goes to a leaf, whose weights are added to outputs. */
+/* trees: ensembles of decision trees (L. Breiman, 2001; J. Friedman, 2001) of ai.onnx.ml. A row of
+   x [n, f] goes from each root to a leaf, whose weights are added to the outputs. */
 #include "ops/operator/op.h"
 #include <math.h>
 
-/* nodes [k, TREE_FIELDS]: a feature, a mode, the places of the nodes for yes and for no, and
-   whether NaN is a yes; of a leaf yes and no are its range of weights. leaves: the output of each
-   weight. */
+/* nodes [k, TREE_FIELDS] holds for each node a feature, a mode, the nodes to go to for yes and for
+   no, and whether NaN means yes; for a leaf, yes and no are the range of its weights. leaves
+   [weights] says to which output each weight is added. */
 enum { X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, LABELS };
 
 static const char *trees_fit(Call *c) {
@@ -21,7 +21,7 @@ static const char *trees_fit(Call *c) {
     return NULL;
 }
 
-/* trees: the outputs, which start at the numbers of base. */
+/* trees: the outputs, to which the numbers of base are added. */
 enum { OUTPUTS, AVERAGE };
 static const AttrDef attrs[] = {
     [OUTPUTS] = {.name = "outputs", .kind = A_INT, .init = "1"},
@@ -48,7 +48,8 @@ static double real_at(const Step *s, void *const slot[], int input, int64_t i, i
     const View *v = &s->view[1 + input];
     return kernel_real(v, slot, kernel_at(v, (const int64_t[]){i, j}));
 }
-/* The leaf of a row; -1: the lists are no tree, or read a feature that x does not have. */
+/* The leaf that a row reaches from a node; -1 if the lists do not form a tree or name a feature
+   that x does not have. */
 static int64_t leaf_of(const Step *s, void *const slot[], int64_t row, int64_t node) {
     const int64_t nodes = s->view[1 + NODES].dim[0], features = s->view[1 + X].dim[1];
     for (int64_t steps = 0; steps <= nodes; steps++) {
@@ -64,7 +65,7 @@ static int64_t leaf_of(const Step *s, void *const slot[], int64_t row, int64_t n
     }
     return -1;
 }
-/* Output k of a row. */
+/* Stores output k of a row in *y; returns false if the lists do not form a tree. */
 static bool row_output(const Step *s, void *const slot[], int64_t row, int64_t k, double *y) {
     const int64_t roots = s->view[1 + ROOTS].dim[0], weights = s->view[1 + WEIGHTS].dim[0];
     double sum = 0;
@@ -106,8 +107,8 @@ const Op op_trees = {"trees",
                      .params = params,
                      .onnx = onnx};
 
-/* treeclassifier: for each row the label with the greatest output, and the outputs, as they are or
-   as probabilities. */
+/* treeclassifier: for each row the label with the greatest output, and the outputs, unchanged or as
+   probabilities. */
 static const char *classifier_shape(Call *c) {
     const char *why = trees_fit(c);
     if (!why) why = labels_fit(c, LABELS);
@@ -132,8 +133,9 @@ const Op op_treeclassifier = {"treeclassifier",
                               .expand = expand_classifier,
                               .onnx = onnx_classifier};
 
-/* treebinary: of two classes only the second has weights. Where none is negative they are
-   probabilities, and the second class is meant above 1/2; else above 0. */
+/* treebinary: a classifier of two classes, of which only the second has weights. If no weight is
+   negative (`positive`), the output is a probability and means the second class above 1/2;
+   otherwise above 0. */
 static const AttrDef binary_attrs[] = {{"positive", A_ENUM, "no", "no yes", .draw = "no yes"},
                                        {"post", A_ENUM, "none", "none logistic", .draw = "none"},
                                        {0}};

@@ -1,5 +1,5 @@
-/* trilu: the part of matrices on and above (upper) or on and below the diagonal k places right of
-   the main one; zeros elsewhere. */
+/* trilu: the elements of matrices on and above (upper), or on and below, the diagonal that is k
+   places right of the main one; zeros elsewhere. */
 #include "ops/operator/op.h"
 enum { K, UPPER };
 static const AttrDef attrs[] = {

@@ -1,6 +1,6 @@
-/* unary: the functions of one number, element by element, as one table. F: floating point, I:
-   signed, U: unsigned integers. SINCE: the first version of ONNX's operator set in which it is as
-   here; 6: it took other attributes before. */
+/* unary: functions of one number, element by element, as one table. Element types: F floats, I
+   signed integers. SINCE is the first opset in which the ONNX operator is as it is here; where it
+   is 6, the operator had the attribute consumed_inputs before. */
 #include "ops/operator/op.h"
 
 #define UNARY(NAME, CLASSES, TYPE, SINCE, VALUE)                               \

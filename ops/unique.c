@@ -1,8 +1,10 @@
-/* unique: the different slices of x along an axis, in ascending order (slices compare element by
-   element; NaN is equal to itself and comes last), or in the order in which they first appear; the
-   index of the first occurrence of each, for each slice of x its index in the result, and how often
-   each occurs. How many there are depends on data: `n` is a size that nothing else determines, and
-   the slices of the result beyond them occur 0 times. */
+/* unique: the distinct slices of x along an axis, in ascending order or in the order in which they
+   first appear. Slices are compared element by element; NaN equals itself and comes last. Further
+   results: for each distinct slice the index of its first occurrence, for each slice of x its index
+   in the result, and how often each distinct slice occurs.
+
+   The number of distinct slices depends on data: `n` is a size that nothing else determines, and
+   slices of the result beyond that number occur 0 times. */
 #include "ops/operator/op.h"
 enum { N, AXIS, SORTED };
 enum { Y, FIRST, WHICH, COUNT, OUTPUTS };
@@ -30,8 +32,8 @@ static int params(Call *c, int64_t param[]) {
     return 2;
 }
 
-/* Results are the only room there is: `which` holds the slices in ascending order, then their
-   numbers. */
+/* The kernel uses only the memory of its results: `which` first holds the slices in ascending
+   order, then their numbers. */
 typedef struct Slices {
     const Step *s;
     void *const *slot;
@@ -68,7 +70,7 @@ static int order(const Slices *l, int64_t p, int64_t q) {
     return found;
 }
 
-/* Heap sort (J. Williams, 1964) of which[0..n-1]. */
+/* Heap sort (J. Williams, 1964) of the first n entries of `which`. */
 static void sink(const Slices *l, int64_t at, int64_t n) {
     int64_t value = get(l, WHICH, at);
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
@@ -87,8 +89,9 @@ static void sort(const Slices *l, int64_t n) {
         sink(l, 0, k);
     }
 }
-/* Slices in ascending order become the number of each slice, along the cycles of that order; the
-   number waits above bit 32. How many there are. */
+/* Replaces the ascending order in `which` by the number of each slice, and returns how many
+   distinct slices there are. Numbers are moved along the cycles of the order; one that waits is
+   kept above bit 32. */
 static int64_t number(const Slices *l, int64_t n) {
     int64_t count = 0, before = -1;
     for (int64_t k = 0; k < n; k++) {
@@ -115,7 +118,7 @@ static void tally(const Slices *l, int64_t n, int64_t room) {
         set(l, FIRST, which, k), set(l, COUNT, which, get(l, COUNT, which) + 1);
     }
 }
-/* Numbers in the order of first appearance. */
+/* Renumbers the slices in the order of their first appearance. */
 static void renumber(const Slices *l, int64_t n) {
     for (int64_t k = 0, next = 0; k < n; k++)
         if (get(l, FIRST, get(l, WHICH, k)) == k) set(l, COUNT, get(l, WHICH, k), next++);

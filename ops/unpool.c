@@ -1,6 +1,5 @@
-/* unpool: y of the sizes `shape` with the elements of x at the places that `places` says, 0
-   elsewhere: the inverse of the pooling whose maxima x are. A place counts in all of y, in
-   row-major order. */
+/* unpool: the inverse of max pooling: y has the sizes `shape`, with the elements of x at the places
+   that `places` gives and 0 elsewhere. A place counts all elements of y in row-major order. */
 #include "ops/operator/op.h"
 #include <string.h>
 enum { SHAPE };
@@ -33,15 +32,15 @@ static int kernel(const Step *s, void *const slot[]) {
             if (place < 0 || !y->dim[k]) return -1;
             at[k] = place % y->dim[k];
         }
-        if (place) return -1; /* outside of y */
+        if (place) return -1; /* the place is outside y */
         kernel_move(y, slot, kernel_at(y, at), x, kernel_at(x, i));
     }
     return 0;
 }
 
-/* shape:unpool, the sizes before the pooling: (n - 1) * stride + kernel - pads along each spatial
-   axis. Where output_shape is larger, it is disputed what a place means (ONNX's issue 5741):
-   refused. */
+/* shape:unpool: the sizes before the pooling, (n - 1) * stride + kernel - pads along each spatial
+   axis. If output_shape is larger, the meaning of a place is disputed (ONNX's issue 5741), so the
+   node is refused. */
 static bool read_shape(Call *c, OnnxRead *r, int attr) {
     PolyList kernel, strides, pads, stated;
     const Type *x = c->nin > 1 ? c->in[0] : NULL;
@@ -64,7 +63,7 @@ static bool read_shape(Call *c, OnnxRead *r, int attr) {
     r->give(r, attr, y.n, y.v);
     return true;
 }
-/* As if it had been pooled by steps of 1 without pads. */
+/* The export states a pooling with strides of 1 and no pads that gives these sizes. */
 static bool write_shape(Call *c, OnnxWrite *w, int attr) {
     Poly kernel[RANK_MAX];
     PolyList y = ints(c, attr);

@@ -1,11 +1,14 @@
-/* bodies.h -- bodies of control flow are optimized like models. */
+/* bodies.h -- optimizes the bodies of control flow as if they were models. */
 #ifndef ISOMER_BODIES_H
 #define ISOMER_BODIES_H
 #include "search/run.h"
 
-/* For a target that times files: each body of an If, Loop or Scan of the model is optimized as a
-   model of its own, and the model with what gained is timed against the original. *file: that
-   model, as pieces in the run's arena and of the source; without bytes: nothing gains. What came of
-   it is in the run's stats. False: the run's error is set. */
+/* Optimizes each body of an If, Loop or Scan of the model as a model of its own and times the model
+   with the improved bodies against the original. Does nothing unless the target is a measuring
+   command.
+
+   *file receives the model with the improved bodies, as pieces that lie in the run's arena and in
+   the source; it is empty if nothing gains. The run's stats say what was done. Returns false with
+   the run's error set on failure. */
 bool run_optimize_bodies(Run *, Pieces *file);
 #endif

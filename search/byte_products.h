@@ -1,10 +1,11 @@
-/* byte_products.h -- what processors do with products of unsigned and signed bytes. */
+/* byte_products.h -- tells whether sums of byte products saturate on this processor. */
 #ifndef ISOMER_BYTE_PRODUCTS_H
 #define ISOMER_BYTE_PRODUCTS_H
 #include <stdbool.h>
 
-/* This processor adds two products of an unsigned and a signed byte in 16 bits, which saturate:
-   x86-64 without VNNI. ONNX Runtime does so there for bytes of two kinds, and not for two signed
-   or two unsigned ones. With ISOMER_CPU=generic in the environment it is taken to be so. */
+/* Returns whether the processor adds products of an unsigned and a signed byte in pairs in 16 bits,
+   which saturate: x86-64 without VNNI does. ONNX Runtime uses that instruction there for one signed
+   and one unsigned operand, but not for two operands of the same signedness. ISOMER_CPU=generic in
+   the environment makes the answer true. */
 bool byte_products_saturate(void);
 #endif

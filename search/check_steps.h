@@ -1,12 +1,14 @@
-/* check_steps.h -- checks what rules made, and the computed constants, by definitions. */
+/* check_steps.h -- checks the values that rules made, and the constants that were computed, against
+   the definitions of the operators. */
 #ifndef ISOMER_CHECK_STEPS_H
 #define ISOMER_CHECK_STEPS_H
 #include "search/run.h"
 
-/* For a finished derivation. E_CHECK: a value that rules made, or a computed constant, differs from
-   what it was made from. Values that are too large to be computed by definitions pass: *large
-   counts the constants among them. */
+/* Both functions take a finished derivation (derivation_finish). They return false with E_CHECK if
+   a value that rules made differs from the original's, or a computed constant from the expression
+   it was computed from. Values that are too large to be evaluated by definitions pass unchecked;
+   *large receives how many of the constants were. */
 bool run_check_rules(const Run *, const Derivation *);
 bool derivation_check_constants(const Derivation *, uint64_t seed, int *large, Error *);
-enum { CHECKED_ELEMENTS = 1 << 22 }; /* of a constant, at most */
+enum { CHECKED_ELEMENTS = 1 << 22 }; /* constants with more elements are not checked */
 #endif

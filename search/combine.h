@@ -1,14 +1,15 @@
-/* combine.h -- which of the places that gain are rewritten together. */
+/* combine.h -- decides which of the places that gain are rewritten together. */
 #ifndef ISOMER_COMBINE_H
 #define ISOMER_COMBINE_H
 #include "search/model_candidates.h"
 
-/* Times candidates in batches. *best: the fastest one; 0: the original. False: the run's error is
-   set. */
+/* Times whole models with different combinations of places. *best receives the fastest candidate,
+   or 0 if that is the original. Returns false with the run's error set on failure. */
 bool combine(CommandSearch *, int *best);
-/* A WholeTimer (price.h) of a CommandSearch: times all places that are expected to gain together,
-   and the strongest sets alone. They are candidates like those of combine. */
+/* Implements WholeTimer (price.h) for a CommandSearch: times all places that are expected to gain
+   together, and the strongest sets each alone. These candidates remain available to combine. */
 bool combine_ask(void *search, const double gain[], bool *gains);
-/* The candidate of these places, best first, each where no earlier one has a node. */
+/* Returns a candidate, not yet made, of the given places, which are sorted best first: a place is
+   left out if an earlier one contains one of its nodes. */
 ModelCandidate combine_places(CommandSearch *, int n, const int place[]);
 #endif

@@ -1,11 +1,11 @@
-/* command_report.h -- what a search on a target that times files says about its places. */
+/* command_report.h -- what a search with a measuring command reports about its places. */
 #ifndef ISOMER_COMMAND_REPORT_H
 #define ISOMER_COMMAND_REPORT_H
 #include "search/model_candidates.h"
 
-/* What these places gain: equal ones together, the largest gain first, in the run's arena. Returns
-   how many there are. */
+/* Returns how many different gains these places have; *out receives them in the run's arena, the
+   largest first. Places with the same part and the same rewriting form one entry. */
 int command_gains(CommandSearch *, int nplace, const int place[], const PlaceGain **out);
-/* Keeps in the run's statistics why nothing gains. */
+/* Sets stats.reason: why nothing gains. */
 void command_keep_reason(CommandSearch *);
 #endif

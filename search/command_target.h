@@ -1,19 +1,21 @@
-/* command_target.h -- how a search on a measuring command starts and stops the target. */
+/* command_target.h -- starts and stops the target of a search with a measuring command. */
 #ifndef ISOMER_COMMAND_TARGET_H
 #define ISOMER_COMMAND_TARGET_H
 #include "search/model_candidates.h"
 
-/* A search that knows its run, threads and folder, and nothing of the model yet, in the run's
-   arena: not on the stack, as an Escape must find its processes to stop them. The folder is NULL if
-   it cannot be created: then the run's error is set. */
+/* Returns a new search that has its run, threads and folder, but knows nothing of the model yet. It
+   lies in the run's arena rather than on the stack, because an Escape must find its processes in
+   order to stop them. If the folder cannot be created, `folder` is NULL and the run's error is
+   set. */
 CommandSearch *command_search_start(Run *);
-/* The search again, for the target on this number of threads: with its folder, origins and
-   candidate 0, and with `candidate` as candidate 1. Only its processes are to be stopped. */
+/* Returns a search for the same model on another number of threads. It shares the folder, origins
+   and candidate 0 of the given search, and `candidate` becomes its candidate 1. Since it shares the
+   folder, end it with command_target_stop, not command_search_end. */
 CommandSearch *command_search_again(const CommandSearch *, const ModelCandidate *candidate,
                                     int threads);
-/* Sets the commands that time files, and the target's name in the cost file, as sizes and inputs of
-   the run are now. False: the run's error is set. */
+/* Sets the commands that time files, and the target's name in the cost file, for the sizes and
+   inputs that the run has now. Returns false with the run's error set on failure. */
 bool command_target(CommandSearch *);
-void command_target_stop(CommandSearch *); /* the processes */
-void command_search_end(CommandSearch *);  /* the processes, and the folder with all files in it */
+void command_target_stop(CommandSearch *); /* stops the processes */
+void command_search_end(CommandSearch *);  /* also removes the folder and its files */
 #endif

@@ -1,14 +1,14 @@
-/* confirm.h -- whether what was chosen by noisy times is really faster. */
+/* confirm.h -- decides whether a candidate that was chosen by noisy times is really faster. */
 #ifndef ISOMER_CONFIRM_H
 #define ISOMER_CONFIRM_H
 #include "search/model_candidates.h"
 
-enum { CONFIRM_LEAST = 3 }; /* batches, also when there is no time left */
+enum { CONFIRM_LEAST = 3 }; /* batches that are timed even if no time is left */
 
-/* Times candidate *best anew, and those that the first times hardly tell from it, in batches with
-   the original until it is clear whether the fastest of them gains as much as counts, `until`
-   (run_seconds) at the latest. *best: that one, its ratio the mean over the batches; no first time
-   counts any more. Frozen: by what the cost file has of an earlier run. False: the run's error is
-   set. */
+/* Times candidate *best and the candidates that are hardly slower anew, in batches together with
+   the original, until it is clear whether the fastest of them gains what counts (RUN_GAIN), or
+   until `until` (run_seconds). *best receives the fastest, or 0 if all fail; its ratio becomes the
+   mean over the batches, and earlier times no longer count. A frozen run decides by what the cost
+   file holds of an earlier run. Returns false with the run's error set on failure. */
 bool confirm(CommandSearch *, double until, int *best);
 #endif

@@ -1,5 +1,6 @@
 /* extract.h -- chooses one graph from classes of equal values: a node for each class that the
-   outputs need, such that the sum of the nodes' prices, each counted once, is small. */
+   outputs need, such that the sum of the prices of the chosen nodes, each counted once, is
+   small. */
 #ifndef ISOMER_EXTRACT_H
 #define ISOMER_EXTRACT_H
 #include "rules/egraph.h"
@@ -9,14 +10,15 @@ typedef struct Extract {
     Arena *arena;
     EGraph *g;
     double (*price)(void *user,
-                    const Node *); /* >= 0; nodes that depend only on constants are free */
+                    /* >= 0; not asked for nodes that depend only on constants, which are free. */
+                    const Node *);
     void *user;
 } Extract;
 typedef struct Extracted {
-    const Value *out; /* the graph, made in the World */
-    double price;
-    double given; /* the nodes that no rule made */
+    const Value *out; /* the outputs of the chosen graph, which is built in the World */
+    double price;     /* of the chosen graph */
+    double given;     /* the price of the nodes that no rule made */
 } Extracted;
-/* For the values in `out`. Deterministic for deterministic prices. */
+/* Chooses a graph for the values in `out`. The choice is deterministic if prices are. */
 Extracted extract(const Extract *, int nout, const Value out[]);
 #endif

@@ -1,32 +1,36 @@
-/* fixpoint.h -- rules applied wherever they match, without costs. */
+/* fixpoint.h -- applies rules wherever they match, without regard to costs. */
 #ifndef ISOMER_FIXPOINT_H
 #define ISOMER_FIXPOINT_H
 #include "search/derive.h"
 
-/* What a rule may do: nothing; fire only where another application made a part of its match; fire
-   anywhere. */
+/* What a rule may do at a value: nothing; be applied only where another application made a part of
+   its match; be applied anywhere. */
 enum { ROLE_NONE, ROLE_FOLLOWER, ROLE_SEED };
-/* The roles of all rules, the same everywhere or by value of the model. */
+/* The roles of all rules, either the same everywhere or by value of the model. */
 typedef struct RuleScope {
-    const uint8_t *everywhere; /* roles by rule; NULL: they are by value, as follows */
-    uint32_t n;                /* values: the length of both arrays */
-    const uint8_t *const *at;  /* by value: the roles by rule there; NULL: no rule has one */
-    const bool *neutral;       /* by value: where it lies restricts no rule */
+    /* By rule: its role; NULL: the roles are given by value, as follows. */
+    const uint8_t *everywhere;
+    uint32_t n;               /* length of the following arrays */
+    const uint8_t *const *at; /* by value: the roles of all rules there; NULL: no rule has one */
+    const bool *neutral;      /* by value: it does not restrict which rules may be applied */
 } RuleScope;
 typedef struct FixpointLimits {
-    int applications;
-    bool (*over)(const void *user); /* asked before each round; true: it ends. NULL: never */
+    int applications; /* of rules, at most */
+    /* Asked before each attempt to apply a rule; true: the derivation ends. NULL: never. */
+    bool (*over)(const void *user);
     const void *user;
 } FixpointLimits;
 /* Applies the rules with on[r], in library order, wherever they match and the scope (NULL:
-   everywhere) allows it, except where an expensive inner value would be computed twice; after each
-   pass those that tidy (library.h), as long as they can. It ends when a graph recurs, but for its
-   constants (what was applied since then is forgotten), or keeps growing; or at a limit, and then
-   d->limited is set: 64 passes, so many applications, fewer in a large World, or because the caller
-   says so. What was applied until then stands. */
+   everywhere) allows it, unless an expensive inner value would then be computed twice. After each
+   pass, the rules that tidy (library.h) are applied as long as they can be.
+
+   The derivation ends when nothing is left to apply; when a graph recurs apart from its constants,
+   in which case the applications since then are forgotten; when the graph keeps growing; or at a
+   limit, in which case d->limited is set: 64 passes, the given number of applications (fewer in a
+   large World), or the caller's wish. Applications made before a limit stand. */
 bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
-/* Calls `seen` with each match that derive_fixpoint would apply next if its conditions hold: the
-   rule and the nodes of the match. */
+/* Calls `seen` for each match that derive_fixpoint would apply next if its conditions hold, with
+   the rule and the nodes of the match. */
 void fixpoint_next(Derivation *, const bool on[], const RuleScope *,
                    void (*seen)(void *user, int rule, NodeList), void *user);
 #endif

@@ -28,7 +28,7 @@ typedef struct Derivation {
     ValueMap map;       /* from the values of the first graph to the current ones */
     ProofLog log;
     int applied, *fired; /* number of applications: in all, and by rule of the library */
-    bool limited;        /* derive_fixpoint ended at a limit before nothing was left to apply */
+    bool limited;        /* derive_fixpoint stopped at a limit, so more rules may apply */
     bool file_changed;   /* sizes were fixed: the file is written even if no rule was applied */
     /* The classes of all rules applied, with CLASS_ROUNDS if a float of the graph matched a
        rational number of a rule that it only approximates. */
@@ -36,7 +36,8 @@ typedef struct Derivation {
     int nstep, room;
     Application *step; /* all applications, in the order in which they were made */
     int nshared, shared_room;
-    /* Except values that depend on constants alone, and reshapes, which are free. */
+    /* All shared values except those that depend on constants alone, and reshapes, which are
+       free. */
     Shared *shared;
     uint32_t nmade; /* the length of made[] and rebuilt[] */
     uint32_t *made; /* by value: 1 + the index of the application that made it; 0: none did */

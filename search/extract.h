@@ -9,9 +9,9 @@ typedef struct Extract {
     World *w;
     Arena *arena;
     EGraph *g;
-    double (*price)(void *user,
-                    /* >= 0; not asked for nodes that depend only on constants, which are free. */
-                    const Node *);
+    /* The price of a node, >= 0. Not asked for nodes that depend only on constants, which are
+       free. */
+    double (*price)(void *user, const Node *);
     void *user;
 } Extract;
 typedef struct Extracted {

@@ -27,7 +27,8 @@ typedef struct FixpointLimits {
    The derivation ends when nothing is left to apply; when a graph recurs apart from its constants,
    in which case the applications since then are forgotten; when the graph keeps growing; or at a
    limit, in which case d->limited is set: 64 passes, the given number of applications (fewer in a
-   large World), or the caller's wish. Applications made before a limit stand. */
+   large World), or limits.over. Applications made before a limit stand. Returns false with the
+   error set on failure. */
 bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
 /* Calls `seen` for each match that derive_fixpoint would apply next if its conditions hold, with
    the rule and the nodes of the match. */

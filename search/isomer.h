@@ -8,16 +8,16 @@
      isomer_result_free(&result);
 
    The library never exits, prints or touches signal handlers. Several threads may optimize at once,
-   each with options and a result of its own. While the first call loads OpenBLAS it sets
+   each with options and a result of its own. While the first call loads OpenBLAS, it sets
    OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS in the environment and then restores them; no other
    thread should read or change the environment meanwhile.
 
-   Options that do not go together are refused, and so are two that name one file of which either
-   would be lost (only `in` and `out` may be the same).
+   Options that do not go together are refused. So are two options that name the same file if either
+   file would be lost; only `in` and `out` may be the same.
 
-   Functions return what the programs exit with: 0 done, 1 a check failed, 2 wrong options, 3
-   invalid input, 4 a limit was reached, 5 the environment (files, back ends, measuring commands),
-   130 cancelled. */
+   The functions return the exit codes of the programs: 0 done, 1 a check failed, 2 wrong options, 3
+   invalid input, 4 a limit was reached (memory included), 5 a failure of the environment (files,
+   back ends, measuring commands), 130 cancelled. */
 #ifndef ISOMER_H
 #define ISOMER_H
 #include <stddef.h>
@@ -31,84 +31,98 @@ typedef struct IsomerTexts {
     int n;
     const char *const *v;
 } IsomerTexts;
-/* Set by isomer_options; then change what you need. Texts stay the caller's. */
+/* Call isomer_options first, then change what you need. The library does not copy or free the
+   texts; they must live until the call returns. */
 typedef struct IsomerOptions {
     size_t size; /* sizeof(IsomerOptions), set by isomer_options */
 
-    /* Sizes that the model leaves open, for timing and checking; the result keeps them open unless
-       fix_dims is set. */
-    IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
-    IsomerTexts dim;         /* "batch=8": of every size of this name; "seq=32,128": the result is
-                                checked at both, and with measure_with "onnxruntime" timed at
-                                both */
-    int fix_dims;            /* not 0: the result has these numbers for them instead */
+    /* Sizes that the model leaves open. They are used for timing and checking; the result keeps
+       them open unless fix_dims is set. */
+    IsomerTexts input_shape; /* the sizes of an input: "x:1,3,224,224" */
+    /* The value of every size of this name: "batch=8". With "seq=32,128" the result is checked at
+       both values, and with measure_with "onnxruntime" it is timed at both. */
+    IsomerTexts dim;
+    int fix_dims; /* not 0: the result has these numbers in place of the open sizes */
 
-    /* The rules. */
+    /* Which rules are used. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
-    IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
-    const char *allow; /* "drops", "defines", "overflows", "jumps" joined by +: also rules that may
-                          make NaN and infinity vanish or appear, or change a rounding into a whole
-                          step */
+    IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these are used */
+    /* Classes of rules that are used in addition: "drops", "defines", "overflows" and "jumps",
+       joined by +. They may make NaN and infinity vanish or appear, or change a rounding into a
+       whole step. */
+    const char *allow;
 
     /* What is minimized. */
-    const char *cost;         /* "measured" time, "flops" (estimated time) or "nodes" */
-    const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
-    const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
-                                 (search/README.md); NULL: the built-in runtime */
-    IsomerTexts domain;  /* "com.microsoft": operators of ONNX Runtime's own may be used, so that
-                            the result runs there only; "none"; empty: com.microsoft if
-                            measure_with is "onnxruntime", else none */
+    const char *cost;    /* "measured" (time), "flops" (estimated time) or "nodes" (their number) */
+    const char *cost_db; /* the file of measured times; NULL: one in the user's cache folder */
+    /* The target: "onnxruntime", or a command that times ONNX files (search/README.md); NULL: the
+       built-in runtime. */
+    const char *measure_with;
+    /* Domains whose operators the result may use: "com.microsoft" for those of ONNX Runtime, after
+       which the result runs only there; "none"; empty: com.microsoft if measure_with is
+       "onnxruntime", else none. */
+    IsomerTexts domain;
     const char *backend; /* of the built-in runtime: "cpu", "cuda" or the path of a plug-in */
-    const char *backend_options; /* text that the back end understands; NULL: none */
-    int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
-    int threads;      /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
-    int also_threads; /* the result is timed on as many threads of "onnxruntime", too, and what
-                         loses there in sum stays as it was; 0: not; < 0: on the machine's cores,
-                         if threads is 1 and that takes little time */
+    const char *backend_options; /* options of the back end, as text; NULL: none */
+    int frozen; /* not 0: nothing is timed; times that cost_db lacks are estimated */
+    /* 1 to 64: threads of the target, which is the built-in runtime or "onnxruntime". */
+    int threads;
+    /* The result is also timed on so many threads of "onnxruntime", and places that lose there more
+       than they gain are left as they were. 0: it is not; < 0: on all cores of the machine, if
+       `threads` is 1 and that takes little time. */
+    int also_threads;
 
     /* The search and its limits. */
-    const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both";
-                           with measure_with only "backtrack", which then has no effect */
-    int64_t steps;      /* at most this many graphs are expanded */
-    double time_limit;  /* seconds; 0: none, or what effort says */
-    const char *effort; /* "quick", "default" or "thorough": with a measuring command 30, 120 or 600
-                           seconds, unless time_limit is set */
+    /* How to search with the costs of the built-in runtime: "backtrack", "egraph" or "both". With
+       measure_with only "backtrack" is allowed, and has no effect. */
+    const char *search;
+    int64_t steps;     /* the search ends after so many graphs were expanded */
+    double time_limit; /* of the search, in seconds; 0: none, or the limit that effort sets */
+    /* "quick", "default" or "thorough": the search with a measuring command takes at most 30, 120
+       or 600 seconds, unless time_limit is set. */
+    const char *effort;
     int64_t fold_limit; /* constants of more bytes are not computed in advance; < 0: no limit */
     int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB plus a tenth of the file */
 
     /* The check of what is to be written. */
-    int check;              /* on how many sets of inputs the models are compared; 0: none */
-    int64_t seed;           /* of random inputs; < 0: 0, or that of the log to replay */
-    double rtol, atol;      /* allowed difference: relative to an output's largest magnitude, and
-                               absolute; < 0: by the classes of the rules used */
-    const char *input;      /* a .npz file with the first set of inputs; NULL: none */
-    IsomerTexts inputs;     /* "ids=0..99", "n=3", "x=FILE.npy" or "FILE.npz": inputs, also for
-                               "onnxruntime" as target and second opinion; other inputs are random,
-                               integers within the range that the graph allows */
-    const char *check_with; /* a second opinion: "onnxruntime" (the Python package); NULL: none */
+    int check;    /* the number of sets of inputs on which the models are compared; 0: none */
+    int64_t seed; /* of random inputs; < 0: 0, or the seed of the log to replay */
+    /* Allowed differences, relative to an output's largest magnitude and absolute: one that is
+       within either is allowed. < 0: determined by the classes of the rules used. */
+    double rtol, atol;
+    const char *input; /* a .npz file with the first set of inputs; NULL: none */
+    /* Inputs: "ids=0..99", "n=3", "x=FILE.npy" or "FILE.npz". They are also used by "onnxruntime"
+       as target or second opinion. Other inputs are random; integers are drawn from the range that
+       the graph allows. */
+    IsomerTexts inputs;
+    /* Another runtime that compares both models: "onnxruntime" (the Python package); NULL: none. */
+    const char *check_with;
 
     /* Other files that are written, and texts of the result; NULL or 0: not made. */
-    const char *report;    /* JSON; search/REPORT.md */
-    const char *html;      /* a page: what changed as pictures (by Graphviz's dot), costs, rules */
-    const char *dot;       /* both graphs in Graphviz's language */
-    int diff;              /* result.changes lists every node removed, added or changed */
-    IsomerTexts explain;   /* result.changes says which rules made these nodes, and from what */
+    const char *report; /* a report as JSON (search/REPORT.md) */
+    /* An HTML page: pictures of what changed (needs Graphviz's dot), costs, rules. */
+    const char *html;
+    const char *dot; /* both graphs in Graphviz's language */
+    int diff;        /* result.changes lists every node removed, added or changed */
+    /* result.changes says which rules made these nodes, and from which others. */
+    IsomerTexts explain;
     const char *proof_log; /* every step from the original to the result, for `replay` */
     const char *replay;    /* a proof log to follow instead of searching */
 
-    int external;               /* weights go into one file next to the result, OUT.data */
+    int external; /* not 0: weights are written to one file next to the result, OUT.data */
     int64_t external_threshold; /* only weights of at least this many bytes */
-    int dry_run;                /* the model is not written; the files named above are */
-    int headroom; /* not 0: nothing is searched or written; result.table says how far the model is
-                     from what the machine can do on the target, which must be "onnxruntime" */
+    int dry_run;                /* not 0: the model is not written, but the files named above are */
+    /* Not 0: nothing is searched or written. Instead, result.table says how far the model is from
+       what the machine can do on the target, which must be "onnxruntime". */
+    int headroom;
 
-    const volatile int *cancel; /* the run stops once *cancel is nonzero; may be NULL */
-    int keep_best; /* not 0: then only the search ends, and its best so far is the result */
-    /* For so many seconds before the search, new rules for the model's most expensive parts are
-       looked for, proved, and added to rules_out; 0: none are. */
+    const volatile int *cancel; /* the run stops once *cancel is not 0; may be NULL */
+    int keep_best; /* not 0: *cancel only ends the search; the result is the best found so far */
+    /* Seconds spent before the search on new rules: rules for the model's most expensive parts are
+       looked for, proved, used in this run and added to rules_out; 0: none are. */
     double discover;
-    /* The user's own rules, which are used like the library's unless `rules` is set: a file, which
-       need not exist if discover is set; NULL: one in the user's data folder. */
+    /* The file of the user's own rules, which are used like the library's unless `rules` is set. It
+       need not exist if discover is set. NULL: a file in the user's data folder. */
     const char *rules_out;
     /* Receives lines that report progress; may be NULL. */
     void (*progress)(void *user, const char *line);
@@ -117,29 +131,29 @@ typedef struct IsomerOptions {
 typedef struct IsomerResult {
     int code;
     char message[700]; /* where and why it failed; else "" */
-    char *table;       /* what was done, as a table to print; NULL on failure */
+    char *table;       /* a table to print that says what was done; NULL on failure */
     char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
-    char *changes;     /* for `diff` and `explain`, else NULL */
+    char *changes;     /* the texts of `diff` and `explain`; NULL if not asked for */
     int changed;       /* 1: the output differs from the input */
     char warning[300]; /* what the user should know although nothing failed; else "" */
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void); /* "1.2.3": static, never freed */
-/* The version, then a line for each linked library, truncated to n bytes including the 0; on
-   failure, the reason. */
+/* Writes the version to `text`, then a line for each linked library, truncated to n bytes including
+   the terminating 0; on failure, the reason. */
 ISOMER_API void isomer_versions(char *text, size_t n);
-/* Sets every option to its default; nothing in it needs to be freed. */
+/* Sets every option to its default. Nothing in the options needs to be freed. */
 ISOMER_API void isomer_options(IsomerOptions *);
-/* Reads the model `in` and writes `out`, completely or not at all; both may be the same path, and
-   `out` is ignored in a dry run. If no result gains 3 %, `out` is a copy of `in`. *result is
-   overwritten, not read. Returns result->code; on failure result->message says where and why. Free
-   the result with isomer_result_free, also after a failure. */
+/* Reads the model `in` and writes `out`, either completely or not at all. Both may be the same
+   path, and `out` is ignored in a dry run. If no result gains 3 %, `out` is a copy of `in`. *result
+   is overwritten, not read. Returns result->code; on failure result->message says where and why.
+   Free the result with isomer_result_free, even after a failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
-/* No model is read: result->table lists every rule with its name, identifier and class, and whether
-   these options choose it. Returns and frees as isomer_optimize. */
+/* Reads no model: result->table lists every rule with its name, identifier and class, and whether
+   these options choose it. Otherwise like isomer_optimize. */
 ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
-/* Frees its texts; a result may be freed more than once. */
+/* Frees the result's texts. A result may be freed more than once. */
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus
 }

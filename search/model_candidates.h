@@ -1,5 +1,5 @@
-/* model_candidates.h -- the search on a target that times files: what its parts share, and its
-   candidates, each a way to rewrite the whole model. */
+/* model_candidates.h -- the state of a search with a measuring command, and its candidates: each is
+   a way to rewrite the whole model, with its file and its time. */
 #ifndef ISOMER_MODEL_CANDIDATES_H
 #define ISOMER_MODEL_CANDIDATES_H
 #include "search/folder.h"
@@ -8,75 +8,82 @@
 #include "search/target.h"
 
 typedef struct ModelCandidate {
-    const uint8_t *everywhere; /* roles by rule, the same in the whole model; NULL: by place */
-    const uint8_t **at;        /* by node of the file: the roles by rule there, or NULL */
-    int nset;                  /* the sets that there were when it was made */
-    const bool *sets;          /* by set: its places may be among them; NULL: not by place */
-    int nplace, *place;        /* the places, best first */
-    int applied;
-    const bool *fired; /* by rule of the library */
-    char digest[33];
-    char *path;   /* of the file; NULL: not kept */
-    double ratio; /* to the original; < 0: not known, or failed */
+    /* By rule: its role, the same in the whole model; NULL: roles depend on the place. */
+    const uint8_t *everywhere;
+    const uint8_t **at; /* by node of the file: the roles of all rules there, or NULL */
+    int nset;           /* how many sets there were when the candidate was made */
+    /* By set: whether the candidate may use its places; NULL: `everywhere` is used. */
+    const bool *sets;
+    int nplace, *place; /* the places it rewrites, best first */
+    int applied;        /* applications of rules */
+    const bool *fired;  /* by rule of the library: whether it was applied */
+    char digest[33];    /* of the bytes of its file */
+    char *path;         /* path of its file; NULL: it was not written */
+    double ratio;       /* its time / the original's; < 0: not known, or it failed */
 } ModelCandidate;
 
 typedef struct TargetProcess {
     const char *command;
-    Target *target; /* NULL: not started */
+    Target *target; /* NULL: the process is not running */
     Cleanup cleanup;
 } TargetProcess;
 
 typedef struct CommandSearch {
     Run *r;
-    TargetProcess whole, part, confirming; /* time whole models, parts, the fastest once more */
-    const char *device;                    /* the target's name in the cost file */
-    int threads;                           /* of the target */
-    bool reads_inputs; /* the target is given our data, as files in the folder */
+    /* Processes that time whole models, parts, and the fastest candidates once more. */
+    TargetProcess whole, part, confirming;
+    const char *device; /* the target's name in the cost file */
+    int threads;        /* threads of the target */
+    bool reads_inputs;  /* the target reads our input data from files in the folder */
     RunFolder *folder;
-    double search_until; /* run_seconds at which the search ends, so that time is left to confirm */
-    double confirm_until; /* run_seconds at which confirming ends, too */
+    /* run_seconds at which the search ends, early enough to confirm its result. */
+    double search_until;
+    double confirm_until; /* run_seconds at which confirming ends as well */
     Origins origins;
     Places places;
-    Profile profile; /* of the original */
+    Profile profile; /* the target's profile of the original */
     Pricing prices;
-    int nranked, *ranked; /* places that gain, best first */
-    const double *gain;   /* by place: the seconds that it promises */
-    double promised;      /* seconds that they gain together */
+    int nranked, *ranked; /* the places that gain, best first */
+    const double *gain;   /* by place: the seconds that it promises to gain */
+    double promised;      /* seconds that all places promise together */
     int n, room;
-    ModelCandidate *v;   /* v[0] is the original */
-    double growth;       /* of the file of the last candidate made: a share of what is allowed */
-    double file_seconds; /* that a file of the last batch of whole models took the target */
-    double baseline;     /* seconds of the original, as first measured; 0: not yet */
+    ModelCandidate *v; /* the candidates; v[0] is the original */
+    /* Growth of the last candidate's file, as a multiple of the growth that is allowed. */
+    double growth;
+    double file_seconds; /* seconds for each file of the last batch of whole models */
+    double baseline;     /* seconds of the original when it was first measured; 0: it was not */
 } CommandSearch;
 
-/* The candidate applied to the model, in the arena. False, here and below: the run's error is
-   set. */
+/* Applies the candidate to the model; the derivation lives in the arena. Like all functions below
+   that return a bool, returns false with the run's error set on failure. */
 bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
-/* Makes a candidate and writes its file; everything made on the way is freed. *index: where it is,
-   an earlier one with the same bytes, -1: not usable; if its file grows too much, s->growth is
-   above 1. */
+/* Derives a candidate and writes its file; all else made on the way is freed. *index receives its
+   number, that of an earlier candidate with the same bytes, or -1 if it is not usable; s->growth is
+   above 1 if its file would grow too much. */
 bool candidate_make(CommandSearch *, ModelCandidate, int *index);
-/* Writes the original as candidate 0. */
+/* Writes the original and adds it as candidate 0. */
 bool candidate_original(CommandSearch *);
-/* Writes this file as a candidate, by no rules. */
+/* Writes this file and adds it as a candidate that uses no rules. */
 bool candidate_file(CommandSearch *, const Pieces *);
-/* The user's file as a candidate, where the source was made of it: it is read where it is. */
+/* Adds the user's file as a candidate, for a source that was preprocessed. The file is not
+   copied. */
 bool candidate_input(CommandSearch *);
-/* Times candidate 0 alone: it must run, and gains are compared with its time. */
+/* Times candidate 0 alone: it must run, and the gains of parts are judged relative to its time. */
 bool candidates_start(CommandSearch *);
-/* Times those of the candidates of `list` whose time is not known, in one batch with the
-   original. */
+/* Times those candidates of the list whose time is not known, in one batch with the original. */
 bool candidates_time(CommandSearch *, int n, const int list[]);
-/* Times all of them anew; by candidate of the list: its ratio to the original in this batch, <= 0
-   where it failed. *control: that of a copy of the original, the last file of the batch. Nothing of
-   it is kept. */
+/* Times all candidates of the list anew. ratio[] receives, by candidate of the list, its time / the
+   original's in this batch, <= 0 if it failed; *control receives the same ratio of a copy of the
+   original, which is the last file of the batch, or < 0 if there is none. The ratios of the
+   candidates do not change. */
 bool candidates_time_anew(CommandSearch *, int n, const int list[], double ratio[],
                           double *control);
-/* Keeps a candidate's ratio as its confirmed one, in place of an earlier one; < 0: it has none. */
+/* Stores a candidate's ratio in the cost file as its confirmed one, in place of an earlier one; if
+   it is <= 0, none is stored. */
 bool candidate_store_confirmed(CommandSearch *, int candidate);
-/* For frozen runs: its ratio becomes the confirmed one, < 0 if that is missing; where nothing was
-   timed, it stays what it is. */
+/* For frozen runs: sets a candidate's ratio to the confirmed one from the cost file, or to < 0 if
+   the file lacks it. If the file lacks the original's time as well, the ratio is left as it is. */
 void candidate_look_up_confirmed(CommandSearch *, int candidate);
-/* A PartTimer (price.h) of a CommandSearch. */
+/* Implements PartTimer (price.h) for a CommandSearch. */
 bool candidates_time_part(void *search, int n, const char *const path[], double seconds[]);
 #endif

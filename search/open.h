@@ -1,15 +1,20 @@
-/* open.h -- what a run opens before it searches. */
+/* open.h -- opens what a run needs before it searches: the model, the rules, the cost file, the
+   inputs. */
 #ifndef ISOMER_OPEN_H
 #define ISOMER_OPEN_H
 #include "search/run.h"
 
-/* Opens everything that the options of the run name. What can fail because of them or the
-   environment alone fails here, before the search. False: the run's error is set. */
+/* Opens everything that the options of the run name. Any failure that is caused by the options or
+   the environment alone shows here, before the search. Returns false with the run's error set on
+   failure. */
 bool run_open(Run *);
-/* Opens the rules alone: for --list-rules, and again after the bodies of control flow. */
+/* Opens only the rules: for --list-rules, and again after the bodies of control flow were
+   optimized. */
 bool run_open_library(Run *);
-/* The versions of ONNX's operator set that are understood. Operators of older ones broadcast by
-   different rules, and the meaning of later ones is not known: such a model is copied. */
+/* The versions of ONNX's operator set that Isomer understands. Operators of older versions
+   broadcast by other rules, and the meaning of later ones is not known, so models of other versions
+   are copied unchanged. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
-bool opset_known(const Model *); /* its version is one of these, or it imports no such set */
+/* The model's version is one of these, or it imports no ONNX operators. */
+bool opset_known(const Model *);
 #endif

@@ -1,5 +1,5 @@
-/* optimize.h -- whole runs, as the public functions (isomer.c) call them. False: the run's error is
-   set. */
+/* optimize.h -- whole runs, as the public functions (isomer.c) call them. Both return false with
+   the run's error set on failure. */
 #ifndef ISOMER_OPTIMIZE_H
 #define ISOMER_OPTIMIZE_H
 #include "search/run.h"

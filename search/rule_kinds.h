@@ -1,17 +1,17 @@
-/* rule_kinds.h -- what the search wants to know of a rule beyond whether it matches. */
+/* rule_kinds.h -- properties of a rule that the search uses to decide when to apply it. */
 #ifndef ISOMER_RULE_KINDS_H
 #define ISOMER_RULE_KINDS_H
 #include "rules/rule.h"
 
-/* Both sides only move elements, and the right one takes fewer steps. */
+/* Both sides only move elements, and the right side takes fewer steps. */
 bool rule_shortens_moves(World *, const Instance *);
-/* Both sides do little with each element (no contraction), the right one has no operator beyond
-   those of the left one, and its nodes write fewer elements. Any number of applications of such
-   rules, and of those that shorten moves, comes to an end. */
+/* Both sides do little with each element (no contraction), the right side has no operator that the
+   left side lacks, and its nodes write fewer elements. Applying such rules, and rules that shorten
+   moves, always terminates. */
 bool rule_lightens(World *, const Instance *);
-/* Its left side computes bytes between two of its operators, and its right side none of that
-   type. */
+/* The left side computes bytes of some type between two of its operators, and the right side none
+   of that type. */
 bool rule_retypes(World *, const Instance *);
-/* Its right side makes signed or unsigned bytes, and its left side has none of these. */
+/* The right side makes signed or unsigned bytes, and the left side has no bytes of that kind. */
 bool rule_changes_bytes(World *, const Instance *);
 #endif

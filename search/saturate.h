@@ -1,7 +1,7 @@
-/* saturate.h -- search by an e-graph over the rewritings of one graph: all rules at once, wherever
-   they match, whatever the graphs in between cost (rules/egraph.h). The extracted graph is then
-   reached by applying rules to graphs, one after another: the derivation that everything else
-   checks. */
+/* saturate.h -- searches the rewritings of one graph in an e-graph (rules/egraph.h): all rules are
+   applied at once, wherever they match, whatever the graphs in between cost. The extracted graph is
+   then derived from the first one by applying rules one after another, which gives the derivation
+   that all later checks need. */
 #ifndef ISOMER_SATURATE_H
 #define ISOMER_SATURATE_H
 #include "rules/egraph.h"
@@ -9,11 +9,11 @@
 
 typedef struct Saturate {
     EGraphLimits limits;
-    double (*node)(void *user,
-                   const Node *); /* the rough price of a node; user: that of the Backtrack */
+    /* The rough price of a node; `user` is that of the Backtrack. */
+    double (*node)(void *user, const Node *);
 } Saturate;
-/* As backtrack() with its World, rules, prices, `stop` and budget of steps (here: applications in
-   the derivation); the extracted graph is only the goal: the cheapest graph on the way to it is
-   taken. */
+/* Like backtrack(), with the World, rules, prices and `stop` of the Backtrack; its `steps` limits
+   the applications in the derivation. The extracted graph is only the goal: the solution is the
+   cheapest graph on the way to it. */
 void saturate(const Backtrack *, const Saturate *, const Graph *start, RegionSolution *out);
 #endif

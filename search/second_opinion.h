@@ -1,11 +1,12 @@
-/* second_opinion.h -- --check-with: another runtime compares original and result. */
+/* second_opinion.h -- implements --check-with: another runtime compares original and result. */
 #ifndef ISOMER_SECOND_OPINION_H
 #define ISOMER_SECOND_OPINION_H
 #include "search/run.h"
 
-/* Checks that this runtime is installed; called before the search. */
+/* Checks that this runtime is installed; called before the search. Returns false with the run's
+   error set if it is not. */
 bool run_can_check_with(Run *);
-/* True: no opinion was asked for, or the runtime agrees that the result computes the same. E_CHECK:
-   it disagrees. */
+/* Returns true if no opinion was asked for, or if the runtime agrees that the result computes the
+   same. Otherwise the run's error is set; E_CHECK: the runtime disagrees. */
 bool run_check_with(Run *, const Derivation *);
 #endif

@@ -5,27 +5,30 @@
 #include "search/places.h"
 
 typedef struct Profile {
-    bool known;          /* false: the target gave none, and all else is 0 */
-    double flops, bytes; /* a second: what the machine reaches */
+    bool known;          /* the target provided a profile; if not, no other field but n counts */
+    double flops, bytes; /* rates that the machine reaches: operations a second, bytes a second */
     double total;        /* seconds of all kernels */
-    double other;        /* of them, of operators that the target added and named after no node */
-    int n;
-    double *seconds; /* by node of the file; 0: it is fused into another, or never runs */
+    /* Of these, seconds of operators that the target added and that belong to no node. */
+    double other;
+    int n;           /* nodes of the file */
+    double *seconds; /* by node of the file; 0: it is fused into another node or never runs */
 } Profile;
-/* Has the helper profile the file at `path` for this target: r->profile is what it prints, NULL if
-   the target is another one or provides none. False: the error is set. */
+/* Profiles the file at `path` for this target by the helper program. r->profile receives what it
+   prints, or stays NULL if the target is another one or provides no profile. Returns false with the
+   error set on failure. */
 bool profile_ask(Run *, const char *path, const char *folder);
-/* From the cost file, where `device` names the target; else by running the helper on the file at
-   `path`, which has the nodes of the source, with files in `folder` during the run. A frozen run
-   only reads, and where the helper fails there is no profile. False: the error is set. In the
-   arena. */
+/* Reads the profile from the cost file, where `device` names the target, or else makes it by
+   running the helper on the file at `path`, which has the nodes of the source; the helper's files
+   lie in `folder`. A frozen run only reads. If the helper fails, there is no profile. The profile
+   lives in the run's arena. Returns false with the error set on failure. */
 bool profile_target(Run *, const char *path, const char *folder, const char *device, Profile *);
-/* The same shares of less time where the kernels took more than the whole does, as on a busy
-   machine: the target's profile counts the time that passes. */
+/* Scales the profile down to `whole` seconds if its kernels took more than the whole model does.
+   This happens on a busy machine, because the target's profile counts elapsed time. */
 void profile_fit(Profile *, double whole);
-/* Seconds of these nodes of the file, with an even share of what the target added. */
+/* Returns the seconds of these nodes of the file, with an even share of what the target added. */
 double profile_nodes(const Profile *, int n, const int node[]);
-/* Lines for people: the share of the machine's roofline that the original reaches, and the nodes
-   that lose most, with those that no rule rewrites marked. places NULL: that is not known. */
+/* Writes lines for people: the share of the machine's roofline that the original reaches, and the
+   nodes that lose most, with a mark at those that no rule rewrites. places NULL: not known, so none
+   is marked. */
 void profile_headroom(const Run *, const Profile *, const Places *, Text *);
 #endif

@@ -1,12 +1,13 @@
-/* page.h -- a run as one self-contained HTML file: pictures of what changed, original and result
-   side by side, tables of costs, the rules that were applied with their proofs, the result of the
-   check. */
+/* page.h -- shows a run as one self-contained HTML file: pictures of what changed, original and
+   result side by side, tables of costs, the rules that were applied with their proofs, and the
+   result of the check. */
 #ifndef ISOMER_PAGE_H
 #define ISOMER_PAGE_H
 #include "search/show/changes.h"
 
 typedef struct Pictures Pictures;
-/* NULL: E_ENVIRONMENT, there is no `dot`. */
+/* Draws the pictures of the page. NULL with E_ENVIRONMENT: there is no `dot`. */
 Pictures *page_draw(const Changes *, Error *);
-void page_print(const Changes *, const Pictures *, bool changed, Text *); /* the whole file */
+/* Prints the whole file. */
+void page_print(const Changes *, const Pictures *, bool changed, Text *);
 #endif

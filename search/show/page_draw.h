@@ -6,16 +6,16 @@
 #include <string.h>
 
 typedef struct Drawn {
-    int place, count; /* the first of its kind; how many there are */
-    char key[33];     /* hash of what is the same in those */
-    int first; /* 1 + the number of its first picture, the original's; the result's follows; 0: not
-                  drawn */
+    int place, count; /* the first of the places that look alike; their number */
+    char key[33];     /* digest of what these places have in common */
+    /* 1 + the index of the original's picture, which the result's follows; 0: not drawn. */
+    int first;
 } Drawn;
 struct Pictures {
-    int n;
+    int n; /* number of drawn places */
     Drawn *drawn;
-    int *like; /* by place: the drawn place that it looks like */
-    int whole; /* as Drawn.first, of both graphs */
+    int *like; /* by place: the index in drawn[] of the place that it looks like */
+    int whole; /* like Drawn.first, for the whole graphs */
     const char **svg;
 };
 #endif

@@ -1,14 +1,15 @@
-/* report.h -- the closing table and the JSON report (search/REPORT.md). */
+/* report.h -- makes the closing table and the JSON report (search/REPORT.md). */
 #ifndef ISOMER_REPORT_H
 #define ISOMER_REPORT_H
 #include "search/run.h"
 
-/* Fills the run's stats: counts and costs by operator and by kind of step, and the total
-   arithmetic. Called before the two below, which append the closing table and the JSON report to
-   the text. */
+/* Sets the run's stats: counts and costs by operator and by kind of step, and the total arithmetic.
+   Must be called before run_table and run_report, which append the closing table and the JSON
+   report to the text. */
 void run_operators(Run *, const Graph *result);
 void run_table(const Run *, const Derivation *, bool changed, Text *);
-/* What the times of the whole models are: measured, or partly estimated in a frozen run. */
+/* Returns what to call the times of the whole models: measured, or partly estimated in a frozen
+   run. */
 const char *run_time_word(const RunStats *);
 void run_report(const Run *, const Derivation *, bool changed, Text *);
 #endif

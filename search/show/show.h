@@ -1,20 +1,21 @@
-/* show.h -- --diff, --explain, --dot, --html, --list-rules. */
+/* show.h -- makes what --diff, --explain, --dot, --html and --list-rules show. */
 #ifndef ISOMER_SHOW_H
 #define ISOMER_SHOW_H
 #include "search/run.h"
 
-/* NULL: no option asks for them. */
+/* What has to be shown; NULL: no option asks for it. */
 typedef struct Views {
     struct Changes *changes;
     struct Pictures *pictures;
 } Views;
 
-/* --html, --dot, --diff and --explain: before the search, whether they can be made (E_ENVIRONMENT);
-   before the model is written, the texts (result.changes) and the pictures; after it, the files.
-   False: the run's error is set. */
+/* The three steps of --html, --dot, --diff and --explain. Before the search, run_can_show checks
+   that they can be made (E_ENVIRONMENT). Before the model is written, run_make_views makes the
+   texts (result.changes) and the pictures. After that, run_write_views writes the files. All return
+   false with the error set on failure. */
 bool run_can_show(const IsomerOptions *, Arena *, Error *);
 bool run_make_views(Run *, const Derivation *, IsomerResult *, Views *);
 bool run_write_views(const Run *, const Views *, bool changed);
-/* --list-rules, as result.table. */
+/* Sets result.table to the list of --list-rules. */
 void run_list_rules(const Library *, Arena *, IsomerResult *);
 #endif

@@ -1,14 +1,17 @@
-/* affine.c -- what an epilogue does to the accumulator before it does anything else is often y =
-   scale[c]*acc + shift[c] with numbers that are known: a bias, a batch normalization. Each value of
-   the program is computed for every channel as a pair (scale, shift), scale 0 where the accumulator
-   is not read, or is not of that form. The last affine value through which everything reads the
-   accumulator becomes the accumulator of the program that is left; a kernel scales its weights and
-   starts from the shifts. */
+/* affine.c -- splits off the part of an epilogue that has the form scale[c] * acc + shift[c] with
+   known numbers: biases and batch normalizations. A kernel then scales its weights and starts its
+   sums from the shifts instead.
+
+   Each value of the program is computed for every channel as a pair (scale, shift). The scale is 0
+   if the value does not depend on the accumulator; a value without this form has the form OTHER.
+   The cut is made at the last affine value through which alone the rest of the program reads the
+   accumulator: this value becomes the accumulator of the remaining program. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
 
+/* VECTOR: a known number for each channel */
 typedef enum Form { OTHER, VECTOR, AFFINE } Form;
 typedef struct Analysis {
     const Step *step;
@@ -17,7 +20,8 @@ typedef struct Analysis {
     double *scale[AFFINE_CODE], *shift[AFFINE_CODE];
 } Analysis;
 
-/* A number that is known for each channel, or for all: the first one. */
+/* Returns the contents of a view that is known and holds one number for each channel, or one for
+   all; *stride: between channels, in elements. NULL: it is not such a view. */
 static const void *known_vector(const Build *b, const View *v, int view, int axis,
                                 int64_t *stride) {
     for (int i = 0; i < v->rank; i++)
@@ -55,7 +59,8 @@ static bool combine(int op, double as, double at, double bs, double bt, double *
     default: return false;
     }
 }
-/* Products are affine if one side is a vector, quotients and functions if what they take is one. */
+/* Computes the pairs of a result. A product is affine if one factor is a vector; a quotient if the
+   divisor is one; functions must be of vectors. */
 static Form form_of_result(Analysis *n, int i) {
     const Scalar *c = &n->step->code[i];
     const bool two = scalar_values(c->op) > 1;
@@ -76,8 +81,8 @@ static Form form_of_result(Analysis *n, int i) {
     return a == AFFINE || b == AFFINE ? AFFINE : VECTOR;
 }
 
-/* The program left when value `cut` is the accumulator. False: the accumulator itself is read
-   as well. */
+/* Copies the program that remains when value `cut` is its accumulator. False: the rest reads the
+   original accumulator as well. */
 static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     bool needed[AFFINE_CODE] = {false};
     int number[AFFINE_CODE];

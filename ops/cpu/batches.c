@@ -1,7 +1,9 @@
-/* batches.c -- batches of products whose second factor is not known, or not the same for all, with
-   axes of any strides, as the heads of an attention have them: for each product panels of columns
-   are packed and multiplied with all rows (Simd.sweep), so that packing costs as little as there
-   are many rows. The epilogue is done in registers as far as ending.c says. */
+/* batches.c -- multiplies batches of matrices whose second factor is not known, or differs between
+   products, with axes of any strides, as in the heads of an attention.
+
+   For each product, panels of columns are packed and multiplied by all rows (Simd.sweep). Packing
+   pays if there are enough rows (LEAST_ROWS). The epilogue is computed in registers as far as
+   ending.c allows. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -10,12 +12,13 @@ enum { LEAST_ROWS = 8, MOST_TERMS = 4096 };
 typedef struct Batches {
     Ending e;
     View view[VIEWS];
-    Nest outer; /* the axes before the last two, of the views */
+    Nest outer; /* the axes before the last two */
     int64_t rows, columns, terms;
-    const float *start; /* of the sums of each column */
-    size_t packed;      /* in the scratch: a panel */
+    const float *start; /* where the sum of each column starts */
+    size_t packed;      /* an offset into the scratch memory: the packed panel */
 } Batches;
-/* Runs of n floats, the compiler knowing n where that is a vector of some machine. */
+/* Copies `runs` runs of n floats. For the vector widths of common machines, n is a constant for the
+   compiler. */
 static void copy_runs(float *to, int64_t ts, const float *from, int64_t fs, int64_t runs, int n) {
     if (n == 16)
         for (int64_t t = 0; t < runs; t++) memcpy(to + t * ts, from + t * fs, 16 * sizeof *to);
@@ -25,7 +28,7 @@ static void copy_runs(float *to, int64_t ts, const float *from, int64_t fs, int6
         for (int64_t t = 0; t < runs; t++)
             memcpy(to + t * ts, from + t * fs, (size_t)n * sizeof *to);
 }
-/* A vector of columns, `wide` apart from one term to the next. */
+/* Packs simd->width columns of b; in `to`, terms are `wide` floats apart. */
 static void pack_vector(const Simd *simd, const View *b, const float *from, int64_t terms,
                         float *to, int64_t wide) {
     const int64_t term = b->stride[b->rank - 2], column = b->stride[b->rank - 1];
@@ -52,7 +55,7 @@ static void pack_panel(const Simd *simd, const Batches *s, const SweepColumns *p
         if (s->e.scale) scale_vector(vector, s->e.scale + column, simd->width, s->terms, wide);
     }
 }
-/* The starts of a panel's sums, as its vectors lie. */
+/* Copies the starts of a panel's sums in the order of its vectors. */
 static void lay_start(const Simd *simd, const Batches *s, const SweepColumns *p, float *start) {
     for (int i = 0; i < p->vectors; i++)
         memcpy(start + i * simd->width, s->start + sweep_vector(p, i, simd->width),

@@ -1,8 +1,10 @@
-/* conv.c -- the algorithms of a convolution, the one expected to be fastest first: Winograd's tiles
-   (winograd.c), oneDNN's, packed panels (panels.c), vectors of channels (depthwise.c), taps
-   (taps.c), plain loops (direct.c). Each gets the step without taps (places of the kernel) that
-   always lie in the padding and without spatial axes of one place, and is cut into parts for
-   threads. */
+/* conv.c -- orders the algorithms that can run a convolution, the one expected to be fastest first,
+   and cuts the step into parts for threads.
+
+   The algorithms are Winograd's tiles (winograd.c), oneDNN's, packed panels (panels.c), vectors of
+   channels (depthwise.c), taps (taps.c) and plain loops (direct.c). Before one of them gets the
+   step, taps (places of the kernel) that always lie in the padding and spatial axes of length 1 are
+   removed. */
 #include "ops/cpu/cpu.h"
 
 bool conv_fits(const Step *s) {
@@ -27,13 +29,15 @@ typedef enum ConvAlgorithm {
     CONV_DIRECT,
     CONV_ALGORITHMS
 } ConvAlgorithm;
-/* oneDNN has plain loops for volumes and lines, and copies images that have gaps; channels that
-   fill no vector take it as long as a whole one. */
+/* Whether our depthwise kernel is expected to be faster than oneDNN. oneDNN runs plain loops on
+   images with one or three spatial axes, copies images that have gaps, and needs as long for a few
+   channels as for a full vector. */
 static bool depthwise_first(const Device *d, const Step *s) {
     return depthwise_possible(s) && (s->view[1].rank != 4 || s->view[2].dim[0] < d->simd->width ||
                                      !view_is_packed(&s->view[0]) || !view_is_packed(&s->view[1]));
 }
-/* Those that can run the step, the one expected to be fastest first; returns how many. */
+/* Lists the algorithms that can run the step, the one expected to be fastest first; returns how
+   many. */
 static int conv_algorithms(const Device *d, const Step *s,
                            ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
     int n = 0;
@@ -70,7 +74,8 @@ static int conv_algorithms(const Device *d, const Step *s,
     algorithm[n++] = CONV_DIRECT;
     return n;
 }
-/* Spatial axes of one place are dropped, but one: oneDNN blocks along the last axis only. */
+/* Removes spatial axes of length 1, but keeps one spatial axis. oneDNN blocks along the last axis
+   only, so a last axis of length 1 would be slow. */
 static Step squeezed(Arena *arena, const Step *s) {
     const StepWindow w = step_window(s);
     const int n = w.n;
@@ -92,8 +97,8 @@ static Step squeezed(Arena *arena, const Step *s) {
             param[window_param(&small, list, i - 2)] = s->param[window_param(s, list, axis[i] - 2)];
     return small;
 }
-/* Outermost taps along an axis that lie in the padding wherever the window stands: how many at the
-   beginning and at the end can be left out. One tap stays. */
+/* Outermost taps along an axis that lie in the padding for all windows: how many can be removed at
+   the beginning and at the end. At least one tap remains. */
 typedef struct Idle {
     int64_t begin, end;
 } Idle;
@@ -108,7 +113,8 @@ static Idle idle_taps(int64_t out, int64_t in, int64_t taps, int64_t stride, int
         idle.end++;
     return idle;
 }
-/* The same convolution without such taps: a kernel dilated beyond its image is a smaller one. */
+/* The same convolution without such taps; a kernel that is dilated beyond its image becomes
+   smaller. */
 static Step trimmed(Arena *arena, const Step *s) {
     const StepWindow old = step_window(s);
     Step small = *s;
@@ -137,10 +143,11 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
     default: return dnn_conv_build(b, (DnnAlgorithm)algorithm, k);
     }
 }
-/* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
-   groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole.
-   Our panels and tiles may be cut along the channels, too: first,
-   where there are more weights than pixels, of which then each part reads its own. */
+/* Cuts the step along the batch, or along the outermost axis for which the parts keep the layout
+   that the algorithm needs. That is the channels (in whole groups) if each channel has a plane of
+   its own, else the rows, in multiples of a tile for Winograd's algorithms. Our panels and Winograd
+   tiles may also be cut along the channels. They are cut so first if there are more weights than
+   pixels, because each part then reads only its own weights. */
 static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     enum { LINE = 16, COLUMNS = 32 };
     const Step *s = b->step;
@@ -165,7 +172,8 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     return panels ? split_build(b, build_whole, (int)algorithm, heavy ? of_weights : both, 3, k)
                   : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }
-/* Plain loops take 50 times as long as oneDNN: they are not offered where that matters. */
+/* The number of algorithms. Plain loops take 50 times as long as oneDNN and are not offered for
+   large steps if there is another algorithm. */
 static int conv_choices(const Device *d, const Step *s) {
     enum { SMALL = 1 << 16 };
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
@@ -174,7 +182,7 @@ static int conv_choices(const Device *d, const Step *s) {
     const int64_t each = view_count(&s->view[2]) / (s->view[2].dim[0] ? s->view[2].dim[0] : 1);
     return n > 1 && view_count(&s->view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
 }
-/* Choice 0 always works: where oneDNN refuses a shape, the next algorithm takes its place. */
+/* Choice 0 always works: if an algorithm refuses the shape, the next one takes its place. */
 static bool conv_build(Build *b, int choice, Kernel *k) {
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
     const size_t before = b->workspace;

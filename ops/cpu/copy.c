@@ -1,28 +1,34 @@
-/* copy.c -- strided copies. Axes are joined first; then rows of consecutive elements are moved
-   whole, and where the input runs fastest along another axis than the output, those two axes are
-   walked in square tiles of about a cache line, so that neither side is read or written an element
-   a line. A few runs that take turns have kernels of their own. Where the element types differ, the
+/* copy.c -- strided copies between views of equal sizes.
+
+   Axes are joined first. Rows of consecutive elements are then moved as a whole. If the input is
+   contiguous along another axis than the output, these two axes are walked in square tiles of about
+   a cache line, so that neither side touches a whole cache line for a single element. Repetition
+   and the interleaving of a few runs have kernels of their own. If the element types differ, the
    copy is an element-wise program. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
+/* The two axes that one call copies. Axis 0 is the innermost one of the output; axis 1 is the one
+   along which the input is contiguous, or else the next outer one. take_plane may exchange them. */
 typedef struct Plane {
-    int64_t n[2], y[2], x[2]; /* sizes and strides: axis 0 is the output's fastest, axis 1 the
-                                 input's fastest or the next */
+    int64_t n[2], y[2], x[2]; /* sizes, strides */
 } Plane;
 struct Copy {
     Vector *convert;
     View y, x;
     int size;
-    bool tiled;
+    bool tiled; /* the plane is walked in tiles */
     Plane plane;
-    Weave *weave;   /* of the plane; NULL: none fits */
-    Repeat *repeat; /* likewise, of each element of rows that are so far apart in y */
+    Weave *weave;   /* interleaves or separates the runs of the plane; NULL: it has another form */
+    Repeat *repeat; /* repeats each element of `rows` rows, which are `apart` elements apart in y;
+                       NULL: another form */
     int64_t rows, apart;
-    const Simd *transposes;           /* NULL: not the plane */
-    TransposeSmall *transposes_small; /* likewise, of one or two bytes an element */
-    bool squares;                     /* of bytes, where it is too small for that */
-    Nest outer;
+    const Simd *transposes;           /* transposes the plane, of 4-byte elements; NULL: another
+                                         form */
+    TransposeSmall *transposes_small; /* the same for elements of 1 or 2 bytes */
+    bool squares;                     /* transposes bytes in squares of 8 x 8 where the plane is too
+                                         small for the former */
+    Nest outer;                       /* the remaining axes */
 };
 
 enum { SHORT = 16 };
@@ -35,8 +41,8 @@ static void drop_axis(Nest *n, int axis) {
     for (int a = axis; a < n->rank; a++)
         n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
 }
-/* In the nest the two axes of the plane go last. A short axis that the input does not run along, as
-   of few repetitions of each element or of few interleaved runs, is made the outer loop. */
+/* Moves two axes from the nest to the plane. A short axis along which the input is not contiguous,
+   as with a few repetitions of each element or a few interleaved runs, becomes the outer loop. */
 static void take_plane(Copy *c) {
     Nest *n = &c->outer;
     int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
@@ -56,7 +62,7 @@ static void take_plane(Copy *c) {
         exchange_planes(&c->plane), c->tiled = false;
     drop_axis(n, other);
 }
-/* Each element of a row is repeated, and then perhaps the row. */
+/* Takes a plane that repeats each element, and possibly an axis that repeats the whole row. */
 static void take_repeat(const Simd *simd, Copy *c) {
     const Plane *p = &c->plane;
     const int64_t k = p->n[1], *const xs = c->outer.stride + STEP_RANK;
@@ -69,12 +75,13 @@ static void take_repeat(const Simd *simd, Copy *c) {
     drop_axis(&c->outer, axis);
 }
 
-/* The plane as a few runs that take turns, in y or in x. */
+/* Returns the loop that interleaves a few runs into y or separates them, if the plane has this
+   form. */
 static Weave *weave_of(const Simd *simd, const Copy *c) {
     const Plane *p = &c->plane;
     const int64_t k = p->n[1];
     if (c->size > (int)sizeof(uint32_t) || k < 2 || k >= SIMD_WEAVES) return NULL;
-    const int size = c->size / 2; /* its logarithm */
+    const int size = c->size / 2; /* log2 of 1, 2 or 4 */
     if (p->x[0] == 1 && p->y[1] == 1 && p->y[0] == k) return simd->weave[size][k];
     return p->y[0] == 1 && p->x[1] == 1 && p->x[0] == k ? simd->unweave[size][k] : NULL;
 }
@@ -135,7 +142,8 @@ DEFINE_PLANE(uint32_t)
 DEFINE_PLANE(uint64_t)
 DEFINE_PLANE(Complex128)
 
-/* 8 x 8 bytes: rows in words, halves of squares exchanged, from the largest to the smallest. */
+/* Transposes 8 x 8 bytes. Each row is a 64-bit word; off-diagonal blocks are exchanged, of 4 x 4
+   bytes, then 2 x 2, then 1 x 1. */
 static inline void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t low) {
     const uint64_t t = (*a >> shift ^ *b) & low;
     *a ^= t << shift, *b ^= t;
@@ -164,8 +172,8 @@ static void squares(const Plane *p, uint8_t *restrict y, const uint8_t *restrict
     rows_uint8_t(&below, y + h * p->y[1], x + h);
 }
 
-/* One row many times, without gaps: from what has been written, more and more at once, as long as
-   the nearest cache holds it. */
+/* Writes one row many times without gaps. Already written copies are the source of the next ones,
+   of more and more rows at once while they fit into the nearest cache. */
 enum { NEAR = 16 << 10 };
 static bool is_row_repeated(const Plane *p) {
     return p->y[0] == 1 && p->x[0] == 1 && p->x[1] == 0 && p->y[1] == p->n[0];

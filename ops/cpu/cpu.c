@@ -1,12 +1,15 @@
-/* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and
-   running with denormals flushed.
+/* cpu.c -- the CPU as a back end: it opens the device, dispatches steps to the files that make
+   their kernels, identifies the machine, and runs kernels with denormals flushed to zero.
 
-   Options: words separated by commas: generic (no special instruction sets), blas=PATH,
-   coretype=NAME (as OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none, threads=N,
-   grain=NS (the least part of a step for a thread, in nanoseconds; for tests), turns (the parts of
-   a step take turns on one thread; for measuring). ISOMER_CPU=generic in the environment means
-   generic. The clock runs from the first run after a wait to the next wait: the thread's CPU time,
-   with more threads the time that passes, with turns the CPU time less what threads would save. */
+   The device's options are words separated by commas: generic (no special instruction sets),
+   blas=PATH, blas=none, coretype=NAME (passed on as OPENBLAS_CORETYPE; auto: OpenBLAS decides),
+   dnn=none, threads=N, grain=NS (the least part of a step that is given to a thread, in
+   nanoseconds; for tests), turns (the parts of a step take turns on one thread; for measuring). The
+   environment variable ISOMER_CPU=generic means the same as the option generic.
+
+   The clock runs from the first run after a wait until the next wait. It counts the thread's CPU
+   time, or elapsed time if there are several threads, or, with turns, the CPU time less what
+   threads would save. */
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/processor.h"
 #include <stdio.h>
@@ -28,6 +31,7 @@ static const Simd *choose_simd(bool generic) {
     return table[generic ? 0 : n - 1];
 }
 
+/* nanoseconds: the default of the option grain */
 enum { GRAIN = 10000 };
 typedef struct CpuOptions {
     char text[512];
@@ -36,7 +40,7 @@ typedef struct CpuOptions {
     int64_t threads, grain;
 } CpuOptions;
 
-/* From 1 to most. */
+/* Reads a number from 1 to `most`. */
 static bool read_number(const char *text, int64_t most, int64_t *n) {
     char *end;
     *n = strtoll(text, &end, 10);
@@ -69,7 +73,7 @@ static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
     for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         const size_t size = strlen(word);
         if (read_option(o, word)) continue;
-        if (strlen(word) < size) word[strlen(word)] = '='; /* where its value was cut off */
+        if (strlen(word) < size) word[strlen(word)] = '='; /* restores the '=' that was cut out */
         return snprintf(why, n,
                         "unknown option %s: known are generic, blas=PATH|none, coretype=NAME, "
                         "dnn=none, threads=N (1 to %d), grain=NS, turns",
@@ -127,7 +131,7 @@ static int cpu_copy(Device *d, void *to, const void *from, size_t bytes, CopyDir
 }
 
 /* ---- kernels */
-/* Loops and operators may have inputs that are left out: rank -1. */
+/* Only loops and operators may have inputs that are left out, which have rank -1. */
 static bool view_well_formed(const Step *s, int i) {
     const View *v = &s->view[i];
     if (v->rank < 0 && i > 0) return s->kind == S_LOOP || s->kind == S_OP;

@@ -1,37 +1,43 @@
-/* depthwise.c -- convolutions with one channel a group between images that lie channels last, of
-   any number of axes, strides and dilations: the channels of a window's cells are vectors, which
-   are multiplied by vectors of weights (Simd.windows). Nothing is padded: the cells that lie in the
-   padding are left out of the list of each place, and places of one row that have the same list are
-   computed together; rows whose places have the lists of the row before keep them. */
+/* depthwise.c -- convolutions with one channel per group between images whose channels are last,
+   with any number of axes, strides and dilations.
+
+   The channels of each cell of a window are vectors, which are multiplied by vectors of weights
+   (Simd.windows). Nothing is padded. Instead each output place has a list of the cells that do not
+   lie in the padding. Places of a row with equal lists (a stretch) are computed together, and the
+   lists are kept for the next row if they do not change. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 typedef struct Axis {
-    int64_t in, out, cells, stride, begin, dilation, xs, ys, adds;
+    int64_t in, out, cells, stride, begin, dilation, xs, ys, adds; /* cells: of a window; xs, ys,
+                                                                      adds: strides of x, y and the
+                                                                      added view */
 } Axis;
 typedef struct Depthwise {
     Ending e;
     Operand x, w; /* w: [cells.., channels] */
     View add;
-    Axis axis[STEP_SPATIAL]; /* the last one is the row */
+    Axis axis[STEP_SPATIAL]; /* the last one runs along the rows */
     int64_t batch, channels, cells;
     const float *scale, *shift;
-    size_t stretches, lists; /* in the scratch: of a row; two lists of `cells` numbers for each */
+    size_t stretches, lists; /* offsets into the scratch memory: the stretches of a row, and for
+                                each two lists of `cells` numbers */
 } Depthwise;
-typedef struct Row { /* one row of y */
+typedef struct Row { /* the memory of one row of y */
     const float *x, *w, *add;
     float *y;
 } Row;
-typedef struct Stretch { /* places of a row that have the same cells */
+typedef struct Stretch { /* places of a row with the same cells; tap, cell: offsets of each cell in
+                            x and in w */
     int64_t first, places, taps, *tap, *cell;
 } Stretch;
 typedef struct Stretches {
     Stretch *of;
     int n;
-    int64_t cells[4]; /* of the axes but the row's: the first and the end */
+    int64_t cells[4]; /* of the two other axes: the first cell and the end */
 } Stretches;
 
-/* The cells first..end-1 along an axis lie within the image for place i. */
+/* The cells first..end-1 of the window of place i lie within the image. */
 static int64_t first_cell(const Axis *a, int64_t i) {
     const int64_t before = a->begin - i * a->stride;
     return before > 0 ? (before + a->dilation - 1) / a->dilation : 0;
@@ -41,8 +47,8 @@ static int64_t end_cell(const Axis *a, int64_t i) {
                   n = room < 0 ? 0 : room / a->dilation + 1;
     return n < a->cells ? n : a->cells;
 }
-/* The cells that count for place i of the row, those of the other axes being given: where x lies,
-   from the place's first cell on, and where the weights. */
+/* Lists the cells of place i of the row that lie within the image, given the cells of the other
+   axes: their offsets in x, from the first cell of the window, and in the weights. */
 static void list_cells(const Depthwise *d, const int64_t cells[4], int64_t i, Stretch *s) {
     const Axis *a = d->axis;
     const int64_t last = end_cell(&a[2], i), first = first_cell(&a[2], i);
@@ -55,7 +61,7 @@ static void list_cells(const Depthwise *d, const int64_t cells[4], int64_t i, St
                 s->cell[s->taps++] = ((z * a[1].cells + h) * a[2].cells + c) * d->channels;
             }
 }
-/* Those of a row, unless the row before had the same. */
+/* Finds the stretches of a row, unless the row before had the same. */
 static void find_stretches(const Depthwise *d, int64_t z, int64_t h, char *work, Stretches *s) {
     const Axis *a = &d->axis[2];
     const int64_t cells[4] = {first_cell(&d->axis[0], z), end_cell(&d->axis[0], z),

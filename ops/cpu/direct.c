@@ -1,9 +1,10 @@
-/* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row
-   of outputs is accumulated at once, one input row and one kernel cell after the other. */
+/* direct.c -- convolution and pooling in plain loops that follow the definition, for every element
+   type and shape. A row of outputs is accumulated together, one input row and one kernel cell after
+   the other. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* The outputs of the last axis whose cell k lies inside: lo..hi-1. */
+/* Finds the outputs lo..hi-1 of the last axis whose cell k lies inside the input. */
 static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
     const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->begin[2],
                   room = g->in[2] - 1 - shift;
@@ -15,12 +16,12 @@ static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
 /* ---- convolution */
 typedef struct Conv {
     Window g;
-    int64_t ws[STEP_SPATIAL]; /* the strides of w */
+    int64_t ws[STEP_SPATIAL]; /* the strides of w along the spatial axes */
     Operand x, w;
     Tail tail;
     ComputeClass class;
     int size;
-    int64_t batch, outs, ins, group; /* ins: of one group */
+    int64_t batch, outs, ins, group; /* ins: input channels of a group */
     size_t acc;
     void (*scale_add)(void *y, const void *x, int64_t stride, const void *w, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -105,10 +106,12 @@ typedef struct Pool {
     ComputeClass class, wide;
     ReduceKind kind;
     int size, wide_size;
-    bool bytes;                   /* the maximum of 8-bit integers, as they are */
-    int lowest;                   /* of them */
-    int64_t *cells[STEP_SPATIAL]; /* mean: by how many cells each output of the axis divides */
-    size_t acc, line, places;     /* in the scratch; line, places: of pool_run_rows */
+    bool bytes;                   /* the maximum of 8-bit integers, computed in their own type */
+    int lowest;                   /* the least number of that type */
+    int64_t *cells[STEP_SPATIAL]; /* for a mean: the number of cells that each output of an axis is
+                                     divided by */
+    size_t acc, line, places;     /* offsets into the scratch memory; line, places: used by
+                                     pool_run_rows */
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
@@ -118,7 +121,7 @@ static void pool_start(const Pool *p, void *acc, int64_t n) {
     if (p->bytes) memset(acc, p->lowest, (size_t)n);
     else reduce_start(acc, p->wide, p->kind, n);
 }
-/* All channels of an output at once, where they are adjacent. */
+/* Computes all channels of an output place, which are adjacent. */
 static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od,
                        int64_t oh, int64_t ow) {
     const Window *g = &p->g;
@@ -154,8 +157,8 @@ static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* The greatest of each column of a window, for a row of outputs: a row of the input, with all its
-   channels. */
+/* Computes the maximum over each column of the windows of a row of outputs: a row of the input with
+   all its channels. */
 static void pool_columns(const Pool *p, char *line, const char *x, int64_t row, int64_t od,
                          int64_t oh) {
     const Window *g = &p->g;
@@ -166,7 +169,7 @@ static void pool_columns(const Pool *p, char *line, const char *x, int64_t row, 
             if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h))
                 p->merge(line, x + (d * g->xs[0] + h * g->xs[1]) * p->size, 1, row);
 }
-/* The greatest of each window from those of its columns. */
+/* Computes the maximum over each window from those of its columns. */
 static void pool_across(const Pool *p, char *acc, const char *line, char *places,
                         int64_t channels) {
     const Window *g = &p->g;
@@ -183,7 +186,8 @@ static void pool_across(const Pool *p, char *acc, const char *line, char *places
         p->merge(acc + first * cell, from, 1, (end - first) * channels);
     }
 }
-/* Maxima where all places of a row are adjacent: of rows, and then of columns. */
+/* Computes maxima where all places of a row are adjacent: first down the columns, then along the
+   rows. */
 static int pool_run_rows(const Kernel *k, void *const slot[], void *work) {
     const Pool *p = k->self;
     const Window *g = &p->g;
@@ -213,7 +217,8 @@ static bool pools_bytes(const Step *s) {
     return s->param[POOL_KIND] == POOL_MAX && s->view[0].dtype == type && s->ncode == 0 &&
            dtype_is_byte(type);
 }
-/* Channels are adjacent in what is read: a copy of another type would be dense. */
+/* Whether the channels are adjacent in what the kernel reads. If the view must be converted, its
+   copy is dense, and they are not. */
 static bool reads_channels(const Step *s) {
     return view_is_channels_last(&s->view[1]) &&
            (pools_bytes(s) || s->view[1].dtype == class_dtype(view_class(s->view, 2)));
@@ -255,8 +260,8 @@ static bool pool_possible(const Step *s) {
 static int pool_choices(const Device *d, const Step *s) {
     return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
 }
-/* Whether plane by plane is the fastest: means of few cells, and maxima over windows of images that
-   move by one place, or by their own size. oneDNN is faster where they overlap otherwise. */
+/* Whether plane by plane is the fastest: for means of few cells, and for maxima whose windows move
+   by one place or do not overlap. For other maxima oneDNN is faster. */
 static bool planes_first(const Step *s) {
     const StepWindow w = step_window(s);
     int64_t cells = 1;

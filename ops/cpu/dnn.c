@@ -1,8 +1,10 @@
-/* dnn.c -- oneDNN: the device, chains of primitives, operands. A kernel is a short chain of
-   primitives over memories, each of which is a view, a piece of the scratch or a constant. Weights
-   known at compile time are packed then. Epilogues of bias and one activation are fused; all others
-   run as an element-wise pass over the output. oneDNN's threads are OpenMP's: their number is set
-   to 1 around every call, and restored. */
+/* dnn.c -- the parts that all uses of oneDNN share: the device, chains of primitives, and their
+   operands.
+
+   A kernel is a short chain of primitives over memories, each of which is a view, a piece of the
+   scratch memory, or a constant. Known weights are packed at compile time. Epilogues of a bias and
+   one activation are fused; all others run as an element-wise program over the output. oneDNN's
+   threads are those of OpenMP: their number is set to 1 around every call and then restored. */
 #include "ops/cpu/dnn.h"
 #include "ops/base/intern.h"
 #include <dlfcn.h>
@@ -19,8 +21,8 @@ static void give_threads(const Dnn *d, int before) {
     if (d->set_threads && before != 1) d->set_threads(before);
 }
 
-/* On 64-bit ARM oneDNN would write names for its code to /tmp/perf-PID.map, which stays there after
-   every process. Who profiles asks for it by oneDNN's own variable. */
+/* On 64-bit ARM, oneDNN would write the names of its generated code to /tmp/perf-PID.map, and leave
+   that file behind after every process. Its own variable asks for these names when profiling. */
 static void write_no_names(void) {
     if (!getenv("ONEDNN_JIT_PROFILE") && !getenv("DNNL_JIT_PROFILE"))
         dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_NONE);
@@ -80,7 +82,7 @@ static int chain_run(const Kernel *k, void *const slot[], void *work) {
     return status;
 }
 
-/* What building needs and running does not. */
+/* Frees what only building needs. */
 static void chain_built(Chain *c) {
     for (int i = 0; i < c->nlayout; i++) layout_free(c->layout[i]);
     if (c->pd) dnnl_primitive_desc_destroy(c->pd);
@@ -123,7 +125,7 @@ static void add_arg(Chain *c, int arg, dnnl_memory_t memory) {
     l->arg[l->n++] = (dnnl_exec_arg_t){arg, memory};
 }
 
-/* An argument of the last link: numbers that stay where they are. */
+/* Adds an argument to the last link: numbers that are not moved. */
 static bool add_constant(Chain *c, const Constant *a) {
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     const dnnl_dims_t dim = {a->n}, stride = {1};
@@ -171,7 +173,7 @@ static bool reorder_now(Chain *c, Layout from_md, const void *from, Layout to_md
     return ok;
 }
 
-/* What is packed is known by its two layouts and its contents. */
+/* The key of packed contents: a digest of the two layouts and of the contents. */
 static bool packed_key(Layout from_md, const void *from, Layout to_md, char key[33]) {
     char of[3][33];
     memset(of, 0, sizeof of);
@@ -181,7 +183,7 @@ static bool packed_key(Layout from_md, const void *from, Layout to_md, char key[
     return true;
 }
 
-/* A reorder done now, once for all kernels that want the same. */
+/* Reorders known contents at compile time, once for all kernels that need the same layout. */
 static dnnl_memory_t pack_now(Build *b, Chain *c, Layout from_md, const void *from, Layout to_md) {
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     Share *share = build_share(b);
@@ -228,8 +230,8 @@ static Layout describe_view(Build *b, Chain *c, const View *v) {
     if (c->nlayout == MAX_LAYOUTS) return NULL;
     return chain_keep(c, layout_strided(b->scratch, v->rank, dim, stride, data_type(v->dtype)));
 }
-/* Axes of length 1 may carry any stride in a View: here they get the one a dense view would
-   have. */
+/* Gives axes of length 1, which may have any stride in a View, the stride that they would have in a
+   dense view. */
 static View plain_view(const View *v) {
     View p = *v;
     int64_t next = 1;
@@ -272,8 +274,8 @@ bool packed_input_of(Build *b, Chain *c, int index, int dtype, Input *in) {
     return operand_packed(b, index, v, dtype, &o) && operand_input(b, c, &o, in);
 }
 
-/* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered
-   at each run. */
+/* Returns the memory that a primitive reads in layout `md`: the input itself, a copy packed now, or
+   one that is reordered in each run. */
 static dnnl_memory_t feed(Build *b, Chain *c, Input *in, Layout md) {
     const bool same = dnnl_memory_desc_equal(in->md, md);
     in->packed = in->known && (!same || in->view.slot == SLOT_SCRATCH);

@@ -1,15 +1,17 @@
-/* dnn.h -- what the files of oneDNN share. dnn.c has the device, chains of primitives and operands,
-   dnn_steps.c the steps of floats, dnn_int8.c those of 8-bit integers, dnn_ukernel.c products by
-   the micro-kernel, where the header declares it. What the major versions spell differently is
-   declared here and defined in dnn_2.c and dnn_3.c, of which the Makefile takes the one that fits
-   the header installed; where there is none it takes dnn_none.c in place of all of them. */
+/* dnn.h -- what the files that use oneDNN share.
+
+   dnn.c has the device, chains of primitives and operands, dnn_steps.c the steps of floats,
+   dnn_int8.c those of 8-bit integers, and dnn_ukernel.c products by the micro-kernel, where the
+   header declares it. Functions that differ between major versions are declared here and defined in
+   dnn_2.c and dnn_3.c; the Makefile picks the file that fits the installed header. Without oneDNN
+   it compiles dnn_none.c instead of all of them. */
 #ifndef ISOMER_DNN_H
 #define ISOMER_DNN_H
 #include "ops/backend/windows.h"
 #include "ops/cpu/cpu.h"
 #include <oneapi/dnnl/dnnl.h>
 
-/* A memory descriptor as every call takes it. */
+/* A memory descriptor in the form that every call takes. */
 #if DNNL_VERSION_MAJOR < 3
 typedef const dnnl_memory_desc_t *Layout;
 #else
@@ -20,25 +22,27 @@ enum { MAX_LINKS = 5, MAX_MEMORIES = 12, MAX_LAYOUTS = 12, MAX_ARGUMENTS = 8 };
 struct Dnn {
     dnnl_engine_t engine;
     int nstream;
-    dnnl_stream_t stream[TEAM_MOST]; /* for each part of a step */
-    void (*set_threads)(int);
-    int (*threads)(void);
+    dnnl_stream_t stream[TEAM_MOST]; /* one for each part of a step */
+    void (*set_threads)(int); /* sets the number of OpenMP's threads; NULL: there is no OpenMP */
+    int (*threads)(void);     /* returns it; may be NULL */
 };
 
 typedef struct Memory {
     dnnl_memory_t memory;
-    View view;     /* where it lies (slot, offset; slot -1: scratch) */
-    Copy *copy;    /* fills it first; may be NULL */
-    bool constant; /* its handle was set for good */
+    View view;     /* where it lies (slot SLOT_SCRATCH: scratch memory) */
+    Copy *copy;    /* fills it before each run; may be NULL */
+    bool constant; /* its contents do not change: the handle was set when the kernel was built */
 } Memory;
+/* One primitive of a chain with its arguments. */
 typedef struct Link {
     dnnl_primitive_t primitive;
     int n;
     dnnl_exec_arg_t arg[MAX_ARGUMENTS];
 } Link;
-/* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], or where
-   dnn_scales_bias is false sum * scale[c] + bias; zero points of the input and, added last, of the
-   result. scale NULL: 1. The axes of c: in the result, in the weights. */
+/* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], or sum *
+   scale[c] + bias where dnn_scales_bias is false. scale NULL: 1. `mask` and `weight_mask` name the
+   axis of c in the result and in the weights (bit i: axis i). x_zero is the zero point of the
+   input; y_zero, that of the result, is added last. */
 typedef struct Quantization {
     const float *scale;
     int64_t nscale;
@@ -49,43 +53,51 @@ typedef struct Chain {
     Dnn *dnn;
     dnnl_stream_t stream;
     int nlink, nmemory, nlayout;
-    int threads;              /* to be restored however building ends; 1: nothing to do */
-    dnnl_primitive_desc_t pd; /* this and the layouts: while building */
+    int threads;              /* OpenMP's threads before building, to be restored when it ends; 1:
+                                 nothing to restore */
+    dnnl_primitive_desc_t pd; /* the primitive descriptor; it and the layouts exist only while
+                                 building */
     Layout layout[MAX_LAYOUTS];
-    const Quantization *q; /* of pd, as long as the chain; NULL: none */
+    const Quantization *q; /* the numbers of `pd`; they live as long as the chain. NULL: none */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
     Tail tail;
 } Chain;
-/* An operand, or the output, as a primitive sees it. */
+/* An operand or the output as a primitive sees it. */
 typedef struct Input {
     View view;
     Copy *copy;
-    const void *known; /* contents, where the step's view lies as it is and they are known */
-    bool packed;       /* they were packed */
+    const void *known; /* the contents, if they are known and the view is read in place or was
+                          packed from them */
+    bool packed;       /* a primitive reads contents that were packed at compile time */
     Layout md;
 } Input;
 
 /* ---- dnn_2.c, dnn_3.c */
-extern const bool dnn_has_winograd; /* for float32 */
+extern const bool dnn_has_winograd; /* oneDNN's Winograd algorithm exists for float32 */
 extern const bool dnn_has_int8;     /* quantization_attributes works */
-extern const bool dnn_scales_bias;  /* of 8-bit sums (Quantization) */
-/* In the names of implementations whose 8-bit convolutions are wrong; NULL: none. */
+extern const bool dnn_scales_bias;  /* scales of 8-bit sums apply to the bias, too (see
+                                       Quantization) */
+/* A text in the names of implementations whose 8-bit convolutions are wrong; NULL: there are
+   none. */
 extern const char *const dnn_wrong_conv;
-/* By strides in elements; by a tag, with the sizes and the type of another one. NULL: oneDNN has no
-   such layout. To be freed; what version 2 makes is in the arena. */
+/* Layouts by strides, in elements, or by a tag, with the sizes and the type of another layout.
+   NULL: oneDNN has no such layout. layout_free frees them; version 2 allocates them in the
+   arena. */
 Layout layout_strided(Arena *, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
                       dnnl_data_type_t);
 Layout layout_tagged(Arena *, Layout like, dnnl_format_tag_t);
 void layout_free(Layout);
 int layout_rank(Layout);
-/* Bytes from the first to the last element of a strided layout. */
+/* The bytes from the first to the last element of a strided layout, inclusive. */
 size_t layout_reach(Layout);
-/* Equal for equal layouts only; false: there is no telling. */
+/* A digest that is equal only for equal layouts. False: it cannot be computed. */
 bool layout_digest(Layout, char key[33]);
 dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, float beta);
-/* What the primitive is made for, and how many constants it is given when it runs, with which
-   numbers: those of the quantization, which keeps them. */
+/* quantization_attributes tells a primitive descriptor which quantization it has.
+   quantization_arguments lists the numbers that its primitive gets as arguments in each run, and
+   returns how many arguments there are. They point into the Quantization, which must live as
+   long. */
 dnnl_status_t quantization_attributes(dnnl_primitive_attr_t, const Quantization *);
 enum { QUANTIZATION_ARGUMENTS = 3 };
 typedef struct Constant {
@@ -95,15 +107,15 @@ typedef struct Constant {
     const void *numbers;
 } Constant;
 int quantization_arguments(const Quantization *, Constant[QUANTIZATION_ARGUMENTS]);
-/* The step as oneDNN takes it: pads before and after, dilations counted from 0; kernel is read for
-   pooling only. */
+/* The windows of a step in oneDNN's form: pads before and after, dilations counted from 0. `kernel`
+   is set for pooling only. */
 typedef struct Windows {
     dnnl_dims_t kernel, stride, dilation, begin, end;
 } Windows;
 typedef struct ConvLayouts {
-    Layout x, w, bias, y; /* bias: NULL: there is none */
+    Layout x, w, bias, y; /* bias NULL: there is none */
 } ConvLayouts;
-/* Primitive descriptors for inference; NULL: oneDNN cannot. The bias may be NULL. */
+/* Describe primitives for inference. NULL: oneDNN cannot. The bias may be NULL. */
 dnnl_primitive_desc_t describe_conv(dnnl_engine_t, dnnl_alg_kind_t, ConvLayouts, const Windows *,
                                     dnnl_primitive_attr_t);
 dnnl_primitive_desc_t describe_pool(dnnl_engine_t, dnnl_alg_kind_t, Layout x, Layout y,
@@ -112,18 +124,19 @@ dnnl_primitive_desc_t describe_gemm(dnnl_engine_t, Layout x, Layout w, Layout bi
                                     dnnl_primitive_attr_t);
 
 /* ---- dnn.c */
-/* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the
-   output's description. NULL: build_fail was called. */
+/* Starts the chain of a kernel with its tail and describes the output. fused: oneDNN computes the
+   epilogue, else the tail does. The primitive writes floats, into the output or into scratch memory
+   of this shape. NULL: build_fail was called. */
 Chain *chain_new(Build *, Kernel *, bool fused, TailShape, Input *y);
-/* The same with what the primitive writes being of that type. */
+/* The same for a primitive that writes elements of this type. */
 Chain *chain_typed(Build *, Kernel *, bool fused, int dtype, TailShape, Input *y);
-/* Ends it either way; returns ok, and false after build_fail. */
+/* Ends building in both cases. Returns ok; if it is false, frees the chain and calls build_fail. */
 bool chain_end(Build *, Kernel *, bool ok);
-/* Links the primitive c->pd with its inputs, weights and one output, unless it is a reference
-   implementation, then chain_end; the kernel is said not to read weights that were packed. w and
-   bias may be NULL. */
+/* Links primitive c->pd with its inputs, weights and output, unless it is a reference
+   implementation, and calls chain_end. If weights were packed, records that the kernel does not
+   read them. w and bias may be NULL. */
 bool chain_finish(Build *, Kernel *, Input *x, Input *w, Input *bias, const Input *y);
-/* A layout that lives until the chain ends: the sizes of another one by a tag. */
+/* A layout with the sizes and the type of another one, by a tag. It lives until building ends. */
 Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 /* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such
    strides or the type is a 16-bit float. */
@@ -132,20 +145,21 @@ bool input_of(Build *, Chain *, int index, const View *as, Input *);
 bool typed_input_of(Build *, Chain *, int index, const View *as, int dtype, Input *);
 /* The same, packed if it is not: oneDNN's fast algorithms refuse images with gaps. */
 bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
-/* One whose contents are known, and lie densely. */
+/* Describes an operand whose contents are known and dense. */
 bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);
-/* Where it lies in `view`, with nothing packed. */
+/* Describes an output that lies where `view` says; nothing is packed. */
 bool output_at(Build *, Chain *, const View *, Input *);
-/* With the fused epilogue's activations; NULL: no memory. */
+/* Attributes with the activations of a fused epilogue; NULL: out of memory. */
 dnnl_primitive_attr_t make_attributes(const Fused *);
-/* A layout that oneDNN chooses, of the sizes and the type of another one. */
+/* A layout that oneDNN chooses, with the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);
-/* Those of an S_CONV or S_POOL, with the pads at the ends that make oneDNN's formula give exactly
-   the output's size. */
+/* The windows of an S_CONV or S_POOL. Their end pads are those for which oneDNN's formula gives
+   exactly the output's size. */
 Windows exact_windows(const Step *);
-/* o, c/g, k.. as oneDNN has it where there are several groups: g, o/g, c/g, k.. */
+/* The weights [o, c/g, k..] in oneDNN's form if there are several groups: [g, o/g, c/g, k..]. */
 View grouped_weights(const View *w, int64_t group);
+/* Whether the implementation is oneDNN's slow reference code. */
 bool is_reference(const_dnnl_primitive_desc_t);
-/* The name that oneDNN gives to what it chose; "" for NULL. */
+/* The name of the implementation that oneDNN chose; "" for NULL. */
 const char *implementation(const_dnnl_primitive_desc_t);
 #endif

@@ -1,5 +1,5 @@
-/* dnn_2.c -- what dnn.h asks of a major version, for oneDNN 2 (2.6 is tested): memory descriptors
-   are structs, and primitives are described by way of operation descriptors. */
+/* dnn_2.c -- the version-dependent functions of dnn.h for oneDNN 2 (tested with 2.6). In this
+   version memory descriptors are structs, and primitives are described by operation descriptors. */
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 
@@ -27,7 +27,8 @@ size_t layout_reach(Layout md) {
     const bool bytes = md->data_type == dnnl_u8 || md->data_type == dnnl_s8;
     return (size_t)(last + 1) * (bytes ? 1 : sizeof(float));
 }
-/* oneDNN sets every byte of a descriptor that it makes. */
+/* A digest of all bytes is possible because oneDNN sets every byte of a descriptor that it
+   makes. */
 bool layout_digest(Layout md, char key[33]) {
     hash_hex(md, sizeof *md, key);
     return true;

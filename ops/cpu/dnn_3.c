@@ -1,11 +1,13 @@
-/* dnn_3.c -- what dnn.h asks of a major version, for oneDNN 3 (3.7 is tested): memory descriptors
-   are handles, and primitives are described at once. Winograd for float32 is gone. */
+/* dnn_3.c -- the version-dependent functions of dnn.h for oneDNN 3 (tested with 3.7). In this
+   version memory descriptors are handles, and primitives are described by a single call. Winograd
+   for float32 no longer exists. */
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 #include <string.h>
 
 const bool dnn_has_winograd = false, dnn_has_int8 = true, dnn_scales_bias = false;
-/* 3.7.2, AVX-512: those by way of products (45 of 52 of ops_int8.c's cases in 1,500 rounds). */
+/* Convolutions that 3.7.2 computes as matrix products on AVX-512 are wrong: 45 of 52 cases in 1,500
+   rounds of test/ops_int8.c. */
 const char *const dnn_wrong_conv = "gemm";
 
 Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride,
@@ -61,8 +63,8 @@ bool layout_digest(Layout md, char key[33]) {
     return true;
 }
 #else
-/* No descriptor can be serialized: a blocked layout of floats is what these queries say; others are
-   oneDNN's secret. */
+/* Before 3.4 no descriptor can be serialized. These queries describe a blocked layout of floats
+   completely; other layouts cannot be inspected. */
 bool layout_digest(Layout md, char key[33]) {
     static const dnnl_query_t line[] = {dnnl_query_dims, dnnl_query_padded_dims,
                                         dnnl_query_padded_offsets, dnnl_query_strides},
@@ -88,7 +90,8 @@ bool layout_digest(Layout md, char key[33]) {
 }
 #endif
 
-/* Scales and zero points are arguments of a run in version 3, the scales those of the weights. */
+/* In version 3, scales and zero points are arguments of a run. The scales are those of the
+   weights. */
 static dnnl_status_t mark_zero(dnnl_primitive_attr_t attr, int argument, int32_t zero) {
     return zero ? dnnl_primitive_attr_set_zero_points_mask(attr, argument, 0) : dnnl_success;
 }

@@ -1,8 +1,10 @@
-/* dnn_int8.c -- convolutions and matrix products of 8-bit integers by oneDNN, on processors whose
-   instructions add four products into 32 bits without an intermediate sum that saturates (VNNI);
-   others compute these steps in floats. What follows the sums is handed to oneDNN as far as it
-   goes: first scale[c]*acc + shift[c] (affine.c), then activations (fused.c), then a quantization
-   of the result; the rest of the epilogue runs over what was written. */
+/* dnn_int8.c -- convolutions and matrix products of 8-bit integers by oneDNN, on processors with
+   VNNI: instructions that add four products to a sum of 32 bits without saturating in between. On
+   other processors these steps are computed in floats.
+
+   The epilogue is handed to oneDNN as far as it can compute it: first scale[c]*acc + shift[c]
+   (affine.c), then activations (fused.c), then a quantization of the result. The rest of the
+   epilogue runs over the output. */
 #include "ops/cpu/dnn.h"
 #include <math.h>
 #include <string.h>
@@ -17,8 +19,8 @@ static bool adds_four_products(void) {
 }
 
 /* ---- the end of an epilogue that quantizes the result to 8 bits */
-/* The instruction whose value a guard passes on where it is not NaN (quantizing NaN to a signed
-   type gives the least number); i if there is no guard. Sums of integers are never NaN. */
+/* Returns the value that a guard against NaN passes on, or i if there is no guard. (Quantizing NaN
+   to a signed type gives the least number, but sums of integers are never NaN.) */
 static int skip_nan_guard(const Step *s, int i) {
     const Scalar *w = &s->code[i];
     return w->op == C_WHERE && s->code[w->a].op == C_ISNAN && s->code[w->a].a == w->c ? w->c : i;
@@ -32,20 +34,20 @@ static bool match_ending(const Step *s, Joined *r) {
 
 /* ---- what oneDNN does after the sums */
 typedef struct Finish {
-    Fused fused; /* whole: all of what is not an ending */
+    Fused fused; /* whole: it is everything except the ending */
     bool ends;
-    int dtype; /* of what it writes */
+    int dtype; /* the element type that oneDNN writes */
     Quantization q;
-    float *bias; /* by channel; NULL: none */
+    float *bias; /* for each channel; NULL: none */
 } Finish;
 
-/* A program of real numbers: else sums of integers stay what they are. */
+/* Whether the program computes with real numbers. Otherwise it must see the sums as integers. */
 static bool computes_floats(const Step *s) {
     bool floats = s->view[0].dtype == DT_FLOAT;
     for (int i = 3; i < s->nview; i++) floats |= s->view[i].dtype == DT_FLOAT;
     return floats;
 }
-/* Leaves in *rest the program that is not finished. */
+/* Finds what oneDNN can finish, and leaves the remaining program in *rest. */
 static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     const Step *whole = b->step;
     const int axis = channel_axis(whole);
@@ -63,13 +65,13 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     program_read_once(b, whole->view, split->code, split->ncode, split->code);
     rest->code = split->code, rest->ncode = split->ncode;
     Step inner = *rest;
-    Joined end = {.x = -1}; /* its numbers: the scale, the zero point */
+    Joined end = {.x = -1}; /* end.k: the scale, the zero point */
     f.ends = match_ending(rest, &end);
     if (f.ends) inner.ncode = end.x + 1;
     f.fused = fused_match(b, &inner, axis);
     if (f.fused.bias) f.fused.whole = false;
     f.ends &= f.fused.whole;
-    /* relu and the line that nothing follows commute with the scale of the result */
+    /* relu, or nothing, commutes with dividing by the scale of the result, if no line follows */
     const bool scaled =
         f.ends && f.fused.nact <= 1 && (f.fused.nact == 0 || f.fused.act[0].kind == ACT_RELU);
     if (f.ends && !scaled) {
@@ -86,7 +88,8 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
                     : k != 0         ? (float)((double)split->shift[c] / k)
                                      : 0;
         if (!isfinite(f.bias[c]) ||
-            (dnn_scales_bias && k == 0 && split->shift[c] != 0)) { /* no bias is that */
+            (dnn_scales_bias && k == 0 && split->shift[c] != 0)) { /* no bias can express this
+                                                                      shift */
             *rest = *whole;
             return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
         }
@@ -103,7 +106,7 @@ static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
     return NULL;
 }
 
-/* What the chain hands to the primitive when it runs. */
+/* Keeps the numbers that the chain hands to the primitive in each run. */
 static void keep_numbers(Build *b, Chain *c, const Finish *f) {
     Quantization *q = ARENA_NEW(b->arena, Quantization, 1);
     *q = f->q, c->q = q;
@@ -147,8 +150,10 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
 }
 
 /* ---- matrix product */
-/* Of 3.12.1, those for AMX read what they have not written of the last columns' weights in the
-   scratch (352 of 1,500 drawn shapes were wrong where it held 0xaa, none of packed weights). */
+/* Whether the product is computed correctly. oneDNN 3.12.1's implementations for AMX read scratch
+   memory that they have not written, where the weights of the last columns should be, unless the
+   weights are packed. (With scratch memory full of 0xaa, 352 of 1,500 random shapes were wrong, and
+   none with packed weights.) */
 static bool is_right_gemm(const Chain *c, bool packed) {
     return c->pd && (packed || !strstr(implementation(c->pd), "amx"));
 }
@@ -214,7 +219,7 @@ static Layout describe_any(Arena *a, const View *v, dnnl_data_type_t type) {
     if (plain) layout_free(plain);
     return any;
 }
-/* The views as oneDNN takes them, in layouts of its own choice. */
+/* Describes the step with layouts that oneDNN chooses. */
 static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step *s) {
     View v[3] = {s->view[0], s->view[1], s->view[2]};
     if (s->kind == S_GEMM ? !gemm_flatten(s, v) : !windows_read(s)) return NULL;

@@ -1,5 +1,5 @@
-/* dnn_none.c -- built without oneDNN: the device goes on without it (as with the option dnn=none),
-   so that nothing below is asked. */
+/* dnn_none.c -- stubs for a build without oneDNN. The device behaves as with the option dnn=none,
+   so that the functions below are never asked to compute anything. */
 #include "ops/cpu/cpu.h"
 #include <stdio.h>
 

@@ -1,32 +1,36 @@
-/* elements.c -- gatherelements and scatterelements (ops/pick.c, ops/scatter.c say what they are):
-   runs of indices become offsets, checked, which stay in the cache, and their elements are moved or
-   joined at once. Scatterelements joins in the order of the index, and checks all of it before
-   anything is written. Elements are moved as bytes. */
+/* elements.c -- gatherelements and scatterelements (defined in ops/pick.c and ops/scatter.c).
+
+   A run of up to RUN indices is converted to checked offsets, which stay in the cache; then its
+   elements are moved, or combined, together. Scatterelements combines in the order of the index and
+   checks all indices before it writes anything. Elements are moved as bytes. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <stdatomic.h>
 
+/* indices that are handled together */
 enum { RUN = 512 };
 typedef struct Elements {
-    View y, from, index;
-    Nest nest; /* of the index: the order, then y, x or updates, index */
-    int size, index_size, parts;
-    int64_t places, stride; /* of the axis: in x, or in y where it is scattered */
+    View y, from, index; /* from: x of gatherelements, the updates of scatterelements */
+    Nest nest;           /* over the index: view 0 determines the order; then y, from, index */
+    int size, index_size, parts; /* in bytes; parts: how many threads share the work */
+    int64_t places, stride;      /* of the indexed axis, in x or (if scattered) in y: its length and
+                                    stride */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,
                  bool *bad);
-    Copy *copy; /* scatterelements */
-    Join *join; /* NULL: updates are written */
+    Copy *copy; /* of scatterelements: copies x to y first */
+    Join *join; /* combines an update with an element; NULL: updates replace elements */
 } Elements;
 typedef struct ElementsRun {
     const Elements *e;
     char *to;
     const char *from, *index;
-    bool check; /* only whether all places exist */
+    bool check; /* only checks whether all indices are in range */
     atomic_bool bad;
 } ElementsRun;
 
-/* n indices one after another, from these offsets on; false: some place does not exist. */
+/* Handles n indices along the last axis, beginning at these offsets. False: an index is out of
+   range. */
 static bool run_indices(const ElementsRun *run, const int64_t offset[4], int64_t n) {
     const Elements *e = run->e;
     const int last = e->nest.rank - 1;
@@ -95,8 +99,8 @@ static bool possible(const View *y, const View *x, const View *index) {
     return y->dtype == x->dtype && !y->format && !x->format && !index->format &&
            dtype_numeric(index->dtype) && elements_move(y->dtype);
 }
-/* order: decides in which order indices are taken; to, from: of the sizes of the index, one of them
-   lies still along the axis, along which it has so many places. */
+/* Completes the kernel. `order` determines the order in which indices are taken. `to` and `from`
+   have the sizes of the index; one of them has stride 0 along the indexed axis (see `still`). */
 static void finish(Build *b, Elements *e, const View *order, const View *to, const View *from) {
     const Simd *simd = b->device->simd;
     e->size = dtype_size(to->dtype), e->index_size = dtype_size(e->index.dtype);
@@ -104,6 +108,7 @@ static void finish(Build *b, Elements *e, const View *order, const View *to, con
     nest_with_axis(&e->nest);
     e->load = simd->load[CLASS_INT][e->index.dtype], e->fold = simd->fold;
 }
+/* v with the sizes of the index and stride 0 along the axis, along which the index moves. */
 static View still(const View *v, const View *index, int axis) {
     View s = *v;
     for (int a = 0; a < s.rank; a++) s.dim[a] = index->dim[a];

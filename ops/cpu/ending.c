@@ -1,13 +1,16 @@
-/* ending.c -- what of an epilogue our own kernels of convolutions and products do while their
-   results are in registers, or in the nearest cache: known scales and biases (affine.c), which go
-   into weights and starts of sums; a view that is added; then one activation. What is none of this
-   runs as a program over the whole output. */
+/* ending.c -- splits off the part of an epilogue that our own kernels of convolutions and products
+   compute while their results are in registers or in the nearest cache.
+
+   That part consists of known scales and biases (affine.c), which go into the weights and the
+   starts of the sums, then a view that is added, then one activation. An epilogue that continues
+   after that, or has another form, runs as an element-wise program over the whole output. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 
 static const Squash nothing = {.low = -INFINITY, .high = INFINITY};
 
-/* One that the registers hold: clipping, or hard swish. */
+/* Takes an activation that is computed in registers: clipping or hard swish. False: it is another
+   one. */
 static bool take_act(const Fused *f, Ending *e) {
     const Act *a = &f->act[0];
     if (f->nact != 1) return false;
@@ -20,7 +23,8 @@ static bool take_act(const Fused *f, Ending *e) {
     default: return false;
     }
 }
-/* The value that the program's last one is an activation of; it itself where it is none. */
+/* Returns the value of which the program's last value is an activation, or the last value if it is
+   none. */
 static int peel_act(const Build *b, const Step *s, Ending *e) {
     const int last = s->ncode - 1;
     Fused f = {0};
@@ -34,7 +38,8 @@ static int peel_act(const Build *b, const Step *s, Ending *e) {
     for (int i = 0; i < 6; i++) e->k[i] = j.k[i];
     return j.x;
 }
-/* Value i is the accumulator, or it and what lies as the output does along the axis. */
+/* Whether value i is the accumulator, or its sum with a view of floats that has stride 1 along the
+   axis. */
 static bool take_sum(const Step *s, int i, int axis, Ending *e) {
     const Scalar *c = &s->code[i];
     if (c->op == C_ACC) return true;

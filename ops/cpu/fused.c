@@ -1,6 +1,6 @@
-/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then
-   a line alpha*x + beta. Numbers may be constants of the program or views of one element that is
-   known now. */
+/* fused.c -- matches the epilogues that a library can compute itself: a bias along one axis, then
+   an activation, then a line alpha*x + beta, each of them optional. The numbers may be constants of
+   the program or views of one element whose contents are known. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 
@@ -9,7 +9,7 @@ static bool bias_like(const View *v, const View *y, int axis) {
         if (v->dim[i] > 1 && v->stride[i] != (i == axis)) return false;
     return v->dtype == DT_FLOAT && y->dim[axis] > 0 && (y->dim[axis] == 1 || v->stride[axis] == 1);
 }
-/* acc, or acc + a bias along the axis */
+/* Whether value i is the accumulator, or the accumulator plus a bias along the axis. */
 static bool is_linear(const Step *s, int i, int axis, Fused *f) {
     const Scalar *c = &s->code[i];
     if (c->op == C_ACC) return true;
@@ -21,7 +21,7 @@ static bool is_linear(const Step *s, int i, int axis, Fused *f) {
     f->bias = s->code[view].a;
     return true;
 }
-/* Value i is one number that is known now. */
+/* Whether value i is a single number known at compile time. */
 static bool number_of(const Build *b, const Step *s, int i, double *k) {
     const Scalar *c = &s->code[i];
     *k = c->k;
@@ -33,7 +33,7 @@ static bool number_of(const Build *b, const Step *s, int i, double *k) {
     *k = (double)((const float *)b->weights[c->a])[v->offset];
     return true;
 }
-/* Value i is `op` of some value *x and the number k, in any order if they commute. */
+/* Whether value i is `op` of some value *x and a number k, in either order if op is commutative. */
 static bool is_with(const Build *b, const Step *s, int i, int op, double *k, int *x) {
     const Scalar *c = &s->code[i];
     if (c->op != op) return false;
@@ -41,14 +41,15 @@ static bool is_with(const Build *b, const Step *s, int i, int op, double *k, int
     *x = second ? c->a : c->b;
     return second || (op != C_SUB && op != C_DIV && number_of(b, s, c->a, k));
 }
-/* Value i is `op` of some value *x and a bound; relu is the maximum with 0. */
+/* Whether value i is the minimum or maximum (op) of some value *x and a bound. A relu is the
+   maximum with 0. */
 static bool is_bound(const Build *b, const Step *s, int i, int op, double *bound, int *x) {
     const Scalar *c = &s->code[i];
     if (op != C_MAX || c->op != C_RELU) return is_with(b, s, i, op, bound, x);
     *bound = 0, *x = c->a;
     return true;
 }
-/* Value i is value *x between two bounds, whichever is applied first. */
+/* Whether value i is value *x limited by two bounds, applied in either order. */
 static bool is_between(const Build *b, const Step *s, int i, int *x, double *low, double *high) {
     int in;
     return ((is_bound(b, s, i, C_MIN, high, &in) && is_bound(b, s, in, C_MAX, low, x)) ||
@@ -71,8 +72,8 @@ static bool is_swish(const Step *s, int i, int *x, Act *act) {
     *act = (Act){ACT_SWISH, 1, 0};
     return true;
 }
-/* y = scale * value i + shift, i as far inside as numbers are added and multiplied, but no further
-   than value `stop`. */
+/* Peels sums and products with numbers off value i, so that i = scale * (returned value) + shift.
+   It stops at value `stop` at the latest. */
 static int peel_line(const Build *b, const Step *s, int i, int stop, double *scale, double *shift) {
     double k;
     *scale = 1, *shift = 0;
@@ -86,7 +87,7 @@ static int peel_line(const Build *b, const Step *s, int i, int stop, double *sca
     }
 }
 static bool near(double a, double b) { return fabs(a - b) <= 1e-6 * b; }
-/* gate = `times` * clip(x / 6 + 1 / 2, 0, 1) */
+/* Whether value `gate` is *times * clip(x / 6 + 1 / 2, 0, 1). */
 static bool is_gate(const Build *b, const Step *s, int gate, int x, double *times) {
     double low, scale, shift;
     int in;

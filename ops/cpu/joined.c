@@ -1,11 +1,11 @@
-/* joined.c -- several instructions of a program of floats that one kernel computes in one pass. Of
-   activations it finds, in whatever order they multiply and wherever the numbers stand,
+/* joined.c -- finds groups of instructions of a float program that one kernel computes in a single
+   pass. This file finds activations, with factors in any order and constants at any place:
 
      k * x * sigmoid(u)         silu (Ramachandran, Zoph, Le, 2017), quick gelu
      k * x * (c + c * tanh u)   gelu by tanh: c + c * tanh u is 2c * sigmoid(2u)
      k * x * (c + c * erf u)    gelu (Hendrycks, Gimpel, 2016)
 
-   where u is a * x, or, but for erf, a * x + b * x^3. */
+   Here u is a * x or, except for erf, a * x + b * x^3. */
 #include "ops/cpu/cpu.h"
 
 bool joined_enter(Joined *r, int i) {
@@ -30,7 +30,7 @@ bool joined_alone(const Scalar code[], int ncode, int i, const Joined *r) {
     return !read;
 }
 
-/* ---- polynomials of degree 3 in one value */
+/* ---- polynomials of degree at most 3 in one value */
 enum { DEGREE = 3 };
 typedef struct Cubic {
     double c[DEGREE + 1];
@@ -68,7 +68,8 @@ static bool cubic_combine(const Scalar *c, const Cubic *a, const Cubic *b, const
     default: return false;
     }
 }
-/* Value i as a polynomial in value x; what computes it lies inside. */
+/* Expresses value i as a polynomial in value x, and adds the instructions that compute it to r.
+   False: it is none. */
 static bool cubic_of(const Scalar code[], int i, int x, Cubic *out, Joined *r) {
     const Scalar *c = &code[i];
     Cubic a, b = {{0}};
@@ -85,12 +86,13 @@ static bool cubic_of(const Scalar code[], int i, int x, Cubic *out, Joined *r) {
     return n == 2 && cubic_of(code, c->b, x, &b, r) && cubic_combine(c, &a, &b, &code[c->b], out);
 }
 
-/* ---- activations: products of numbers, x once, and a gate once */
+/* ---- activations: products in which x and one gate occur exactly once and all other factors are
+   numbers */
 typedef struct Product {
     const Scalar *code;
-    int y, x, gate; /* y: the whole product; gate: the sigmoid, tanh or erf */
-    int nx, ngate;
-    double k;
+    int y, x, gate; /* values; y: the whole product; gate: the sigmoid, tanh or erf */
+    int nx, ngate;  /* how often the factors x and gate were found */
+    double k;       /* the product of the numbers */
 } Product;
 
 static bool gate_factor(Product *p, int i, Joined *r) {

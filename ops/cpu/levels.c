@@ -1,28 +1,32 @@
-/* levels.c -- products of few rows by known weights that take few values: those that a model has
-   quantized, by whatever operator, and that are floats only since constants are folded. Reading
-   them takes longer than computing with them, so they are packed again, as levels of 4 or 8 bits
-   each: along a column, in blocks of terms, weight = scale * (level - middle) + offset. The scale
-   is found from the numbers themselves: the greatest one is a whole multiple of it, and so are all
-   others. Nothing is lost but the rounding of a float: weights that do not fit stay floats.
+/* levels.c -- multiplies few rows by known weights that take few values. Such weights were
+   quantized in the model, by whatever operator, and became floats only because constants are
+   folded.
 
-   The levels become floats in registers (Simd.levels); or, where a row has no numbers that are far
-   greater than most, and the processor adds products of bytes, the row becomes whole numbers of
-   three bytes, which are as fine as floats below its greatest one (Simd.levels_by_bytes). Each
-   panel is computed by one thread, the same way on any number of them. */
+   Reading these weights takes longer than computing with them, so they are packed again as levels
+   of 4 or 8 bits. In each block of terms of a column, weight = scale * (level - middle) + offset.
+   The scale is found from the weights themselves: the greatest distance from the base is a whole
+   multiple of the scale, and so are all others. Apart from the rounding of a float nothing is lost:
+   weights that do not fit stay floats.
+
+   The levels are converted to floats in registers (Simd.levels). There is a second way if the
+   processor adds products of bytes and a row has no values far above the others: the row is then
+   converted to whole numbers of three bytes, which represent its greatest value as precisely as a
+   float (Simd.levels_by_bytes). Each panel is computed by a single thread, so results are the same
+   for any number of threads. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <string.h>
 
-/* Weights below which the floats are as fast: they stay in the second cache. Of several rows more
-   is computed for each byte that is read. */
+/* With fewer weights than this, floats are as fast, because they stay in the second-level cache.
+   The limit is higher for several rows, for which more is computed per byte read. */
 enum { FEW_OF_ROW = 1 << 16, FEW_OF_ROWS = 1 << 20 };
-/* Terms whose products of bytes have a sum of 32 bits; the greatest number of a row of bytes, which
-   is less than what three of them hold, for what rounding adds. */
+/* MOST_TERMS: with so many terms, sums of products of bytes fit in 32 bits. WHOLE_OF_ROW: the
+   greatest number of a row of bytes; it leaves room for rounding below the limit of three bytes. */
 enum { MOST_TERMS = 1 << 16 };
 #define WHOLE_OF_ROW 8355000.0f
-#define CLOSE 0x1p-22 /* relative: a rounding of the weight and one of the scale */
+#define CLOSE 0x1p-22 /* a relative error: one rounding of the weight and one of the scale */
 
 bool levels_worth(int64_t rows, int64_t weights) {
     return rows <= LEVEL_ROWS && weights >= (rows == 1 ? FEW_OF_ROW : FEW_OF_ROWS);
@@ -33,8 +37,9 @@ typedef struct Lattice {
     double base, scale;
     int low;
 } Lattice;
-/* With this base, which is a weight or 0; close: how far from it a weight may be, absolute and
-   relative. */
+/* Finds the lattice for this base, which is a weight or 0. A weight may differ from its level's
+   value by `close` and, if the base is 0, by the relative error CLOSE. False: there is none with at
+   most `most` levels. */
 static bool lattice_from(const float *w, int64_t n, double base, double close, int most,
                          Lattice *l) {
     double far = 0;
@@ -57,11 +62,12 @@ static bool lattice_from(const float *w, int64_t n, double base, double close, i
         }
         if (i < n || high - low >= most) continue;
         l->scale = scale, l->low = (int)low;
-        if (low >= -most / 2 && high < most / 2) l->low = -most / 2; /* no offset */
+        if (low >= -most / 2 && high < most / 2) l->low = -most / 2; /* then no offset is needed */
         return true;
     }
     return false;
 }
+/* Finds a lattice with base 0 or, if there is none, with the least weight as its base. */
 static bool lattice_of(const float *w, int64_t n, int most, Lattice *l) {
     float least = w[0], greatest = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -90,7 +96,7 @@ static int64_t block_terms(const Levels *l, int64_t b) {
     const int64_t left = l->terms - b * l->block;
     return left < l->block ? left : l->block;
 }
-/* Lattices of all blocks, column by column; false: a block has none. */
+/* Finds the lattices of all blocks, column by column. False: a block has none. */
 static bool find_lattices(Levels *l, const Source *s, Lattice *of) {
     l->shifted = false;
     for (int64_t c = 0; c < l->columns; c++) {
@@ -131,7 +137,8 @@ static void pack_panels(const Levels *l, const Source *s, const Lattice *of, flo
         }
     }
 }
-/* By the coarsest blocks of the fewest bits that hold all weights. */
+/* Finds the smallest number of bits, and for it the largest blocks, for which all weights have
+   levels. False: there are none. */
 static bool find_levels(Build *b, Levels *l, const Source *s, Lattice **of) {
     static const int64_t blocks[] = {INT64_MAX, 256, 128, 64, 32, 16};
     for (l->bits = 4; l->bits <= 8; l->bits += 4)
@@ -243,8 +250,8 @@ typedef struct LevelProduct {
     Levels weights;
     View y, x; /* [rows, columns], [rows, terms] */
     Tail tail;
-    size_t rows; /* in the scratch: rows of levels_row */
-    int parts;   /* of the panels */
+    size_t rows; /* an offset into the scratch memory: the rows as levels_enter makes them */
+    int parts;   /* how many threads share the panels */
 } LevelProduct;
 typedef struct LevelRun {
     const LevelProduct *p;
@@ -280,7 +287,8 @@ static int levels_run(const Kernel *k, void *const slot[], void *work) {
     tail_run(&p->tail, slot, work);
     return 0;
 }
-/* Floats, rows that are few, one matrix of weights; sums that must be exact are left to others. */
+/* Whether the step multiplies few rows of floats by one matrix of weights. Sums that must be exact
+   (which an epilogue rounds first) are left to other algorithms. */
 static bool takes_product(const Step *s, View flat[3]) {
     const bool exact = s->ncode > 1 && s->code[1].op == C_ROUND;
     for (int i = 0; i < 3; i++)

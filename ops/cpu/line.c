@@ -1,9 +1,13 @@
-/* line.c -- element-wise programs: a chain of a sum, two products and a sum of a varying value with
-   numbers, as normalizations and their scales are where a tile is a part of a row, becomes one pass
-   with the same roundings. Quotients stay as they are. */
+/* line.c -- joins chains of up to four instructions of an element-wise program into one pass.
+
+   A chain adds a number to a varying value, multiplies it by up to two numbers and adds another:
+   ((x - k0) * k1) * k2 + k3, as normalizations and their scales do. The numbers must be invariant
+   along the row, and a tile must be a part of one row. The pass rounds after each operation, as the
+   chain does, so results do not change; for this reason divisions are not replaced by products. */
 #include "ops/cpu/vector.h"
 
-/* A sum or product of a varying value and a number, which goes to the place of the line. */
+/* Matches a sum or product of a varying value and a number, and enters the number at `place` of the
+   line. *rest is the varying value. */
 static bool take_member(const Vector *v, const Scalar *c, bool sum, int place, Line *line,
                         int *rest) {
     const int ops[] = {sum ? C_ADD : C_MUL, sum ? C_SUB : C_MUL};
@@ -17,7 +21,8 @@ static bool take_member(const Vector *v, const Scalar *c, bool sum, int place, L
     *rest = first ? c->b : c->a;
     return true;
 }
-/* The chain that ends with instruction i; what lies inside is read by it alone. */
+/* Joins the chain that ends with instruction i. The inner instructions must have no other
+   readers. */
 static void join_at(Build *b, Vector *v, const Scalar code[], const int reads[], int i) {
     Line line = {.number = {-1, -1, -1, -1}};
     int member[LINE], n = 0, at = i;

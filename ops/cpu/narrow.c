@@ -1,16 +1,21 @@
-/* narrow.c -- which class computes an element-wise program of integers. The narrow classes, int32,
-   int16, and int8 and uint8 for what bytes are enough for, take as many elements at once as their
-   registers hold, where int64 takes a half to an eighth of them; they are right where each value
-   either is the integer itself or, where the narrow type cannot hold that, is read only by what
-   needs no more than its low bits: sums, products, bits, conversions to a type as narrow. */
+/* narrow.c -- finds the narrowest class that computes an element-wise program of integers
+   correctly.
+
+   Compared with int64, the narrow classes (int32, int16, and for outputs of one byte int8 and
+   uint8) process two to eight times as many elements per vector register. A narrow class is correct
+   if each value either fits in its type or is read only by operations that need no more than its
+   low bits: sums, differences, products, bit operations, and conversions to types that are no
+   wider. This is decided by interval arithmetic over the values that int64 would compute. */
 #include "ops/cpu/cpu.h"
 
 enum { MOST_CODE = 256 };
-/* What a value can be, as int64 computes it; beyond the narrow type only its low bits are there. */
+/* The interval that contains a value as int64 computes it. Where it exceeds the narrow type, only
+   the low bits of the value are computed. */
 typedef struct Span {
     int64_t low, high;
 } Span;
-static const int64_t FAR = (int64_t)1 << 40; /* what may leave this range is computed as int64 */
+static const int64_t FAR = (int64_t)1 << 40; /* a program with a value outside -FAR..FAR is computed
+                                                as int64 */
 
 static bool type_span(int dtype, Span *s) {
     switch (dtype) {
@@ -27,7 +32,8 @@ static bool within(Span s, Span type) { return s.low >= type.low && s.high <= ty
 static Span joined_span(Span a, Span b) {
     return (Span){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
 }
-/* One that int64 cannot hold is far beyond FAR. */
+/* The product of two ends of intervals; a product beyond int64 becomes its limit, which is far
+   beyond FAR. */
 static int64_t product_end(int64_t a, int64_t b) {
     int64_t y;
     return !__builtin_mul_overflow(a, b, &y) ? y : (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
@@ -41,7 +47,8 @@ static Span product_span(Span a, Span b) {
 }
 static int64_t greatest_of(Span s) { return s.high > -s.low ? s.high : -s.low; }
 
-/* Of an instruction whose operands' low bits suffice; false: it is another one. */
+/* Computes the interval of an instruction for which the low bits of its operands suffice. False: it
+   is not such an instruction. */
 static bool modular_span(const Scalar *c, const Span of[], Span type, Span *y) {
     const Span a = of[c->a], b = of[op_values(c->op) > 1 ? c->b : c->a];
     switch ((int)c->op) {
@@ -58,7 +65,8 @@ static bool modular_span(const Scalar *c, const Span of[], Span type, Span *y) {
     default: return false;
     }
 }
-/* Of one that needs the operands themselves. */
+/* Computes the interval of an instruction that needs its operands exactly. False: it is not such an
+   instruction. */
 static bool exact_span(const Scalar *c, const Span of[], Span *y) {
     const Span a = of[c->a], b = of[op_values(c->op) > 1 ? c->b : c->a];
     const int64_t most = greatest_of(a), divisor = greatest_of(b);
@@ -80,7 +88,8 @@ static bool exact_span(const Scalar *c, const Span of[], Span *y) {
 static bool operands_within(const Scalar *c, const Span of[], Span type) {
     return within(of[c->a], type) && (op_values(c->op) < 2 || within(of[c->b], type));
 }
-/* c: an instruction, or a view of this type. False: not in a class of this type. */
+/* Computes the interval of any instruction; view_type is the element type of a view or accumulator.
+   False: a class of this type cannot compute the value. */
 static bool value_span(const Scalar *c, int view_type, const Span of[], Span type, Span *y) {
     Span as;
     switch ((int)c->op) {
@@ -116,7 +125,8 @@ static bool fits(const View *view, const View *acc, const Scalar *code, int ncod
            (view[0].dtype == DT_UINT16 && type.high == INT16_MAX);
 }
 
-/* Whether the class has all instructions (Simd.op); those that move values are not among them. */
+/* Whether the class has loops for all instructions (Simd.op). Instructions that only move values
+   need none. */
 static bool has_code(const Simd *simd, ComputeClass class, const Scalar *code, int ncode) {
     for (int i = 0; i < ncode; i++) {
         const int op = code[i].op;
@@ -135,7 +145,7 @@ ComputeClass narrow_class(const Simd *simd, const View *view, const View *acc, c
                   {CLASS_INT8, {INT8_MIN, INT8_MAX}},
                   {CLASS_INT16, {INT16_MIN, INT16_MAX}},
                   {CLASS_INT32, {INT32_MIN, INT32_MAX}}};
-    enum { BYTES = 2 }; /* of the classes: where a byte is written */
+    enum { BYTES = 2 }; /* the first two of the table: classes for outputs of one byte */
     const int first = dtype_bits((DType)view[0].dtype) == 8 ? 0 : BYTES;
     for (int k = first; k < (int)(sizeof narrow / sizeof *narrow); k++)
         if (fits(view, acc, code, ncode, narrow[k].type) &&

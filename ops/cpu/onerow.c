@@ -1,15 +1,18 @@
-/* onerow.c -- products of single rows by matrices that are not known, or of which each row has its
-   own: they take as long as it takes to read the matrix, so it is read where it lies, along its
-   rows or its columns. */
+/* onerow.c -- multiplies single rows by matrices that are not known, or that differ from row to
+   row. Such a product takes as long as reading the matrix, so the matrix is read in place, along
+   its rows or its columns. */
 #include "ops/cpu/cpu.h"
 
 enum { Y, A, B, VIEWS };
-enum { LEAST = 192 }; /* elements that are read together: of fewer OpenBLAS is as fast */
+enum {
+    LEAST = 192
+}; /* elements that are contiguous in the matrix; with fewer, OpenBLAS is as
+      fast */
 typedef struct OneRow {
     Tail tail;
     View view[VIEWS];
-    Nest outer; /* the axes before the last two, of the views */
-    int64_t columns, terms, stride;
+    Nest outer;                     /* the axes before the last two */
+    int64_t columns, terms, stride; /* between rows or columns of the matrix */
     RowByMatrix *product;
 } OneRow;
 
@@ -27,7 +30,7 @@ static int onerow_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* Along rows of b; else along columns. */
+/* Whether the matrix is read along its rows; otherwise along its columns. */
 static bool reads_rows(const View *b) { return b->stride[b->rank - 1] == 1; }
 bool onerow_possible(const Step *s) {
     const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
@@ -35,7 +38,7 @@ bool onerow_possible(const Step *s) {
     for (int i = 0; i < VIEWS; i++)
         if (s->view[i].dtype != DT_FLOAT || view_count(&s->view[i]) == 0) return false;
     for (int i = 0; i < row; i++)
-        if (b->dim[i] > 1 && b->stride[i] == 0) return false; /* these are rows of one product */
+        if (b->dim[i] > 1 && b->stride[i] == 0) return false; /* such rows belong to one product */
     return y->dim[row] == 1 && y->stride[column] == 1 && a->stride[column] == 1 &&
            (reads_rows(b) ? y->dim[column] >= LEAST
                           : b->stride[row] == 1 && a->dim[column] >= LEAST);

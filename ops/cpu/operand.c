@@ -1,5 +1,6 @@
-/* operand.c -- element types, classes, loop nests over views, and how kernels read operands and
-   write results. */
+/* operand.c -- what all kernels share: element types and classes, loop nests over views, operands
+   that are read in place or packed, and tails that bring a result into the output's type and
+   layout. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <stdio.h>
@@ -23,7 +24,7 @@ View build_scratch(Build *b, int dtype, int rank, const int64_t dim[]) {
     return v;
 }
 
-/* The axes by their strides, greatest first, equal ones as they stand. */
+/* Lists the axes by stride, greatest first; axes of equal stride keep their order. */
 static void axes_by_stride(const View *v, int axis[]) {
     for (int a = 0; a < v->rank; a++) {
         int at = a;
@@ -31,7 +32,7 @@ static void axes_by_stride(const View *v, int axis[]) {
         axis[at] = a;
     }
 }
-/* Strides of a packed view in that order. */
+/* The strides of a packed view whose axes are in the order of v's strides. */
 static void packed_strides(const View *v, int64_t stride[]) {
     int axis[STEP_RANK];
     int64_t next = 1;
@@ -39,7 +40,8 @@ static void packed_strides(const View *v, int64_t stride[]) {
     for (int i = v->rank - 1; i >= 0; i--) stride[axis[i]] = next, next *= v->dim[axis[i]];
 }
 
-/* A packed view in the scratch, its axes in the order of these strides. */
+/* A packed view in the scratch memory, with the sizes of `like` and its axes in the order of its
+   strides. */
 static View scratch_like(Build *b, int dtype, const View *like) {
     View v = build_scratch(b, dtype, like->rank, like->dim);
     packed_strides(like, v.stride);
@@ -110,7 +112,8 @@ static void move_axis(Nest *s, int to, int from) {
     for (int v = 0; v < s->n; v++) s->stride[v * STEP_RANK + to] = s->stride[v * STEP_RANK + from];
 }
 
-/* Axes of view 0 longer than 1, its greatest stride first; equal strides keep their order. */
+/* Lists the axes of y that are longer than 1 by stride, greatest first; equal strides keep their
+   order. */
 static int axes_in_order(const View *y, int axis[]) {
     int n = 0;
     for (int a = 0; a < y->rank; a++) {
@@ -173,8 +176,8 @@ static char *aligned_room(Arena *a, size_t bytes) {
     return room + (64 - (uintptr_t)room % 64) % 64;
 }
 
-/* What a packed copy is made of: the bytes that the view reaches, how it lies in them, and the
-   result's type. */
+/* The key under which a packed copy is shared: a digest of the bytes that the view covers, of the
+   view itself, and of the type of the copy. */
 static void packed_key(const View *from, const View *y, const char *bytes, char key[33]) {
     struct {
         View from;
@@ -190,8 +193,9 @@ static void packed_key(const View *from, const View *y, const char *bytes, char 
     hash_hex(&of, sizeof of, key);
 }
 
-/* What is known now is copied now: once for all kernels that want the same, or into the scratch
-   where it is only passed on. */
+/* Packs known contents at compile time. The copy is shared by all kernels that need the same one;
+   if it is only passed on to another library, it goes into the arena that is freed after
+   building. */
 static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
     Build now = {.device = b->device,
                  .arena = b->scratch,
@@ -254,7 +258,8 @@ static View last_axes(const View *v) {
         m.dim[i] = v->dim[v->rank - 2 + i], m.stride[i] = v->stride[v->rank - 2 + i];
     return m;
 }
-/* Batch axis a of the step continues the rows of y and a, and b is the same for all of it. */
+/* Joins batch axis a of the step to the rows of y and a, if b is the same along it. False: the
+   strides do not allow it. */
 static bool join_rows(const Step *s, int a, View out[3]) {
     const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
     if (s->view[2].stride[a] != 0) return false;
@@ -266,7 +271,7 @@ static bool join_rows(const Step *s, int a, View out[3]) {
     }
     return true;
 }
-/* Of one matrix, n of them; stride 0: one for all. */
+/* A batch of n such matrices; stride 0: a batch of size 1, which all share. */
 static View add_batch(const View *matrix, int64_t n, int64_t stride) {
     View v = *matrix;
     v.rank = 3;

@@ -1,24 +1,31 @@
-/* pages.c -- the memory of a device: weights, constants, what lies between steps. A model streams
-   through all of it at each run, and with pages of 4 KiB most of what it reads begins with a walk
-   of the page table, two-dimensional in a virtual machine. So blocks are cut from chunks for which
-   the system is asked to take pages of 2 MiB, the first chunk aside: what is small needs none.
+/* pages.c -- allocates the memory of a device: weights, constants, and values between steps.
 
-   Invariant: a chunk is a row of blocks without gaps, its last one taken and empty; no two free
-   blocks are neighbours. First fit: there are hundreds of blocks, taken once for a plan. A chunk is
-   returned to the system when all of it is free. */
+   A model streams through all of this memory in each run. With pages of 4 KiB, most reads would
+   begin with a walk of the page table, which is two-dimensional in a virtual machine. Therefore
+   blocks are cut from chunks for which the system is asked to use pages of 2 MiB, except for the
+   first chunk: small devices need none.
+
+   Invariants: a chunk is a sequence of blocks without gaps and ends with an empty block that is
+   marked as taken; no two neighbouring blocks are free. Allocation is first fit, which suffices for
+   the few hundred blocks that a plan takes once. A chunk is returned to the system when all of it
+   is free. */
 #include "ops/cpu/cpu.h"
 #include <sys/mman.h>
 
-/* The last block of a chunk of whole pages lies after them: it would take a page for itself. */
+/* The end block of a CHUNK lies after its large pages. Inside the last of them it would make the
+   system commit the whole page. */
 enum { LINE = 64, PAGE = 2 << 20, FIRST_CHUNK = 1 << 20, CHUNK = (32 << 20) + LINE };
 #ifdef __SANITIZE_ADDRESS__
-enum { OWN_CHUNK = 1 }; /* for every block, so that reading past its end is noticed */
+enum {
+    OWN_CHUNK = 1
+}; /* sanitizers: each block has a chunk of its own, so that reads past its end
+      are detected */
 #else
 enum { OWN_CHUNK = 0 };
 #endif
 
 typedef struct Block Block;
-struct Block { /* precedes its bytes */
+struct Block { /* the header that precedes a block's bytes */
     Block *before, *after;
     Chunk *chunk;
     bool taken;
@@ -38,7 +45,7 @@ static Block *block_at(char *at, Block *before, Chunk *chunk) {
     return b;
 }
 
-/* The block's first bytes become one of their own that is taken. */
+/* Takes the first `bytes` bytes of a free block and splits off the rest if it is large enough. */
 static void *take(Block *b, size_t bytes) {
     if (room_of(b) >= bytes + 2 * sizeof *b) {
         Block *rest = block_at((char *)(b + 1) + bytes, b, b->chunk);
@@ -49,7 +56,7 @@ static void *take(Block *b, size_t bytes) {
     return b + 1;
 }
 
-/* One free block of at least so many bytes. */
+/* A new chunk with one free block of at least this size. small: it does not ask for large pages. */
 static Chunk *chunk_new(size_t bytes, bool small) {
     const size_t align = small ? LINE : PAGE, need = bytes + 2 * sizeof(Block),
                  size = OWN_CHUNK || need > CHUNK / 2 ? need
@@ -59,7 +66,9 @@ static Chunk *chunk_new(size_t bytes, bool small) {
     char *memory = c ? mem_realloc(NULL, size + align) : NULL;
     if (!memory) return mem_realloc(c, 0);
     char *from = memory + (align - (uintptr_t)memory % align);
-    if (!small) madvise(from, size, MADV_HUGEPAGE); /* as fast as without where it is refused */
+    if (!small)
+        madvise(from, size, MADV_HUGEPAGE); /* where the system refuses, the memory is as
+                                               fast as without */
     *c = (Chunk){.memory = memory, .first = block_at(from, NULL, c)};
     Block *end = block_at(from + size - sizeof *end, c->first, c);
     end->taken = true;
@@ -81,7 +90,7 @@ void *pages_new(Device *d, size_t bytes) {
     return take(c->first, bytes);
 }
 
-/* A free block takes in the free one after it. */
+/* Joins a free block with the one after it, if that is free, too. */
 static void join(Block *b) {
     Block *next = b->after;
     if (b->taken || next->taken) return;

@@ -1,48 +1,55 @@
-/* panels.c -- convolutions between images that lie channels last, and products of rows that lie by
-   themselves, with weights that are known. The weights are packed into panels of as many columns
-   of one group as a row of registers has room for (Goto, van de Geijn, Anatomy of high-performance
-   matrix multiplication, 2008); a panel is multiplied with blocks of rows (Simd.sweep) while the
-   next one is fetched into the cache. For a convolution a row is what lies under a window: as many
-   runs of memory as the window has rows. An image that is padded, or lies otherwise, is copied
-   once. The epilogue is done in registers as far as ending.c says. Rows come in groups that fit
-   into the second cache, for all panels in turn. Where a panel is larger than that cache, the terms
-   come in parts, for all panels in turn, each part added to the sums of those before. */
+/* panels.c -- multiplies by known weights that are packed into panels: convolutions of images whose
+   channels are last, and matrix products with contiguous rows.
+
+   A panel has as many columns of one group as fit in a row of vector registers (Goto, van de Geijn,
+   Anatomy of high-performance matrix multiplication, 2008). It is multiplied by a block of rows
+   (Simd.sweep) while the next panel is prefetched. In a convolution, a row is the part of the image
+   under one window: one contiguous run of memory for each row of the window. An image that is
+   padded, or has another layout, is first copied. The epilogue is computed in registers as far as
+   ending.c allows.
+
+   Rows are taken in groups that fit into the second-level cache; all panels are applied to a group
+   in turn. If a panel is larger than that cache, its terms are cut into parts. All panels are
+   applied for one part after the other, and each part is added to the sums of the parts before
+   it. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
 
-/* floats of a group of rows; rows between which an activation is computed */
+/* GROUP: floats of a group of rows. PASS_ROWS: rows between two calls of an activation. RUNS: the
+   most taps of a window. */
 enum { GROUP = 1 << 16, PASS_ROWS = 24, RUNS = 1 << 12 };
-/* Terms of a part, about, and of sums that are not cut. */
+/* PART: the approximate number of terms of a part. WHOLE: sums of up to this many terms are not
+   cut. */
 enum { PART = 2048, WHOLE = 2 * PART };
 enum { Y, X, ADD, VIEWS };
-/* An image of its own: [batch, size.., channels], the input in it from begin on. */
+/* A padded copy of the image: view is [batch, size.., channels], and inner the part of it that
+   holds the input, which begins at `begin`. */
 typedef struct Padded {
     View view, inner;
     int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL], size[STEP_SPATIAL];
-    Copy *fill; /* NULL: there is none */
+    Copy *fill; /* copies the input; NULL: the image is used in place */
 } Padded;
 typedef struct Panels {
     Padded padded;
     Ending e;
-    /* columns: of a group; inputs: channels from one group's to the next; terms:
-       of a sum, runs * n */
-    int64_t groups, columns, inputs, terms;
-    int64_t n, *run;
+    int64_t groups, columns, inputs, terms; /* columns: of a group; inputs: channels from one group
+                                               to the next; terms: of a sum, runs * n */
+    int64_t n, *run;                        /* the terms of a run; the offset of each run in x */
     int runs;
-    int parts; /* of the runs, or of the only one */
+    int parts; /* of the terms: the runs are divided, or the only run */
     const float *weights, *start;
     View view[VIEWS];
-    Nest rows;            /* of these; the last axis is the one that is swept along */
-    int64_t lines, *line; /* the other axes: VIEWS offsets of each line */
-    int64_t group;        /* lines, or rows where there is one line */
+    Nest rows;            /* over these views; a sweep runs along the last axis */
+    int64_t lines, *line; /* the combinations of the other axes: VIEWS offsets for each */
+    int64_t group;        /* lines of a group, or rows if there is only one line */
 } Panels;
 
 /* ---- running */
 typedef struct Panel {
-    SweepColumns to;     /* of all groups' columns */
-    int64_t from, input; /* of the weights; the group's first channel */
+    SweepColumns to;     /* among the columns of all groups */
+    int64_t from, input; /* the offset of its weights; the first input channel of its group */
 } Panel;
 static int64_t panels_of_group(const Simd *simd, const Panels *p) {
     const int64_t whole = (int64_t)simd->width * simd->vectors;
@@ -61,7 +68,7 @@ static int64_t count_panels(const Simd *simd, const Panels *p) {
     return p->groups * panels_of_group(simd, p);
 }
 
-/* An activation of what has just been written. */
+/* Applies an activation to rows that have just been written. */
 static void pass_over(const Panels *p, const Sweep *s, int64_t columns, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) {
         float *y = s->y + r * s->ys;
@@ -80,7 +87,7 @@ static void sweep_rows(const Simd *simd, const Panels *p, const Panel *panel, Sw
         if (s->add) s->add += here * s->adds;
     }
 }
-/* The terms of a part; `at` is the first of them. */
+/* A part of the terms: its runs, and `at`, the number of the first term. */
 typedef struct Part {
     const int64_t *run;
     int64_t at, n, shift; /* shift: into the run */
@@ -92,12 +99,12 @@ static Part part_at(const Panels *p, int64_t k) {
     if (p->runs > 1) return (Part){p->run + from, from * p->n, p->n, 0, (int)here};
     return (Part){p->run, from, here, from, 1};
 }
-/* Rows from..to of the lines first..last. */
+/* Rows from..to of lines first..last (the ends are exclusive). */
 typedef struct Group {
     float *const *base;
     int64_t first, last, from, to;
 } Group;
-/* By part j of the terms of panel k; meanwhile the same part of the next panel is fetched. */
+/* Multiplies a group by part j of panel k, and prefetches the same part of the next panel. */
 static void sweep_part(const Simd *simd, const Panels *p, const Group *g, int64_t k, int64_t j) {
     static const float zeros[PANEL];
     static const Squash none = {.low = -INFINITY, .high = INFINITY};
@@ -131,7 +138,9 @@ static void sweep_part(const Simd *simd, const Panels *p, const Group *g, int64_
         sweep_rows(simd, p, &at, &s, g->to - g->from, ends);
     }
 }
-/* By all panels. One that begins with columns of the panel before it begins when those are done. */
+/* Applies all panels to a group. The last panel of a group of columns may overlap the panel before
+   it (see SweepColumns). If the terms are cut, such a panel must wait until the others are
+   complete. */
 static void sweep_group(const Simd *simd, const Panels *p, const Group *g) {
     const int64_t panels = count_panels(simd, p), each = panels_of_group(simd, p);
     const bool apart = p->parts > 1 && p->columns % (simd->width * simd->vectors) < simd->width &&
@@ -177,7 +186,7 @@ static int panels_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- packing */
-/* Weight of term t and column c: known[at[t] + c * stride]. */
+/* The weights to be packed: that of term t and column c is known[at[t] + c * stride]. */
 typedef struct Source {
     const float *known;
     const View *view;
@@ -194,7 +203,7 @@ static void pack_panel(const Panels *p, const Panel *panel, int width, const Sou
         for (int64_t t = 0; t < p->terms && w; t++) w[t * wide + j] = from[s->at[t]] * scale;
     }
 }
-/* What the panels are made of. */
+/* The key under which the panels are shared: a digest of everything that they are made from. */
 static void packed_key(const Panels *p, const Simd *simd, const Source *s, char key[33]) {
     struct {
         int64_t groups, columns, terms, stride, width, vectors, first;
@@ -232,13 +241,13 @@ static bool pack_weights(Build *b, Panels *p, const Source *s) {
 }
 
 /* ---- making */
-/* For any rows and columns the same, so that sums are the same on any number of threads. */
+/* Depends only on the terms, so that sums are the same for any number of threads. */
 static int count_parts_of_terms(const Panels *p) {
     if (p->terms <= WHOLE) return 1;
     const int64_t parts = (p->terms + PART / 2) / PART;
     return (int)(p->runs > 1 && parts > p->runs ? p->runs : parts);
 }
-/* The rows of the views, whose axes are those before `axes`. */
+/* Makes the nest over the rows of the views, whose axes are `axis[0..axes-1]`. */
 static void take_rows(Build *b, Panels *p, int axes, const int axis[]) {
     const View *views[VIEWS];
     for (int i = 0; i < VIEWS; i++) {
@@ -304,11 +313,11 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
 }
 
 /* ---- convolutions */
-/* The step with three spatial axes. */
+/* A convolution with always three spatial axes. */
 typedef struct Image {
     View x, w;
     Window g;
-    int64_t need[STEP_SPATIAL]; /* what the windows reach, from the first padding on */
+    int64_t need[STEP_SPATIAL]; /* places that the windows reach, from the first padding on */
 } Image;
 static View with_axes(const View *v, const int64_t dim[], const int64_t stride[]) {
     View w = *v;
@@ -326,7 +335,8 @@ static Image image_of(const Step *s) {
         m.need[a] = (m.g.out[a] - 1) * m.g.stride[a] + (m.g.kernel[a] - 1) * m.g.dilation[a] + 1;
     return m;
 }
-/* The windows lie within the image, and its channels are adjacent. */
+/* Whether all windows lie within the image and its channels are adjacent, so that it can be used in
+   place. */
 static bool lies_ready(const Image *m) {
     for (int a = 0; a < STEP_SPATIAL; a++)
         if (m->g.begin[a] != 0 || m->need[a] > m->x.dim[2 + a]) return false;
@@ -349,7 +359,8 @@ static bool copy_padded(Build *b, Image *m, Padded *p) {
     return p->fill != NULL;
 }
 
-/* Runs of terms under a window, and where the weight of each lies. */
+/* Lists the runs of terms under a window and the place of each term's weight. A row of the window
+   is a single run if its pixels are adjacent. */
 static void take_runs(Build *b, const Image *m, Panels *p, Source *s) {
     const View *x = &m->x, *w = &m->w;
     const int64_t *k = w->dim + 2, channels = w->dim[1];
@@ -396,7 +407,7 @@ bool panels_conv_build(Build *b, Kernel *k) {
     p->columns = v[0].dim[1] / p->groups, p->terms = view_count(&v[2]) / v[2].dim[0];
     take_runs(b, &m, p, &s);
     const int n = v[0].rank - 2;
-    p->view[X] = v[0]; /* its sizes */
+    p->view[X] = v[0]; /* its sizes are those of the output: one row for each window */
     p->view[X].slot = m.x.slot, p->view[X].offset = m.x.offset, p->view[X].dtype = DT_FLOAT;
     p->view[X].stride[0] = m.x.stride[0];
     for (int a = 0; a < n; a++) {

@@ -1,13 +1,20 @@
-/* planes.c -- pooling of planes, one axis after the other: a window's maximum or sum is that over
-   its columns of those over its rows. Some rows at a time are copied with what pads them, which
-   changes no result, or read where they are; then each row of the window, and each column, is one
-   long vector operation over all of them. The columns between two rows are computed too, and not
-   used. */
+/* planes.c -- pooling plane by plane, one axis after the other: the maximum or sum over a window is
+   taken first down its columns, then across them.
+
+   Some rows at a time are copied together with their padding, which does not change any result, or
+   read in place. Each row of the window, and then each column, is one long vector operation over
+   all of them. This also computes results for the columns between two rows, which are not used. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { ROOM = 4096, D = 0, H = 1, W = 2 }; /* elements of a copy, unless a row alone has more */
-/* What divides the outputs of a row whose windows have so many cells down and in depth. */
+enum {
+    ROOM = 4096,
+    D = 0,
+    H = 1,
+    W = 2
+}; /* ROOM: elements of a copy, at most, unless a single row
+      has more */
+/* The divisors of a row of outputs whose windows have `cells` cells along the other two axes. */
 typedef struct Divisor {
     int64_t cells;
     float *row;
@@ -17,18 +24,22 @@ typedef struct Planes {
     Tail tail;
     ComputeClass class, wide;
     ReduceKind kind;
-    int size, wide_size, bytes; /* bytes: the lowest 8-bit integer + 1; 0: another type */
+    int size, wide_size, bytes; /* bytes: the least 8-bit integer + 1, as a byte; 0: another type */
     Window g;
-    int64_t pitch, height;        /* a row of the copy, a multiple of the stride; output rows */
-    int64_t rows;                 /* of the copy */
-    bool flat, pads;              /* windows are one row each; which reach beyond the row */
-    bool in_place;                /* rows need no copy */
-    int64_t *cells[STEP_SPATIAL]; /* means: by how many cells each output of the axis divides */
-    int ndivisor;                 /* means in floats: what rows of outputs are divided by */
+    int64_t pitch, height;        /* pitch: elements of a row of the copy, a multiple of the stride;
+                                     height: output rows that are computed together */
+    int64_t rows;                 /* rows of the copy */
+    bool flat, pads;              /* flat: each window is a part of one row; pads: windows reach
+                                     beyond the row */
+    bool in_place;                /* the rows need no copy */
+    int64_t *cells[STEP_SPATIAL]; /* for means: by how many cells each output of an axis is
+                                     divided */
+    int ndivisor;                 /* for means in floats: the divisors of rows of outputs */
     Divisor *divisor;
-    size_t copy, line, sum; /* in the scratch */
+    size_t copy, line, sum; /* offsets into the scratch memory */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: of wider sums */
+    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: sums are wider than the
+                                                                       elements */
     void (*divide)(void *y, const void *a, const void *b, int64_t n);
     void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
@@ -44,8 +55,9 @@ static void copy_bytes(void *y, const void *x, int64_t stride, int64_t n) {
     else
         for (int64_t i = 0; i < n; i++) ((char *)y)[i] = ((const char *)x)[i * stride];
 }
-/* The rows of plane x from `first` on, which may lie in the padding. What follows a row is read for
-   outputs that are not used, unless windows reach beyond the row. */
+/* Copies rows of plane x from `first` on, some of which may lie in the padding. What follows a row
+   in the copy is left undefined unless windows reach beyond the row, because only unused outputs
+   read it. */
 static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t rows, char *copy) {
     if (p->pads || first < 0 || first + rows > p->g.in[H])
         start(p, copy, p->class, rows * p->pitch);
@@ -54,13 +66,13 @@ static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t row
             p->load(copy + (r * p->pitch + p->g.begin[W]) * p->size,
                     x + (first + r) * p->g.xs[H] * p->size, p->g.xs[W], p->g.in[W]);
 }
-/* So many runs of n elements, the first at x and the others so many bytes apart. */
+/* `cells` runs of n elements, `apart` bytes from one to the next. */
 typedef struct Cells {
     const char *x;
     int64_t apart, stride, n, cells;
 } Cells;
-/* Into y, what is there before included or, fresh, not: then what is not wider than the elements
-   needs nothing to start with. */
+/* Merges the runs into y. fresh: y has no contents yet. Then accumulators that are no wider than
+   the elements begin with the first runs and need no initial value. */
 static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
                         void (*merge)(void *, const void *, int64_t, int64_t)) {
     int64_t k = 0;
@@ -70,7 +82,7 @@ static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
     else if (fresh) start(p, y, p->wide, c->n);
     for (; k < c->cells; k++) merge(y, c->x + k * c->apart, c->stride, c->n);
 }
-/* Of `height` output rows from row `oh` on, x being a plane: what its rows contribute. */
+/* Merges the contribution of plane x to `height` output rows from row `oh` on. */
 static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t height, char *copy,
                        char *line, bool fresh) {
     const int64_t s = p->g.stride[H], reach = (p->g.kernel[H] - 1) * p->g.dilation[H],
@@ -87,7 +99,7 @@ static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t heigh
     for (int64_t r = 0; r < (s == 1 ? 1 : height); r++, c.x += s * row)
         merge_cells(p, line + r * p->pitch * p->wide_size, &c, fresh, p->down);
 }
-/* A row of sums, each over cells times as many as are side by side. */
+/* Divides a row of sums by the number of their cells: `cells` times the cells along the row. */
 static void divide_row(const Planes *p, char *sum, int64_t cells) {
     const Divisor *d = p->divisor;
     if (p->kind != REDUCE_MEAN) return;
@@ -108,7 +120,8 @@ static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t
                  p->g.out[W]);
     }
 }
-/* The windows are parts of rows, which need no copy if nothing pads them; x: the plane. */
+/* Computes a row of outputs whose windows are parts of a row of plane x. It needs a copy only if
+   there is padding. */
 static void merge_row(const Planes *p, const char *x, int64_t oh, char *copy, char *sum) {
     const char *from = x + (oh * p->g.stride[H] - p->g.begin[H]) * p->g.xs[H] * p->size;
     int64_t step = p->g.xs[W];
@@ -118,7 +131,7 @@ static void merge_row(const Planes *p, const char *x, int64_t oh, char *copy, ch
         p->down(sum, from + k * p->g.dilation[W] * step * p->size, p->g.stride[W] * step,
                 p->g.out[W]);
 }
-/* Output rows from `oh` on of output plane `od`; x, y: the volumes. */
+/* Computes output rows from `oh` on of output plane `od`. x, y: the volumes of one channel. */
 static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_t od, int64_t oh) {
     const int64_t left = p->g.out[H] - oh, height = left < p->height ? left : p->height,
                   n = height * p->pitch, slack = (p->g.kernel[W] - 1) * p->g.dilation[W];
@@ -163,7 +176,7 @@ static int planes_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* One for each number of cells that there is. */
+/* Makes a divisor for each number of cells that occurs. */
 static void make_divisors(Build *b, Planes *p) {
     p->divisor = ARENA_NEW(b->arena, Divisor, p->g.out[D] * p->g.out[H]);
     for (int64_t k = 0; k < p->g.out[D] * p->g.out[H]; k++) {
@@ -176,19 +189,20 @@ static void make_divisors(Build *b, Planes *p) {
         p->divisor[p->ndivisor++] = (Divisor){cells, row};
     }
 }
-/* Sums of few floats. */
+/* Whether sums are so short that floats can be added as floats. */
 static bool adds_floats(const Step *s, const Planes *p) {
     const StepWindow w = step_window(s);
     int64_t cells = 1;
     for (int a = 0; a < w.n; a++) cells *= w.kernel[a];
     return p->kind == REDUCE_MEAN && p->class == CLASS_FLOAT && cells <= PLANES_FEW;
 }
-/* Whether the windows are one place each along an axis, none of them in the padding. */
+/* Whether the windows are a single place along the axis, and none of them lies in the padding. */
 static bool places_alone(const Window *g, int axis) {
     return g->kernel[axis] == 1 && !g->begin[axis] &&
            (g->out[axis] - 1) * g->stride[axis] < g->in[axis];
 }
-/* Room for a row with all that its windows reach, and for so many rows that vectors are long. */
+/* Allocates room for rows with everything that their windows reach, and chooses how many rows are
+   taken together, so that vector operations are long. */
 static void take_room(Build *b, Planes *p) {
     const int64_t s = p->g.stride[W], slack = (p->g.kernel[W] - 1) * p->g.dilation[W],
                   reached = (p->g.out[W] - 1) * s + slack + 1, own = p->g.begin[W] + p->g.in[W],

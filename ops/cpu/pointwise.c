@@ -1,9 +1,10 @@
-/* pointwise.c -- operators of single elements that have a reference kernel, as element-wise
-   programs, which may have further instructions (simd.h). */
+/* pointwise.c -- runs operators of single elements that have no definition, and so no lowering, as
+   element-wise programs, which may use the additional instructions of simd.h (FurtherOp). */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/signature.h"
 
-/* Its input's axes are the output's last ones; one of a single place is stretched. */
+/* Stretches x to y's sizes: its axes are y's last ones, and its axes of length 1 are broadcast.
+   False: the sizes do not fit. */
 static bool stretched(const View *y, const View *x, View *to) {
     *to = *y;
     to->slot = x->slot, to->dtype = x->dtype, to->offset = x->offset;
@@ -23,7 +24,7 @@ static float number(const Step *s, int k) { return (float)param_real(s->param[k]
 enum { REALS = 1, WHOLES = 2 };
 typedef struct Plain {
     const Op *op;
-    int code, of; /* the instruction, and of what */
+    int code, of; /* the instruction; of: REALS or WHOLES, the types for which it is used */
 } Plain;
 static const Plain plain[] = {
     {&op_asin, F_ASIN, REALS},
@@ -40,7 +41,7 @@ static const Plain plain[] = {
     {&op_div, C_DIV, WHOLES},
     {&op_pow, C_POW, WHOLES},
 };
-/* The instruction; 0: it has none. */
+/* The instruction that computes the operator; 0: there is none. */
 static int instruction_of(const Step *s, const Op *op) {
     const bool real = is_real(&s->view[1]);
     if (op == &op_bitshift)

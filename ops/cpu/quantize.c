@@ -1,17 +1,22 @@
-/* quantize.c -- the programs of QuantizeLinear to 8 bits (ops/quantize.c lowers it so; requantize.c
-   has their form), from floats to bytes in one loop where the scale and the zero point are the same
-   along whole rows: per tensor, per axis but the last, in blocks. */
+/* quantize.c -- runs the element-wise programs of QuantizeLinear to 8 bits (see requantize.c for
+   their form) in one loop from floats to bytes. The scale and the zero point must be the same along
+   whole rows: they are per tensor, per axis other than the last, or per block of rows. */
 #include "ops/cpu/cpu.h"
 
-enum { LEAST = 16, PIECE = 8192 }; /* elements of a row, of a piece */
+enum {
+    LEAST = 16,
+    PIECE = 8192
+}; /* LEAST: elements of a row, at least; PIECE: elements of a piece
+      of a row, at most */
 enum { Y, X, SCALE, ZERO, VIEWS };
 
 typedef struct Quantize {
     View view[VIEWS];
-    float scale, zero, low, high; /* where they are known, or there is none */
-    bool scaled, shifted;         /* read from their views */
-    Nest nest;                    /* of the views */
-    int64_t columns, pieces;      /* of a row: elements, pieces */
+    float scale, zero, low, high; /* scale, zero: their values if they are known; zero is 0 if
+                                     absent */
+    bool scaled, shifted;         /* the scale, the zero point are read from their views */
+    Nest nest;                    /* over all four views */
+    int64_t columns, pieces;      /* elements and pieces of a row */
     int parts;
     void (*run)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
                 int64_t n);
@@ -52,17 +57,17 @@ static int quantize_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* A number of the program, or a view that is the same along the rows; *of_view: which it is. */
+/* Reads a parameter: a constant of the program, or a view. *of_view says which. */
 static bool parameter(const Step *s, const Scalar *c, float *number, bool *of_view, View *view) {
     *number = (float)c->k;
     *of_view = c->op == C_VIEW;
     if (*of_view) *view = s->view[c->a];
     return c->op == C_VIEW || c->op == C_CONST;
 }
-/* The views of the program and its numbers; false: it has another form. */
+/* Finds the views and constants of the program. False: it has another form. */
 static bool quantize_find(const Step *s, const Scalar code[], int ncode, Quantize *q) {
     int i = ncode - 1;
-    if (code[i].op == C_WHERE) { /* what is not a number becomes the least integer */
+    if (code[i].op == C_WHERE) { /* NaN becomes the least integer */
         const Scalar *w = &code[i];
         if (code[w->a].op != C_ISNAN || code[w->a].a != w->c || code[w->b].op != C_CONST ||
             (float)code[w->b].k != q->low)

@@ -1,14 +1,14 @@
-/* requantize.c -- finds in a program what QuantizeLinear and DequantizeLinear leave of a number,
-   each alone or one after the other (ops/quantize.c lowers them so):
+/* requantize.c -- finds the instructions into which QuantizeLinear and DequantizeLinear are lowered
+   (ops/quantize.c), each alone or one after the other:
 
-     d = x / scale; r = round d; q = r + zero       the sum only where there is a zero point; no
-                                                    division where it was done before (affine.c)
+     d = x / scale; r = round d; q = r + zero       the sum only if there is a zero point; no
+                                                    division if affine.c has already applied it
      for signed types: q = where isnan(q) least q
      t = q as an element of 8 or 16 bits; u = t - zero; y = u * scale'
 
-   Scales and zero points are constants of the program. Rounded numbers are whole, so that
-   converting them is clamping. Without a zero point 0 is added, which makes of -0 the 0 that is
-   stored. */
+   Scales and zero points are constants of the program. Rounded values are whole numbers, so that
+   converting them is the same as clamping them. Without a zero point the kernel still adds 0, which
+   turns -0 into the 0 that would be stored. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static bool constant(const Scalar code[], int i, float *k) {
     return true;
 }
 
-/* The value that t stores before a `where` for what is not a number. -1: a
-   signed type without one. */
+/* Returns the value that t converts, before the `where` that replaces NaN. -1: the type is signed
+   and that `where` is missing. */
 static int before_where(const Scalar code[], const Scalar *t, Joined *r) {
     if (dtype_class(t->b) == 'U') return t->a;
     const Scalar *w = at(code, t->a, C_WHERE);
@@ -47,7 +47,7 @@ bool quantize_match(const Scalar code[], int i, Joined *r) {
 bool quotient_match(const Scalar code[], int ncode, int i, Joined *r) {
     *r = (Joined){.x = -1};
     if (!quantize_match(code, i, r) || r->ninside == 0) return false;
-    /* What lies inside is all but value i itself. */
+    /* Value i is the result, so it is not one of the inner values. */
     int n = 0;
     for (int k = 0; k < r->ninside; k++)
         if (r->inside[k] != i) r->inside[n++] = r->inside[k];

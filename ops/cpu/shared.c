@@ -1,7 +1,9 @@
-/* shared.c -- contents that never change, once per device: constants and what was packed of them.
-   Plans of an original and of its candidates hold mostly the same weights. A block is found by the
-   digest of what it was made of, counted, and freed with its last user. Invariant: a block in the
-   list is filled, or is being filled by its only user. */
+/* shared.c -- stores contents that never change once per device: constants and packed weights. They
+   are worth sharing because the plans of an original and its candidates use mostly the same
+   weights.
+
+   A block is found by a digest of what it was made from. Its users are counted, and it is freed
+   with the last one. Invariant: a block in the list is filled, or its only user is filling it. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -10,13 +12,13 @@ struct Shared {
     Shared *next;
     char key[33];
     size_t users;
-} __attribute__((aligned(64))); /* as what follows it */
+} __attribute__((aligned(64))); /* so that the contents, which follow, are aligned, too */
 
 static Shared **bucket(Device *d, const char key[33]) {
     return &d->shared[(unsigned char)(key[0] * 7 + key[1] * 31 + key[2]) % SHARED_LISTS];
 }
 
-/* What precedes the bytes. */
+/* The head that precedes these bytes. */
 static Shared *head_of(void *bytes) {
     return (Shared *)(uintptr_t)((char *)bytes - sizeof(Shared));
 }

@@ -1,10 +1,12 @@
-/* split.c -- a step in parts, one for each thread of the device: each part is a step of its own
-   over a range of one of the output's axes, compiled as any other, with its own scratch. Reductions
-   are never cut, so each element is computed as it is in the whole: the same bytes for any number
-   of threads. oneDNN may take another algorithm for a part than for the whole, so there both are
-   made and run once on random numbers, and the parts are taken only if they give the same bytes;
-   else those along another axis are tried. A convolution or a pool that is cut along a spatial axis
-   reads the rows its windows reach; what of them is padding becomes the part's own. */
+/* split.c -- cuts a step into parts, one for each thread of the device.
+
+   Each part is a step over a range of one output axis, compiled like any other step, with scratch
+   memory of its own. Reductions are never cut, so that each element is computed as in the whole
+   step, and the result has the same bytes for any number of threads. oneDNN may choose different
+   algorithms for a part and for the whole; there both are compiled and run on random numbers, and
+   the parts are used only if they give the same bytes. Otherwise the next axis is tried. A
+   convolution or pool that is cut along a spatial axis reads the rows that its windows reach; their
+   padding becomes the padding of the part. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include <stdatomic.h>
@@ -12,9 +14,9 @@
 
 typedef struct Split {
     int n;
-    Kernel *part, whole; /* whole: where they are compared */
-    size_t *work;        /* where the scratch of each begins */
-    size_t whole_work;   /* bytes of the whole's */
+    Kernel *part, whole; /* whole: compared with the parts, and run if they differ */
+    size_t *work;        /* for each part, the offset of its scratch memory */
+    size_t whole_work;   /* bytes of scratch memory of the whole */
 } Split;
 typedef struct Job {
     const Split *split;
@@ -49,14 +51,16 @@ static void split_forget(Kernel *k) {
 }
 
 /* ---- how many parts */
-/* Elements of memory that a view covers: an axis of stride 0 is read again. */
+/* Elements of memory that a view covers. An axis of stride 0 is counted once because its elements
+   are read again. */
 static int64_t elements_of(const View *v) {
     int64_t n = v->rank < 0 ? 0 : 1;
     for (int a = 0; a < v->rank; a++)
         if (v->stride[a]) n *= v->dim[a];
     return n;
 }
-/* Sums of products: of single channels and of few at a time, at a fraction of the speed. */
+/* Estimated time of sums of products. With one input channel, or with few, they run at a fraction
+   of the usual speed. */
 static int64_t nanoseconds_of_sums(int64_t sums, int64_t terms, int64_t inputs) {
     return sums * terms / (inputs == 1 ? 20 : inputs < 8 ? 30 : 50);
 }
@@ -69,9 +73,10 @@ static int64_t nanoseconds_of_code(const Step *s) {
     for (int i = 0; i < s->ncode; i++) each += is_function(s->code[i].op) ? 8 : 0;
     return view_count(&s->view[0]) * each / 40;
 }
-/* A guess of what the step takes on one thread: what it computes, or what it reads. */
+/* Estimates how many nanoseconds the step takes on one thread: the greater of the times for
+   computing and for reading. */
 static int64_t nanoseconds(const Step *s) {
-    enum { BYTES = 40 }; /* in a nanosecond */
+    enum { BYTES = 40 }; /* read per nanosecond */
     const View *v = s->view;
     const int64_t y = view_count(v), x = s->nview > 1 && v[1].rank >= 0 ? view_count(&v[1]) : 0;
     int64_t ns, read = 0;
@@ -98,7 +103,7 @@ int count_parts(const Build *b, int64_t most, int64_t ns) {
 }
 int split_parts(const Build *b) { return count_parts(b, INT64_MAX, nanoseconds(b->step)); }
 
-/* Where part k of n begins. */
+/* Where part k of n begins along an axis of this size. */
 static int64_t begin(int64_t size, int64_t unit, int n, int k) {
     return k == n ? size : size / unit * k / n * unit;
 }
@@ -111,7 +116,8 @@ static int64_t largest(int64_t size, int64_t unit, int n) {
     return most;
 }
 
-/* The first cut that is nearly as even as the best one. */
+/* Returns the first cut whose speed-up (the axis divided by its largest part) is above 1.1 and at
+   most 10 % below that of any later cut. *n is the number of its parts. NULL: no cut helps. */
 static const Cut *best_cut(const View *y, const Cut cut[], int ncut, int *n) {
     const Cut *best = NULL;
     double gain = 1.1;
@@ -128,8 +134,9 @@ static const Cut *best_cut(const View *y, const Cut cut[], int ncut, int *n) {
 }
 
 /* ---- parts of views and parameters */
-/* x[from..] that the windows of outputs first..first+size-1 reach along a spatial axis, and the
-   pads there, in a copy of the step's parameters. False: padding only. */
+/* Reduces x to the range along a spatial axis that the windows of outputs first..first+size-1
+   reach, and sets the pads of this part in `param`, a copy of the step's parameters. False: these
+   windows reach only padding. */
 static bool cut_window(const Step *s, View *x, int64_t *param, int axis, int64_t first,
                        int64_t size) {
     const int i = axis - 2;
@@ -158,7 +165,7 @@ static bool cut_conv(const Step *s, View *v, int64_t *param, int axis, int64_t f
     return true;
 }
 
-/* Of the inputs whose axes differ from the output's. */
+/* Cuts the inputs whose axes differ from the output's. */
 static bool cut_inputs(const Step *s, View *v, int64_t *param, int axis, int64_t first,
                        int64_t size) {
     const int last = s->view[0].rank - 1;
@@ -211,12 +218,12 @@ static bool make_parts(Build *b, Make *make, int choice, const Cut *cut, Split *
     return true;
 }
 
-/* ---- comparing: of floats only, as other types hide the last bits */
+/* ---- comparing parts with the whole: of floats only, because other types hide the last bits */
 enum { ROUNDS = 4, ROUNDS_MOST = 100, ENOUGH = 1 << 16 };
-typedef struct Memory { /* slots as the step has them, but those that are known */
+typedef struct Memory { /* memory for all slots of the step except those with known contents */
     int n;
     void **slot;
-    size_t *bytes; /* 0: known, or not there */
+    size_t *bytes; /* 0: known contents, or an unused slot */
 } Memory;
 
 static int64_t view_elements(const View *v) {
@@ -241,8 +248,9 @@ static Memory memory_new(const Build *b) {
         if (m.bytes[k]) m.slot[k] = arena_alloc(b->scratch, m.bytes[k]);
     return m;
 }
-/* Round 0: numbers around 1. Then of both signs, the input's of several magnitudes, so that not all
-   results are beyond what an activation keeps apart. only: this slot; -1: all. */
+/* Fills memory with random numbers: in round 0 around 1, later of both signs and, for the input, of
+   several magnitudes, so that not all results saturate in an activation. only: the one slot to
+   fill, or -1 for all. */
 static void memory_fill(const Memory *m, const Step *s, int round, int only) {
     for (int i = s->nview - 1; i >= 0; i--) {
         const View *v = &s->view[i];
@@ -256,7 +264,8 @@ static void memory_fill(const Memory *m, const Step *s, int round, int only) {
     }
 }
 
-/* Both write the same bytes, in some rounds, and more of them where there are few. */
+/* Whether the whole and its parts write the same bytes for random inputs. Small outputs are
+   compared in more rounds. */
 static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, const Kernel *parts,
                        size_t parts_work) {
     const int y = b->step->view[0].slot;
@@ -271,13 +280,13 @@ static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, c
         memory_fill(&m, b->step, round, -1);
         same = !whole->run(whole, m.slot, work);
         memcpy(before, m.slot[y], m.bytes[y]);
-        memory_fill(&m, b->step, round, y); /* nothing else is written */
+        memory_fill(&m, b->step, round, y); /* to check that both write the same elements */
         same = same && !parts->run(parts, m.slot, work) && !memcmp(before, m.slot[y], m.bytes[y]);
     }
     return same;
 }
 
-/* The whole, which parts are compared with, and which runs if none are taken. */
+/* Compiles the whole step, with which parts are compared, and which runs if none are used. */
 static bool make_whole(Build *b, Make *make, int choice, Split *s) {
     Build own = *b;
     own.kernel = &s->whole;
@@ -286,7 +295,7 @@ static bool make_whole(Build *b, Make *make, int choice, Split *s) {
     s->whole_work = own.workspace;
     return made;
 }
-/* The parts along a cut. False: they cannot be made, or give other bytes than the whole. */
+/* Compiles the parts along a cut. False: they cannot be made, or differ from the whole. */
 static bool take_cut(Build *b, Make *make, int choice, const Cut *along, int n, Kernel *k) {
     Split *s = k->self;
     const size_t before = b->workspace;
@@ -339,7 +348,8 @@ bool split_build(Build *b, Make *make, int choice, const Cut cut[], int ncut, Ke
     return make(b, choice, k);
 }
 
-/* Cuts of a step whose output axes are axes of its inputs: the greatest strides first. */
+/* Cuts a step whose output axes are also axes of its inputs. Axes with large strides are tried
+   first. */
 bool split_rows(Build *b, Make *make, int choice, Kernel *k) {
     const View *y = &b->step->view[0];
     const int softmax = b->step->kind == S_SOFTMAX;

@@ -1,54 +1,61 @@
-/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the
-   plain layout. The channels of a group are copied once into a padded plane, split by the
-   remainders of row and column modulo the strides. There the cell (kh, kw) of channel c is a
-   constant offset from any output, whatever the strides and dilations, so a whole output plane (its
-   rows as long as the padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i],
-   with the accumulators in registers. With three axes a channel has as many planes as the windows
-   reach, and each output plane is such a run from the first plane of its windows on.
-   Where a group has several channels of the output, some of them are computed together
-   (Simd.tap_channels), with the epilogue in registers as far as ending.c says: then there may be
-   many input channels. */
+/* taps.c -- convolutions with few input channels per group (depthwise, grouped) that keep the plain
+   layout.
+
+   The channels of a group are first copied into padded planes, one for each remainder of the row
+   and the column modulo the strides. There, cell (kh, kw) of channel c has a constant offset from
+   any output, whatever the strides and dilations are. A whole output plane, with rows as long as
+   the padded ones, is therefore a single run: y[i] = sum over taps of w[t] * x[offset[t] + i], with
+   the accumulators in registers. With three spatial axes, a channel has as many such planes as the
+   windows reach along the first axis, and each output plane is a run that begins at the first plane
+   of its windows.
+
+   If a group has several output channels, some of them are computed together (Simd.tap_channels),
+   with the epilogue in registers as far as ending.c allows. In that case there may be many input
+   channels. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* That are computed together, if a group has at least so many. */
+/* CHANNELS: output channels that are computed together. LEAST_CHANNELS: a group must have this
+   many. */
 enum { CHANNELS = 8, LEAST_CHANNELS = 3 };
-/* Beyond them others are faster, or likely so. */
+/* Limits beyond which other algorithms are, or are likely to be, faster. */
 enum { MOST_INPUTS = 16, MOST_TERMS = 640, FEW_TERMS = 256, FEW_PLANES = 64 };
-typedef struct Deep { /* the first of three axes */
+typedef struct Deep { /* the first of three spatial axes */
     int64_t in, out, stride, pad, dilation, cells, planes;
 } Deep;
-/* Columns of a row that lie side by side: from `first` on, which goes to place `to` of the plane of
-   the first remainder, columns of all remainders take turns, n times. */
+/* The columns of a row that are moved by one call. From column `first` on, which goes to place `to`
+   of the plane of remainder 0, n groups of columns are split by their remainders. */
 typedef struct Turns {
     int64_t first, to, n;
-    Weave *unweave; /* NULL: they are moved whole, or there are none */
+    Weave *unweave; /* NULL: with a stride of 1 they are moved as a whole; or n is 0 */
 } Turns;
 typedef struct Taps {
     Operand x, w;
-    Ending e; /* only its tail where channels are computed one by one */
+    Ending e; /* if channels are computed one by one, only its tail is used */
     Deep deep;
     int64_t in[2], out[2], stride[2], pad[2],
-        phase[2]; /* phase: rows and columns of one remainder's plane */
+        phase[2]; /* rows and columns of the plane of one remainder */
     int64_t batch, outs, ins, group, ntap, run;
     int64_t *offset;
-    size_t planes, result, nplane, nplanes; /* in the scratch; nplanes floats a channel, nplane one
-                                               of its planes */
+    size_t planes, result, nplane, nplanes; /* planes, result: offsets into the scratch memory;
+                                               nplane, nplanes: the floats of a plane and of a
+                                               channel */
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);
     void (*tap_rows)(const TapRows *);
-    int width;            /* of a vector */
-    bool by_rows;         /* tiles; */
-    TapRows tiles;        /* but for x, w, y */
-    bool together;        /* channels of the output; */
-    bool there;           /* into the output, not first into the scratch; */
-    TapChannels channels; /* but for x, w, y */
+    int width;            /* floats of a vector */
+    bool by_rows;         /* uses `tiles` (Simd.tap_rows) */
+    TapRows tiles;        /* without x, w, y */
+    bool together;        /* computes several output channels together */
+    bool there;           /* they are written directly to the output, without going through the
+                             scratch memory */
+    TapChannels channels; /* without x, w, y */
     void (*tap_channels)(const TapChannels *);
     Turns turns;
-    int64_t rows, *row; /* rows that count, and where each begins in the planes */
+    int64_t rows, *row; /* the input rows that are read, and the offset of each in the planes */
 } Taps;
 
-/* Columns first..end-1 of a row, one at a time; row: of the plane of the first remainder. */
+/* Moves columns first..end-1 of a row, one at a time. `row` lies in the plane of remainder 0. */
 static void scatter_columns(const Taps *t, float *restrict row, const float *restrict x,
                             int64_t column_stride, int64_t first, int64_t end) {
     const int64_t stride = t->stride[1], plane = t->phase[0] * t->phase[1], p = first + t->pad[1];
@@ -58,8 +65,8 @@ static void scatter_columns(const Taps *t, float *restrict row, const float *res
         if (++r == stride) r = 0, c++;
     }
 }
-/* A channel into its planes; every channel goes to the same places, the others stay the zeros of
-   the padding. */
+/* Moves a channel into its planes. All channels go to the same places; the other places keep the
+   zeros of the padding. */
 static void scatter_channel(const Taps *t, float *restrict plane, const float *restrict x,
                             int64_t row_stride, int64_t column_stride) {
     const Turns *turns = &t->turns;
@@ -85,7 +92,8 @@ static void gather_plane(const Taps *t, float *y, const float *result, int64_t p
             for (int64_t j = 0; j < t->out[1]; j++) to[j * yv->stride[c]] = from[j];
     }
 }
-/* The windows of a plane of the output; x: of the first plane of the input that they reach. */
+/* Computes a plane of the output for one channel. x: the first plane of the input that its windows
+   reach. */
 static void run_plane(const Taps *t, float *y, float *result, const float *x, const float *w) {
     if (!t->by_rows) {
         t->taps(result, x, t->offset, w, t->ntap, t->run);
@@ -108,7 +116,7 @@ static void pass_over(const Taps *t, float *y, int64_t channels) {
             t->e.pass(row, row, t->e.k, s->columns);
         }
 }
-/* The same of several channels; `first` of all. */
+/* Computes a plane of the output for several channels, of which `first` is the first. */
 static void run_channels(const Taps *t, float *y, float *result, const float *x, const float *w,
                          int64_t first, int64_t channels) {
     TapChannels s = t->channels;
@@ -119,7 +127,8 @@ static void run_channels(const Taps *t, float *y, float *result, const float *x,
     for (int64_t o = 0; o < channels && !t->there; o++)
         gather_plane(t, y + o * t->e.tail.into.stride[1], result + o * s.yc, t->phase[1]);
 }
-/* Channels first..first+n-1 of the output, by the planes of their group; y: of `first`. */
+/* Computes channels first..first+n-1 of the output from the planes of their group. y: channel
+   `first`. */
 static void run_block(const Taps *t, const float *planes, float *result, float *y, const float *w,
                       int64_t first, int64_t n) {
     const View *yv = &t->e.tail.into;
@@ -143,7 +152,8 @@ static void enter_channels(const Taps *t, float *planes, const float *x) {
                                 x + i * xv->stride[1] + (r > 2 ? z * xv->stride[2] : 0),
                                 r > 1 ? xv->stride[r] : 0, xv->stride[c]);
 }
-/* Group g of an image. The last channels that are computed together are some once more. */
+/* Computes group g of an image. The last channels that are computed together may overlap the ones
+   before. */
 static void run_group(const Taps *t, float *planes, float *result, float *y, const float *w,
                       int64_t g) {
     const int64_t outs = t->outs / t->group, most = t->together ? CHANNELS : 1,
@@ -195,10 +205,11 @@ bool taps_together_likely(const Step *s) {
     for (int a = 0; a < w.n; a++) planes *= w.stride[a];
     if (planes > FEW_PLANES) return false;
     if (s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS) return true;
-    return terms <= FEW_TERMS && (terms > ins || ins <= MOST_INPUTS); /* not a product */
+    return terms <= FEW_TERMS && (terms > ins || ins <= MOST_INPUTS); /* otherwise it is a matrix
+                                                                         product */
 }
 
-/* Of the last two axes, rows and columns, and of the first one, which is the depth. */
+/* Takes the last two axes as rows and columns, and the first one as the depth. */
 static void take_axes(Taps *t, const Window *g) {
     for (int a = 0; a < 2; a++) {
         t->in[a] = g->in[1 + a], t->out[a] = g->out[1 + a];
@@ -215,7 +226,7 @@ static void take_axes(Taps *t, const Window *g) {
     t->deep.planes =
         (t->deep.out - 1) * t->deep.stride + (t->deep.cells - 1) * t->deep.dilation + 1;
 }
-/* The offset of every tap, in the order of the packed weights. */
+/* Computes the offset of each tap, in the order of the packed weights. */
 static void place_taps(Taps *t, const Window *g) {
     const int64_t kh = g->kernel[1], kw = g->kernel[2], plane = t->phase[0] * t->phase[1],
                   cells = t->deep.cells * kh * kw;
@@ -228,7 +239,7 @@ static void place_taps(Taps *t, const Window *g) {
     }
 }
 
-/* Tiles are for rows whose windows share rows of the image with those beside them. */
+/* Uses tiles if the windows of neighbouring rows share rows of the image. */
 static void take_tiles(Build *b, Taps *t, const Window *g) {
     t->by_rows = g->stride[1] == 1 && g->dilation[1] == 1 && t->out[0] >= TAP_ROWS &&
                  2 * t->out[1] > t->width;
@@ -247,7 +258,8 @@ static void take_tiles(Build *b, Taps *t, const Window *g) {
                          .column = t->offset};
 }
 
-/* Of a plane of the output all rows are one run where none lies between them. */
+/* Prepares the computation of several channels. All rows of an output plane are a single run if no
+   padding lies between them. */
 static void take_channels(Build *b, Taps *t) {
     const View *yv = &t->e.tail.into;
     const int64_t ys = yv->rank > 3 ? yv->stride[yv->rank - 2] : 0;
@@ -277,7 +289,7 @@ static void place_rows(Build *b, Taps *t) {
     }
 }
 
-/* Floats of what is computed before it is moved to the output. */
+/* Floats of a result that is computed in scratch memory before it is moved to the output. */
 static int64_t count_result(const Taps *t) {
     if (t->together) return t->there ? 0 : CHANNELS * t->channels.yc;
     return t->by_rows ? t->out[0] * t->tiles.ys : t->run;

@@ -1,10 +1,14 @@
-/* team.c -- threads that take the parts of a kernel. The caller takes parts too, so that all is
-   done even if no other thread comes to run, and waits only for parts that were taken. A ticket
-   holds a job's number and how many of its parts are left: who counts it down by compare and swap
-   has that part of that job, and the job stands until all its parts are done. Who waits looks for
-   some microseconds, as the next step comes soon, and then sleeps. A team whose parts take turns
-   has no threads: the caller runs all parts and keeps account of what as many threads would have
-   saved, which a busy machine does not disturb. */
+/* team.c -- a team of threads that share the parts of a kernel.
+
+   The caller takes parts, too: the work gets done even if no other thread is scheduled, and the
+   caller waits only for parts that others have taken. A ticket holds the number of the job and how
+   many of its parts are not taken yet. The thread that decrements it by compare-and-swap owns that
+   part of that job; the job's data stay valid until all its parts are done. A waiting thread spins
+   for some microseconds, since the next step usually follows soon, and then sleeps.
+
+   If the parts take turns, the team has no threads: the caller runs all parts and calculates how
+   much time that many threads would have saved. This measurement is not disturbed by other work on
+   the machine. */
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/processor.h"
 #include <pthread.h>
@@ -13,19 +17,23 @@
 #include <stdio.h>
 #include <time.h>
 
+/* PARTS: the bits of a ticket that count parts; LOOKS: iterations of a spinning wait */
 enum { PARTS = 0xFFFF, LOOKS = 5000 };
 struct Team {
     int nthread; /* in addition to the caller */
     pthread_t thread[TEAM_MOST];
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    atomic_uint_least64_t ticket; /* the job's number times 65536, parts not taken */
-    atomic_int left, sleepers;    /* parts not done; threads asleep, or about to be */
+    atomic_uint_least64_t ticket; /* the job's number times 65536, plus the number of its parts that
+                                     are not taken */
+    atomic_int left, sleepers;    /* left: parts not done; sleepers: threads that sleep or are about
+                                     to */
     atomic_bool ends, waits;      /* waits: the caller sleeps until `left` is 0 */
-    TeamPart *part;               /* of the job; read only by who has a part of it */
+    TeamPart *part;               /* of the current job; read only by threads that have taken one of
+                                     its parts */
     void *user;
-    int turns;    /* threads there would be, if the parts take turns; else 0 */
-    double saved; /* nanoseconds that these would have saved */
+    int turns;    /* if the parts take turns: the number of threads that are simulated; else 0 */
+    double saved; /* nanoseconds that these threads would have saved so far */
 };
 
 static bool any(Team *t) { return atomic_load(&t->ticket) & PARTS; }
@@ -77,7 +85,7 @@ double thread_nanoseconds(void) {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
-/* Each part goes to the thread that would be the first to be free. */
+/* Runs all parts, and assigns each to the simulated thread that would be free first. */
 static void take_turns(Team *t, int n, TeamPart *part, void *user) {
     double busy[TEAM_MOST] = {0}, longest = 0;
     const double start = thread_nanoseconds();
@@ -116,7 +124,7 @@ void team_run(Team *t, int n, TeamPart *part, void *user) {
     if (atomic_load(&t->left)) sleep_until_done(t);
 }
 
-/* Signals are the caller's alone. */
+/* The new threads block all signals, so that the caller receives them. */
 Team *team_new(int threads, bool turns, char *why, size_t n) {
     Team *t = mem_realloc(NULL, sizeof *t);
     sigset_t all, before;

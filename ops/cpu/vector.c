@@ -1,11 +1,15 @@
-/* vector.c -- element-wise programs, built for the tiles in which vector_run.c runs them. Each
-   instruction is one call of an inner loop (simd.h) over a tile: some rows of the two innermost
-   joined axes, at most BLOCK bytes of the class. A view that is contiguous there and of the class's
-   own type is used where it lies; others are loaded, converted, into a register of the scratch.
-   Constants and views of one element are loaded once a run, and what is computed of them alone is
-   computed then; what is the same for all rows, once for the tiles along them, as one number where
-   a tile is a part of a row. The last instruction stores into y directly where it can. Values of
-   the scratch are reused after their last use. */
+/* vector.c -- builds element-wise programs for vector_run.c, which runs them tile by tile.
+
+   A tile is some rows of the two innermost axes (after axes are joined), or a part of one row: at
+   most BLOCK bytes of the class. Each instruction is one call of an inner loop (simd.h) over a
+   tile. A view that is contiguous within the tile and has the type of the class is read in place;
+   other views are loaded into a register, an area of the scratch memory, and converted. The last
+   instruction writes directly into y where it can. Registers are reused after the last use of their
+   value.
+
+   Constants and views of one element are loaded once per run, and values that depend only on them
+   are computed then. Values that are the same for all tiles along their axis are computed once for
+   these tiles, as a single number where a tile is a part of one row. */
 #include "ops/core/element.h"
 #include "ops/cpu/vector.h"
 #include <string.h>
@@ -22,7 +26,8 @@ static bool use_type(Making *m, const View *view) {
     return dtype_numeric(view->dtype) || build_fail(m->b, "elementwise: a type is not numeric");
 }
 
-/* The views of the program as it is given, whose types decide in which class it is computed. */
+/* Records the types of all views that the program reads as it was given. They determine its class,
+   even if known views become constants later. */
 static bool check_views(Making *m, const View *view, int nview, const View *acc, const Scalar *code,
                         int ncode) {
     bool seen[MAX_CODE] = {false}, seen_acc = false;
@@ -53,7 +58,7 @@ static int add_source(Making *m, const View *view) {
     return m->v->nsource++;
 }
 
-/* What is read once all that is known stands in the program. */
+/* Lists the views that are still read after known numbers have become constants. */
 static void gather_sources(Making *m, const View *view, const View *acc, const Scalar *code,
                            int ncode) {
     for (int i = 0; i < MAX_CODE; i++) m->source_of_view[i] = -1;
@@ -73,8 +78,9 @@ static int literal_source(Vector *v, double k) {
     return v->nsource++;
 }
 
-/* x^2 is x*x: exact, and a hundred times faster than pow; x^3, of the gelu by tanh that exporters
-   write, is x*x*x, within a unit in the last place. */
+/* Whether value i is a power with this constant exponent. x^2 becomes x*x, which is exact and a
+   hundred times faster than pow. x^3, which occurs in the tanh form of gelu that exporters write,
+   becomes x*x*x, within a unit in the last place. */
 static bool is_power(const Scalar *code, int i, double exponent) {
     return code[i].op == C_POW && code[code[i].b].op == C_CONST && code[code[i].b].k == exponent;
 }
@@ -88,8 +94,8 @@ static int source_of(Making *m, const Scalar *c) {
            : c->op == C_ACC ? m->acc_source
                             : literal_source(m->v, c->k);
 }
-/* Quantizing and dequantizing again are seven instructions and one kernel, activations two to
-   nine, quantizing alone three, dequantizing two. */
+/* Replaces groups of instructions by one pass each: quantizing and then dequantizing (seven
+   instructions), activations (two to nine), quantizing alone (three), dequantizing alone (two). */
 static void join(Making *m, const Scalar *code, int ncode) {
     const Simd *simd = m->b->device->simd;
     for (int i = ncode - 1; i >= 0; i--) {
@@ -132,7 +138,7 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
     return true;
 }
 
-/* What is read alike by all tiles, and what is computed of that alone. */
+/* Marks sources that are the same for all tiles, and values that depend only on such sources. */
 static void find_invariants(Making *m) {
     Vector *v = m->v;
     for (int i = 0; i < v->ncode; i++) {
@@ -151,7 +157,7 @@ static void find_invariants(Making *m) {
         if (i == v->ncode - 1) c->invariance = VARIES;
     }
 }
-/* What tiles read that is the same along the rows. */
+/* Marks values that are the same along the row but are read by instructions that vary along it. */
 static void find_spread(Vector *v) {
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
@@ -159,8 +165,8 @@ static void find_spread(Vector *v) {
         v->code[c->a].spread = v->code[c->b].spread = v->code[c->c].spread = true;
     }
 }
-/* Registers: one for each source and each value that is invariant, and for others by their last
- * use. */
+/* Gives a register of its own to each source and each invariant value. The other values share
+   registers: one is free again after the last use of its value. */
 static void assign_registers(Making *m) {
     Vector *v = m->v;
     int last[MAX_CODE], spare[MAX_CODE], nspare = 0;
@@ -203,8 +209,8 @@ static int64_t divisor_below(int64_t n, int64_t most) {
     while (d > 1 && n % d) d--;
     return d;
 }
-/* The axis along which a source lies together, where along the last it is read an element a cache
-   line; -1: there is none. */
+/* Returns an axis along which some source is contiguous although it is strided along the last axis,
+   where each element would take a cache line; -1: there is none. */
 static int crossed_axis(const Nest *n) {
     const int last = n->rank - 1;
     for (int i = 1; i < n->n; i++) {
@@ -215,8 +221,9 @@ static int crossed_axis(const Nest *n) {
     }
     return -1;
 }
-/* A change of layout: the source's axis goes next to the last, and the last is cut into pieces, so
-   short that a tile holds all of each cache line that it reads. */
+/* Prepares a change of layout: moves the axis along which the source is contiguous next to the last
+   one and cuts the last axis into pieces. The pieces are short enough for a tile to contain all of
+   each cache line that it reads. */
 static void cross_axes(Nest *n) {
     enum { LEAST = 8, PIECE = 32 };
     const int crossed = crossed_axis(n), last = n->rank - 1;
@@ -266,7 +273,7 @@ static void make_nest(Making *m) {
     for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
 }
 
-/* View k is one number that is known now. */
+/* Whether view k is a single number whose value is known at compile time. */
 static bool known_number(const Build *b, const View *view, int k, double *number) {
     const View *v = &view[k];
     if (view != b->step->view || !b->weights || !b->weights[k]) return false;
@@ -279,7 +286,8 @@ static void renumber(Scalar *c, const int number[]) {
     if (c->op < SCALAR_OP_COUNT) scalar_renumber(c, number);
     else c->a = (uint8_t)number[c->a], c->b = (uint8_t)number[op_values(c->op) > 1 ? c->b : 0];
 }
-/* Lowering reads a view again for each use. */
+/* Merges repeated reads of a view (lowering emits a new one for each use) and turns views of one
+   known number into constants. */
 void program_read_once(const Build *b, const View *view, const Scalar *code, int ncode,
                        Scalar own[]) {
     int first[MAX_CODE];
@@ -295,7 +303,8 @@ void program_read_once(const Build *b, const View *view, const Scalar *code, int
     }
 }
 
-/* The arithmetic of the program, elements of a block, and how its result is written. */
+/* Chooses the class in which the program is computed, the length of a tile, and whether its result
+   has the type of y without conversion. */
 static void choose_class(const Making *m, const View *view, const View *acc, const Scalar own[]) {
     Vector *v = m->v;
     const Simd *simd = m->b->device->simd;
@@ -333,7 +342,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;
-    v->source = ARENA_NEW(b->arena, Source, 2 * ncode); /* views, and what is known of them */
+    v->source = ARENA_NEW(b->arena, Source, 2 * ncode); /* room for views and for the constants that
+                                                           replace them */
     v->code = ARENA_NEW(b->arena, Instruction, ncode);
     v->ncode = ncode;
     if (!check_views(&m, view, nview, acc, code, ncode)) return NULL;
@@ -369,7 +379,7 @@ static int run_program(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-typedef struct Program { /* in parts, each with registers of its own */
+typedef struct Program { /* a program that runs in several parts, each with its own registers */
     Vector *vector;
     int parts;
 } Program;

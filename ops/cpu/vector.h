@@ -1,26 +1,31 @@
-/* vector.h -- an element-wise program that vector.c built and vector_run.c runs. */
+/* vector.h -- the built form of an element-wise program: vector.c builds it, vector_run.c runs
+   it. */
 #ifndef ISOMER_VECTOR_H
 #define ISOMER_VECTOR_H
 #include "ops/cpu/cpu.h"
 
-/* Bytes of a tile at most; elements of one of floats at most; instructions of a program at most. */
+/* BLOCK: the most bytes of a tile. FLOATS: the most elements of a tile of floats. MAX_CODE: the
+   most instructions of a program. */
 enum { BLOCK = 4096, FLOATS = 512, MAX_CODE = 256 };
 
+/* An operand of the program: a view or a constant. */
 typedef struct Source {
     View view;
     int size;      /* bytes of an element in memory */
-    bool native;   /* of the class's type */
-    bool once;     /* the same for all tiles */
+    bool native;   /* the view has the type of the class, so no conversion is needed */
+    bool once;     /* one element, loaded once per run for all tiles */
     bool literal;  /* a constant of the program */
-    bool repeated; /* all tiles along the axis are the same: each row, or each element */
-    size_t at;     /* its register: offset in the scratch */
-    double k;
+    bool repeated; /* equal for all tiles along the axis of the tiles: one row for all rows or one
+                      element per row */
+    size_t at;     /* its register: an offset into the scratch memory */
+    double k;      /* the constant, if `literal` */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } Source;
-/* Whether a value is the same for all tiles, or for all along the rows: then only the first
-   computes it. */
+/* Whether a value differs between tiles, is the same for all tiles, or is the same for all tiles
+   along their axis. In the last two cases only the first tile computes it. */
 typedef enum Invariance { VARIES, INVARIANT, INVARIANT_ALONG } Invariance;
-/* ((x - k[0]) * k[1]) * k[2] + k[3]: which values are k, negative or not; -1: there is none. */
+/* The pass ((x - k[0]) * k[1]) * k[2] + k[3]. number[j] is the value that holds k[j], or -1 if that
+   operation is absent; negative[j] says whether its sign is changed first. */
 enum { LINE = 4 };
 typedef struct Line {
     int number[LINE];
@@ -28,40 +33,47 @@ typedef struct Line {
 } Line;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
-    bool source, inside; /* inside: a later instruction computes it on the way */
-    bool spread;         /* the same along the rows, and read by one that is not */
+    bool source, inside; /* inside: a joined instruction computes this one as well */
+    bool spread;         /* it is the same along the row, but an instruction reads it that varies
+                            along the row */
     Invariance invariance;
-    int a, b, c; /* earlier values, in place of absent ones a again; or the source */
-    size_t at;
-    Pass *joined; /* of value a: several instructions in one; else NULL */
-    float *k;     /* its numbers, or else */
-    Line *line;   /* where they are when it runs */
+    int a, b, c;  /* earlier values, with a in place of those that are absent; of a source: a is its
+                     index */
+    size_t at;    /* its register: an offset into the scratch memory */
+    Pass *joined; /* a pass over value a that replaces several instructions, or NULL */
+    float *k;     /* the numbers of `joined` if they are constants */
+    Line *line;   /* the numbers of `joined` if they are values, read at run time */
 } Instruction;
 struct Vector {
     ComputeClass class;
-    int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans rows of the last axis but one; 0:
-                                      what is the same along the rows is one number */
+    int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans several rows of the last axis but
+                                      one. 0: a tile is a part of one row, and what is the same
+                                      along the row is a single number. */
     size_t size;                   /* bytes of an element of the class */
     int64_t block;                 /* elements of a tile, at most */
     Source y, *source;
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    void (*fill)(void *y, const void *x, int64_t stride, int64_t n); /* stride 0: with one number */
+    void (*fill)(void *y, const void *x, int64_t stride, int64_t n); /* y[i] = x[i * stride] in the
+                                                                        class's own type */
     void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
-    Repeat *repeat; /* of each element for a row of the tile; NULL: there is no such loop */
+    Repeat *repeat; /* repeats each element once per column of the tile; NULL: there is no such
+                       loop */
     void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);
-    int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
-    size_t registers;                              /* bytes, from the first source's on */
-    Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
+    int64_t tile_rows, tile_columns, outer, tiles; /* tiles: along their axis, for each of the
+                                                      `outer` combinations of the axes before it */
+    size_t registers;                              /* bytes of all registers of one part, starting
+                                                      with that of the first source */
+    Nest nest; /* view 0 is y, view i + 1 is source i (constants have strides of 0) */
 };
 
-/* line.c: joins instructions of a program, whose invariances are known. */
+/* line.c: replaces chains of instructions by lines. Invariances must be known. */
 void line_join(Build *, Vector *, const Scalar code[]);
 
-/* vector_run.c: part k of n of the tiles: whole tiles, so that the results are the same for any n.
-   `work` has v->registers bytes for each part. */
+/* vector_run.c: runs part k of n. A part consists of whole tiles, so that results do not depend on
+   n. `work` has room for v->registers bytes for each part. */
 void vector_run_part(const Vector *v, void *const slot[], void *work, int k, int n);
 
 #endif

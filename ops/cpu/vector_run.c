@@ -1,16 +1,18 @@
-/* vector_run.c -- runs a built element-wise program, tile by tile. */
+/* vector_run.c -- runs a built element-wise program (vector.c), tile by tile. */
 #include "ops/cpu/vector.h"
 #include <string.h>
 
 typedef struct Tile {
-    bool first; /* of those along an axis, and so of the most rows */
+    bool first; /* the first tile along their axis; none of them has more rows */
     int64_t rows, columns;
-    int64_t held[MAX_CODE], filled[MAX_CODE]; /* of sources that are repeated: the offset of what
-                                                 their registers hold, and how many elements */
+    int64_t held[MAX_CODE], filled[MAX_CODE]; /* of repeated sources: the offset from which their
+                                                 register was loaded, and the number of elements in
+                                                 it */
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
 
-/* The numbers of a line: what leaves x as it is where there is none. */
+/* Runs a line with the numbers that its values hold now. Absent operations get numbers that leave x
+   unchanged. */
 static void run_line(const Tile *t, const Instruction *c, void *to, const void *a, int64_t n) {
     float k[] = {0, 1, 1, -0.0f, 0, 0};
     for (int j = 0; j < LINE; j++) {
@@ -29,7 +31,8 @@ static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n
     else if (c->op) c->op(to, a, b, n);
     else v->where(to, a, b, t->value[c->c], n);
 }
-/* A value that is one number along a row, of which n elements are read. */
+/* Computes a value that is a single number along the row, and copies it n times if varying
+   instructions read it. */
 static void run_number(const Vector *v, Tile *t, int i, char *to, int64_t n) {
     uint64_t number;
     run_instruction(v, t, i, to, 1);
@@ -76,8 +79,8 @@ static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
     stride[1] = s[0];
 }
 
-/* A tile column by column: of many short rows, as planes of an image that is wanted channels last,
-   or where a column lies together. */
+/* Loads a tile column by column. That is faster for many short rows (planes of an image that become
+   channels last) and where the columns are contiguous. */
 #define DEFINE_SPREAD(type)                                                                \
     static void spread_##type(type *to, const type *from, int64_t rows, int64_t columns) { \
         for (int64_t r = 0; r < rows; r++) to[r * columns] = from[r];                      \
@@ -88,7 +91,7 @@ DEFINE_SPREAD(uint32_t)
 DEFINE_SPREAD(uint64_t)
 static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
                          const char *from, const int64_t stride[2]) {
-    uint64_t room[BLOCK / sizeof(uint64_t)]; /* of any class */
+    uint64_t room[BLOCK / sizeof(uint64_t)]; /* enough for a tile of any class */
     const bool as_is = s->native && stride[0] == 1;
     if (as_is && stride[1] == 0 && v->repeat) {
         v->repeat(to, 0, 1, from, t->rows);
@@ -112,7 +115,7 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
         else spread_uint64_t((uint64_t *)(void *)to + c, x, t->rows, t->columns);
     }
 }
-/* A tile all of whose rows are the same. */
+/* Loads a tile all of whose rows are equal. */
 static void load_repeated(const Vector *v, const Tile *t, const Source *s, char *to,
                           const char *from, int64_t stride) {
     const size_t row = (size_t)t->columns * v->size, all = row * (size_t)t->rows;
@@ -133,7 +136,7 @@ static void load_rows(const Vector *v, const Tile *t, const Source *s, char *to,
         for (int64_t r = 0; r < t->rows; r++)
             s->load(to + r * row, from + r * apart, stride[1], t->columns);
 }
-/* Whether the register of a repeated source has this tile's elements still. */
+/* Whether the register of a repeated source still holds the elements of this tile. */
 static bool holds(Tile *t, int i, int64_t offset) {
     const int64_t n = t->rows * t->columns;
     if (t->held[i] == offset && n <= t->filled[i]) return true;
@@ -197,8 +200,8 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
 }
 
-/* Tiles along the last axis, or along the last but one in groups of whole rows: from the first to
-   before the last. */
+/* Runs tiles number `first` to `last` - 1 along their axis, which is the last one, or the last but
+   one if a tile consists of whole rows. */
 static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[],
                       int64_t first, int64_t last) {
     const Nest *n = &v->nest;

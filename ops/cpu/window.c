@@ -1,4 +1,5 @@
-/* window.c -- windows with three spatial axes, whatever number the step has. */
+/* window.c -- describes the windows of a convolution or pool with always three spatial axes,
+   however many the step has. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 

@@ -1,12 +1,17 @@
-/* winograd.c -- 3x3 convolutions of one group between images that lie channels last, with weights
-   that are known, by Winograd's minimal filtering F(4x4, 3x3) (Lavin, Gray, Fast Algorithms for
-   Convolutional Neural Networks, 2016): 36 products where a tile of 4x4 places of the output has
-   144. Tiles of 6x6 places of the image, which overlap, and the kernels are polynomials along
-   either axis; their values at six points are multiplied and summed over the channels, for each of
-   the 36 pairs of points by a matrix product of tiles by packed panels of weights (Simd.sweep), and
-   become places again. That is done for as many tiles at a time as the second cache has room for.
-   The transforms, and the points, are in simd_winograd.h; what of the epilogue ending.c takes is
-   done in the last one. A result does not depend on which tiles are together. */
+/* winograd.c -- 3x3 convolutions of one group between images whose channels are last, with known
+   weights, by Winograd's minimal filtering F(4x4, 3x3) (Lavin, Gray, Fast Algorithms for
+   Convolutional Neural Networks, 2016). It needs 36 products where the definition has 144 for a
+   tile of 4x4 places of the output.
+
+   Overlapping tiles of 6x6 places of the image, and the 3x3 kernels, are seen as polynomials along
+   both axes, and evaluated at six points. For each of the 36 pairs of points, the values are
+   multiplied and summed over the channels; this is a matrix product of tiles by packed panels of
+   weights (Simd.sweep). The sums are then transformed back into places of the output. This is done
+   for as many tiles at a time as fit into the second-level cache.
+
+   The transforms and the points are in simd_winograd.h. The part of the epilogue that ending.c
+   takes is computed in the last transform. The result for a tile does not depend on which tiles are
+   computed together. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
@@ -17,21 +22,23 @@ typedef struct Winograd {
     Ending e;
     Operand x;
     View add;
-    int64_t batch, inputs, outputs, padded; /* padded: whole vectors of outputs */
+    int64_t batch, inputs, outputs, padded; /* padded: outputs rounded up to whole vectors */
     int64_t in[2], out[2], begin[2], tiles[2];
-    int64_t block; /* tiles at a time */
+    int64_t block; /* tiles that are computed together */
     const float *weights, *shift, *zeros;
-    size_t values, products; /* in the scratch: [points, block, inputs], [points, block, padded] */
+    size_t values, products; /* offsets into the scratch memory: [points, block, inputs], [points,
+                                block, padded] */
 } Winograd;
 
-/* Floats from one point to the next: not by a power of two, for the cache. */
+/* Floats from one point to the next. It must not be a power of two, because all points would then
+   fall into the same sets of the cache. */
 static int64_t point_stride(const Winograd *w, int64_t channels) {
     return w->block * channels + LINE_FLOATS;
 }
 
 /* ---- running */
 typedef struct Tile {
-    int64_t n, at[2]; /* of the batch; its first place of the output */
+    int64_t n, at[2]; /* n: the image of the batch; at: the tile's first place in the output */
 } Tile;
 static Tile tile_at(const Winograd *w, int64_t k) {
     const int64_t row = k / w->tiles[1];
@@ -64,7 +71,7 @@ static void leave_tile(const Winograd *w, const Simd *simd, const Tile *t, Winog
             w->e.pass(y, y, w->e.k, s->channels);
         }
 }
-/* Products of so many tiles at each point. */
+/* Multiplies this many tiles by the weights at each point. */
 static void multiply_tiles(const Winograd *w, const Simd *simd, const float *values,
                            float *products, int64_t tiles) {
     static const int64_t run[1] = {0};
@@ -131,8 +138,8 @@ typedef struct Source {
     const float *known; /* the view's first element */
     const View *view;
 } Source;
-/* A kernel's three weights along an axis as values at the points, each divided by what the
-   derivative of the product of all (x - point) is there. */
+/* Evaluates the three weights of a kernel along an axis at the points. Each value is divided by the
+   derivative of the product of all (x - point) at its point, as interpolation requires. */
 static void kernel_to_points(double y[WINOGRAD_WINDOW], const double x[KERNEL]) {
     const double a = WINOGRAD_A, b = WINOGRAD_B, a2 = a * a, b2 = b * b, at_a = 2 * a2 * (a2 - b2),
                  at_b = 2 * b2 * (b2 - a2);
@@ -143,7 +150,8 @@ static void kernel_to_points(double y[WINOGRAD_WINDOW], const double x[KERNEL]) 
     y[4] = (x[0] - b * x[1] + b2 * x[2]) / at_b;
     y[5] = x[2];
 }
-/* Column j of y: the kernel of input and output channels c, o at each pair of points. */
+/* Writes into column j of y the values of the kernel of output channel o and input channel c at all
+   pairs of points. */
 static void kernel_values(const Winograd *w, const Source *s, int64_t o, int64_t c, int j,
                           float y[WINOGRAD_POINTS][COLUMNS]) {
     const double scale = w->e.scale ? (double)w->e.scale[o] : 1;
@@ -161,8 +169,8 @@ static void kernel_values(const Winograd *w, const Source *s, int64_t o, int64_t
         for (int i = 0; i < WINOGRAD_WINDOW; i++) y[i * WINOGRAD_WINDOW + k][j] = (float)column[i];
     }
 }
-/* At each point panels of columns: [inputs, columns of the panel]; missing columns are 0. A vector
-   of columns at a time, so that whole lines are written. */
+/* Packs, for each point, panels [inputs, columns of the panel]; missing columns are 0. A vector of
+   columns is packed at a time, so that whole cache lines are written. */
 static void pack(const Winograd *w, const Simd *simd, const Source *s, float *packed) {
     const int width = simd->width;
     const int64_t whole = (int64_t)width * simd->vectors;
@@ -225,8 +233,8 @@ bool winograd_possible(const Device *d, const Step *s) {
     return winograd_like(s) && !step_has_zero(s) && v[0].stride[1] == 1 &&
            v[0].dim[1] >= d->simd->width && v[1].dim[1] >= d->simd->width;
 }
-/* As many tiles as the cache holds at all points, but enough of them for each panel to be worth
-   fetching; blocks of equal sizes. */
+/* The number of tiles of a block: as many as the cache can hold at all points, but at least
+   BLOCK_LEAST, so that fetching a panel pays. All blocks have about the same size. */
 static int64_t tiles_of_block(const Winograd *w) {
     const int64_t all = w->batch * w->tiles[0] * w->tiles[1],
                   each = WINOGRAD_POINTS * (w->inputs + w->padded) * (int64_t)sizeof(float);
@@ -240,7 +248,7 @@ bool winograd_build(Build *b, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     Winograd *w = ARENA_NEW(b->arena, Winograd, 1);
-    /* A step that has lost taps or an axis (conv.c) is another one. */
+    /* conv.c may have removed taps or an axis, and the step no longer fits */
     if (!winograd_possible(b->device, s))
         return build_fail(b, "winograd: only windows of 3 by 3 are supported");
     if (!b->weights || !b->weights[2]) return build_fail(b, "the weights are not constant");

@@ -1,34 +1,37 @@
-/* argmax.c -- where along an axis the maximum or minimum lies (ops/argmax.c), or hardmax, which has
-   a 1 there and zeros elsewhere (ops/softmax.c). Up to LANES places of the result are found
-   together, so that what is read lies together unless the axis itself is the innermost one; then
-   its lines are read one by one: their best element, then where it lies. Groups of places go to
-   threads. */
+/* argmax.c -- finds the place of the maximum or minimum along an axis (ops/argmax.c), and hardmax,
+   which has a 1 at that place and zeros elsewhere (ops/softmax.c).
+
+   Up to LANES results are computed together, so that contiguous elements are read. If the axis
+   itself is the innermost one, its lines are handled one by one: first their best element is found,
+   then its place. Groups of results are distributed over the threads. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum { LANES = 256 };
+enum { LANES = 256 }; /* results of a group */
 typedef struct ArgMax {
     View y, x;
-    Nest nest;         /* y, x without the axis; along its last axis the places of a group */
-    int64_t n, groups; /* groups along the last axis */
+    Nest nest;         /* over y and x without the axis; the results of a group follow each other
+                          along its last axis */
+    int64_t n, groups; /* n: the length of the axis; groups: along the last axis of the nest */
     int axis, parts;
-    size_t values, best, where, each; /* in the scratch: of part 0, and bytes of a part */
+    size_t values, best, where, each; /* scratch memory: offsets for part 0; the bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*merge)(void *best, int32_t *where, const void *x, int32_t at, int64_t n, bool last,
                   bool least);
     int32_t (*line)(const void *x, int64_t n, bool last, bool least);
     void (*total)(void *best, const void *x, int64_t n);
     int64_t (*place)(const void *x, const void *value, int64_t n, bool last);
-    int size;   /* of an element of the class that computes them .. */
-    bool as_is; /* .. which they are of themselves */
+    int size;   /* bytes of an element of the class that compares */
+    bool as_is; /* x has the type of this class, so that lines need no conversion */
     bool last, least;
-    _Alignas(double) char one[8]; /* hardmax: an element; y then has the axis too */
-    int one_size;
+    _Alignas(double) char one[8]; /* of hardmax: the element 1; y then has the axis, too */
+    int one_size;                 /* bytes of `one`; 0: not hardmax */
 } ArgMax;
 
-/* A NaN is never better, and stays where it comes first. */
+/* Finds the place in a line element by element. A NaN never compares as better, and the first
+   element stays the best if it is NaN. */
 #define DEFINE_BEST(T)                                                                    \
     static int32_t line_##T(const void *px, int64_t n, bool last, bool least) {           \
         const T *x = px;                                                                  \
@@ -42,7 +45,8 @@ DEFINE_BEST(double)
 DEFINE_BEST(int64_t)
 DEFINE_BEST(uint64_t)
 
-/* Where there is a NaN, which is the best of all that have one, and in short lines: one by one. */
+/* Finds the place of the best element of a line. Short lines, and lines in which the best element
+   is not found because it is NaN, are searched element by element. */
 static int32_t find_in_line(const ArgMax *m, const void *x) {
     enum { SHORT = 16 };
     _Alignas(double) char best[8];
@@ -58,7 +62,7 @@ typedef struct ArgRun {
     void *const *slot;
     char *work;
 } ArgRun;
-/* `count` places from this offset of y and x on, `step` apart in x. */
+/* Finds the results of `count` places that begin at x and are `step` elements apart. */
 static void find_group(const ArgMax *m, char *work, const char *x, int64_t step, int64_t count,
                        int32_t *where) {
     const int x_size = dtype_size(m->x.dtype);
@@ -79,7 +83,7 @@ static void find_group(const ArgMax *m, char *work, const char *x, int64_t step,
         m->merge(best, where, values, (int32_t)j, count, m->last, m->least);
     }
 }
-/* Lines of y, `step` elements apart, from y on: zeros but for a 1 at where[i]. */
+/* Writes lines of y, `step` elements apart, that are 0 except for a 1 at where[i]. */
 static void mark_group(const ArgMax *m, char *y, int64_t step, int64_t count,
                        const int32_t *where) {
     static const int64_t none = 0;
@@ -135,7 +139,7 @@ static View without_axis(View v, int axis) {
     v.rank--;
     return v;
 }
-/* y: m->y without the axis. */
+/* Builds the kernel. y: m->y without the axis. */
 static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     static int32_t (*const lines[CLASS_COUNT])(const void *, int64_t, bool, bool) = {
         line_float, line_double, line_int64_t, line_uint64_t};

@@ -1,24 +1,30 @@
-/* attention.c -- attention (ops/attention.c says what it is) of floats. Past and new keys and
-   values are put together first; then, for each head, blocks of queries: a product gives their
-   scores, which stay in the cache, one pass a row adds the mask and takes the softmax over what the
-   query sees, a second product mixes the values. The last block may compute queries again. Heads go
-   to threads. */
+/* attention.c -- attention of floats (defined in ops/attention.c).
+
+   Past and new keys and values are first put together. Then, for each head, blocks of queries are
+   computed: a product gives their scores, which stay in the cache; one pass over each row adds the
+   mask and computes the softmax over the places that the query sees; a second product mixes the
+   values. The last block may overlap the block before. Heads are distributed over the threads. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <math.h>
 #include <string.h>
 
+/* BLOCK_ELEMENTS: scores of a block, about. FEW_ROWS, MANY_ROWS: the least and the most queries of
+   a block. */
 enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
 typedef struct Attention {
-    View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v as [b, heads, places, n] */
-    Copy *copy[4];              /* into the present keys and values */
+    View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v are [b, heads, places, n] */
+    Copy *copy[4];              /* copy keys and values into the present ones */
     int ncopy, parts, shown;
-    int64_t batch, heads, groups, queries, total, before, rows, left, right;
+    int64_t batch, heads, groups, queries, total, before, rows, left,
+        right; /* groups: heads of keys; total, before: places of all keys, of past keys; rows:
+                  queries of a block */
     bool causal;
     float cap;
     Kernel product[TEAM_MOST][2];
-    size_t block[TEAM_MOST], line[TEAM_MOST], work[TEAM_MOST][2]; /* in the scratch */
+    size_t block[TEAM_MOST], line[TEAM_MOST], work[TEAM_MOST][2]; /* offsets into the scratch
+                                                                     memory */
 } Attention;
 typedef struct AttentionRun {
     const Attention *a;
@@ -26,7 +32,7 @@ typedef struct AttentionRun {
     char *work;
     const Simd *simd;
 } AttentionRun;
-typedef struct Rows { /* queries first.. of a head */
+typedef struct Rows { /* the queries of a block, which begin with query `first` of head h */
     int64_t b, h, first, length;
     float *scores, *line;
 } Rows;
@@ -56,8 +62,8 @@ static bool says_seen(const View *mask) {
     const char class = dtype_class((DType)mask->dtype);
     return class != 'F';
 }
-/* Adds a mask of numbers, or takes away what one of truths hides; after its
-   end nothing is seen. */
+/* Applies the mask to a row of scores: adds numbers, or hides the places where truth values are
+   false. Places beyond the end of the mask are hidden. */
 static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *row) {
     const Attention *a = run->a;
     const View *m = given(a, ATTENTION_MASK);
@@ -77,7 +83,7 @@ static void add_mask(const AttentionRun *run, const Rows *r, int64_t i, float *r
         for (int64_t j = 0; j < width; j++) row[j] += r->line[j];
     for (int64_t j = width; j < a->total; j++) row[j] = -INFINITY;
 }
-/* The places from low to high-1 are not hidden by the query's own place. */
+/* Finds the places low..high-1 that the position of the query allows it to see. */
 static void visible(const Attention *a, const Rows *r, int64_t i, int64_t *low, int64_t *high) {
     const int64_t offset = given(a, ATTENTION_PAST_KEY)  ? a->before
                            : given(a, ATTENTION_LENGTHS) ? r->length - a->queries
@@ -94,7 +100,7 @@ static void hide(const Attention *a, float *row, int64_t low, int64_t high, floa
     for (int64_t j = 0; j < low; j++) row[j] = with;
     for (int64_t j = high; j < a->total; j++) row[j] = with;
 }
-/* Scores become weights of sum 1, or 0 where nothing is seen. */
+/* Turns scores into weights whose sum is 1, or 0 if the query sees nothing. */
 static void weigh_row(const AttentionRun *run, const Rows *r, int64_t i) {
     const Attention *a = run->a;
     float *row = r->scores + i * a->total, greatest = -INFINITY;
@@ -125,7 +131,8 @@ static int run_block(const AttentionRun *run, const Rows *r, int part) {
     for (int64_t i = 0; i < a->rows; i++) weigh_row(run, r, i);
     return product[1].run(&product[1], mix, run->work + a->work[part][1]);
 }
-/* A product of floats cannot fail once it is built. */
+/* Runs the heads of a part. The result of run_block is ignored because a product of floats cannot
+   fail once it is built. */
 static void run_heads(void *job, int part) {
     const AttentionRun *run = job;
     const Attention *a = run->a;
@@ -166,7 +173,7 @@ static int attention_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* [b, heads, places, n] of a view that may have its heads and numbers in one axis. */
+/* Views q, k, v or y as [b, heads, places, n]; the view may have heads and numbers in one axis. */
 static View by_heads(const View *v, int64_t heads) {
     if (v->rank != 3) return *v;
     View w = *v;
@@ -201,7 +208,8 @@ static bool take_views(const Step *s, Attention *a) {
     return a->groups > 0 && a->heads % a->groups == 0 &&
            (!mask || mask->dim[mask->rank - 1] <= a->total);
 }
-/* Part of the present keys or values: what `from` says, from a place on. */
+/* Adds a copy of the view `from`, if it exists, into the present keys or values, from place `first`
+   on. */
 static bool add_copy(Build *b, Attention *a, int present, int from, int64_t first) {
     View to = a->view[present];
     const View *x = given(a, from);
@@ -210,7 +218,7 @@ static bool add_copy(Build *b, Attention *a, int present, int from, int64_t firs
     a->copy[a->ncopy] = copy_new(b, &to, x);
     return a->copy[a->ncopy++] != NULL;
 }
-/* Two axes of a view as the matrix in a slot of its own. */
+/* Views two axes as a matrix in a slot of its own. */
 static View matrix(const View *v, int slot, int rows, int columns, int64_t n) {
     View m = {.slot = slot, .dtype = DT_FLOAT, .rank = 2};
     m.dim[0] = n, m.dim[1] = v->dim[columns];
@@ -271,7 +279,7 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     a->parts =
         count_parts(b, a->batch * a->heads, view_count(&a->view[ATTENTION_SCORES]) * (d / 8 + 2));
     *one = *b->device;
-    one->team = NULL, one->threads = 1; /* a product is run by the thread of its head */
+    one->team = NULL, one->threads = 1; /* each product is run by the thread of its head */
     k->self = a, k->run = attention_run;
     bool ok = add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_PAST_KEY, 0) &&
               add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_K, a->before) &&

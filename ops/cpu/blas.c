@@ -1,8 +1,10 @@
-/* blas.c -- matrix products by OpenBLAS, opened with dlopen so that the environment can be put
-   right first: OPENBLAS_CORETYPE may name an older core, and is read when the library is loaded.
-   Float and double go to gemm or gemv as the views lie (a row or a column stride of 1 is enough),
-   batch axes are joined or folded into the rows; other views are packed dense. 16-bit floats are
-   computed as float; integers by the inner loops of the processor over int64, exactly. */
+/* blas.c -- matrix products by OpenBLAS, and the choice among all algorithms for them.
+
+   OpenBLAS is opened with dlopen, so that the environment can be set first: OPENBLAS_CORETYPE,
+   which may name an older core, is read when the library is loaded. Views of float and double are
+   passed to gemm or gemv in place if their rows or columns have stride 1; other views are packed.
+   Batch axes are joined or folded into the rows. 16-bit floats are computed as float; integers
+   exactly, by our inner loops over int64. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,14 +21,14 @@ enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 }; /* as in cblas.h */
 DEFINE_CALLS(float, s)
 DEFINE_CALLS(double, d)
 
-/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once
-   get wrong products. The library is one for the whole process, and so is this; it also keeps two
-   threads from changing the environment at once. */
+/* OpenBLAS's serial build hands out its packing buffers without a lock, so two threads that use it
+   at once get wrong products. There is one library per process, and therefore one lock. The lock
+   also keeps two threads from changing the environment at once. */
 static pthread_mutex_t serial_build = PTHREAD_MUTEX_INITIALIZER;
 
 struct Blas {
     void *library;
-    bool locks; /* it is that build */
+    bool locks; /* it is the serial build */
     char core[64], config[160];
     Gemm_s sgemm;
     Gemv_s sgemv;
@@ -39,7 +41,8 @@ typedef struct Saved {
     const char *name;
     char *value; /* our own copy; NULL: it was not set */
 } Saved;
-/* Sets a variable, or with NULL takes it away. False: no memory; then nothing is changed. */
+/* Sets an environment variable, or removes it if value is NULL, and saves the old value. False: out
+   of memory; nothing is changed. */
 static bool environment_set(const char *name, const char *value, Saved *before) {
     const char *old = getenv(name);
     const size_t bytes = old ? strlen(old) + 1 : 0;
@@ -56,7 +59,7 @@ static void environment_restore(Saved *s) {
     s->value = mem_realloc(s->value, 0);
 }
 
-/* The serial build first: threads of its own would fight with the others. */
+/* Opens the serial build if there is one: threads of its own would compete with ours. */
 static void *open_library(const char *path) {
     static const char *const usual[] = {
         "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0", "libopenblas.so.0",
@@ -75,7 +78,8 @@ static void copy_text(void *library, const char *function, char *to, size_t n) {
     snprintf(to, n, "%s", text ? text() : "?");
 }
 
-/* With one thread, and the core asked for; the environment is as before when it returns. */
+/* Opens OpenBLAS with one thread and the requested core. The environment is restored before it
+   returns. */
 static void *open_with(const BlasOptions *o, char *why, size_t n) {
     Saved core, threads;
     void *library = NULL;
@@ -128,7 +132,8 @@ void blas_identity(const Blas *b, char *text, size_t n) {
 }
 
 /* ---- one product */
-/* Of a two-axis view: row-major with this leading dimension, or the transpose of such. */
+/* How BLAS sees a view of two axes: as a row-major matrix with this leading dimension, or as the
+   transpose of one. */
 typedef struct Matrix {
     int order; /* AS_IS or TRANSPOSED */
     int ld;
@@ -137,8 +142,8 @@ typedef struct Product {
     ComputeClass class;
     int size;
     int64_t m, n, k;
-    Matrix a, b, y; /* y TRANSPOSED: its transpose is computed from the transposed operands */
-    int64_t dx_a, dx_b, dy; /* strides of vectors */
+    Matrix a, b, y; /* if y is TRANSPOSED, its transpose is computed from the transposed operands */
+    int64_t dx_a, dx_b, dy; /* strides of operands that are vectors */
     Blas *blas;             /* NULL: not used */
     const Simd *simd;
 } Product;
@@ -190,7 +195,7 @@ static int flip(int order) { return order == AS_IS ? TRANSPOSED : AS_IS; }
 DEFINE_PRODUCT(float, s)
 DEFINE_PRODUCT(double, d)
 
-/* Operands dense; so is y. Sums wrap modulo 2^64. */
+/* Multiplies dense operands into a dense y. Sums wrap modulo 2^64. */
 static void product_integer(const Product *g, uint64_t *y, const uint64_t *a, const uint64_t *b) {
     memset(y, 0, (size_t)(g->m * g->n) * sizeof *y);
     for (int64_t i = 0; i < g->m; i++)
@@ -223,7 +228,7 @@ static int gemm_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* An empty sum: y becomes 0 before its epilogue. */
+/* Runs a product without terms: y is 0 before its epilogue. */
 static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
     const MatMul *g = k->self;
     memset(view_at(&g->tail.into, slot, work), 0, (size_t)(view_count(&g->tail.into) * g->p.size));
@@ -232,7 +237,7 @@ static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- building */
-/* Sums of integers do not depend on their order. */
+/* Whether sums are of integers, so that their order does not matter. */
 static bool exact_sums(const Step *s) {
     const ComputeClass class = view_class(s->view, 3);
     return class == CLASS_INT || class == CLASS_UINT;
@@ -246,8 +251,8 @@ static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, 
     return operand_pack(b, index, dtype, o) && view_matrix(&o->view, m);
 }
 
-/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the
-   next, those matrices are one taller one. */
+/* Folds batch axes into the rows, from the last axis on, while b is the same along the axis and
+   each matrix of a and y begins where the one before ends. */
 static void fold_batch(MatMul *g) {
     Nest *n = &g->batch;
     const View *y = &g->tail.into, *a = &g->a.view;
@@ -302,7 +307,7 @@ static bool blas_build(Build *b, int choice, Kernel *k) {
     return true;
 }
 
-/* Of one rank, and [.., m, n], [.., m, k], [.., k, n]. */
+/* The views must be of one rank, and have the sizes [.., m, n], [.., m, k], [.., k, n]. */
 bool gemm_fits(const Step *s) {
     const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
     const int c = y->rank - 1;
@@ -317,9 +322,10 @@ static bool gemm_possible(const Device *d, const Step *s) {
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);
 }
-/* The one expected to be fastest first: for known weights, which are packed, our panels; single
-   rows of others; oneDNN, or, where batches do not lie as one, our panels of them. The micro-kernel
-   is not there everywhere: last, so that the others keep their numbers. */
+/* The algorithms, the one expected to be fastest first: our panels for known weights, which are
+   packed; single rows by other matrices; oneDNN or, if the batches cannot be joined, our panels for
+   each product. The micro-kernel is last because it does not exist everywhere, and the other
+   algorithms should keep their numbers. */
 typedef enum GemmAlgorithm {
     GEMM_PANELS,
     GEMM_ONE_ROW,
@@ -346,8 +352,8 @@ static int gemm_choices(const Device *d, const Step *s) {
     GemmAlgorithm of[GEMM_ALGORITHMS];
     return gemm_possible(d, s) ? gemm_algorithms(d, s, of) : 0;
 }
-/* Cut along the batch, or the rows, or the columns: first along what the larger factor has, so that
-   each part reads its own of it. */
+/* Cuts the product along the batch or the rows, or along the columns. The axis of the larger factor
+   is tried first, so that each part reads only its own part of it. */
 static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
     const View *v = b->step->view, *y = &v[0];
     const int row = y->rank - 2, column = y->rank - 1;
@@ -366,9 +372,9 @@ static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
            : algorithm == GEMM_UKERNEL ? split_gemm(b, dnn_ukernel_build, true, k)
                                        : blas_build(b, 0, k);
 }
-/* Weights that take few values are read as such by every choice: how fast that is depends on the
-   numbers, which whoever times a step does not know. Choice 0 always works: the next algorithm
-   takes the place of one that refuses the step. */
+/* Builds the product. Weights that take few values use levels.c with every choice, because the
+   speed then depends on the numbers, which are not known when choices are timed. Choice 0 always
+   works: if an algorithm refuses the step, the next one takes its place. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);

@@ -1,4 +1,5 @@
-/* chosen.c -- indices as offsets, all of them checked before anything is read or written there. */
+/* chosen.c -- converts indices into offsets, and checks all of them before anything is read or
+   written. */
 #include "ops/cpu/cpu.h"
 
 bool chosen_new(Build *b, const View *x, int axis, int q, int index, int64_t count, Chosen *c) {
@@ -13,7 +14,7 @@ bool chosen_new(Build *b, const View *x, int axis, int q, int index, int64_t cou
     c->index = operand_as_is(b, index);
     return true;
 }
-/* q is a number where it is called: the loop over it is none. */
+/* q is a constant at each call, so that the compiler unrolls the inner loop. */
 static inline bool offsets_of(const Chosen *c, const int64_t *index, int64_t *to, int q) {
     uint64_t wrong = 0;
     for (int64_t j = 0; j < c->count; j++, index += q) {

@@ -1,14 +1,15 @@
-/* det.c -- determinants (ops/det.c): each matrix is copied as doubles, row by row, as columns of
-   whole vectors, since it has the determinant of its transpose. Matrices go to threads. */
+/* det.c -- determinants (ops/det.c). Each matrix is copied as doubles, its rows as columns that are
+   padded to whole vectors; this does not matter because a matrix and its transpose have the same
+   determinant. Matrices are distributed over the threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 typedef struct Det {
     View y, x;
-    Nest rest; /* y, and the matrices of x */
+    Nest rest; /* over y and the matrices of x */
     int parts;
-    int64_t n, stride; /* rows; room of a row */
-    size_t at, each;   /* the scratch of part 0, bytes of a part */
+    int64_t n, stride; /* rows, and the room of a row in the copy */
+    size_t at, each;   /* scratch memory: the offset of part 0, the bytes of a part */
     const Simd *simd;
 } Det;
 typedef struct DetRun {

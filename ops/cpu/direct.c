@@ -22,7 +22,7 @@ typedef struct Conv {
     ComputeClass class;
     int size;
     int64_t batch, outs, ins, group; /* ins: input channels of a group */
-    size_t acc;
+    size_t acc;                      /* an offset into the scratch memory: a row of accumulators */
     void (*scale_add)(void *y, const void *x, int64_t stride, const void *w, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Conv;

@@ -138,12 +138,13 @@ bool chain_end(Build *, Kernel *, bool ok);
 bool chain_finish(Build *, Kernel *, Input *x, Input *w, Input *bias, const Input *y);
 /* A layout with the sizes and the type of another one, by a tag. It lives until building ends. */
 Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
-/* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such
-   strides or the type is a 16-bit float. */
+/* Describes operand `index`, seen as view `as`, as floats. It is read in place, or packed if it has
+   another type or strides that oneDNN cannot read. */
 bool input_of(Build *, Chain *, int index, const View *as, Input *);
-/* The same as elements of that type. */
+/* The same with elements of this type. */
 bool typed_input_of(Build *, Chain *, int index, const View *as, int dtype, Input *);
-/* The same, packed if it is not: oneDNN's fast algorithms refuse images with gaps. */
+/* The same, but the operand is packed if it has gaps, because oneDNN's fast algorithms refuse
+   images with gaps. */
 bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
 /* Describes an operand whose contents are known and dense. */
 bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);

@@ -35,8 +35,8 @@ static bool match_ending(const Step *s, Joined *r) {
 /* ---- what oneDNN does after the sums */
 typedef struct Finish {
     Fused fused; /* whole: it is everything except the ending */
-    bool ends;
-    int dtype; /* the element type that oneDNN writes */
+    bool ends;   /* there is an ending */
+    int dtype;   /* the element type that oneDNN writes */
     Quantization q;
     float *bias; /* for each channel; NULL: none */
 } Finish;

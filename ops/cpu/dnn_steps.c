@@ -1,16 +1,18 @@
-/* dnn_steps.c -- convolution, pooling and matrix products by oneDNN. Choices: 0 plain, the views as
-   they lie; 1 any layout, with reorders around; 2 (convolution, where the version has it) Winograd,
-   likewise. */
+/* dnn_steps.c -- convolutions, pools and matrix products of floats by oneDNN.
+
+   Choices: 0 uses the views in their own layout; 1 lets oneDNN choose any layout, with reorders
+   before and after; 2 (convolutions only, where the version has it) is Winograd, also with
+   reorders. */
 #include "ops/cpu/dnn.h"
 #include <string.h>
 
-/* What oneDNN is used for: 16-bit floats are converted around it. */
+/* Whether oneDNN is used for these views: 16-bit floats are converted before and after. */
 static bool all_float(const Step *s, int n) {
     for (int i = 0; i < n; i++)
         if (view_count(&s->view[i]) == 0) return false;
     return view_class(s->view, n) == CLASS_FLOAT;
 }
-/* A bias is a vector along one axis of y. */
+/* Describes the bias, a vector along one axis of y. */
 static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, Input *in) {
     const View *v = &b->step->view[f->bias];
     View line = {.slot = v->slot, .dtype = DT_FLOAT, .rank = rank, .offset = v->offset};
@@ -20,8 +22,8 @@ static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, I
 }
 
 /* ---- convolution */
-/* A single window moves nowhere: version 3.7 computes others than 1 wrongly there (one
-   input channel). */
+/* A single window gets a stride of 1, since it does not move: version 3.7 computes other strides
+   wrongly here (with one input channel). */
 Windows exact_windows(const Step *s) {
     const View *y = &s->view[0], *x = &s->view[1];
     const StepWindow w = step_window(s);
@@ -45,21 +47,22 @@ View grouped_weights(const View *w, int64_t group) {
     return g;
 }
 bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
-    /* Version 3.7 crashes where a window lies in the padding alone. */
+    /* version 3.7 crashes if a window lies entirely in the padding */
     return d->dnn && all_float(s, 3) && windows_read(s) &&
            (algorithm != DNN_WINOGRAD ||
             (dnn_has_winograd && winograd_like(s) && d->simd->width == 16));
 }
-/* oneDNN's implementations by matrix product apply all activations but relu an element at a time;
-   x * sigmoid(x) takes it twice as long as our pass over what it wrote, in depthwise convolutions
-   four times. */
+/* Whether oneDNN applies the activation slowly. Its implementations by matrix product apply all
+   activations except relu element by element. For x * sigmoid(x), every implementation takes twice
+   as long as our pass over its output, and four times in depthwise convolutions. */
 static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
     if (!f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
     for (int i = 0; i < f->nact; i++)
         if (f->act[i].kind == ACT_SWISH) return true;
     return strstr(implementation(pd), "gemm") != NULL;
 }
-/* Weights and bias of the step, or those that take in the affine part of the epilogue. */
+/* Describes the weights and the bias: those of the step, or those that include the affine part of
+   the epilogue. */
 static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *affine, Input *w,
                           Input *bias) {
     const Step *s = b->step;
@@ -67,7 +70,8 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *
     Operand o = {.constant = NULL};
     if (affine && affine->scale) {
         if (!operand_pack(b, 2, DT_FLOAT, &o) || !o.constant) return false;
-        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy, in the scratch */
+        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy in scratch memory, which may
+                                                           be written */
         const int64_t count = view_count(&weights), each = count / weights.dim[0];
         for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
         weights = o.view;
@@ -91,7 +95,8 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
         !conv_operands(b, c, f, affine, &w, &bias))
         return chain_end(b, k, false);
     const Windows at = exact_windows(s);
-    /* Weights in no layout of oneDNN's own are misread by version 3.7 (gaps, one channel). */
+    /* Version 3.7 misreads weights that are not in a layout of its own choice (gaps, one
+       channel). */
     const Layout x_md = algorithm ? any_layout(b, c, x.md) : x.md,
                  y_md = algorithm ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
     dnnl_primitive_attr_t attr = make_attributes(f);
@@ -105,7 +110,7 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
     if (*slow) return chain_end(b, k, false);
     return chain_finish(b, k, &x, &w, has_bias ? &bias : NULL, &y);
 }
-/* The affine part goes into weights that are known; then what is left is fused, or runs
+/* Moves the affine part into known weights. The rest of the epilogue is fused, or runs
    afterwards. */
 bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
     const size_t before = b->workspace;
@@ -116,7 +121,8 @@ bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
     if (affine) rest.code = split.code, rest.ncode = split.ncode;
     b->step = &rest;
     const Fused none = {0}, fused = fused_match(b, &rest, 1);
-    const bool two = affine && fused.whole && fused.bias; /* a second bias, which is not known */
+    const bool two = affine && fused.whole && fused.bias; /* a second bias, whose contents are not
+                                                             known */
     bool slow = two,
          done = !two && conv_build(b, algorithm, k, &fused, affine ? &split : NULL, &slow);
     if (!done && slow) {
@@ -128,8 +134,8 @@ bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
 }
 
 /* ---- pooling */
-/* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's
-   rule. */
+/* Whether oneDNN's formula counts padding cells correctly. It does not where the last windows reach
+   beyond the padding. */
 static bool pads_countable(const Step *s) {
     const StepWindow w = step_window(s);
     if (s->param[POOL_KIND] == POOL_MAX || !pool_counts_pads(s)) return true;
@@ -139,7 +145,8 @@ static bool pads_countable(const Step *s) {
             return false;
     return true;
 }
-/* Of an empty image it computes nothing, not the means of its padding. */
+/* An empty image is excluded, because oneDNN computes nothing for it, not even the mean of the
+   padding. */
 int dnn_pool_choices(const Device *d, const Step *s) {
     return d->dnn && all_float(s, 2) && pads_countable(s) && view_count(&s->view[1]) ? 2 : 0;
 }
@@ -148,7 +155,8 @@ static dnnl_alg_kind_t pool_kind(const Step *s) {
            : pool_counts_pads(s)           ? dnnl_pooling_avg_include_padding
                                            : dnnl_pooling_avg_exclude_padding;
 }
-/* Its plain loops over windows, several times as slow as ours (direct.c). */
+/* Whether oneDNN chose plain loops over windows, which are several times as slow as ours
+   (direct.c). */
 static bool is_plain_loop(const_dnnl_primitive_desc_t pd) {
     const char *name = implementation(pd);
     return strncmp(name, "simple", 6) == 0 || strncmp(name, "ref", 3) == 0;
@@ -186,8 +194,8 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Fused f = fused_match(b, s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
-    /* Its algorithm for packed weights writes dense matrices only, and version 3.7 writes a single
-       column as if it had no gaps. */
+    /* oneDNN's algorithm for packed weights writes only dense matrices, and version 3.7 writes a
+       single column as if it had no gaps. */
     const bool packs = (b->weights && b->weights[2]) || s->view[0].dim[s->view[0].rank - 1] == 1;
     Chain *c = chain_new(b, k, f.whole, packs ? TAIL_DENSE : TAIL_ANY, &y);
     if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);

@@ -1,17 +1,21 @@
-/* dnn_ukernel.c -- matrix products by oneDNN's micro-kernel, where its header declares it (3.8 and
-   later): oneDNN makes the code for a block of rows by a panel of columns and some terms of the
-   sums, and packs panels; the loops are ours (Goto, van de Geijn, Anatomy of high-performance
-   matrix multiplication, 2008). A second factor that is known is packed once, one that lies
-   transposed or widely spread at each run; any other is read where it lies. Epilogues are a pass
-   over what was written, which is faster than oneDNN's post-operations. */
+/* dnn_ukernel.c -- matrix products by oneDNN's micro-kernel, if its header declares one (version
+   3.8 and later).
+
+   oneDNN generates code for the product of a block of rows and a panel of columns over some of the
+   terms, and packs panels; the loops around them are ours (Goto, van de Geijn, Anatomy of
+   high-performance matrix multiplication, 2008). A known second factor is packed once. Another one
+   is packed in each run if it is transposed or its rows are far apart, and is read in place
+   otherwise. Epilogues are a pass over the output, which is faster than oneDNN's
+   post-operations. */
 #include "ops/base/intern.h"
 #include "ops/cpu/dnn.h"
 #include <oneapi/dnnl/dnnl_ukernel.h>
 #include <string.h>
 
-/* Columns of a panel; its terms, and floats of a block of rows, that stay in the second cache;
-   terms that are packed together; the least rows, and columns and terms, that are worth a call;
-   floats of a page of memory; rows that make up for packing at each run. */
+/* WIDTH: columns of a panel. TERMS: the most terms of a block. ROWS: floats of a block of rows that
+   stay in the second-level cache. GROUP: terms that are packed together. LEAST_ROWS, LEAST: the
+   least rows, and the least columns and terms, for which a call pays. PAGE: floats of a page of
+   memory. MANY_ROWS: rows that make up for packing in each run. */
 enum {
     WIDTH = 64,
     TERMS = 2048,
@@ -22,26 +26,26 @@ enum {
     PAGE = 1024,
     MANY_ROWS = 64
 };
-/* An axis cut into blocks: n of them, all but the last of the same length. */
+/* An axis that is cut into n blocks of equal length, except for the last one. */
 typedef struct Blocks {
     int64_t each, n, last;
 } Blocks;
-/* What there is code for: whole blocks and a shorter last one; terms of which the first are stored
-   and later ones added. */
+/* There is code for whole blocks (WHOLE) and for a shorter last one (SHORT), and for the blocks of
+   terms: the first is stored (FIRST), later ones are added (NEXT, LAST). */
 enum { WHOLE, SHORT, SIZES };
 enum { FIRST, NEXT, LAST, TURNS };
-/* A matrix of each product: from one to the next, and from one of its rows to the next, or of its
-   columns if it lies transposed. */
+/* A matrix of a batch. batch: from one matrix to the next. line: from one row to the next, or from
+   one column to the next if the matrix is transposed. */
 typedef struct Place {
     View view;
     int64_t batch, line;
 } Place;
 typedef struct Ukernel {
     Blocks rows, columns, terms;
-    int64_t batch; /* how many products */
+    int64_t batch; /* number of products */
     Place y, x, w;
-    bool across, packs;  /* w lies transposed; it is packed at each run */
-    const float *packed; /* once; NULL: it is not */
+    bool across, packs;  /* w is transposed; w is packed in each run */
+    const float *packed; /* packed once, when the kernel is built; NULL: not */
     View panels, scratch;
     Tail tail;
     dnnl_transform_t pack[SIZES][SIZES];      /* columns, terms */
@@ -69,8 +73,8 @@ static bool turn_occurs(const Blocks *terms, int turn) {
     return turn == FIRST || terms->n > (turn == NEXT ? 2 : 1);
 }
 
-/* ---- panels: of a matrix by columns, all equally wide; of each by terms, with room for the whole
-   group of terms that packing a transposed matrix writes */
+/* ---- panels: a matrix is cut along its columns into panels of equal width, and each panel along
+   its terms. There is room for the whole group of terms that packing a transposed matrix writes. */
 static int64_t panel_floats(const Ukernel *u) {
     return (length_of(&u->terms) + GROUP - 1) / GROUP * GROUP * WIDTH;
 }
@@ -95,7 +99,7 @@ static bool pack_matrix(const Ukernel *u, const float *w, float *panels) {
 /* ---- running */
 typedef struct Factors {
     float *y;
-    const float *x, *w; /* w: panels, or as it lies */
+    const float *x, *w; /* w: panels, or the matrix in place */
     void *scratch;
 } Factors;
 static bool run_rows(const Ukernel *u, const Factors *f, int64_t row, int64_t term) {
@@ -193,7 +197,7 @@ static bool make_blocks(Build *b, Ukernel *u) {
     return ok;
 }
 
-/* What the panels of a known factor are made of. */
+/* The key under which the panels of a known factor are shared. */
 static void packed_key(const Ukernel *u, const float *w, char key[33]) {
     struct {
         int64_t columns, terms, batch, next, line, across, first;
@@ -206,7 +210,7 @@ static void packed_key(const Ukernel *u, const float *w, char key[33]) {
     strcpy(of.name, "micro-kernel");
     hash_hex(&of, sizeof of, key);
 }
-/* Once for all kernels that want the same. */
+/* Packs a known factor, once for all kernels that need the same panels. */
 static bool pack_known(Build *b, Ukernel *u) {
     const float *w = (const float *)b->weights[2] + u->w.view.offset;
     const int64_t n = u->w.batch ? u->batch : 1, matrix = matrix_floats(u);
@@ -226,7 +230,7 @@ static bool pack_known(Build *b, Ukernel *u) {
 }
 
 /* ---- which products */
-/* Rows lie apart and their elements side by side, or, across, the other way round. */
+/* Finds out whether rows lie apart and have adjacent elements or, across, columns do. */
 static bool place_of(const View *v, bool across, Place *p) {
     const int r = v->rank - 2, line = across ? r + 1 : r, along = across ? r : r + 1;
     *p = (Place){.view = *v, .batch = v->rank == 3 ? v->stride[0] : 0, .line = v->stride[line]};
@@ -244,7 +248,8 @@ static bool large(const View flat[3]) {
     return flat[0].dim[r] >= LEAST_ROWS && flat[0].dim[r + 1] >= LEAST &&
            flat[1].dim[r + 1] >= LEAST;
 }
-/* oneDNN knows the processor, and floats that are not packed lie as they do here. */
+/* Whether oneDNN supports the processor, and takes floats that need no special packing, as our
+   panels assume. */
 static bool has_ukernel(void) {
     dnnl_pack_type_t type = dnnl_pack_type_undef;
     return dnnl_brgemm_get_B_pack_type(&type, dnnl_f32, dnnl_f32) == dnnl_success &&
@@ -258,7 +263,8 @@ bool dnn_ukernel_possible(const Device *d, const Step *s) {
     return d->dnn && gemm_flatten(s, flat) && large(flat) && places_of(flat, &u) && has_ukernel();
 }
 
-/* Lines in pages of their own, read again by many rows. */
+/* Whether packing in each run pays: each line is in pages of its own, and many rows read it
+   again. */
 static bool pays_packing(const Ukernel *u) {
     return u->w.line >= PAGE && length_of(&u->rows) >= MANY_ROWS;
 }

@@ -1,4 +1,4 @@
-/* dnn_ukernel_none.c -- without oneDNN's micro-kernel (dnn_ukernel.c). */
+/* dnn_ukernel_none.c -- stubs for a build without oneDNN's micro-kernel (dnn_ukernel.c). */
 #include "ops/cpu/cpu.h"
 
 bool dnn_ukernel_possible(const Device *d, const Step *s) { return (void)d, (void)s, false; }

@@ -1,47 +1,55 @@
-/* fft.c -- dft and stft (ops/fourier.c) in O(n log n), in doubles: Stockham's autosort transform by
-   factors 4, 2, 3, 5 and other small primes (simd_fft.h); lengths with a larger prime as a
-   convolution with a chirp, which has a length of small factors (L. I. Bluestein, 1970). Where the
-   input or the result is real and n even, a transform of n/2 complex numbers is enough. Some lines
-   are computed side by side; blocks of them go to threads. The frames of a stft are lines that
-   overlap. */
+/* fft.c -- dft and stft (ops/fourier.c) in O(n log n), in doubles.
+
+   It uses Stockham's autosort transform with factors 4, 2, 3, 5 and other small primes
+   (simd_fft.h). A length with a larger prime factor becomes a convolution with a chirp, which is
+   computed by transforms of a length with small factors only (L. I. Bluestein, 1970). If the input
+   or the result is real and n is even, a transform of n/2 complex numbers suffices. Some lines are
+   computed side by side; blocks of lines are distributed over the threads. The frames of an stft
+   are lines that overlap. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
 
+/* PASSES: passes of a transform, at most. LANES: lines of a block. LARGEST: the largest factor.
+   ROOM: complex numbers of a block, about. LONGEST: the longest line. */
 enum { Y, X, PASSES = 32, LANES = 8, LARGEST = 31, ROOM = 1 << 16, LONGEST = 1 << 24 };
-typedef struct Turns { /* a transform of n complex numbers */
+typedef struct Turns { /* a transform of n complex numbers as a series of passes */
     int64_t n;
     int passes;
-    FftPass pass[PASSES]; /* for one line */
+    FftPass pass[PASSES]; /* as for one line */
 } Turns;
 typedef struct Fourier {
-    View y, x, window; /* by which lines are multiplied; its rank is -1: by none */
-    Nest line;         /* y and x without the axis and without real and imaginary part */
+    View y, x, window; /* lines are multiplied by it; rank -1: there is none */
+    Nest line;         /* over y and x without the axis and without real and imaginary parts */
     const Simd *simd;
     int axis, parts, x_size, y_size;
     int64_t n, lanes, room;      /* room: complex numbers of a line in a buffer */
-    bool inverse, half;          /* half: of an inverse, half of the spectrum is given */
-    bool reads_real, gives_real; /* as n/2 complex numbers */
+    bool inverse, half;          /* half: an inverse of which half of the spectrum is given */
+    bool reads_real, gives_real; /* real input or result, transformed as n/2 complex numbers */
     Turns turns;
-    FftPass whole;                /* from or to n/2 complex numbers */
-    const double *chirp, *filter; /* NULL: no convolution */
-    int64_t count;                /* of complex numbers that are transformed */
-    size_t at, each; /* in the scratch: of each part the two buffers and the window; their bytes */
+    FftPass whole;                /* converts real lines from or to n/2 complex numbers */
+    const double *chirp, *filter; /* NULL: there is no convolution */
+    int64_t count;                /* complex numbers of a line that are transformed */
+    size_t at, each; /* scratch memory: the offset of part 0, which has two buffers and the window;
+                        the bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Fourier;
-typedef struct Lines { /* those of a block: where they begin */
+typedef struct Lines { /* a block of lines: where each begins in y and x */
     const Fourier *f;
     const char *x;
     char *y;
-    int64_t n, at[2][LANES], apart[2]; /* apart: lines are equally far apart, and close; or 0 */
-    int64_t im;
-    const double *window; /* NULL: none */
+    int64_t n, at[2][LANES], apart[2]; /* apart: the distance of neighbouring lines if it is
+                                          constant and smaller than that of a line's places; else
+                                          0 */
+    int64_t im;                        /* from real to imaginary parts in a buffer */
+    const double *window;              /* NULL: none */
 } Lines;
 
-/* ---- lines into a buffer [place, line] and back; `beside` is room for them */
+/* ---- reads lines into a buffer [place, line] and writes them back; `beside` is a buffer of the
+   same size */
 static void read_part(const Lines *l, int64_t first, int64_t stride, int64_t n, int64_t all,
                       double *to, double *beside) {
     const Fourier *f = l->f;
@@ -75,13 +83,13 @@ static void write_part(const Lines *l, int64_t first, int64_t stride, int64_t n,
     for (int64_t j = 0; j < lines && n > 0; j++)
         f->store(l->y + (l->at[Y][j] + first) * f->y_size, stride, run + j * n, n);
 }
-/* n places of each line by each `step`-th number of the window. */
+/* Multiplies n places of each line by every `step`-th number of the window. */
 static void multiply_lines(double *x, const double *window, int64_t step, int64_t n,
                            int64_t lines) {
     for (int64_t k = 0; k < n; k++)
         for (int64_t j = 0; j < lines; j++) x[k * lines + j] *= window[k * step];
 }
-/* What is not there is zero. */
+/* Reads a block. Missing places are 0. */
 static void read_lines(const Lines *l, double *to, double *beside) {
     const Fourier *f = l->f;
     const View *x = &f->x;
@@ -120,7 +128,7 @@ static void write_lines(const Lines *l, double *from, double *beside) {
     const int64_t stride = y->stride[f->axis], im = l->im, lines = l->n, last = y->rank - 1,
                   all = y->dim[f->axis];
     const double one = f->inverse ? 1 / (double)f->n : 1;
-    const bool back = f->inverse && f->reads_real; /* the transform forward has been computed */
+    const bool back = f->inverse && f->reads_real; /* the forward transform was computed */
     if (f->inverse) {
         scale(from, one, l->f->room * lines);
         scale(from + im, back ? -one : one, l->f->room * lines);
@@ -140,7 +148,8 @@ static void write_lines(const Lines *l, double *from, double *beside) {
     write_part(l, end + y->stride[last], -stride, f->n - n, from + im + lines, beside);
 }
 
-/* ---- transforms: from a to b and back, at last in what is returned */
+/* ---- transforms: they go back and forth between buffers a and b, and return the one with the
+   result */
 static double *turn(const Simd *simd, const Turns *t, int64_t lines, int64_t im, double *a,
                     double *b) {
     for (int k = 0; k < t->passes; k++) {
@@ -152,7 +161,7 @@ static double *turn(const Simd *simd, const Turns *t, int64_t lines, int64_t im,
     }
     return a;
 }
-/* x[k] * chirp[k] * sum over j of (x[j] * chirp[j]) / chirp[k - j] */
+/* Computes x[k] * chirp[k] * sum over j of (x[j] * chirp[j]) / chirp[k - j]. */
 static double *convolve(const Fourier *f, int64_t lines, int64_t im, double *a, double *b) {
     const int64_t n = f->count * lines, rest = (f->turns.n - f->count) * lines;
     FftPass chirp = {.m = f->count, .s = lines, .im = im, .step = 1, .root = f->chirp},
@@ -175,7 +184,8 @@ static double *transform(const Fourier *f, int64_t lines, int64_t im, double *a,
         f->simd->fft_join(&whole, b, a);
         a = b, b = keep;
     }
-    /* An inverse is the transform with real and imaginary part exchanged before and after. */
+    /* An inverse transform is a forward one whose real and imaginary parts are exchanged before and
+       after. */
     const int64_t swap = f->inverse && !f->reads_real ? im : 0, apart = swap ? -im : im;
     double *y = f->filter ? convolve(f, lines, apart, a + swap, b + swap)
                           : turn(f->simd, &f->turns, lines, apart, a + swap, b + swap);
@@ -192,7 +202,8 @@ typedef struct FourierRun {
     char *y, *work;
     const char *x, *window;
 } FourierRun;
-/* Equally far apart, closer than the places of a line; else 0. */
+/* The constant distance of the lines if it is smaller than the distance of a line's places; else
+   0. */
 static int64_t spacing(const int64_t at[], int64_t n, int64_t stride) {
     const int64_t apart = n > 1 ? at[1] - at[0] : 0;
     for (int64_t k = 2; k < n; k++)
@@ -246,7 +257,8 @@ static double *roots_of_unity(Arena *arena, int64_t n) {
     for (int64_t k = 0; k < n; k++) root_of_unity(root + 2 * k, k, n);
     return root;
 }
-/* By the roots of a multiple of n; false: n has a large factor. */
+/* Lists the passes of a transform of length n. `root` has the roots of unity of a multiple of n.
+   False: n has a large prime factor. */
 static bool turns_of(int64_t n, const double *root, int64_t roots, Turns *t) {
     static const int first[] = {4, 2, 3, 5};
     int64_t left = n, radix = 0;
@@ -264,7 +276,7 @@ static bool turns_of(int64_t n, const double *root, int64_t roots, Turns *t) {
     }
     return true;
 }
-/* The least length of that many or more numbers that has small factors only. */
+/* The least length of at least n that is a power of 2, or 3 or 5 times such a power. */
 static int64_t smooth_length(int64_t n) {
     int64_t best = INT64_MAX;
     for (int64_t factor = 1; factor <= 5; factor += 2) {
@@ -274,8 +286,8 @@ static int64_t smooth_length(int64_t n) {
     }
     return best;
 }
-/* The transform of the chirp's inverse, as far as the convolution reaches,
-   divided by its length. */
+/* Computes the transform of the inverse of the chirp, as far as the convolution reaches, divided by
+   its length. */
 static void make_filter(Build *b, Fourier *f) {
     const int64_t n = f->count, m = smooth_length(2 * n - 1);
     double *chirp = ARENA_NEW(b->arena, double, 2 * n),
@@ -301,7 +313,7 @@ static void make_transform(Build *b, Fourier *f) {
     if (!turns_of(f->count, root, f->n, &f->turns)) make_filter(b, f);
     f->room = f->turns.n + 1;
 }
-/* Of a dft: what its parameters say. */
+/* Reads the parameters of a dft. */
 static bool read_dft(const Step *s, Fourier *f) {
     *f = (Fourier){
         .y = s->view[0], .x = s->view[1], .window.rank = -1, .axis = (int)s->param[OP_AXIS]};
@@ -311,7 +323,7 @@ static bool read_dft(const Step *s, Fourier *f) {
                                     : f->x.dim[f->axis];
     return true;
 }
-/* Of a stft: x becomes its frames [b, frame, place, part]. */
+/* Reads the parameters of an stft. x becomes its frames [b, frame, place, part]. */
 static bool read_stft(const Step *s, Fourier *f) {
     const View *x = &s->view[1];
     const int64_t hop = s->param[STFT_HOP],

@@ -1,7 +1,9 @@
-/* gather.c -- gather, gathernd, reversesequence and compress (ops/gather.c, ops/pick.c,
-   ops/nonzero.c say what they are): indices, or the places that a condition keeps, become offsets
-   into x, checked, before anything is moved; then each row, one element or all after the axes that
-   indices choose, is copied as it lies. Elements are moved as bytes. */
+/* gather.c -- gather, gathernd, reversesequence and compress (defined in ops/gather.c, ops/pick.c
+   and ops/nonzero.c).
+
+   Indices, or the places that a condition keeps, are converted to checked offsets into x before
+   anything is moved. Then each row is copied: one element, or all elements of the axes after those
+   that the indices select. Elements are moved as bytes. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -10,10 +12,11 @@ enum { Y, X, OFFSETS };
 typedef struct Gather {
     View y, x;
     int size, parts;
-    Chosen chosen;   /* reversesequence: its index is the lengths, x's axis the one of time */
-    int64_t times;   /* reversesequence: the length of the axis; 0: another operator */
-    View condition;  /* compress: what is kept; rank 0: another operator */
-    Nest row, inner; /* y, x, offsets; y, x */
+    Chosen chosen;   /* of reversesequence: the index is the lengths, and the axis of x is the
+                        time */
+    int64_t times;   /* of reversesequence: the length of the time axis; 0: another operator */
+    View condition;  /* of compress: which places are kept; rank 0: another operator */
+    Nest row, inner; /* row: over y, x and the offsets; inner: the axes of a row, over y and x */
 } Gather;
 typedef struct GatherRun {
     const Gather *g;
@@ -22,7 +25,7 @@ typedef struct GatherRun {
     const int64_t *offset;
 } GatherRun;
 
-/* Offsets of [times, batch]; NULL: no such length. */
+/* Offsets of [times, batch]; NULL: a length is out of range. */
 static const int64_t *reversed(const Gather *g, void *const slot[], void *work) {
     const int64_t *length = operand_at(&g->chosen.index, slot, work);
     const int64_t batch = g->chosen.count / g->times;
@@ -35,7 +38,7 @@ static const int64_t *reversed(const Gather *g, void *const slot[], void *work) 
     return to;
 }
 
-/* Offsets of the places that are kept; NULL: there are more of them than y has, or fewer. */
+/* Offsets of the places that are kept; NULL: y does not have as many. */
 static const int64_t *kept(const Gather *g, void *const slot[], void *work) {
     const View *c = &g->condition;
     const char *keep = view_at(c, slot, work);
@@ -66,7 +69,7 @@ static void copy_inner(const Gather *g, char *y, const char *x) {
         else move_elements(g->size, to, ys, from, xs, &none, 0, length);
     } while (nest_next(n, 1, index, offset));
 }
-/* Some rows along the last axis of the nest, from these offsets on. */
+/* Copies n rows along the last axis of the nest, beginning at these offsets. */
 static void copy_rows(const GatherRun *run, const int64_t at[], int64_t n) {
     const Gather *g = run->g;
     const int last = g->row.rank - 1;
@@ -109,7 +112,8 @@ static View some_axes(const View *v, int from, int n) {
     for (int k = 0; k < n; k++) axis[k] = from + k;
     return view_axes(v, n, axis);
 }
-/* rows: y's axes that come from x's own or from the index; x and offsets have strides of them. */
+/* Completes the kernel. rows: y's axes that come from the index or are in common with x, with the
+   strides of y, x and the offsets. */
 static bool finish_gather(Build *b, Gather *g, const View *rows, const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int64_t bytes = view_count(y) * dtype_size(y->dtype);
@@ -126,8 +130,9 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     k->run = gather_run, k->self = g;
     return true;
 }
-/* y is [places.., rest..]; places are axes of x first, so many, between which offsets differ or
-   not, then those of the index, which chooses from q axes; rest: where the others of x begin. */
+/* Builds a kernel for y = [places.., rest..]. The first `own` places are axes of x, along which
+   offsets differ or not (`differ`). The other places are axes of the index, which selects from the
+   next q axes of x. The rest are the axes of x after those. */
 static bool build_rows(Build *b, Gather *g, int own, bool differ, int q, int places, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     View row = some_axes(y, 0, places), of_x = row, of_offsets = row;

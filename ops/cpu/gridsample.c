@@ -1,21 +1,27 @@
-/* gridsample.c -- gridsample (ops/gridsample.c says what it is) of floats with two spatial axes, by
-   the nearest place or bilinear, zeros or the border outside. A block of places of the result at a
-   time: what each reads, as offsets and weights, the same for all channels, then channel by channel
-   the sums. What lies outside has the weight 0 and an offset inside. Blocks go to threads. */
+/* gridsample.c -- gridsample of floats with two spatial axes (defined in ops/gridsample.c): nearest
+   or bilinear, with zeros or the border outside.
+
+   A block of places of the result is computed at a time. The offsets and weights of the elements
+   that each place reads are the same for all channels and are computed first; then the sums are
+   computed channel by channel. What lies outside the image gets weight 0 and an offset inside it.
+   Blocks are distributed over the threads. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <math.h>
 
+/* BLOCK: places of a block. TAPS: elements that a bilinear place reads. CHANNELS: computed
+   together. */
 enum { Y, X, GRID, BLOCK = 256, TAPS = 4, CHANNELS = 16 };
 typedef struct GridSample {
     View view[3];
     int taps, parts;
     bool border, align;
-    bool neighbours; /* the channels of x */
-    bool rows;       /* y's last two axes are rows one after another */
-    int64_t blocks;  /* of each batch */
-    size_t each;     /* bytes of a part's scratch */
-    size_t at;
+    bool neighbours; /* the channels of x are adjacent */
+    bool rows;       /* y's last two axes can be joined: places follow each other at a constant
+                        distance */
+    int64_t blocks;  /* of each image of the batch */
+    size_t each;     /* bytes of the scratch memory of a part */
+    size_t at;       /* its offset for part 0 */
 } GridSample;
 typedef struct GridRun {
     const GridSample *g;
@@ -23,13 +29,14 @@ typedef struct GridRun {
     const float *x, *grid;
     char *work;
 } GridRun;
-typedef struct Reads { /* tap by tap */
+typedef struct Reads { /* the elements that the places of a block read, tap by tap */
     int32_t offset[TAPS][BLOCK];
     float weight[TAPS][BLOCK];
-    int64_t to[BLOCK]; /* where the sums go, from the first channel's element on */
+    int64_t to[BLOCK]; /* where the sum of each place is stored, relative to its channel */
 } Reads;
 
-/* Where g in -1..1 lies on an axis of n places; far outside it stays outside. */
+/* The position on an axis of n places to which g in -1..1 refers. Positions far outside stay
+   outside. */
 static double place_on(const GridSample *s, float g, int64_t n) {
     float at = kernel_grid_place(g, n, s->align);
     if (s->taps == 1) at = rintf(at);
@@ -72,7 +79,7 @@ static float sum_at(const Reads *r, int taps, int64_t k, const float *x) {
     return r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
            (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
 }
-/* Places one after another, `stride` apart. */
+/* Computes one channel for places that are `stride` apart in y. */
 static void sum_channel(const Reads *r, int taps, const float *restrict x, float *restrict y,
                         int64_t stride, int64_t n) {
     if (taps == 1)
@@ -84,7 +91,7 @@ static void sum_apart(const Reads *r, int taps, const float *restrict x, float *
                       int64_t n) {
     for (int64_t k = 0; k < n; k++) y[r->to[k]] = sum_at(r, taps, k, x);
 }
-/* Channels that are neighbours in x, `stride` apart in y. */
+/* Computes one place for channels that are adjacent in x and `stride` apart in y. */
 static void sum_place(const Reads *r, int taps, int64_t k, const float *restrict x,
                       float *restrict y, int64_t stride, int64_t n) {
     float sum[CHANNELS];

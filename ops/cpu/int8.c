@@ -1,5 +1,5 @@
-/* int8.c -- convolutions and products of 8-bit integers. They run where oneDNN computes them fast
-   and exactly; elsewhere there is no algorithm, and a planner that asks leaves such products in
+/* int8.c -- convolutions and products of 8-bit integers, where oneDNN computes them fast and
+   exactly. Elsewhere there is no algorithm (0 choices), and the planner leaves such products in
    floats. */
 #include "ops/cpu/cpu.h"
 

@@ -1,5 +1,6 @@
-/* loops.c -- steps that are run by other parts of the library: loop programs, which are interpreted
-   (core/loop.h), and operators by their reference kernels, unless a kernel here is faster. */
+/* loops.c -- steps that other parts of the library run: loop programs, which core/loop.h
+   interprets, and operators, which have reference kernels. For some operators this back end has
+   faster kernels. */
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/signature.h"
@@ -12,7 +13,7 @@ static int loop_choices(const Device *d, const Step *s) {
         if (s->view[i].rank >= 0 && !dtype_numeric(s->view[i].dtype)) return 0;
     return step_has_loop(s);
 }
-typedef struct Loops { /* one for each part of the output */
+typedef struct Loops { /* one loop for each part of the output */
     int n;
     Loop *loop[TEAM_MOST];
 } Loops;
@@ -35,7 +36,7 @@ static void loop_forget(Kernel *k) {
     Loops *l = k->self;
     for (int i = 0; i < l->n; i++) loop_free(l->loop[i]);
 }
-/* Cut along the longest axis of the output. */
+/* Builds a loop program, cut into parts along the longest axis of the output. */
 static bool loop_build(Build *b, int choice, Kernel *k) {
     if (ranges_build(b, choice, k)) return true;
     Error e = {0};
@@ -61,7 +62,7 @@ static bool loop_build(Build *b, int choice, Kernel *k) {
 }
 const Maker loop_maker = {.choices = loop_choices, .build = loop_build};
 
-/* ---- operators: reference kernels, and what is faster */
+/* ---- operators: reference kernels, and faster ones */
 typedef struct Reference {
     Step step;
     OpKernel kernel;
@@ -76,7 +77,7 @@ static int op_run(const Kernel *k, void *const slot[], void *work) {
     const Reference *r = k->self;
     return r->kernel(&r->step, slot);
 }
-/* What is faster than the reference kernel, for the steps it takes. */
+/* Kernels that replace the reference kernel for the steps that they accept. */
 static const struct {
     const Op *op;
     Make *make;
@@ -140,7 +141,8 @@ static Make *own_kernel(const Op *op) {
         if (own_kernels[j].op == op) return own_kernels[j].make;
     return NULL;
 }
-/* The kernel outlives the step: a copy of all it points at. */
+/* Builds an operator's kernel. A reference kernel gets a copy of the step and everything that it
+   points to, because the kernel outlives the step. */
 static bool op_build(Build *b, int choice, Kernel *k) {
     Make *own = own_kernel(op_find(b->step->op));
     const size_t before = b->workspace;

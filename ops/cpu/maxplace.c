@@ -1,6 +1,8 @@
-/* maxplace.c -- maxplace (ops/pool.c says what it is): a row of outputs at a time, each tap of the
-   window by one vector comparison that keeps the greater number and the number of its tap; taps
-   become places in x at the end. Rows go to threads. */
+/* maxplace.c -- maxplace (defined in ops/pool.c): the maximum of each window, and its place.
+
+   A row of outputs is computed at a time. For each tap of the window, one vector comparison keeps
+   the greater number and the number of its tap; taps are converted to places of x at the end. Rows
+   are distributed over the threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -8,14 +10,16 @@
 enum { Y, WHERE, X };
 typedef struct MaxPlace {
     View view[3];
-    int ns, parts;
+    int ns, parts; /* ns: the number of spatial axes */
     int64_t kernel[STEP_SPATIAL], stride[STEP_SPATIAL], pad[STEP_SPATIAL], dilation[STEP_SPATIAL];
-    int64_t taps, plane, step[STEP_SPATIAL]; /* of a place in x: elements of a plane, by axis */
-    int64_t *tap;                            /* [taps, ns], their indices */
-    int64_t *reach;                          /* of each tap: how much further in x it lies */
+    int64_t taps, plane, step[STEP_SPATIAL]; /* plane: the elements of a plane of x; step: by how
+                                                much a place grows along each axis */
+    int64_t *tap;                            /* [taps, ns]: the indices of each tap */
+    int64_t *reach;                          /* for each tap: how much further in x it lies than the
+                                                first one */
     int64_t rows;
-    int64_t size;                     /* of a number of the class */
-    size_t values, best, which, each; /* in the scratch: of part 0, and bytes of a part */
+    int64_t size;                     /* bytes of a number of the class */
+    size_t values, best, which, each; /* scratch memory: offsets for part 0, bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*better)(void *best, int32_t *where, const void *x, int32_t at, int64_t n, bool last,
@@ -28,7 +32,7 @@ typedef struct PlaceRun {
     int64_t *where;
 } PlaceRun;
 
-/* The outputs along the last axis whose tap lies in x. */
+/* Finds the outputs low..high-1 along the last axis for which the tap lies in x. */
 static void tap_range(const MaxPlace *m, int64_t tap, int64_t *low, int64_t *high) {
     const int a = m->ns - 1;
     const int64_t s = m->stride[a], at = m->dilation[a] * m->tap[tap * m->ns + a] - m->pad[a],
@@ -37,7 +41,7 @@ static void tap_range(const MaxPlace *m, int64_t tap, int64_t *low, int64_t *hig
     *high = n > at ? (n - at + s - 1) / s : 0;
     if (*high > out) *high = out;
 }
-/* Offset of the tap's row in its plane of x; false: it lies outside. */
+/* Finds the offset of the tap's row in its plane of x. False: it lies outside. */
 static bool tap_row(const MaxPlace *m, int64_t tap, const int64_t i[], int64_t *at) {
     *at = 0;
     for (int a = 0; a < m->ns - 1; a++) {
@@ -48,7 +52,7 @@ static bool tap_row(const MaxPlace *m, int64_t tap, const int64_t i[], int64_t *
     }
     return true;
 }
-/* An output that no tap has reached takes what comes. */
+/* Gives outputs that no earlier tap has reached the value of this tap. */
 static void take_first(const MaxPlace *m, const char *values, char *best, int32_t *which, int32_t t,
                        int64_t n) {
     for (int64_t o = 0; o < n; o++)
@@ -57,13 +61,13 @@ static void take_first(const MaxPlace *m, const char *values, char *best, int32_
             which[o] = t;
         }
 }
-/* The greatest of each window of a row, x being its plane, and which tap it is. A NaN that comes
-   first stays. */
+/* Finds the maximum of each window of a row in plane x, and its tap. If the first value is NaN, it
+   stays. */
 static void find_row(const MaxPlace *m, const char *x, const int64_t i[], char *values, char *best,
                      int32_t *which) {
     const int a = m->ns - 1;
     const int64_t step = m->view[X].stride[2 + a], n = m->view[Y].dim[2 + a];
-    bool reached = false; /* all of them */
+    bool reached = false; /* every output has been reached by a tap */
     memset(best, 0, (size_t)(n * m->size));
     memset(which, 0xff, (size_t)n * sizeof *which);
     for (int64_t t = 0; t < m->taps; t++) {
@@ -78,7 +82,7 @@ static void find_row(const MaxPlace *m, const char *x, const int64_t i[], char *
         reached = reached || (low == 0 && high == n);
     }
 }
-/* Taps as places, the row's own indices being i, of which the plane begins at `from`. */
+/* Converts taps to places for the row with indices i, whose plane begins at place `from`. */
 static void write_places(const MaxPlace *m, const int64_t i[], int64_t from, const int32_t *which,
                          int64_t *to) {
     const int a = m->ns - 1;
@@ -88,7 +92,7 @@ static void write_places(const MaxPlace *m, const int64_t i[], int64_t from, con
     for (int64_t o = 0; o < n; o++)
         to[o * ys] = from + o * m->stride[a] * m->step[a] + m->reach[which[o]];
 }
-/* Row number `row` of all rows, in row-major order. */
+/* Computes row number `row` of all rows, in row-major order. */
 static void run_row(const PlaceRun *run, char *work, int64_t row) {
     const MaxPlace *m = run->m;
     const View *y = &m->view[Y], *where = &m->view[WHERE], *x = &m->view[X];
@@ -126,7 +130,7 @@ static int maxplace_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* Whether each window along an axis has a tap in x. */
+/* Whether each window along an axis has a tap that lies in x. */
 static bool windows_meet(const MaxPlace *m, int a) {
     for (int64_t o = 0; o < m->view[Y].dim[2 + a]; o++) {
         bool met = false;

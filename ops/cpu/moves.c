@@ -1,7 +1,8 @@
-/* moves.c -- elements moved one by one, as bytes, from or to places that offsets give. */
+/* moves.c -- moves elements one by one, as bytes, from or to places that offsets select. */
 #include "ops/cpu/cpu.h"
 
-/* Four are read before they are written: the compiler cannot know that none of them overlap. */
+/* Four elements are read before they are written, because the compiler cannot know that they do not
+   overlap. */
 #define DEFINE_MOVES(T)                                                                      \
     static inline void side_by_side_##T(T *y, const T *x, int64_t xs, const int64_t *o,      \
                                         int64_t n) {                                         \
@@ -33,7 +34,7 @@ DEFINE_MOVES(uint8_t)
 DEFINE_MOVES(uint16_t)
 DEFINE_MOVES(uint32_t)
 DEFINE_MOVES(uint64_t)
-/* By the size of an element. */
+/* Functions for each size of an element. */
 typedef struct Moves {
     void (*move)(char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o, int64_t os,
                  int64_t n);

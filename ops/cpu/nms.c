@@ -1,19 +1,22 @@
-/* nms.c -- non-maximum suppression (ops/nms.c). The boxes of an image are read once; those of a
-   class whose score is above the threshold come from a heap, best first and of equal ones the
-   first, until enough are kept. Overlaps are computed in doubles, as by the reference kernel. */
+/* nms.c -- non-maximum suppression (ops/nms.c).
+
+   The boxes of an image are read once. For each class, the boxes whose score is above the threshold
+   are taken from a heap until enough are kept, the best first and, among equal ones, the one with
+   the lower index. Overlaps are computed in doubles, as the reference kernel does. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 
 typedef struct Box {
     double low[2], high[2], area;
 } Box;
-typedef struct Nms {
+typedef struct Nms { /* most: boxes that are kept for an image and class, at most */
     View y, boxes, scores;
     int64_t images, classes, n, most;
     double iou, threshold;
     bool center;
-    size_t box, kept, order; /* in the scratch: Box of each, Box of each kept one, indices */
-    size_t score;            /* floats */
+    size_t box, kept, order; /* offsets into the scratch memory: a Box for each box, a Box for each
+                                kept one, indices */
+    size_t score;            /* and the scores, as floats */
 } Nms;
 
 static void read_boxes(const Nms *m, Box *box, const float *x) {
@@ -43,7 +46,7 @@ static bool suppressed(const Box *b, const Box *kept, int64_t n, double iou) {
     }
     return false;
 }
-/* Box i comes before box j. */
+/* Whether box i is taken before box j. */
 static bool before(const float *score, int64_t i, int64_t j) {
     return score[i] > score[j] || (score[i] == score[j] && i < j);
 }
@@ -56,7 +59,7 @@ static void sink(const float *score, int64_t *heap, int64_t at, int64_t n) {
     }
     heap[at] = value;
 }
-/* A heap of the boxes above the threshold; how many. */
+/* Makes a heap of the boxes above the threshold and returns their number. */
 static int64_t heap_of(const Nms *m, const float *score, int64_t *heap) {
     int64_t n = 0;
     for (int64_t i = 0; i < m->n; i++)
@@ -96,8 +99,8 @@ static int nms_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* Step parameters: the most boxes of a class; bits of the thresholds of overlap and score; 1 where
-   boxes are a centre and sizes. */
+/* Builds the kernel. Parameters of the step: the most boxes per class, the bits of the thresholds
+   for overlap and score, and 1 if boxes are given as a centre and sizes. */
 bool nms_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;

@@ -1,15 +1,15 @@
-/* nonzero.c -- nonzero (ops/nonzero.c says what it is): the places along each row that are not 0
-   are collected without a branch, then written with the row's own indices. */
+/* nonzero.c -- nonzero (defined in ops/nonzero.c). The places of the elements of a row that are not
+   0 are collected without a branch and then written together with the indices of the row. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 
 typedef struct NonZero {
     View y, x;
-    size_t places; /* in the scratch: int64 for each place of a row */
+    size_t places; /* an offset into the scratch memory: an int64 for each place of a row */
     int64_t (*collect)(int64_t *to, const char *x, int64_t stride, int64_t n);
 } NonZero;
 
-/* `bits`: those that tell a number from 0 (not the sign of a float). */
+/* `bits`: the bits that distinguish a number from 0 (not the sign of a float). */
 #define DEFINE_COLLECT(name, T, bits)                                                          \
     static int64_t name(int64_t *to, const char *px, int64_t stride, int64_t n) {              \
         const T *x = (const T *)(const void *)px;                                              \

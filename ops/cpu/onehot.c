@@ -1,6 +1,6 @@
-/* onehot.c -- onehot (ops/onehot.c says what it is): everything is filled with the first value,
-   then each index puts the second one at its place. Elements are moved as bytes. Parts of both go
-   to threads. */
+/* onehot.c -- onehot (defined in ops/onehot.c). The output is first filled with the "off" value,
+   then each index writes the "on" value at its place. Elements are moved as bytes. Both passes are
+   distributed over the threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct OneHot {
     int size, parts;
     int64_t depth, stride; /* of the new axis */
     Operand index;         /* int64, dense */
-    Nest all, row;         /* y; indices, y without the axis */
+    Nest all, row;         /* all: over y; row: over the indices and y without the new axis */
 } OneHot;
 typedef struct OneHotRun {
     const OneHot *o;
@@ -25,7 +25,7 @@ static bool alike(const char *x, int size) {
         if (x[k] != x[0]) return false;
     return true;
 }
-/* Of each row of y the part's own places. */
+/* Fills the part's range of each row of y. */
 static void fill_part(void *job, int k) {
     static const int64_t none = 0;
     const OneHotRun *run = job;

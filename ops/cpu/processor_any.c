@@ -1,5 +1,5 @@
-/* processor_any.c -- processor.h for processors that are not known: the inner loops of
-   standard C, denormal numbers as they are. */
+/* processor_any.c -- implements processor.h for unknown processors: inner loops in standard C, and
+   no flushing of denormals. */
 #include "ops/cpu/processor.h"
 #include <stdio.h>
 #include <sys/utsname.h>

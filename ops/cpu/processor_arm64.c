@@ -1,4 +1,4 @@
-/* processor_arm64.c -- processor.h for 64-bit ARM, whose NEON every such processor has. */
+/* processor_arm64.c -- implements processor.h for 64-bit ARM. Every such processor has NEON. */
 #include "ops/cpu/processor.h"
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -13,7 +13,8 @@ bool processor_adds_four(void) { return false; }
 
 const char *processor_blas_core(bool oldest) { return oldest ? "ARMV8" : NULL; }
 
-/* The main ID register, which the kernel reads for a program where it says so. */
+/* The name is taken from the main ID register. The kernel of the operating system emulates this
+   read for programs if HWCAP_CPUID is set. */
 void processor_name(char *text, size_t n) {
     const unsigned long cpuid = 1ul << 11; /* HWCAP_CPUID */
     uint64_t id = 0;
@@ -22,7 +23,7 @@ void processor_name(char *text, size_t n) {
              (unsigned)(id >> 4 & 0xfff), (unsigned)id);
 }
 
-enum { FLUSH_TO_ZERO = 1 << 24 }; /* of FPCR: operands and results */
+enum { FLUSH_TO_ZERO = 1 << 24 }; /* in FPCR: affects operands and results */
 const bool processor_flushes = true;
 FloatMode processor_mode(void) {
     uint64_t mode;

@@ -1,4 +1,4 @@
-/* processor_x86_64.c -- processor.h for x86-64. */
+/* processor_x86_64.c -- implements processor.h for x86-64. */
 #include "ops/cpu/processor.h"
 #include <cpuid.h>
 #include <immintrin.h>
@@ -17,8 +17,8 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
 
 bool processor_adds_four(void) { return __builtin_cpu_supports("avx512vnni") != 0; }
 
-/* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they
-   can do says which core fits. */
+/* OpenBLAS takes processors that are newer than itself for the oldest ones. Therefore the core is
+   chosen by what the processor supports. */
 const char *processor_blas_core(bool oldest) {
     const Simd *table[SIMD_TABLES];
     if (oldest) return "Prescott";
@@ -29,7 +29,7 @@ const char *processor_blas_core(bool oldest) {
     }
 }
 
-/* Without runs of blanks. */
+/* The name has no runs of blanks. */
 void processor_name(char *text, size_t n) {
     unsigned r[12] = {0}, signature = 0, b, c, d;
     char name[sizeof r + 1] = "", *to = name;

@@ -1,5 +1,5 @@
-/* radix.c -- unsigned numbers sorted digit by digit, the last digit first (radix sort: Knuth, The
-   Art of Computer Programming 3, 5.2.5). Digits that all numbers share cost nothing. */
+/* radix.c -- sorts unsigned numbers by their digits, the last digit first (radix sort: Knuth, The
+   Art of Computer Programming 3, 5.2.5). Digits in which all numbers agree are skipped. */
 #include "ops/cpu/cpu.h"
 
 enum { DIGITS = 256 };

@@ -1,27 +1,30 @@
-/* ranges.c -- loop programs that move elements: each result is one element of an input, or a
-   number, as conditions on its place decide (triangles, bands, what is padded with numbers, what is
-   shifted). Conditions are affine, so along a row each holds on one range, and rows are copied and
-   filled range by range instead of element by element. Rows go to threads. */
+/* ranges.c -- loop programs that only move elements: each result is an element of an input or a
+   constant, depending on conditions on its place (triangles, bands, padding with constants,
+   shifts).
+
+   The conditions are affine, so that each of them holds on a single range of a row. Rows are
+   therefore copied and filled range by range instead of element by element. Rows are distributed
+   over the threads. */
 #include "ops/core/element.h"
 #include "ops/core/loop_form.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 enum { VIEWS_MOST = 64 };
-typedef struct Affine { /* of the place in y */
+typedef struct Affine { /* c + the sum of k[d] * i[d] over the axes d of y */
     int64_t c, k[STEP_RANK];
 } Affine;
-typedef struct Choice { /* a node: an element, a number, or one of two nodes */
+typedef struct Choice { /* a node of the program: an element, a number, or one of two nodes */
     ExKind kind;
-    int input, a, b, nlit;
-    Affine at; /* the offset, in elements */
-    bool *eq;  /* == 0, not >= 0 */
+    int input, a, b, nlit; /* input: its view; a, b: the two nodes; nlit: how many conditions */
+    Affine at;             /* offset of the element */
+    bool *eq;              /* lit[j] must be 0; else >= 0 */
     Affine *lit;
-    uint64_t bits; /* the number as an element */
-    int byte;      /* all of whose bytes are this one; -1: they differ */
+    uint64_t bits; /* the number, in the bytes of an element */
+    int byte;      /* the value of all bytes of the element, or -1 if they differ */
 } Choice;
 typedef struct Ranges {
-    int nview, size, along, root, parts;
+    int nview, size, along, root, parts; /* along: the axis of the rows; root: the result's node */
     int64_t rows;
     View *view;
     Choice *choice;
@@ -31,14 +34,15 @@ typedef struct RangesRun {
     char *data[VIEWS_MOST];
 } RangesRun;
 
-/* Its value at the row's place 0. */
+/* The value at place 0 of the row. */
 static int64_t value_at(const Affine *a, int rank, const int64_t i[]) {
     int64_t sum = a->c;
     for (int d = 0; d < rank; d++) sum += a->k[d] * i[d];
     return sum;
 }
 static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-/* Where k * v + rest is >= 0, or 0; cuts range[0] <= v < range[1]. */
+/* Restricts the range range[0] <= v < range[1] to those v for which k * v + rest is 0 (eq), or is
+   at least 0. */
 static void cut_range(bool eq, int64_t k, int64_t rest, int64_t range[2]) {
     int64_t low = range[0], high = range[1];
     if (k == 0) high = (eq ? rest == 0 : rest >= 0) ? high : low;
@@ -60,7 +64,7 @@ static void fill_run(const Choice *c, int size, char *y, int64_t stride, int64_t
     if (stride == 1 && c->byte >= 0) memset(y, c->byte, (size_t)(n * size));
     else move_elements(size, y, stride, (const char *)&c->bits, 0, &none, 0, n);
 }
-/* Places low <= v < high of the row at index i, of which y is place 0. */
+/* Computes the places low <= v < high of the row at index i; y is its place 0. */
 static void run_range(const RangesRun *run, int node, const int64_t i[], int64_t low, int64_t high,
                       char *y) {
     static const int64_t none = 0;
@@ -113,7 +117,7 @@ static int ranges_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* ---- making: from the nodes of the program */
+/* ---- making: from the nodes of the loop program */
 static bool affine_of(const LoopForm *f, int along, int rank, Affine *to) {
     *to = (Affine){.c = f->c};
     if (f->nlane || (f->lane && (along < 0 || along >= rank))) return false;

@@ -1,36 +1,41 @@
-/* recurrent.c -- rnn, gru and lstm (ops/recurrent.c says what they are) of floats. What comes from
-   the input is one product for all steps. The recurrent weights lie in panels of PANEL columns,
-   made once if they are known (of levels, where they take few values: levels.c); each step
-   multiplies the states of all sequences by them, and one pass over vectors computes the gates.
-   Directions and sequences go to threads: each of them is computed the same way alone and with
-   others. */
+/* recurrent.c -- rnn, gru and lstm of floats (defined in ops/recurrent.c).
+
+   The contribution of the input is one product for all steps. The recurrent weights are packed into
+   panels of PANEL columns, at compile time if they are known (as levels if they take few values:
+   levels.c). Each step multiplies the states of all sequences by these panels, and one pass over
+   vectors computes the gates. Directions and sequences are distributed over the threads; the result
+   for each of them does not depend on which are computed together. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES, INPUTS };
-enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
+enum { RNN = 1, GRU = 3, LSTM = 4 }; /* the number of gates */
 typedef struct Panels {              /* columns from..from+n-1 of the sums of a step */
     int64_t from, n;
-    Operand whole, last; /* [d, n / PANEL, h, PANEL]; [d, h, PANEL], the last columns: if there are
-                            fewer, with anything after them */
-    bool few;            /* they take few values: in place of the above, by direction */
+    Operand whole, last; /* whole: [d, n / PANEL, h, PANEL]; last: [d, h, PANEL], the last PANEL
+                            columns or, if there are fewer in all, those columns followed by
+                            anything */
+    bool few;            /* the weights take few values: `levels` (by direction) are used instead */
     Levels levels[2];
-    size_t rows; /* in the scratch: states as the levels read them, `row` floats each */
+    size_t rows; /* an offset into the scratch memory: states in the form that levels read, `row`
+                    floats each */
     int64_t row;
 } Panels;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts;
-    bool reverse, own; /* own: the attribute that each operator has alone */
-    int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides of product sums */
+    bool reverse, own; /* own: the one boolean option of each operator (RECURRENT_OPTION) */
+    int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides: of the sums of the
+                                                                         product */
     View view[3 + INPUTS]; /* outputs (y, h, c), then inputs; rank -1: left out */
-    Kernel product[2];     /* of the input, by direction */
+    Kernel product[2];     /* multiplies the input, one for each direction */
     size_t sums[2], product_work[2];
     Panels panels[2];
     Operand bias, peepholes;
     const float *zeros;
-    size_t h, cell, step, gate; /* in the scratch: states, sums of a step, inputs of a gate */
+    size_t h, cell, step, gate; /* offsets into the scratch memory: states, cells, the sums of a
+                                   step, the input of a gate */
 } Recurrent;
 typedef struct RecurrentRun {
     const Recurrent *r;
@@ -66,19 +71,20 @@ static void store_row(const RecurrentRun *run, const View *v, int64_t place, con
                                             from, run->r->hidden);
 }
 
-typedef struct Rows { /* sequences first..first+n-1 of a direction; one step of them */
+typedef struct Rows { /* sequences first..first+n-1 of a direction, at one step */
     int d;
     int64_t first, n, step;
     float *h, *cell, *sum, *gate;
 } Rows;
-/* The bias of the sums' columns from..from+n-1. */
+/* Copies the bias of columns from..from+n-1 of the sums. */
 static void bias_of(const RecurrentRun *run, int d, int64_t from, int64_t n, float *to) {
     const Recurrent *r = run->r;
     if (run->bias)
         memcpy(to, run->bias + (2 * d + 1) * r->gates * r->hidden + from, (size_t)n * sizeof *to);
     else memset(to, 0, (size_t)n * sizeof *to);
 }
-/* The sums of panels k: bias + a by them. The last panel may compute columns again. */
+/* Computes the sums of panels k: the bias plus a times the panels. The last panel may compute
+   columns of the one before again. */
 static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const float *a) {
     const Recurrent *r = run->r;
     const Panels *p = &r->panels[k];
@@ -93,9 +99,9 @@ static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const
         run->simd->panel(w->sum + column, r->columns, start, a, r->hidden, w->n, panel, r->hidden);
     }
 }
-/* States lie within -1..1, but for those of relu and the first ones. */
+/* Whether states lie within -1..1. Initial states and those of relu may not. */
 static bool are_bounded(const Recurrent *r) { return r->gates != RNN || !r->own; }
-/* The same by levels. Beyond the last column there is room for a panel. */
+/* The same with levels. The sums have room for a whole panel beyond the last column. */
 static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const float *a) {
     const Recurrent *r = run->r;
     const Panels *p = &r->panels[k];
@@ -129,7 +135,7 @@ static int64_t length_of(const RecurrentRun *run, int64_t b) {
                ? run->r->times
                : element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
 }
-/* The place in the sequence that a step is about; -1: the sequence has ended. */
+/* The place in the sequence that a step computes; -1: the sequence has ended. */
 static int64_t time_of(const RecurrentRun *run, const Rows *w, int64_t b) {
     const int64_t length = length_of(run, b);
     if (w->step >= length) return -1;
@@ -239,7 +245,8 @@ static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
 static View axes(const View *v, int a, int b, int c, int d) {
     return view_axes(v, v->rank, (const int[]){a, b, c, d});
 }
-/* The views with time and direction before the batch; false: not for these types and sizes. */
+/* Takes the views, with the axes of time and direction before the batch. False: types or sizes are
+   not supported. */
 static bool take_views(const Step *s, Recurrent *r) {
     const bool batch_first = s->param[RECURRENT_BATCH_FIRST] != 0;
     r->nout = (int)s->param[OP_OUTPUTS];
@@ -298,8 +305,8 @@ static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t
     return p->last.copy != NULL;
 }
 
-/* The sums of the input for all steps of a direction, plus its bias, over slots of their own: sums,
-   x, w, bias. */
+/* Builds the product of the input for all steps of a direction, plus the bias. It has slots of its
+   own: sums, x, w, bias. */
 static bool make_product(Build *b, Recurrent *r, int d) {
     View x = b->step->view[r->nout + X];
     const View *w = optional_input(r, W), *bias = optional_input(r, BIAS);
@@ -338,7 +345,7 @@ static bool make_product(Build *b, Recurrent *r, int d) {
     return true;
 }
 
-/* Of all directions, each in as many parts as the other ones. */
+/* The number of parts: each direction is cut into equally many. */
 static int parts_of(const Build *b, const Recurrent *r) {
     const int64_t most = r->directions * r->batch,
                   ns = r->times * most * r->columns * (r->hidden / 20 + 1);
@@ -370,7 +377,7 @@ static bool recurrent_new(Build *b, Recurrent *r) {
     r->parts = parts_of(b, r);
     return true;
 }
-/* What no run reads, because it is kept packed. */
+/* The inputs that no run reads because the kernel has packed them. */
 static uint64_t packed_views(const Recurrent *r) {
     uint64_t bits = 0;
     bool w = true, all = true;

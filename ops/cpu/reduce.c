@@ -1,23 +1,29 @@
-/* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run
-   faster through memory, or only a few elements are reduced, whole blocks of outputs are
-   accumulated side by side ("across"); else one output at a time ("along"). Sums and products of
-   floats are kept in doubles, so the order hardly shows. */
+/* reduce.c -- reductions over the last axes of a view with any strides.
+
+   If the kept axes have smaller strides than the reduced ones, or only a few elements are reduced,
+   whole blocks of outputs are accumulated side by side ("across"). Otherwise each output is
+   computed by itself ("along"). Sums and products of floats are kept in doubles, so that their
+   order hardly matters. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 256, ACROSS = 1024 }; /* outputs side by side: by reduce_runs, by reduce_across */
-enum { FEW = 8 };                      /* elements that are reduced faster across */
+enum {
+    COLUMNS = 256,
+    ACROSS = 1024
+};                /* outputs that are computed together, by reduce_runs and by
+                     reduce_across */
+enum { FEW = 8 }; /* so few elements are reduced faster across */
 
 typedef struct Reduce {
     Operand x;
     Tail tail;
     ReduceKind kind;
     ComputeClass wide;
-    Nest kept, reduced; /* kept: view 0 the output, view 1 the input; reduced: the input */
+    Nest kept, reduced; /* kept: view 0 is the output, view 1 the input; reduced: the input */
     bool across;
-    int64_t count; /* elements for each output */
+    int64_t count; /* elements that are reduced to each output */
     int in_size, out_size;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*merge_rows)(void *acc, const void *x, int64_t xs, int64_t rows, int64_t n);
@@ -90,7 +96,7 @@ static void finish_reduction(const Reduce *r, void *acc, char *y, int64_t stride
     r->store(y, stride, acc, n);
 }
 
-/* One output; runs that are not consecutive are gathered first. */
+/* Computes one output. Runs that are not contiguous are gathered first. */
 static void reduce_along(const Reduce *r, char *y, const char *x) {
     const Nest *n = &r->reduced;
     const int64_t length = n->dim[n->rank - 1], stride = n->stride[n->rank - 1];
@@ -110,8 +116,8 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
     finish_reduction(r, &acc, y, 1, 1);
 }
 
-/* Some neighbouring outputs, each of one run of consecutive numbers: what is done once for all of
-   them is done side by side. */
+/* Computes some neighbouring outputs, each from one contiguous run. Steps that are done once per
+   output are done for all of them together. */
 static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *x, int64_t x_stride,
                         int64_t outputs) {
     Wide acc[COLUMNS];
@@ -122,7 +128,7 @@ static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *
     finish_reduction(r, acc, y, y_stride, outputs);
 }
 
-/* `columns` neighbouring outputs. */
+/* Computes `columns` neighbouring outputs. */
 static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x,
                           int64_t x_stride, int64_t columns) {
     Wide acc[ACROSS];
@@ -197,7 +203,8 @@ static void make_nests(Build *b, Reduce *r) {
                 (n == 1 || llabs(k) < llabs(j) || (n <= FEW && r->reduced.rank == 1 && k == n * j));
 }
 
-/* Sums and products of the narrow classes are int64, maxima what they are of. */
+/* The class in which x is reduced. Maxima and minima have the narrow class of x; sums and products
+   of narrow classes are computed in int64. */
 static ComputeClass reduced_class(const View *x, ReduceKind kind) {
     const bool extreme = kind == REDUCE_MAX || kind == REDUCE_MIN;
     if (extreme && x->dtype == DT_INT8) return CLASS_INT8;
@@ -212,7 +219,8 @@ static ComputeClass reduced_class(const View *x, ReduceKind kind) {
     default: return view_class(x, 1);
     }
 }
-/* The kept axes of x, those of y, lie in another order: y would be written an element a line. */
+/* Whether the kept axes of x are in another order in memory than those of y. Then y would be
+   written one element per cache line. */
 static bool crosses(const View *y, const View *x) {
     int of_x = -1, of_y = -1;
     for (int a = 0; a < y->rank; a++) {

@@ -1,9 +1,12 @@
-/* roialign.c -- roialign (ops/roialign.c says what it is): for each box and each of its bins, once
-   for all channels, the rows and the columns of the image that its samples read, with their
-   weights: since the samples are a grid, the mean is a sum of rows, then of columns. A maximum is
-   one of weighted elements; of all samples that read an element only the least and the greatest
-   weight count. Where there are many channels, and enough boxes that it pays to turn the images
-   once, all channels of a bin are computed together. Boxes go to threads. */
+/* roialign.c -- roialign (defined in ops/roialign.c).
+
+   For each box and each of its bins, the rows and columns of the image that its samples read are
+   listed with their weights, once for all channels. Since the samples form a grid, their mean is a
+   weighted sum of rows, then of columns. For maxima, elements are multiplied by weights; among all
+   samples that read an element, only the least and the greatest weight can give the maximum.
+
+   If there are many channels, and enough boxes for a transposition of the images to pay, all
+   channels of a bin are computed together. Boxes are distributed over the threads. */
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
@@ -11,14 +14,16 @@
 #include <string.h>
 
 enum { Y, X, ROI, BATCH };
-/* Elements of images that are turned for each of the result, at most. */
+/* Images are transposed only if they have at most so many elements for each element of the
+   result. */
 enum { TURNED = 4 };
-typedef struct Reads { /* along an axis, those of bin i from first[i] on */
+typedef struct Reads { /* what the bins read along an axis; the entries of bin i begin at
+                          first[i] */
     int64_t *first, *place;
-    double *weight, *least; /* weight: the sum of the samples', or the greatest */
-    float *single;          /* the weight */
-    bool *outside;          /* some sample of the bin is */
-    int64_t low, high;      /* of all places */
+    double *weight, *least; /* weight: the sum over the samples, or the greatest one */
+    float *single;          /* the weight as a float */
+    bool *outside;          /* some sample of the bin lies outside the image */
+    int64_t low, high;      /* of all places that are read */
 } Reads;
 typedef struct RoiAlign {
     View y, x, roi, batch;
@@ -26,11 +31,12 @@ typedef struct RoiAlign {
     ComputeClass class;
     const Simd *simd;
     bool greatest;
-    bool across; /* `from` is [n, h, w, c]: */
+    bool across; /* all channels of a bin are computed together; `from` is [n, h, w, c] */
     RoiBoxes boxes;
     int parts, size;
     size_t first[2], place[2], weight[2], least[2], single[2], outside[2], dense, row, result;
-    size_t offset, greater, lesser; /* of a bin's elements: where, by which weights */
+    size_t offset, greater, lesser; /* of the elements of a bin: their offsets and their two
+                                       weights */
     size_t each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } RoiAlign;
@@ -52,7 +58,8 @@ static RoiSpan span_of(const RoiAlign *r, void *const slot[], int64_t box, int a
                          roi->offset + box * roi->stride[0] + (2 * k + 1 - axis) * roi->stride[1]);
     return roi_span(&r->boxes, ends, r->y.dim[2 + axis], image_size(r, axis));
 }
-/* dense: of each place the weight and the least one, negative where nothing is read. */
+/* Lists the places that bin i reads. dense: for each place its weight and the least one, which is
+   negative where nothing is read. */
 static void list_bin(const RoiAlign *r, const RoiSpan *s, int64_t i, double (*dense)[2],
                      Reads *to) {
     int64_t low = s->size, high = -1, n = to->first[i];
@@ -100,7 +107,7 @@ static void list_reads(const RoiAlign *r, void *const slot[], int64_t box, int a
     for (int64_t i = 0; i < r->y.dim[2 + axis]; i++) list_bin(r, &s, i, dense, to);
 }
 
-/* ---- a row of bins of one channel, whose elements of x are dense rows */
+/* ---- a row of bins of one channel, from a dense image */
 #define DEFINE_BINS(T)                                                                  \
     static void columns_##T(const Reads *c, int64_t n, const void *px, void *py) {      \
         const T *x = px;                                                                \
@@ -133,13 +140,13 @@ static void list_reads(const RoiAlign *r, void *const slot[], int64_t box, int a
 DEFINE_BINS(float)
 DEFINE_BINS(double)
 
-/* The weighted rows of bin i added up, as far as columns are read. */
+/* Adds up the weighted rows of bin i over the columns that are read. */
 static void add_rows(const RoiAlign *r, const Reads *rows, const Reads *c, int64_t i, const char *x,
                      char *row) {
     const int64_t stride = r->x.dim[3], n = c->high - c->low + 1, first = rows->first[i],
                   taps = rows->first[i + 1] - first;
     x += c->low * r->size;
-    if (r->class == CLASS_FLOAT) { /* places are offsets then: see run_part */
+    if (r->class == CLASS_FLOAT) { /* run_part has turned places into offsets */
         r->simd->taps((float *)(void *)row, (const float *)(const void *)x, rows->place + first,
                       rows->single + first, taps, n);
         return;
@@ -167,7 +174,7 @@ static void run_channel(const RoiAlign *r, const Reads *rows, const Reads *c, co
     }
 }
 /* ---- all channels of a bin */
-/* What bin (i, j) reads, and by which weights; returns how many elements. */
+/* Lists the elements that bin (i, j) reads and their weights; returns how many there are. */
 static int64_t list_elements(const RoiAlign *r, const Reads *rows, const Reads *columns, int64_t i,
                              int64_t j, char *work) {
     int64_t *offset = (int64_t *)(void *)(work + r->offset), n = 0;
@@ -273,7 +280,7 @@ static void make_room(Build *b, RoiAlign *r) {
     r->each = b->workspace - at;
     build_bytes(b, (size_t)(r->parts - 1) * r->each);
 }
-/* Where all channels of a bin are computed together; they are adjacent then. */
+/* Whether all channels of a bin are computed together, with adjacent channels. */
 static bool is_across(const Build *b, const RoiAlign *r) {
     const View *y = &b->step->view[Y], *x = &b->step->view[X];
     return r->class == CLASS_FLOAT && y->dtype == DT_FLOAT && y->stride[3] == 1 &&

@@ -1,8 +1,10 @@
-/* rows.c -- steps over rows: softmaxes, normalizations and their neighbours, some rows at a time,
-   so that what comes between stays in the cache. A tile is some whole rows; a long row is cut into
-   blocks, and what is computed from element to element is computed again after each reduction. Rows
-   that lie side by side are turned when they are read and written. Sums are kept in doubles. Each
-   row is computed by itself: the same bytes for any number of threads. */
+/* rows.c -- plans steps over rows: softmaxes and normalizations with the operations next to them.
+   Some rows are processed at a time, so that intermediate values stay in the cache.
+
+   A tile is some whole rows. A long row is cut into blocks; then values that vary along the row are
+   computed again after each reduction. Rows that lie side by side in memory (a stride of 1 from row
+   to row) are transposed when they are read and written. Sums are kept in doubles. Each row is
+   computed by itself, so results are the same for any number of threads. */
 #include "ops/cpu/rows.h"
 #include <string.h>
 
@@ -31,7 +33,7 @@ static bool rows_well_formed(const Step *s) {
         if (!reads_earlier(s, i)) return false;
     return view_class(s->view, s->nview) == CLASS_FLOAT;
 }
-/* Instructions that cost more than to read a value again. */
+/* Counts the instructions that cost more than reading a value again. */
 static int count_costly(const Step *s) {
     int n = 0;
     for (int i = 0; i < s->ncode; i++) {
@@ -40,7 +42,7 @@ static int count_costly(const Step *s) {
     }
     return n;
 }
-/* Activations, which element-wise programs compute in fewer passes (joined.c). */
+/* Whether there are activations, which element-wise programs compute in fewer passes (joined.c). */
 static bool has_activation(const Step *s) {
     for (int i = 0; i < s->ncode; i++) {
         const int op = s->code[i].op;
@@ -48,7 +50,7 @@ static bool has_activation(const Step *s) {
     }
     return false;
 }
-/* Of any layout: the planner may choose another one later. */
+/* Steps of any layout are accepted, because the planner may choose another layout later. */
 static int rows_choices(const Device *d, const Step *s) {
     (void)d;
     if (!rows_well_formed(s) || has_activation(s)) return 0;
@@ -61,12 +63,15 @@ static int rows_choices(const Device *d, const Step *s) {
 }
 
 /* ---- what is computed when */
+/* Phase p computes what lies between reductions of level p and p + 1. `done`: values that an
+   earlier phase has computed and that are still in their registers; `marked`: values that the
+   current phase computes. */
 typedef struct Planning {
     Build *b;
     Rows *r;
-    bool blocked, done[ROWS_CODE], marked[ROWS_CODE];
-    int last[ROWS_CODE]; /* the position of the last entry that reads a value */
-    int nspare, position;
+    bool blocked, done[ROWS_CODE], marked[ROWS_CODE]; /* blocked: rows are cut into blocks */
+    int last[ROWS_CODE];  /* the position of the last entry that reads the value */
+    int nspare, position; /* position: the number of the current entry */
     size_t spare[ROWS_CODE];
 } Planning;
 
@@ -79,7 +84,7 @@ static int values_read(const Value *v, int of[4]) {
     if (v->x >= 0) of[n++] = v->x;
     return n;
 }
-/* What phase p computes from element to element. */
+/* Marks the values that phase p computes for each element. */
 static void mark_phase(Planning *m, int p) {
     const Rows *r = m->r;
     int of[4];
@@ -111,7 +116,8 @@ static void plan_phase(Planning *m, int p) {
         m->done[i] = !m->blocked;
     }
 }
-/* Registers of the entries: of all phases, where values stay from one to the next. */
+/* Finds the last reader of each value in phases from..to-1. Registers are assigned over all phases
+   at once if values stay in them from one phase to the next. */
 static void find_last_reads(Planning *m, int from, int to) {
     int of[4], position = 0;
     for (int i = 0; i < m->r->ncode; i++) m->last[i] = -1;
@@ -145,7 +151,8 @@ static void assign_registers(Planning *m, int from, int to) {
         for (int e = 0; e < m->r->phase[p].nentry; e++)
             assign_register(m, &m->r->phase[p].entry[e], at);
 }
-/* What is no tile. */
+/* Places everything that is not a tile: the numbers of rows and columns, spread values, and
+   accumulators. */
 static void place_numbers(Build *b, Rows *r) {
     const size_t tile = (size_t)(r->block * r->rows) * sizeof(float);
     for (int i = 0; i < r->ncode; i++) {
@@ -180,7 +187,7 @@ static Kind view_kind(const View *v, int row_rank) {
                columns = varies(v, v->rank - row_rank, v->rank);
     return columns ? rows ? KIND_FULL : KIND_COLUMN : rows ? KIND_ROW : KIND_NUMBER;
 }
-/* The rows of y lie side by side. */
+/* Whether y's rows lie side by side in memory, and there are enough of them. */
 static bool is_crossed(const Rows *r) {
     const int last = r->outer.rank - 1;
     return r->view[0].whole && r->view[0].stride != 1 && r->outer.stride[last] == 1 &&

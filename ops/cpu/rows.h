@@ -1,10 +1,12 @@
-/* rows.h -- a step over rows that rows.c built and rows_run.c runs. */
+/* rows.h -- the built form of a step over rows: rows.c and rows_forms.c build it, rows_run.c runs
+   it. */
 #ifndef ISOMER_CPU_ROWS_H
 #define ISOMER_CPU_ROWS_H
 #include "ops/cpu/cpu.h"
 
-/* At most: the elements of a tile of several rows and its rows; the elements of a row that is not
-   cut into blocks; the instructions and views of a step. CROSSED_ROWS: of a tile that is turned. */
+/* Limits. TILE: elements of a tile of several rows. TILE_ROWS: its rows. CROSSED_ROWS: rows of a
+   transposed tile, at least. WHOLE_ROW: elements of a row that is not cut into blocks. ROWS_CODE,
+   ROWS_VIEWS: instructions and views of a step. */
 enum {
     TILE = 4096,
     TILE_ROWS = 64,
@@ -14,12 +16,13 @@ enum {
     ROWS_VIEWS = 32
 };
 
-/* How a value varies: not, from row to row, from column to column, or from element to element. */
+/* How a value varies: not at all, from row to row, from column to column, or from element to
+   element. */
 typedef enum Kind { KIND_NUMBER, KIND_ROW, KIND_COLUMN, KIND_FULL } Kind;
-/* How it is computed. LINE: ((x - n0) * n1) * n2 + n3; SCALED: (x - n0) * n1 * n2 by a column and
-   plus a column; QUOTIENT: x / n0, n0 of a row; EXPS: exp(x - n0), with its sum; SQUARES: the sum
-   of (x - n0)^2; MEAN: the sum n0 by a known number, before it is rounded: what is the same along a
-   row is its mean. */
+/* How a value is computed; n0 .. n3 are numbers of the row. LINE: ((x - n0) * n1) * n2 + n3.
+   SCALED: (x - n0) * n1 * n2, times a column, plus a column. QUOTIENT: x / n0. EXPS: exp(x - n0),
+   together with its sum. SQUARES: the sum of (x - n0)^2. MEAN: the sum n0, before it is rounded,
+   divided by a known number; the mean of a constant row is then that constant. */
 typedef enum Form {
     FORM_LOAD,
     FORM_CONSTANT,
@@ -38,33 +41,40 @@ typedef struct Value {
     Scalar code;
     Kind kind;
     Form form;
-    int level;                /* how many reductions there are on the way to it */
-    bool needed, spread;      /* spread: it is read as if it varied from element to element */
-    bool passing;             /* of an EXPS: nothing but its sum reads it */
-    int x, scale, shift, sum; /* values, -1: none; sum: of an EXPS, the sum that it computes too */
-    int number[NUMBERS];      /* values, -1: none */
-    bool negative[NUMBERS];
-    size_t at, spread_at, acc; /* in a part's scratch: of what is no tile, of what is spread, of a
-                                  reduction's partial results */
+    int level;                 /* the greatest number of reductions on a path to it */
+    bool needed, spread;       /* needed: it must be computed; spread: it is read as if it varied
+                                  from element to element */
+    bool passing;              /* of an EXPS: only its sum is read, so the elements need not be
+                                  stored */
+    int x, scale, shift, sum;  /* values, or -1 for none; sum: of an EXPS, the sum that is computed
+                                  together with it */
+    int number[NUMBERS];       /* values n0 .. n3, or -1 for none */
+    bool negative[NUMBERS];    /* the number's sign is changed first */
+    size_t at, spread_at, acc; /* offsets into the scratch memory of a part. at: of a value that is
+                                  not a tile; spread_at: of the spread value; acc: of the partial
+                                  results of a reduction */
     void (*op)(void *y, const void *a, const void *b, int64_t n);
 } Value;
-/* A tile, or a block of a long row: value `value` is computed, to `at` of a part's scratch. */
+/* A value that is computed for a tile, or for a block of a long row, and stored at offset `at` of a
+   part's scratch memory. */
 typedef struct Entry {
     int value;
     size_t at;
 } Entry;
-/* What is computed between two reductions: rows' numbers, then elements, block by block. */
+/* What is computed between two reductions: first numbers of the rows, then elements, block by
+   block. */
 typedef struct Phase {
-    int nrow, nentry, nsum, *row, *sum; /* sum: reductions that end with it */
+    int nrow, nentry, nsum, *row, *sum; /* row: values that are numbers of rows; sum: reductions
+                                           that are complete at the end of the phase */
     Entry *entry;
 } Phase;
 typedef struct RowView {
     View view;
     Kind kind;
-    bool whole;     /* the row's axes are one */
+    bool whole;     /* the axes of the row are joined to one */
     bool floats;    /* of 32 or 16 bits */
-    int64_t stride; /* between the columns, or along the last of the row's axes */
-    int size;
+    int64_t stride; /* from one column to the next, or along the last of the row's axes */
+    int size;       /* bytes of an element */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } RowView;
 typedef struct Rows {
@@ -72,20 +82,21 @@ typedef struct Rows {
     Value *value;
     Phase *phase;
     RowView *view;
-    Nest inner;                   /* the axes of the row, y's greatest stride first */
-    Nest outer;                   /* of the views, without the axes of the row */
-    int64_t columns, block, rows; /* block: columns of a tile; rows: of a tile */
+    Nest inner;                   /* the axes of the row, with y's greatest stride first */
+    Nest outer;                   /* the axes of the views without those of the row */
+    int64_t columns, block, rows; /* columns: of a row; block, rows: the columns and rows of a
+                                     tile */
     int64_t tiles;                /* along the last of the outer axes */
-    bool crossed;                 /* y's rows lie side by side */
+    bool crossed;                 /* y's rows lie side by side in memory */
     bool turns;                   /* there are views of 16-bit floats */
-    size_t begin, each, turned; /* scratch: of part 0; bytes of a part; of a tile of 16-bit floats,
-                                   as it lies */
+    size_t begin, each, turned;   /* scratch memory: where part 0 begins; bytes of a part; where a
+                                     tile of 16-bit floats, converted but not transposed, lies */
     const Simd *simd;
 } Rows;
 
-/* Kinds, levels and forms of the instructions, of which `code` is given. False: one that floats do
-   not have. */
+/* Finds the kinds, levels and forms of the instructions, whose `code` is given. False: an
+   instruction does not exist for floats. */
 bool rows_analyze(const Simd *, const Kind view[], Value value[], int ncode);
-/* Runs part k. */
+/* Runs part k of the tiles. */
 void rows_run_part(const Rows *, void *const slot[], void *work, int k);
 #endif

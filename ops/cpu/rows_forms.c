@@ -1,6 +1,7 @@
-/* rows_forms.c -- steps over rows: what of a program is one number for a row or for a column, and
-   which instructions one inner loop computes together. Sums and products with a row's numbers are
-   computed again where several read them, which costs less than keeping them. */
+/* rows_forms.c -- analyzes the program of a step over rows: which values are a single number for
+   each row or column, and which instructions a single inner loop computes together. A sum or
+   product with a row's numbers is computed again for each reader, which costs less than storing
+   it. */
 #include "ops/cpu/rows.h"
 
 static bool reduces(int op) { return op == C_ROW_SUM || op == C_ROW_MAX; }
@@ -26,14 +27,14 @@ static void form_new(Value *v, Form form, int x) {
     v->form = form, v->x = x, v->scale = v->shift = v->sum = -1;
     for (int k = 0; k < NUMBERS; k++) v->number[k] = -1, v->negative[k] = false;
 }
-/* x - a number. */
+/* Whether value i is a value *x minus a number of its row. */
 static bool less_number(const Value *v, int i, int *x, int *number) {
     const Scalar *c = &v[i].code;
     if (c->op != C_SUB || v[c->a].kind != KIND_FULL || !is_number(v, c->b)) return false;
     *x = c->a, *number = c->b;
     return true;
 }
-/* Whether value i is `op` of a full one and of a column, in either order. */
+/* Whether value i is `op` of a value that varies fully and of a column, in either order. */
 static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     const Scalar *c = &v[i].code;
     if (c->op != op || v[i].kind != KIND_FULL) return false;
@@ -41,8 +42,8 @@ static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     *full = second ? c->a : c->b, *column = second ? c->b : c->a;
     return v[*full].kind == KIND_FULL && v[*column].kind == KIND_COLUMN;
 }
-/* Whether value `at` is the step at this place of a line (FORM_LINE) over value *x: then `to`
-   receives its number. */
+/* Whether value `at` is the operation at this place of a line (FORM_LINE) over value *x. If so, its
+   number is entered into `to`. */
 static bool take_number(const Value *v, int at, int place, Value *to, int *x) {
     const Scalar *c = &v[at].code;
     const bool sum = place == 0 || place == NUMBERS - 1;
@@ -111,7 +112,8 @@ static void choose_form(Value v[], int ncode, int i) {
         v[i].number[0] = c->b;
     }
 }
-/* What the form reads is needed, and spread where it has to be. */
+/* Marks what the form of value i reads as needed, and as spread where it is read as if it varied
+   along the row or from row to row. */
 static void need(Value v[], int i) {
     const Value *of = &v[i];
     const int n = of->form == FORM_OP ? scalar_values(of->code.op) : 0,
@@ -129,7 +131,7 @@ static void need(Value v[], int i) {
         if (of->number[k] >= 0) v[of->number[k]].needed = true;
 }
 
-/* x^2 is x*x. */
+/* Replaces x^2 by x*x. */
 static void square(Value v[], int i) {
     Scalar *c = &v[i].code;
     if (c->op == C_POW && v[c->b].code.op == C_CONST && v[c->b].code.k == 2)
@@ -143,7 +145,7 @@ static bool has_op(const Simd *s, Value *v) {
                          : s->op[CLASS_FLOAT][op];
     return v->op != NULL;
 }
-/* Whether something besides its sum reads an EXPS that has one. */
+/* Whether anything except its sum reads value i, which is an EXPS with a sum. */
 static bool is_kept(const Value *v, int ncode, int i) {
     for (int k = i + 1; k < ncode; k++) {
         const int n = v[k].form == FORM_OP ? scalar_values(v[k].code.op) : 0,

@@ -1,17 +1,17 @@
-/* rows_run.c -- runs a step over rows, tile by tile. */
+/* rows_run.c -- runs a step over rows (rows.c), tile by tile. */
 #include "ops/cpu/rows.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct Tile {
     const Rows *r;
-    char *work, *base[ROWS_VIEWS]; /* base: of the tile's first row */
-    int64_t rows, from, columns;   /* the block's first column, and how many */
+    char *work, *base[ROWS_VIEWS]; /* base: the first row of the tile in each view */
+    int64_t rows, from, columns;   /* of the block: its first column and its number of columns */
     float *at[ROWS_CODE], *spread[ROWS_CODE];
 } Tile;
 
 static float *room(const Tile *t, size_t at) { return (float *)(void *)(t->work + at); }
-/* Value i as instruction `reader` reads it. */
+/* Value i in the form in which instruction `reader` reads it. */
 static const float *operand(const Tile *t, const Value *reader, int i) {
     const Kind kind = t->r->value[i].kind;
     const bool row = reader->kind == KIND_ROW && kind == KIND_NUMBER;
@@ -25,11 +25,11 @@ static void run_op(const Tile *t, int i, float *to, int64_t n) {
     else t->r->simd->where[CLASS_FLOAT](to, a, b, operand(t, v, v->code.c), n);
 }
 
-/* ---- what is no tile */
+/* ---- values that are not tiles: numbers, rows and columns */
 static void fill(float *to, float number, int64_t n) {
     for (int64_t j = 0; j < n; j++) to[j] = number;
 }
-/* Each of the row's numbers, along the row. */
+/* Spreads each row's number along the row. */
 static void spread_rows(const Tile *t, int i) {
     const int64_t n = t->r->block;
     if (!t->r->value[i].spread) return;
@@ -43,8 +43,8 @@ static void make_number(Tile *t, int i) {
     else run_op(t, i, t->at[i], TILE_ROWS);
     if (v->spread) fill(t->spread[i], t->at[i][0], t->r->block * t->r->rows);
 }
-/* Elements first..first+n-1 of a row that begins at *at: where the next ones lie of one stride, and
-   how many of them there are; *at is that of the row. */
+/* For elements first..first+n-1 of a row: sets *at to the offset of the first one from the row's
+   beginning, and returns how many of them follow with one stride. */
 static int64_t next_piece(const Rows *r, int view, int64_t first, int64_t n, int64_t *at) {
     const Nest *rows = &r->inner;
     const int64_t *stride = rows->stride + (int64_t)view * STEP_RANK;
@@ -112,7 +112,8 @@ static char *block_at(const Tile *t, int view) {
     const RowView *v = &t->r->view[view];
     return t->base[view] + t->from * v->stride * v->size;
 }
-/* A tile whose rows lie side by side, 16-bit floats by way of floats that lie likewise. */
+/* Loads a tile whose rows lie side by side by transposing it. 16-bit floats are first converted to
+   floats in the same order. */
 static void load_turned(const Tile *t, int view, float *to, const char *from) {
     const RowView *v = &t->r->view[view];
     const bool wide = v->view.dtype == DT_FLOAT;
@@ -156,7 +157,7 @@ static void store_block(const Tile *t, const float *x) {
                       t->columns);
 }
 
-/* The numbers of each row; what leaves x as it is where there is none. */
+/* Collects the numbers of each row. Absent operations get numbers that leave x unchanged. */
 static void row_numbers(const Tile *t, const Value *v, RowNumbers k[]) {
     static const float none[NUMBERS] = {0, 1, 1, -0.0f};
     for (int j = 0; j < NUMBERS; j++) {
@@ -169,7 +170,7 @@ static void row_numbers(const Tile *t, const Value *v, RowNumbers k[]) {
             for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r] == of[r] ? -of[r] : of[r];
     }
 }
-/* y = x / d of each row; by 1 / d where that is a number like others. */
+/* Computes y = x / d for a row: as x * (1 / d) if d is of usual size. */
 static void divide_row(const Tile *t, float *y, const float *x, float d) {
     enum { PIECE = 64 };
     const RowNumbers k = {{0, 1 / d, 1, -0.0f}};

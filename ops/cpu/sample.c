@@ -1,37 +1,44 @@
-/* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
-   axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
-   it. Short rows (channels last) are joined with the axis around them; where they fill a vector,
-   each of them is computed at once. Where the image grows along one other axis, the taps of the
-   row's axis come first: what they make of a row of x is kept for the next rows of y. Where every
-   place is one place of x, elements are moved as bytes, neighbours that stay neighbours together,
-   an element that is repeated equally often as the others by one loop, which writes all rows that
-   are the same; else a row of x that is chosen again is copied from the row of y before. Rows go to
-   threads. */
+/* sample.c -- S_SAMPLE: each output element is a weighted sum over places of the input, or a copy
+   of one place (see isomer_backend.h).
+
+   The output is computed in rows along its innermost axis. First, the rows of x that the taps of
+   the other axes choose are added up to one row; then the taps of the row's own axis are gathered
+   from it. A short row (channels last) is joined with the axis around it, and if it fills a vector,
+   all its elements are computed at once. If the image grows along just one other axis, the taps of
+   the row's own axis come first, and their results for a row of x are kept for the next rows of y.
+
+   If each place of y is a copy of one place of x, elements are moved as bytes. Neighbours that stay
+   neighbours are moved together. If all elements are repeated equally often, one loop repeats them
+   and writes all equal rows; otherwise a row that is equal to the one before is copied from it.
+   Rows are distributed over the threads. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-typedef struct Stretch {   /* places of the row's axis that read places one after another */
-    int64_t n, from, step; /* offset of the first, and between them, in x */
+typedef struct Stretch {   /* places of the row's axis that read places of x at a constant
+                              distance */
+    int64_t n, from, step; /* offset of the first place in x, and distance between them */
 } Stretch;
 typedef struct Sample {
     View y, x;
     Operand from;
     StepTaps axis[STEP_RANK];
-    int along, size, parts; /* the row's axis; bytes of an element of x; */
-    int moves;
+    int along, size, parts; /* along: the axis of the rows; size: bytes of an element of x */
+    int moves;              /* not 0: elements are moved */
     ComputeClass class;
     int64_t rows;
-    int32_t *place; /* of the row's axis: [taps, dim] */
+    int32_t *place; /* of the row's axis: [taps, dim]; so is `weight` */
     void *weight;
-    int64_t beside; /* elements of a row that was joined; 0: none was */
+    int64_t beside; /* elements of a row that was joined with an axis; 0: no axis was joined */
     int64_t pitch;  /* from one such row to the next in y */
-    bool pixels;    /* these are computed at once; by place then: */
-    int64_t *pixel; /* [places, taps], where the elements lie in the row; so do the weights */
-    bool lines;     /* rows of x by the taps of their own axis are kept */
-    int64_t *offset[STEP_RANK]; /* where elements are moved: of each place of each axis */
-    Repeat *repeat;             /* NULL: not equally often */
-    int64_t repeated;           /* places of a row that are */
-    int stretches;              /* 0: they are short */
+    bool pixels;    /* the elements of such a row are computed at once; `pixel` and `weight` are
+                       then ordered by place */
+    int64_t *pixel; /* [places, taps]: where the elements begin in the row */
+    bool lines;     /* rows of x, after the taps of the row's axis, are kept */
+    int64_t *offset[STEP_RANK]; /* if elements are moved: the offset in x of each place of each
+                                   axis */
+    Repeat *repeat;             /* repeats each element equally often; NULL: they are not */
+    int64_t repeated;           /* places of x that are repeated in a row */
+    int stretches;              /* 0: they are too short */
     Stretch *stretch;
     size_t row, result, line, each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -51,7 +58,8 @@ static double weight_of(const StepTaps *a, int64_t i, int64_t tap) {
 static int64_t place_of(const StepTaps *a, int64_t i, int64_t tap) {
     return a->taps ? a->pair[2 * (i * a->taps + tap)] : i;
 }
-/* The next choice of a tap for each axis but the row's; false: that was the last. */
+/* Steps to the next choice of a tap for each axis other than the row's. False: that was the last
+   one. */
 static bool next_taps(const Sample *s, int64_t tap[]) {
     for (int a = s->y.rank - 1; a >= 0; a--) {
         if (a == s->along) continue;
@@ -95,7 +103,7 @@ static void move_row(const SampleRun *run, const char *x, char *y) {
         y += p->n * ys * s->size;
     }
 }
-/* Rows of x by the taps of their own axis, in turn. */
+/* The last LINES rows of x to which the taps of the row's own axis were applied, as a ring. */
 enum { LINES = 8 };
 typedef struct Lines {
     const char *of[LINES];
@@ -113,8 +121,8 @@ static const char *line_of(const SampleRun *run, const char *x, char *work, Line
     run->simd->blend[s->class](line, row, s->place, s->weight, s->axis[s->along].taps, n);
     return line;
 }
-/* The sum of the rows of x that taps choose, as one row of numbers of the class; l not NULL: of
-   what their own axis makes of them. */
+/* Adds up the rows of x that the taps choose, in the class's type. l not NULL: the rows after the
+   taps of their own axis. */
 static void add_taps(const SampleRun *run, const int64_t i[], char *sum, char *work, Lines *l) {
     const Sample *s = run->s;
     const int64_t n = (l ? &s->y : &s->x)->dim[s->along], stride = l ? 1 : s->x.stride[s->along];
@@ -148,8 +156,7 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
     s->store(y, ys, own->taps ? result : row, n);
 }
-/* A row of y: its place on each axis but its own, where that is in y, and, where elements are
-   moved, in x. */
+/* A row of y: its index on each other axis and its offset in y and, if elements are moved, in x. */
 typedef struct RowPlace {
     int64_t i[STEP_RANK], y, x;
 } RowPlace;
@@ -172,7 +179,8 @@ static void step_row(const Sample *s, RowPlace *p) {
         if (now) return;
     }
 }
-/* Rows r..end-1, of which each place is repeated: those that follow and are the same at once. */
+/* Writes rows r..end-1, in which each place is repeated. Rows that follow each other and are equal
+   are written by one call. */
 static void repeat_rows(const SampleRun *run, int64_t r, int64_t end) {
     const Sample *s = run->s;
     RowPlace p;
@@ -234,7 +242,7 @@ static int sample_choices(const Device *d, const Step *s) {
     return moves ? size == 1 || size == 2 || size == 4 || size == 8
                  : dtype_numeric(y->dtype) && (dtype_class((DType)y->dtype) == 'F' || size < 8);
 }
-/* Places and weights of the row's axis, tap by tap. */
+/* Lists the places and weights of the row's axis tap by tap. */
 static void lay_out_taps(Build *b, Sample *s) {
     const StepTaps *own = &s->axis[s->along];
     const int64_t n = s->y.dim[s->along], taps = own->taps;
@@ -248,7 +256,7 @@ static void lay_out_taps(Build *b, Sample *s) {
             else ((double *)s->weight)[t * n + i] = weight_of(own, i, t);
         }
 }
-/* The same place by place, as all elements of a pixel have them. */
+/* Lists them place by place; all elements of a pixel have the same ones. */
 static void lay_out_pixels(Build *b, Sample *s) {
     const StepTaps *own = &s->axis[s->along];
     const int64_t places = s->y.dim[s->along] / s->beside, taps = own->taps;
@@ -260,8 +268,8 @@ static void lay_out_pixels(Build *b, Sample *s) {
             weight[i * taps + t] = (float)weight_of(own, i * s->beside, t);
         }
 }
-enum { SHORT = 4 }; /* places of a stretch on average, below which single ones are as fast */
-/* Each place of x in turn, k times each. */
+enum { SHORT = 4 }; /* with fewer places per stretch, single moves are as fast */
+/* Whether a row consists of places 0, 1, .. of x, each repeated k times. */
 static bool repeated(const Sample *s, int64_t k) {
     const int64_t n = s->y.dim[s->along], *at = s->offset[s->along];
     if (s->y.stride[s->along] != 1 || n % k) return false;
@@ -287,8 +295,9 @@ static void lay_out_moves(Build *b, Sample *s) {
     for (int64_t k = 2; k < SIMD_WEAVES && !s->repeat; k++)
         if (repeated(s, k)) s->repeat = repeat_of(b->device->simd, s->size, k), s->repeated = n / k;
 }
-/* Bytes whose sums floats hold exactly: weights are multiples of 1/128 on at most two axes, so that
-   what is added up are multiples of 2^-14 below 2^9. Interpolation by a factor of 2, 4, .. 64. */
+/* Whether sums of weighted bytes are exact in floats. This is so if weights are multiples of 1/128
+   on at most two axes, because the sums are then multiples of 2^-14 below 2^9, as in interpolation
+   by a factor of 2, 4, .. 64. */
 static bool exact_in_floats(const Sample *s) {
     int axes = 0;
     if (!dtype_is_byte(s->y.dtype)) return false;
@@ -303,15 +312,17 @@ static bool exact_in_floats(const Sample *s) {
     }
     return axes <= 2;
 }
-/* Pixels of y may lie among others, as those of one input of a concat, unless they are bytes. */
+/* Whether the elements of a pixel are computed at once. Pixels of y may lie apart, as those of one
+   input of a concat do, unless they are bytes. */
 static bool computes_pixels(const Build *b, const Sample *s, int axis) {
     const bool together = s->y.stride[axis] == s->y.dim[s->along];
     return s->axis[axis].taps && !s->moves && s->class == CLASS_FLOAT &&
            (s->y.dtype == DT_FLOAT || (dtype_is_byte(s->y.dtype) && together)) &&
            s->y.stride[s->along] == 1 && s->y.dim[s->along] >= b->device->simd->width;
 }
-/* Where the row's axis has no taps, and the next axis goes on where it ends in both views, rows
-   are short (channels last): the two are made one axis, which has the other's taps. */
+/* Joins a short row (channels last) with another axis into one axis, which has the other axis's
+   taps. The row's own axis must have no taps, and the other axis must continue where it ends, in
+   both views. */
 static void join_row(Build *b, Sample *s) {
     const int own = s->along;
     const int64_t n = s->y.dim[own];
@@ -335,15 +346,16 @@ static void join_row(Build *b, Sample *s) {
         return;
     }
 }
-/* Rows of y that follow each other read the same of x where it grows along one axis beside the
-   row's own. */
+/* Whether rows are kept: successive rows of y read the same rows of x if the image grows along one
+   axis beside the row's own. */
 static bool keeps_lines(const Sample *s) {
     int axes = 0, grows = 0;
     for (int a = 0; a < s->y.rank; a++)
         if (a != s->along && s->axis[a].taps) axes++, grows += s->y.dim[a] > s->x.dim[a];
     return !s->pixels && s->axis[s->along].taps && axes == 1 && grows == 1;
 }
-/* x as numbers of the class; where they are made anew, the row's axis is their last, as in y. */
+/* Finds x in the class's type. If it must be converted, the copy has the row's axis last, as in
+   y. */
 static bool find_input(Build *b, Sample *s) {
     const View *x = &b->step->view[1];
     const int dtype = class_dtype(s->class), last = x->rank - 1;

@@ -1,16 +1,18 @@
-/* scan.c -- cumsum and cumprod (ops/cumsum.c): along the axis, for columns of another axis side by
-   side, sums of floats in doubles. Columns go to threads. */
+/* scan.c -- cumsum and cumprod (ops/cumsum.c). They run along the axis for several columns (places
+   of another axis) side by side; floats are accumulated in doubles. Columns are distributed over
+   the threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 
-/* Columns of a thread's part: those that lie side by side share lines of the cache. */
+/* The columns of a block, which one thread computes. Adjacent columns (BESIDE) share cache lines,
+   so their blocks are larger than those of columns that lie apart (APART). */
 enum { BESIDE = 128, APART = 8 };
 typedef struct Cumulated {
     View y, x;
-    Nest rest; /* y and x without the axis */
+    Nest rest; /* over y and x without the axis */
     int axis, parts, size;
-    int64_t columns, blocks; /* of a block; of a row of the rest */
+    int64_t columns, blocks; /* columns of a block; blocks of a row of `rest` */
     Cumulation scan;
     CumulationLoop *run;
 } Cumulated;
@@ -45,7 +47,7 @@ static int scan_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* From the axis' end on: the views begin there and go backwards. */
+/* Reverses the axis: the view begins at its end and goes backwards. */
 static void turn(View *v, int axis) {
     v->offset += (v->dim[axis] - 1) * v->stride[axis];
     v->stride[axis] = -v->stride[axis];

@@ -1,7 +1,7 @@
-/* scatter.c -- scatternd (ops/scatter.c says what it is): x is copied, then
-   updates are written or joined in the order of the index, each row of them at an offset that
-   indices give. All indices are checked before anything is written. cachewrite: x is copied, then
-   updates are written along an axis from where each batch starts. */
+/* scatter.c -- scatternd (defined in ops/scatter.c): x is copied to y, then rows of updates are
+   written or combined at the offsets that the indices give, in the order of the index. All indices
+   are checked before anything is written. Also cachewrite: x is copied to y, then updates are
+   written along an axis, beginning at the start of each batch. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
@@ -14,8 +14,9 @@ typedef struct Scatter {
     int size;
     int64_t how;
     Join *join;
-    Chosen chosen;   /* in y */
-    Nest row, inner; /* offsets, updates; updates, y */
+    Chosen chosen;   /* offsets into y */
+    Nest row, inner; /* row: over offsets and updates; inner: the axes of a row, over updates and
+                        y */
 } Scatter;
 
 #define DEFINE_JOIN(name, T, value)                                                 \
@@ -73,7 +74,8 @@ static void join_inner(const Scatter *s, char *y, const char *u) {
                 u + offset[UPDATES] * s->size, n->stride[STEP_RANK * UPDATES + last], n->dim[last]);
     while (nest_next(n, 1, index, offset));
 }
-/* Each row of updates at its offset in y; single elements side by side at once. */
+/* Writes each row of updates at its offset in y. Rows of a single element are written by one
+   call. */
 static void scatter_rows(const Scatter *s, char *y, const char *u, const int64_t *at) {
     const Nest *n = &s->row;
     const int last = n->rank - 1;
@@ -100,7 +102,7 @@ static int scatter_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-/* rows: offsets, which decide the order, then updates. */
+/* Completes the kernel. rows: the offsets, which determine the order, and the updates. */
 static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[2],
                            const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
@@ -129,15 +131,15 @@ bool scatternd_build(Build *b, int choice, Kernel *k) {
                b, s, b->step->param[SCATTERND_HOW], (const View[]){of_offsets, of_updates},
                (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)}, k);
 }
-/* ---- cachewrite: `inner` is what each batch has at each place */
+/* ---- cachewrite: `inner` is over the elements of one place of one batch */
 typedef struct CacheWrite {
     Scatter s;
-    View start; /* rank -1: all start at 0 */
+    View start; /* rank -1: all batches start at 0 */
     int axis;
     bool circular;
 } CacheWrite;
 
-/* Where place p of a batch goes; -1: there is no such place. */
+/* The place of y to which place p of a batch goes; -1: there is none. */
 static int64_t cache_place(const CacheWrite *c, void *const slot[], int64_t batch, int64_t p) {
     const View *v = &c->start;
     const int64_t n = c->s.y.dim[c->axis];

@@ -1,5 +1,5 @@
-/* simd_avx2.c -- the inner loops of simd.h, compiled for AVX2 and FMA. The Makefile gives the
-   flags. */
+/* simd_avx2.c -- the inner loops of simd.h, compiled for AVX2 and FMA with flags from the
+   Makefile. */
 #define SIMD_TABLE simd_avx2
 #define SIMD_NAME "avx2"
 #define WIDTH 8

@@ -1,5 +1,5 @@
-/* simd_avx512.c -- the inner loops of simd.h, compiled for AVX-512 (F, BW, DQ, VL). The Makefile
-   gives the flags. */
+/* simd_avx512.c -- the inner loops of simd.h, compiled for AVX-512 (F, BW, DQ, VL) with flags from
+   the Makefile. */
 #define SIMD_TABLE simd_avx512
 #define SIMD_NAME "avx512"
 #define WIDTH 16

@@ -1,5 +1,5 @@
-/* simd_base.c -- the inner loops of simd.h, compiled for any machine. The Makefile gives the
-   flags. */
+/* simd_base.c -- the inner loops of simd.h, compiled for any machine with flags from the
+   Makefile. */
 #define SIMD_TABLE simd_base
 #define SIMD_NAME "generic"
 #define WIDTH 4

@@ -1,6 +1,7 @@
-/* simd_body.h -- the text of the inner loops (simd.h). Included once for each instruction set, with
-   SIMD_TABLE the table's name, SIMD_NAME its text, WIDTH the floats of a register and FMA(a, b, c)
-   = a*b + c in float. Everything else is static. */
+/* simd_body.h -- the code of the inner loops of simd.h. It is included once for each instruction
+   set, with these macros defined: SIMD_TABLE (the name of the table), SIMD_NAME (its name as text),
+   WIDTH (floats of a register) and FMA(a, b, c) = a*b + c for floats. Everything except the table
+   is static. */
 #include "ops/cpu/simd.h"
 #include "ops/cpu/simd_math.h"
 
@@ -28,9 +29,9 @@
         }                                                                   \
     }
 
-/* The vector forms of the C library and its scalar ones differ in the last bit. These loops compute
-   whole vectors only, the last of them over copies: equal operands give equal results wherever they
-   lie. */
+/* The vector forms of the C library's functions and its scalar forms differ in the last bit. These
+   loops therefore compute whole vectors only, the last of them on copies, so that equal operands
+   give equal results wherever they lie. */
 enum { WHOLE = 16 };
 #define DEFINE_WHOLE(name, T, second)                                              \
     static void name(void *py, const void *pa, const void *pb, int64_t n) {        \
@@ -64,7 +65,8 @@ enum { WHOLE = 16 };
     }                                                            \
     DEFINE_WHOLE(name, T, pb)
 
-/* The same formula for all classes: X(op, operands, value of x and z) */
+/* Formulas that are the same for all classes: X(op, number of operands, value computed from x and
+   z). */
 #define FOR_ALL(X)                       \
     X(C_MIN, 2, x < z || x != x ? x : z) \
     X(C_MAX, 2, x > z || x != x ? x : z) \
@@ -105,7 +107,7 @@ enum { WHOLE = 16 };
     X(C_CEIL, 1, ceil(x))             \
     X(C_ROUND, 1, rint(x))            \
     X(C_ISINF, 1, fabs(x) == (double)INFINITY)
-/* What the C library computes. */
+/* Functions of the C library. */
 #define FOR_FLOAT_LIBRARY(X) \
     X(C_POW, 2, powf(x, z))  \
     X(C_LOG, 1, logf(x))     \
@@ -135,8 +137,8 @@ enum { WHOLE = 16 };
     X(F_ACOSH, 1, acosh(x))            \
     X(F_ATANH, 1, atanh(x))            \
     X(F_REST, 2, fmod(x, z))
-/* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is
-   computed in double. */
+/* Integers wrap modulo 2^64, so the arithmetic is unsigned. Functions of real numbers are computed
+   in double. */
 #define FOR_INTEGERS(X)                    \
     X(C_ADD, 2, (uint64_t)x + (uint64_t)z) \
     X(C_SUB, 2, (uint64_t)x - (uint64_t)z) \
@@ -255,9 +257,9 @@ static void cube(void *py, const void *pa, const void *pb, int64_t n) {
     (void)pb;
     EACH y[i] = x[i] * x[i] * x[i];
 }
-/* y[i] = x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by k[1], clamped to
-   k[2]..k[3] (what is not a number becomes k[2]), and the result less k[4] is
-   multiplied by k[5]. */
+/* Computes y[i], which is x[i] quantized and dequantized: x is divided by k[0], rounded, shifted by
+   k[1], clamped to k[2]..k[3] (NaN becomes k[2]); then k[4] is subtracted and the result multiplied
+   by k[5]. */
 static void requantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1], low = k[2], high = k[3], shift = k[4], factor = k[5];
     EACH {
@@ -286,7 +288,7 @@ static void dequantize(float *y, const float *x, const float k[6], int64_t n) {
     EACH y[i] = (x[i] - zero) * scale;
 }
 
-/* As several instructions round: products and sums are not contracted. */
+/* `line` rounds as separate instructions do: products and sums are not contracted. */
 #ifdef __clang__
 #define APART
 #define NOT_CONTRACTED _Pragma("clang fp contract(off)")
@@ -322,8 +324,8 @@ static void gate_erf(float *y, const float *x, const float k[6], int64_t n) {
 #include "ops/cpu/simd_scan.h"
 #include "ops/cpu/simd_det.h"
 
-/* ---- vectors of the width of the machine's registers: any wider and the compiler keeps them in
-   memory. SUMS of them stay in registers. */
+/* ---- vectors of exactly the width of the machine's registers; the compiler would keep wider ones
+   in memory. SUMS of them fit in registers. */
 enum { SUMS = WIDTH == 16 ? 16 : 8 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
 #define UNROLLED _Pragma("GCC unroll 16") for
@@ -346,7 +348,8 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
 DEFINE_BLEND(blend_float, float)
 DEFINE_BLEND(blend_double, double)
 
-/* ---- the same of adjacent elements together: where a weight is 0, what is there does not count */
+/* ---- the same for adjacent elements together; where a weight is 0, the element is ignored, even
+   if it is NaN or infinite */
 static inline Floats blended(const float *x, const int64_t offset[], const float w[],
                              int64_t taps) {
     Floats sum = {0};
@@ -363,7 +366,8 @@ static void blend_pixels(float *y, int64_t ys, const float *x, const int64_t off
         }
 }
 
-/* ---- where the best element lies. Each comparison is a loop of its own, which has no branches. */
+/* ---- the place of the best element. Each comparison has its own loop, so that no loop has
+   branches. */
 #define BETTER_EACH(condition)             \
     EACH {                                 \
         const bool better = condition;     \
@@ -385,7 +389,8 @@ DEFINE_BETTER(better_double, double)
 DEFINE_BETTER(better_int, int64_t)
 DEFINE_BETTER(better_uint, uint64_t)
 
-/* The first place of a number in a run, or the last: most blocks do not hold it. */
+/* Finds the first or the last place of a number in a run. Most blocks of SOUGHT elements do not
+   contain it, and are skipped by a vector comparison. */
 enum { SOUGHT = 64 };
 #define DEFINE_PLACE(name, T)                                                             \
     static inline bool name##_within(const T *x, T value, int64_t n) {                    \

@@ -1,5 +1,5 @@
 /* simd_det.h -- the determinant of a matrix (det.c); included by simd_body.h. A vector holds
-   places of one column; what is above the pivot's row takes part with the factor 0. */
+   elements of one column. Rows above the pivot's are in the same vectors, but their factor is 0. */
 
 enum { DET_LANES = 8 };
 #define EACH_LANE _Pragma("omp simd") for (int i = 0; i < DET_LANES; i++)
@@ -7,7 +7,7 @@ enum { DET_LANES = 8 };
     _Pragma("GCC unroll 3") /* log2 of DET_LANES */                                             \
         for (int width = DET_LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
             x[i] = x[i] better x[i + width] ? x[i] : x[i + width]
-/* The first row from `row` on whose element has the greatest size. */
+/* The first row from `row` on whose element has the greatest absolute value. */
 static inline int64_t pivot_of(const double *column, int64_t row, int64_t stride) {
     double best[DET_LANES], where[DET_LANES], size[DET_LANES];
     EACH_LANE best[i] = -1, where[i] = (double)row;
@@ -36,7 +36,7 @@ static double determinant(double *a, double *factor, int64_t n, int64_t stride) 
                 const bool below = (r + i > k) & (r + i != p);
                 factor[r + i] = below ? column[r + i] / pivot : 0;
             }
-        for (int64_t j = k + 1; j < n; j++) { /* row k takes the pivot's place */
+        for (int64_t j = k + 1; j < n; j++) { /* row k moves to the pivot's place */
             double *to = a + j * stride;
             const double x = to[p], moved = to[k] - first * x;
             for (int64_t r = low; r < stride; r += DET_LANES)

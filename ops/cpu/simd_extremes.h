@@ -1,5 +1,6 @@
-/* simd_extremes.h -- the greatest and the least of a run of floats: vectors that lose a NaN, which
-   take one instruction for each, and beside them whether there was one; included by simd_body.h. */
+/* simd_extremes.h -- the maximum and the minimum of a run of floats; included by simd_body.h. The
+   vector instructions ignore NaN but are single instructions; whether there was a NaN is recorded
+   beside them. */
 enum { EXTREMES = 4 };
 typedef int32_t Truths __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
 #define DEFINE_EXTREME(name, BETTER, value)                                                       \

@@ -1,10 +1,12 @@
-/* simd_fft.h -- the inner loops of Fourier transforms (fft.c), in doubles, real parts and imaginary
-   parts in two runs; included by simd_body.h. A pass is one of Stockham's autosort transform,
-   decimation in frequency (C. Van Loan, Computational Frameworks for the Fast Fourier Transform,
-   1992, section 1.7): for p < m, k < radix
+/* simd_fft.h -- the inner loops of Fourier transforms (fft.c), in doubles, with real and imaginary
+   parts in two separate runs; included by simd_body.h.
+
+   A pass is one of Stockham's autosort transform, decimation in frequency (C. Van Loan,
+   Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). For p < m and k <
+   radix it computes
      y[radix * p + k] = w^(k p) * sum over j < radix of u^(j k) x[p + j * m],
-   w and u being the roots of unity of order radix * m and radix, each element s numbers that lie
-   side by side. */
+   where w and u are the roots of unity of order radix * m and radix. Each element stands for s
+   adjacent numbers. */
 typedef struct Complex {
     double re, im;
 } Complex;
@@ -13,12 +15,12 @@ static inline Complex times(Complex a, Complex b) {
 }
 static inline Complex sum_of(Complex a, Complex b) { return (Complex){a.re + b.re, a.im + b.im}; }
 static inline Complex less_of(Complex a, Complex b) { return (Complex){a.re - b.re, a.im - b.im}; }
-/* a - i b: a quarter of a turn back. */
+/* Computes a - i b: b is turned back by a quarter of a turn. */
 static inline Complex less_i(Complex a, Complex b) { return (Complex){a.re + b.im, a.im - b.re}; }
 static inline Complex plus_i(Complex a, Complex b) { return (Complex){a.re - b.im, a.im + b.re}; }
 static inline Complex scaled(Complex a, double f) { return (Complex){a.re * f, a.im * f}; }
 
-/* The parts of a number lie apart, and results apart from what is read. */
+/* Tells the compiler that the parts of a number, and inputs and results, do not overlap. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -78,7 +80,7 @@ DEFINE_PASS(2)
 DEFINE_PASS(3)
 DEFINE_PASS(4)
 DEFINE_PASS(5)
-/* Any other radix: sums as they stand. */
+/* A pass of any other radix: the sums of the definition. */
 static void pass_any(const FftPass *f, double *restrict y, const double *restrict x) {
     const int64_t s = f->s, im = f->im, order = f->radix * f->m;
     for (int64_t p = 0; p < f->m; p++)
@@ -104,8 +106,8 @@ static void fft_pass(const FftPass *f, double *y, const double *x) {
     }
 }
 
-/* The transform of 2m real numbers from that of m complex ones, which are the even and the odd ones
-   (J. W. Cooley, P. A. W. Lewis, P. D. Welch, 1970): y[k] for k <= m. */
+/* Computes the transform of 2m real numbers, y[k] for k <= m, from that of m complex numbers, whose
+   parts are the even and the odd ones (J. W. Cooley, P. A. W. Lewis, P. D. Welch, 1970). */
 static void fft_split(const FftPass *f, double *restrict y, const double *restrict x) {
     const int64_t s = f->s, im = f->im, m = f->m;
     for (int64_t k = 0; k <= m; k++, y += s) {
@@ -118,7 +120,8 @@ static void fft_split(const FftPass *f, double *restrict y, const double *restri
         }
     }
 }
-/* Back, times 2: x[k] for k <= m is half of a transform whose inverse is real. */
+/* The inverse of fft_split, times 2: x[k] for k <= m is half of a transform whose inverse is
+   real. */
 static void fft_join(const FftPass *f, double *restrict y, const double *restrict x) {
     const int64_t s = f->s, im = f->im, m = f->m;
     for (int64_t k = 0; k < m; k++, y += s) {
@@ -131,7 +134,7 @@ static void fft_join(const FftPass *f, double *restrict y, const double *restric
         }
     }
 }
-/* y[k] = x[k] * root[k] for k < m; the same place is allowed. */
+/* Computes y[k] = x[k] * root[k] for k < m; y may be x. */
 static void fft_scale(const FftPass *f, double *y, const double *x) {
     const int64_t s = f->s, im = f->im;
     for (int64_t k = 0; k < f->m; k++, x += s, y += s) {

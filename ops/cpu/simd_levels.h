@@ -1,10 +1,12 @@
-/* simd_levels.h -- rows by weights that take few values (LevelPanel: simd.h); included by
-   simd_body.h. A word of a column holds the levels of neighbouring terms, the first in the lowest
-   bits. Those in its lower half, and in its upper one once that is shifted down, become floats
-   where they stand: under the exponent of 2^23, level q at bit s is 2^23 + q * 2^s, from which
-   2^23 and the middle level, at the same bit, are subtracted. The rows hold each term times 2^-s
-   (level_terms). Terms are added in their order, whatever the block of rows, so no result depends
-   on which rows are together. */
+/* simd_levels.h -- multiplies rows by weights that take few values (LevelPanel: simd.h); included
+   by simd_body.h.
+
+   A word of a column holds the levels of successive terms, the first one in the lowest bits. Levels
+   in the lower half of a word, and in the upper half after it is shifted down, are converted to
+   floats without being moved within the word. With the exponent of 2^23 in front, level q at bit s
+   is the float 2^23 + q * 2^s, from which 2^23 and the middle level at the same bit are subtracted.
+   To compensate, rows hold each term times 2^-s (level_terms). Terms are added in their order for
+   any number of rows, so no result depends on which rows are computed together. */
 typedef uint32_t Words
     __attribute__((vector_size(WIDTH * sizeof(uint32_t)), aligned(4), may_alias));
 typedef int32_t Integers
@@ -84,8 +86,8 @@ static void level_bytes(int8_t *to, int64_t plane, int32_t sum[3], const float *
     sum[0] = lows, sum[1] = middles, sum[2] = highs;
 }
 
-enum { AHEAD = 16 }; /* words of a column that are fetched before they are read */
-#ifdef FOUR_PRODUCTS /* simd_x86_64.h has it for some widths */
+enum { AHEAD = 16 }; /* how many words ahead a column is prefetched */
+#ifdef FOUR_PRODUCTS /* defined by simd_x86_64.h for some widths */
 #define DEFINE_LEVELS_BY_BYTES(R)                                                                  \
     FOR_FOUR_PRODUCTS static void levels_by_bytes_##R(const LevelPanel *p, float *y,               \
                                                       const float *a, const float *beside) {       \

@@ -1,8 +1,10 @@
 /* simd_math.h -- elementary functions without branches, so that loops over them become vector code,
-   and conversions of 16-bit floats. exp, tanh, sigmoid and erf of floats are our own (about 1 ulp,
-   2 for tanh and sigmoid, 4 for erf); the others come from the C library, whose vector forms
-   (libmvec, at most 4 ulp) the compiler calls where mvec_x86_64.h or mvec_arm64.h declares them.
-   FMA, and FUSED where it rounds once, are defined by who includes this. */
+   and conversions of 16-bit floats.
+
+   exp, tanh, sigmoid and erf of floats are our own (about 1 ulp, 2 for tanh and sigmoid, 4 for
+   erf). The others come from the C library; where mvec_x86_64.h or mvec_arm64.h declares vector
+   forms (libmvec, at most 4 ulp), the compiler calls those. The including file defines FMA, and
+   FUSED if FMA rounds only once. */
 #include "ops/cpu/bounds.h"
 #include <math.h>
 #include <stdint.h>
@@ -19,8 +21,9 @@ static inline uint32_t float_bits(float f) {
     return u;
 }
 
-/* x = n*ln 2 + r with |r| <= ln(2)/2: gives e^r - 1 and n. Adding 1.5*2^23 rounds to an integer and
-   leaves it in the low bits. The polynomial is fitted for the least relative error of e^r, 3e-9. */
+/* Splits x = n*ln 2 + r with |r| <= ln(2)/2 and returns e^r - 1. Adding 1.5*2^23 rounds to an
+   integer, which is then in the low bits. The polynomial is fitted for the least relative error of
+   e^r, 3e-9. */
 static inline float exp_reduced(float x, int32_t *n) {
     const float t = FMA(x, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
     float r = FMA(k, -0.693145752f, x), p = 0.00138145045f;
@@ -40,19 +43,20 @@ static inline float exp_float(float x) {
     const int32_t half = n >> 1;
     return q * power_of_2(half) * power_of_2(n - half);
 }
-/* Of x <= 89, with 0 for what is less than the least normal number. */
+/* exp for x <= 89; results below the least normal number are 0. */
 static inline float exp_small(float x) {
     int32_t n;
     const float q = exp_reduced(x < flushed_bounds[0] ? flushed_bounds[0] : x, &n) + 1.0f;
-    return q * power_of_2(n); /* n = -127: 0; 128: infinity */
+    return q * power_of_2(n); /* n = -127 gives 0, 128 infinity */
 }
 static inline float exp_flushed(float x) {
     return exp_small(x > flushed_bounds[1] ? flushed_bounds[1] : x);
 }
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_flushed(-x)); }
 
-/* x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where erf rounds to 1.
-   Where FMA rounds twice, that is too much for floats. */
+/* erf x is computed as x * P(x^2) / Q(x^2), fitted for the least relative error, 2e-8, up to where
+   erf rounds to 1. Where FMA rounds twice, floats are too inexact for this, and doubles are
+   used. */
 #ifdef FUSED
 typedef float Erf;
 #else
@@ -70,8 +74,8 @@ static inline float erf_float(float x) {
     return x > 3.92f ? 1.0f : low;
 }
 
-/* tanh x = (e^2x - 1) / (e^2x + 1), with e^y - 1 = 2^n (e^r - 1) + (2^n - 1), which loses nothing
-   near 0. */
+/* tanh x = (e^2x - 1) / (e^2x + 1), with e^y - 1 = 2^n (e^r - 1) + (2^n - 1), which loses no
+   precision near 0. */
 static inline float tanh_float(float x) {
     const float y = fabsf(x) * 2.0f, c = y > 40.0f ? 40.0f : y;
     int32_t n;
@@ -79,8 +83,8 @@ static inline float tanh_float(float x) {
     return bits_float(float_bits(e / (e + 2.0f)) | (float_bits(x) & 0x80000000u));
 }
 
-/* IEEE half: the exponent is moved by a subtraction of floats, so that subnormal halves come out
-   normal. */
+/* Converts an IEEE half. A subtraction of floats moves the exponent, so that subnormal halves
+   become normal floats. */
 static inline float half_float(uint16_t h) {
     const uint32_t magic = 0x38800000u, m = (uint32_t)(h & 0x7fff) << 13;
     const float small = bits_float(m + magic) - bits_float(magic);
@@ -91,7 +95,7 @@ static inline float half_float(uint16_t h) {
 static inline uint16_t float_half(float f) {
     const uint32_t u = float_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
     const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - 0x38000000u) >> 13;
-    /* Below 2^-14: the sum rounds at 2^-24. */
+    /* below 2^-14: the sum rounds at 2^-24 */
     const uint32_t small = float_bits(bits_float(a) + 0.5f) - 0x3f000000u;
     const uint32_t special = a > 0x7f800000u ? 0x7e00u : 0x7c00u;
     return (uint16_t)(sign | (a >= 0x477ff000u ? special : a < 0x38800000u ? small : normal));

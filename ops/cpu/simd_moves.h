@@ -1,11 +1,11 @@
-/* simd_moves.h -- loads and stores between the classes and the element types.
-   Part of simd_body.h. */
-/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
-   double, it from an integer) */
+/* simd_moves.h -- loads, stores and conversions between the classes and the element types; included
+   by simd_body.h. */
+/* ---- loads and stores. X(element type, C type, its conversion to a class, conversion to it from a
+   float or double, conversion to it from an integer) */
 #define SAME(x) (x)
 #define TO_BOOL(x) ((x) != 0)
-/* Clamped as what it is and converted by way of 32 bits, both of which there are vectors for. What
-   is not a number becomes 0, of an unsigned type as the greater of it and 0. */
+/* Clamps x in its own type and converts it by way of 32 bits, both of which have vector
+   instructions. NaN becomes 0; for an unsigned type this follows from the comparison with 0. */
 #define DEFINE_SATURATED(T)                                                                    \
     static inline int32_t saturated_##T(T x, int type) {                                       \
         const T low = saturated_low[type], high = saturated_high[type], a = x > low ? x : low; \
@@ -41,7 +41,7 @@ DEFINE_SATURATED(double)
                         : (uint64_t)x),                                                      \
       x)                                                                                   \
     NARROW_TYPES(X)
-/* Those of the narrow classes. */
+/* The element types of the narrow classes. */
 #define BYTE_TYPES(X)                             \
     X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)  \
     X(DT_INT8, int8_t, SAME, SATURATE(int8_t), x) \
@@ -57,8 +57,8 @@ DEFINE_SATURATED(double)
                              : (int32_t)x),             \
       x)
 
-/* Runs whose length is not a multiple of a block end with a block that does some elements again:
-   single elements take as long as vectors. */
+/* A run whose length is not a multiple of a block ends with a block that overlaps the one before,
+   because single elements would take as long as a vector. */
 enum { MOVED = 64 };
 #define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
     static inline void load_##class##_##dt##_run(T *y, const S *x, int64_t n) {             \
@@ -102,7 +102,7 @@ enum { MOVED = 64 };
                 y[i * stride] = (S)(to);                                                    \
             }                                                                               \
     }
-/* Both of them, without memory between. */
+/* Stores and loads again, without going through memory. */
 #define STORED(S, from, to) from((S)(to))
 #define MOVES_FLOAT(dt, S, from, to, to_int)    \
     DEFINE_MOVES(float, float, dt, S, from, to) \
@@ -129,7 +129,7 @@ enum { MOVED = 64 };
     DEFINE_MOVES(uint8, uint8_t, dt, S, from, to_int) \
     DEFINE1(as_uint8_##dt, uint8_t, STORED(S, from, to_int))
 OTHER_TYPES(MOVES_FLOAT)
-/* Half floats by the processor's instructions, where it has them. */
+/* Half floats use the processor's instructions if it has them. */
 #ifdef LOAD_HALVES
 static void load_float_DT_FLOAT16(void *py, const void *px, int64_t stride, int64_t n) {
     float *y = py;
@@ -168,7 +168,7 @@ NARROW_TYPES(MOVES_INT16)
 BYTE_TYPES(MOVES_INT8)
 BYTE_TYPES(MOVES_UINT8)
 
-/* Rows of so many bytes, ys and xs apart. The end of a row reaches back over what is there. */
+/* Moves rows of n bytes, ys and xs bytes apart. The last piece of a row overlaps the one before. */
 enum { MOVED_BYTES = 64 };
 static inline __attribute__((always_inline)) void move_ends(char *y, const char *x, int64_t n,
                                                             int part) {

@@ -1,5 +1,5 @@
-/* simd_neon.c -- the inner loops of simd.h, compiled for NEON with fused products. The Makefile
-   gives the flags. */
+/* simd_neon.c -- the inner loops of simd.h, compiled for NEON with fused products and flags from
+   the Makefile. */
 #define SIMD_TABLE simd_neon
 #define SIMD_NAME "neon"
 #define WIDTH 4

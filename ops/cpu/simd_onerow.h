@@ -1,8 +1,8 @@
-/* simd_onerow.h -- a row by a matrix that is read once where it lies (onerow.c); included by
-   simd_body.h. What a column gets does not depend on those beside it. */
+/* simd_onerow.h -- multiplies a row by a matrix that is read once, in place (onerow.c); included by
+   simd_body.h. The result for a column does not depend on its neighbours. */
 
-/* y[j] = sum over t < terms of a[t] * b[t * bs + j]: some rows of b are added at a time, each read
-   from its beginning to its end, as far as y stays in the first cache. */
+/* Computes y[j] = sum over t < terms of a[t] * b[t * bs + j]. Some rows of b are added at a time,
+   each from beginning to end, for as many columns as keep y in the first-level cache. */
 enum { ROWS_ADDED = 4, COLUMNS_ADDED = 4096 };
 static inline void add_row(float *restrict y, const float *b, float a, int64_t n) {
     EACH y[i] = FMA(a, b[i], y[i]);
@@ -27,7 +27,7 @@ static void row_by_rows(float *y, const float *a, const float *b, int64_t bs, in
     }
 }
 
-/* y[j] = sum over t < terms of a[t] * b[j * bs + t], R columns at a time. */
+/* Computes y[j] = sum over t < terms of a[t] * b[j * bs + t], for R columns at a time. */
 enum { COLUMNS_DOTTED = 4 };
 #define DEFINE_DOTS(R)                                                                          \
     static void dots_##R(float *y, const float *a, const float *b, int64_t bs, int64_t terms) { \

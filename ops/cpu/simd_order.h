@@ -1,8 +1,9 @@
-/* simd_order.h -- what finds the first elements of a line in some order (topk.c): keys, which are
-   integers of the elements' size that are greater the earlier an element comes, and how many of
-   them, and which, are at least a number; included by simd_body.h. */
+/* simd_order.h -- finds the first elements of a line in some order (topk.c); included by
+   simd_body.h. Elements are converted to keys, which are integers of the elements' size that are
+   greater the earlier an element comes. Further loops find how many keys, and which, are at least a
+   given one. */
 
-/* Both zeros have one key, and NaN comes last. */
+/* Both zeros have the same key, and NaN comes last. */
 #define DEFINE_ORDER_REAL(T, K, U)                                                 \
     static void order_##T(void *pkey, const void *px, bool largest, int64_t n) {   \
         K *key = pkey;                                                             \
@@ -30,8 +31,8 @@ DEFINE_ORDER_REAL(double, int64_t, uint64_t)
 DEFINE_ORDER_WHOLE(int64_t, 0)
 DEFINE_ORDER_WHOLE(uint64_t, (uint64_t)1 << 63)
 
-/* Most runs of SEARCHED keys have none that is wanted. rank: how many keys come before each, the
-   first of equal ones first. */
+/* Most runs of SEARCHED keys contain none that is wanted. rank_K computes how many keys come before
+   each one; among equal keys, the first comes first. */
 enum { SEARCHED = 32 };
 #define DEFINE_FROM(K)                                                                           \
     static int64_t count_from_##K(const void *pkey, int64_t least, int64_t n) {                  \

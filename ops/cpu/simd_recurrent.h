@@ -1,9 +1,9 @@
 /* simd_recurrent.h -- the inner loops of recurrent operators (recurrent.c); included by
-   simd_body.h. Gates stand one after the other, n numbers each, in ONNX's order: x holds what comes
-   from the input, g what comes from the state. */
+   simd_body.h. Gates follow each other in ONNX's order, n numbers each. x holds the sums over the
+   input, g the sums over the state. */
 
-/* A block of rows by one panel, some columns at a time: sums run over k in order, so that no result
-   depends on which rows are together. */
+/* Multiplies a block of rows by one panel, some columns at a time. Terms are added in order, so
+   that no result depends on which rows are computed together. */
 #define DEFINE_PANEL(ROWS)                                                                         \
     static void panel_##ROWS(float *y, int64_t ys, const float *start, const float *a, int64_t as, \
                              const float *p, int64_t n) {                                          \
@@ -30,8 +30,8 @@ static void panel(float *y, int64_t ys, const float *start, const float *a, int6
     for (; rows > 0; rows--, y += ys, a += as) panel_1(y, ys, start, a, as, p, n);
 }
 
-/* Each loop twice, once for each value of its flag: the compiler makes no vector code of a choice
-   that does not depend on the element. */
+/* Each loop exists twice, once for each value of its flag, because the compiler does not vectorize
+   a choice that does not depend on the element. */
 #define EACH_KNOWING(flag, body) \
     do {                         \
         if (flag) EACH {         \

@@ -1,7 +1,9 @@
-/* softmax.c -- softmax along the last axis in float or double: a row at a time, or short rows side
-   by side; where another axis runs along memory instead, some of its columns side by side, the last
-   few of them in a copy of full width. Other rows that are not consecutive in memory are packed
-   first and unpacked after. */
+/* softmax.c -- softmax along the last axis, in float or double.
+
+   Contiguous rows are computed one at a time, or several short ones together. If another axis has
+   stride 1, columns along that axis are computed SIMD_BESIDE at a time, the last few of them in a
+   copy of full width. Otherwise rows that are not contiguous are packed before and unpacked
+   afterwards. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -11,7 +13,8 @@ typedef struct Softmax {
     int64_t rows, columns;
     int size;
     void (*row)(void *y, const void *x, int64_t n);
-    void (*short_rows)(void *y, const void *x, int64_t columns, int64_t rows); /* NULL: long */
+    void (*short_rows)(void *y, const void *x, int64_t columns, int64_t rows); /* NULL: rows are
+                                                                                  long */
 } Softmax;
 
 static int softmax_choices(const Device *d, const Step *s) {
@@ -34,13 +37,13 @@ static int softmax_run(const Kernel *k, void *const slot[], void *work) {
 /* ---- columns */
 typedef struct Columns {
     View y, x;
-    int64_t rows, ys, xs; /* places of a column, and how far apart they are */
+    int64_t rows, ys, xs; /* the elements of a column and their strides */
     int size;
-    Nest outer; /* over all axes but the rows', columns last */
-    size_t room;
+    Nest outer;  /* over all axes except that of the rows, with the columns' axis last */
+    size_t room; /* an offset into the scratch memory: SIMD_BESIDE columns */
     void (*beside)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
 } Columns;
-/* n columns, fewer than are computed at once. */
+/* Computes n columns, fewer than SIMD_BESIDE. */
 static void few_columns(const Columns *s, char *y, const char *x, int64_t n, char *room) {
     const int64_t full = SIMD_BESIDE * s->size;
     const size_t part = (size_t)(n * s->size);
@@ -69,7 +72,8 @@ static int columns_run(const Kernel *k, void *const slot[], void *work) {
     } while (nest_next(&s->outer, 1, index, offset));
     return 0;
 }
-/* False: columns do not lie side by side in both views, or are too few to be faster. */
+/* Builds the kernel for columns. False: the columns do not lie side by side in both views, or are
+   too few for it to be faster. */
 static bool columns_build(Build *b, ComputeClass class, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int last = x->rank - 1, type = class_dtype(class);

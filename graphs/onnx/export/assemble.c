@@ -1,14 +1,18 @@
-/* assemble.c -- plans what the new file holds. Every node of the old file is normalized again (made
-   into nodes of ours) on the values that its inputs have now; where that gives the values that its
-   outputs are to have, the node is copied as it is. From the outputs down, what is needed is then
-   taken from such a node, or written as a new node under the old name of the value; at most the
-   inputs of a copied node are renamed. Names carry values: two names of one value become one. The
-   order is that of the file as far as dependencies allow. Invariant: a value is made from smaller
-   ones, and a copied node is smaller than what it uses unless that only gives sizes; a cycle
-   through sizes is found when ordering, and the copies in it are then given up. */
+/* assemble.c -- plans the contents of the new file.
+
+   Every node of the old file is normalized again (translated into our nodes), given the values that
+   its inputs have now. If the result is the values that its outputs should have, the node is
+   copied. Then, starting from the outputs, every value that is needed is taken from such a node, or
+   a new node is written for it under the old name of the value. Of a copied node at most the inputs
+   are renamed. A value needs only one name: two names of the same value become one. The nodes keep
+   the order of the file as far as dependencies allow.
+
+   Invariant: a value is computed from values with smaller numbers, and so are the results of a
+   copied node, except that it may read the sizes of any value. A cycle through sizes is found when
+   the nodes are ordered; the copies in it are then given up, and everything is planned again. */
 #include "graphs/onnx/export/assembly.h"
 
-/* Copies in a cycle through sizes are given up. */
+/* Forbids the copies that are part of a cycle. Returns false if there are none. */
 static bool ban_copies(Assembly *p, const bool *done) {
     bool any = false;
     for (int k = 0; k < p->nnode; k++)
@@ -17,7 +21,7 @@ static bool ban_copies(Assembly *p, const bool *done) {
     return any;
 }
 
-/* What was written, in this order, as the caller's plan. */
+/* Fills the caller's plan with the nodes that were written, in this order. */
 static void fill_plan(Assembly *p, const int *sorted) {
     FilePlan *plan = p->plan;
     plan->nname = intern_count(p->m->names) + 1;
@@ -37,7 +41,7 @@ static void fill_plan(Assembly *p, const int *sorted) {
     for (int k = 0; k < plan->nconstant; k++) plan->carried[plan->constant[k]] = true;
 }
 
-/* Names that outputs, training and annotations refer to. */
+/* Requires the names of outputs, and those that training or annotations refer to. */
 static void need_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++)
@@ -47,7 +51,8 @@ static void need_outputs(Assembly *p) {
             assembly_need_exact(p, id, p->now[id], m->nnode);
 }
 
-/* *again: copies form a cycle and are banned; everything has to be done once more. */
+/* Sets *again if there was a cycle: its copies are forbidden now, and everything has to be planned
+   again. */
 static bool assemble_once(Assembly *p, bool *again) {
     Model *m = p->m;
     *again = false;

@@ -1,45 +1,52 @@
-/* assembly.h -- a new file while it is planned (assemble.c): which old nodes stand, which names
-   carry which values, what is still to be written. Everything lives in its arena; names that are
-   new are the model's. */
+/* assembly.h -- the state of planning a new file (assemble.c): which nodes of the old file are
+   copied, which names stand for which values, and what is still to be written. Everything lives in
+   one arena, except that new names are added to the model. */
 #ifndef ISOMER_ONNX_ASSEMBLY_H
 #define ISOMER_ONNX_ASSEMBLY_H
 #include "graphs/onnx/export/export.h"
 #include "graphs/onnx/order.h"
 
-typedef struct Table32 { /* a growing array over Values or NameIds, 0 where nothing was set */
+/* a growing array indexed by Value or NameId; entries that were not set are 0 */
+typedef struct Table32 {
     uint32_t *v, room;
 } Table32;
-typedef struct Job { /* something that the new file needs and that is not written yet */
-    int onnx;        /* the node of the old file to be copied; -1: the node that makes `value` */
+typedef struct Job { /* a node that the new file needs and that is not written yet */
+    /* a node of the old file to copy, or -1: write the node that computes `value` */
+    int onnx;
     Value value;
-    int place; /* of a node in the old file, near which it is to stand */
+    int place; /* write it near the node at this position of the old file */
 } Job;
 typedef struct Assembly {
     Model *m;
     World *w;
     Arena *a;
-    const ModelWrite *write; /* what is to be written */
+    const ModelWrite *write; /* the graph to be written, and how */
     Error *e;
-    Value *now;       /* by NameId of the old file: the value that takes the place of its value */
-    const bool *live; /* by value below nlive: it is live in the new graph */
+    /* by NameId of the old file: the value that replaces the value of this name */
+    Value *now;
+    const bool *live; /* by Value below nlive: whether it is live in the new graph */
     uint32_t nlive;
-    bool *copy;            /* by old node: it stands as it is */
-    bool *alias;           /* likewise, but it only passes an input on */
-    bool *queued, *copied; /* by old node: it is among the jobs, or was; it was copied once */
-    bool *banned;          /* by old node: it may not be copied */
-    /* By old node: not to be copied, since the copy would only for its sizes keep nodes alive that
-       rules replaced, or would read an input that another node has to broadcast first. */
+    bool *copy;            /* by old node: it can be copied as it is */
+    bool *alias;           /* the same, but it only passes an input on */
+    bool *queued, *copied; /* by old node: it is or was among the jobs; it was copied before */
+    bool *banned;          /* by old node: it must not be copied */
+    /* By old node: it could be copied, but should not be. Either the copy would keep nodes alive
+       that rules have replaced, only because it reads their sizes, or it would read an input that
+       another node has to broadcast first. */
     bool *costly;
-    Table32 name;  /* by Value: the name that carries it */
-    Table32 old;   /* by Value: a name of the old file that is free for it */
-    Table32 place; /* by Value: place of that name */
-    Table32
-        maker; /* by Value: 1 + the old node that makes it from the values its inputs have now */
-    Table32 old_maker;  /* by Value without a maker: 1 + the old node that made it from the values
-                           its inputs had in the old file */
-    Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
-    Table32 owner;      /* by Value: the composite in whose place it is written */
-    Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
+    Table32 name;  /* by Value: the name under which the new file has it */
+    Table32 old;   /* by Value: an unused name of the old file that it may get */
+    Table32 place; /* by Value: position of the old node that had this name */
+    /* by Value: 1 + the old node that computes it from the new values of its inputs */
+    Table32 maker;
+    /* by Value without a maker: 1 + the old node that computes it from the old values of its
+       inputs */
+    Table32 old_maker;
+    /* by old node: the new values of its inputs, and what the node computes from them */
+    Value **in, **out;
+    Table32 owner; /* by Value: the composite whose expansion it belongs to */
+    /* by NameId: the initializer stays; a node of the new file defines this name */
+    Table32 keep, made;
     int njob, job_room, nnode, node_room, serial;
     Job *job;
     FileNode *node;
@@ -47,29 +54,35 @@ typedef struct Assembly {
     int constant_room, import_room;
 } Assembly;
 
-uint32_t table_get(const Table32 *, uint32_t key); /* 0 where nothing was set */
+uint32_t table_get(const Table32 *, uint32_t key); /* 0 if the entry was not set */
 void table_set(Arena *, Table32 *, uint32_t key, uint32_t value);
 
-/* assembly_decide.c: which old nodes can be copied, and what carries and makes each value. */
+/* assembly_decide.c: decides which old nodes can be copied, and which name and which old node
+   belong to each value. */
 void assembly_decide(Assembly *);
 
-/* assembly_names.c. `place` is that of a node in the old file, near which to stand. */
+/* assembly_names.c. `place` is the position of the node of the old file near which a new node
+   should stand. */
 bool assembly_live(const bool *live, uint32_t n, Value); /* live[] has n entries */
-Value assembly_was(const Assembly *, NameId);            /* in the old file; 0: no name or value */
-NameId assembly_fresh_name(Assembly *);                  /* that nothing uses */
-/* A name for a value that has none: that of the old file, if nothing else took it. */
+Value assembly_was(const Assembly *, NameId);            /* its value in the old file; 0: none */
+NameId assembly_fresh_name(Assembly *);                  /* a name that nothing uses yet */
+/* Gives a value that has no name one: its name in the old file unless something else took that,
+   else a fresh one. */
 NameId assembly_new_name(Assembly *, Value, int *place);
-/* The name of a value, which is written if it is not yet; 0 for value 0. */
+/* Returns the name of a value and makes sure that the value is or will be written; 0 for value
+   0. */
 NameId assembly_name(Assembly *, Value, int place);
-/* The name under which a node of the old file now finds what it used by this name. */
+/* Returns the name under which a copied node finds the value that it knows by this name. */
 NameId assembly_name_for_copy(Assembly *, NameId, int place);
+/* Writes an Identity node. */
 void assembly_identity(Assembly *, NameId from, NameId to, int place);
-/* A name that must exist as it is: of an output, or used in a subgraph. */
+/* Makes sure that a value exists under exactly this name: that of an output, or one that a subgraph
+   uses. */
 void assembly_need_exact(Assembly *, NameId, Value, int place);
 void assembly_job(Assembly *, Job);
 void assembly_node(Assembly *, FileNode);
 
-/* assembly_write.c: writes everything that is needed. False, with the error set: an operator cannot
-   be written for the model's operator set. */
+/* assembly_write.c: writes all jobs and what they need in turn. Returns false with the error set if
+   an operator cannot be written in the model's operator set. */
 bool assembly_write(Assembly *);
 #endif

@@ -1,11 +1,12 @@
-/* assembly_decide.c -- what stands of the old file: each node is normalized again on the values
-   that its inputs have now; it can be copied if the result is what its outputs should be. Then
-   which node makes which value, and which name carries it. */
+/* assembly_decide.c -- decides which nodes of the old file are copied. Each node is normalized
+   again, given the new values of its inputs, and can be copied if this gives what its outputs
+   should be. After that, each value is assigned a name and, if there is one, an old node that
+   computes it. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include "graphs/shapevalue.h"
 
-/* live[v], for v < n: the value is live in the graph. */
+/* Returns, for the values below n, whether they are live in the graph. */
 static const bool *live_values(Assembly *p, const Graph *g, uint32_t n) {
     NodeList list = graph_live(p->w, p->a, g);
     bool *live = ARENA_NEW(p->a, bool, n);
@@ -16,25 +17,26 @@ static const bool *live_values(Assembly *p, const Graph *g, uint32_t n) {
     return live;
 }
 
-/* The value that takes the place of one of the old graph. Two candidates compute the same: what the
-   map says, and `again`, what its node makes of what its inputs are now. Where rules replaced all
-   users of a value but those that read its sizes, the map leads into the graph as it was then, and
-   would keep all of that graph alive; `again` stands on what is live anyway. */
+/* Returns the value that replaces the value `was` of the old graph. There are two candidates with
+   the same meaning: the one that the map gives, and `again`, which is what its node computes from
+   the new values of its inputs. If rules have replaced all users of a value except those that read
+   its sizes, the map leads to a value that is not live, and using it would keep all that it is
+   computed from alive. `again` depends only on what is live anyway. */
 static Value value_now(const Assembly *p, const bool *before, Value was, Value again) {
     if (!assembly_live(before, p->nlive, was)) return again;
     Value now = map_value(p->write->map, was);
     return assembly_live(p->live, p->nlive, now) || !again ? now : again;
 }
 
-/* Whether a node reads sizes of values that are not live any more (stale, by name): written anew,
-   it reads them elsewhere. */
+/* Whether a node reads sizes of values that are not live any more (`stale`, by NameId). If it is
+   written anew, it reads these sizes elsewhere. */
 static bool reads_stale(const OnnxNode *n, const bool *stale) {
     bool reads = false;
     for (int k = 0; k < n->x.nin; k++) reads |= n->in[k] && stale[n->in[k]];
     return reads;
 }
 
-/* The file computes it with nodes, although its elements are known numbers. */
+/* Whether the file computes this value by nodes although its elements are known numbers. */
 static bool known_size(const Assembly *p, NameId id, Value v) {
     PolyList elements;
     int64_t n;
@@ -45,8 +47,9 @@ static bool known_size(const Assembly *p, NameId id, Value v) {
         if (!poly_constant(p->w, elements.v[k], &n)) return false;
     return true;
 }
-/* Marks the results of node i that are gone (live before, but not any more) and those that are
-   stale sizes, and the node as costly if it is live and reads such. */
+/* Marks those results of node i that were live but are not any more (`gone`) and those that are
+   stale sizes (`stale`). Marks the node as costly if it reads stale sizes and one of its results is
+   live. */
 static void mark_costly(Assembly *p, int i, const bool *before, bool *stale, bool *gone) {
     OnnxNode *n = &p->m->node[i];
     const bool reads = reads_stale(n, stale);
@@ -63,8 +66,9 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *stale, boo
     }
 }
 
-/* An input of a broadcasting operator is broadcast by a node that the old file does not have:
-   written anew, the operator broadcasts it itself. */
+/* Whether the node's operator broadcasts its inputs in ONNX, but one of them is the result of a
+   `broadcast` that the old file does not have. Written anew, the operator broadcasts that input
+   itself. */
 static bool takes_stretched(const Assembly *p, const bool *before, const OnnxNode *n,
                             const Value in[], Value out) {
     bool takes = false;
@@ -76,7 +80,8 @@ static bool takes_stretched(const Assembly *p, const bool *before, const OnnxNod
     return takes;
 }
 
-/* The node on what its inputs are now: what it makes, and whether it can be copied as it is. */
+/* Normalizes the node, given the new values of its inputs, and decides whether it can be copied as
+   it is. */
 static void decide_node(Assembly *p, int i, const bool *before, bool *stale, bool *gone) {
     Model *m = p->m;
     OnnxNode *node = &m->node[i];
@@ -85,7 +90,8 @@ static void decide_node(Assembly *p, int i, const bool *before, bool *stale, boo
     const char *reason;
     bool same = true, passes = false;
     for (int k = 0; k < nin; k++) in[k] = p->now[node_input(node, k)];
-    const NodeId made = node->random; /* what is made here lasts as long as this writing */
+    /* the node made here is only used while this file is written */
+    const NodeId made = node->random;
     normalize_node(m, node, in, out, &reason);
     node->random = made;
     p->in[i] = in, p->out[i] = out;
@@ -116,8 +122,8 @@ static void decide_nodes(Assembly *p) {
     for (int i = 0; i < m->nnode; i++) decide_node(p, i, before, stale, gone);
 }
 
-/* Whether a result of a node is one of its inputs: then it makes nothing. old: by the values that
-   they had in the old file, else by those they have now. */
+/* Whether one of the node's results is one of its inputs, so that it computes nothing; for `old`,
+   judged by their values in the old file, else by their new values. */
 static bool passes_input(const Assembly *p, int i, bool old) {
     const OnnxNode *n = &p->m->node[i];
     bool passes = false;
@@ -129,7 +135,8 @@ static bool passes_input(const Assembly *p, int i, bool old) {
     return passes;
 }
 
-/* Which old node makes a value, as passes_input: the first that does. */
+/* Finds the first old node that computes each value, where `old` means the same as for
+   passes_input. */
 static void find_makers(Assembly *p, bool old) {
     for (int i = 0; i < p->m->nnode; i++) {
         const OnnxNode *n = &p->m->node[i];
@@ -149,13 +156,14 @@ static bool is_given(const Assembly *p, const NameInfo *n) {
 static bool is_copied(const Assembly *p, const NameInfo *n) {
     return n->source == FROM_NODE && p->copy[n->index];
 }
-/* A name of the old file that nothing gives any more: free for the value that takes its place. */
+/* Whether nothing defines this name of the old file any more, so that the value that replaces the
+   old one may get it. */
 static bool is_free(const Assembly *p, const NameInfo *n) {
     return n->source == FROM_NODE && !p->alias[n->index];
 }
 
-/* For each value without a name the first of these names: as its name or, for free ones, as the
-   name that it gets once it is written. */
+/* Gives each value that has no name the first name that fits; with `free`, as the name that it will
+   get if it is written. */
 static void name_values(Assembly *p, bool (*fits)(const Assembly *, const NameInfo *), bool free) {
     const uint32_t names = intern_count(p->m->names) + 1;
     for (uint32_t id = 1; id < names; id++) {
@@ -168,7 +176,7 @@ static void name_values(Assembly *p, bool (*fits)(const Assembly *, const NameIn
     }
 }
 
-/* Outputs that a rule replaced are not what their old nodes make. */
+/* Takes over outputs that a rule replaced: their old nodes do not compute them any more. */
 static void set_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++) {

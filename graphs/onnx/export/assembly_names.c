@@ -1,5 +1,5 @@
-/* assembly_names.c -- the names under which the new file's nodes find values; asking for one makes
-   sure that a node gives it. */
+/* assembly_names.c -- the names of values in the new file. Asking for the name of a value makes
+   sure that something in the new file defines it. */
 #include "graphs/onnx/export/assembly.h"
 #include <string.h>
 

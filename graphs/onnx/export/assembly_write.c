@@ -1,6 +1,6 @@
-/* assembly_write.c -- writes the nodes of the new file that are still needed: a copy of an old
-   node, its names replaced where they are others now, or a new node as the operator's ONNX table
-   spells it. */
+/* assembly_write.c -- writes the nodes of the new file that are still needed, each as a copy of an
+   old node, with those names replaced that have changed, or as a new node as the operator's ONNX
+   table spells it. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include <string.h>
@@ -9,9 +9,10 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
                         const char *name) {
     Text t = text_new(p->a);
     Wire w = model_wire(p->m, n->x.whole, p->e);
-    int nin = 0, nout = 0; /* met so far */
+    int nin = 0, nout = 0; /* inputs and outputs seen so far */
     for (Field f; wire_next(&w, &f);) {
-        const char *text = f.number == NODE_NAME ? name : NULL; /* another one */
+        /* what replaces the field; NULL: it is copied */
+        const char *text = f.number == NODE_NAME ? name : NULL;
         if (f.number == NODE_INPUT && in[nin] != n->in[nin]) text = p->m->name[in[nin]].text;
         if (f.number == NODE_OUTPUT && out[nout] != n->out[nout]) text = p->m->name[out[nout]].text;
         if (text) wire_put_bytes(&t, f.number, text, strlen(text));
@@ -21,12 +22,12 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
     return text_slice(&t);
 }
 
-/* A node of the old file, its names replaced where they are others now. A second copy has a name of
-   its own: names of nodes are unique, too. */
+/* Copies a node of the old file, replacing the names that have changed. If it was copied before,
+   the copy gets another name, since names of nodes are unique too. */
 static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int place) {
     OnnxNode *n = &p->m->node[i];
     bool renamed = p->copied[i];
-    const char *name = NULL; /* as in the old file */
+    const char *name = NULL; /* NULL: as in the old file */
     if (p->copied[i] && n->x.name.n)
         name = arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial);
     p->copied[i] = true;
@@ -48,7 +49,7 @@ static void copy_node(Assembly *p, int i) {
     put_copy(p, i, in, n->out, i);
 }
 
-/* A value that an old node makes under another name. */
+/* Copies an old node that computes a needed value under another name. */
 static void copy_as(Assembly *p, int i, const Value from[], const Value made[], NodeId node,
                     int place) {
     OnnxNode *n = &p->m->node[i];
@@ -67,7 +68,7 @@ static void copy_as(Assembly *p, int i, const Value from[], const Value made[], 
     put_copy(p, i, in, out, place);
 }
 
-/* The node of the old file that makes this value; -1: none. */
+/* The node of the old file that computes this value, or -1. */
 static int maker_of(const Assembly *p, Value v) {
     const uint32_t now = table_get(&p->maker, v);
     return (int)(now ? now : table_get(&p->old_maker, v)) - 1;
@@ -85,8 +86,9 @@ static void copy_maker(Assembly *p, Value v, int place) {
     copy_as(p, i, in, out, value_node(p->w, v), place);
 }
 
-/* An opaque node on inputs that none of its names carry, because a captured name cannot be
-   replaced: the captured one means the same. */
+/* Copies an opaque node of the old file for a node whose inputs do not all have the names in the
+   file. This happens because a captured name cannot be replaced; the captured value means the
+   same. */
 static bool copy_opaque(Assembly *p, Node node, int place) {
     Attr a[ATTRS_MAX], b[ATTRS_MAX];
     int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
@@ -129,7 +131,7 @@ static const char *tag_of(Assembly *p, Value v) {
     return tag || !owner ? tag : tag_of(p, owner);
 }
 
-/* What is written in a composite's place is its rule's work too. */
+/* Marks the nodes of a composite's expansion as the work of the rule that made the composite. */
 static void mark_owned(Assembly *p, Value v, const Node *composite) {
     bool done =
         !v || v == composite->out || table_get(&p->owner, v) || constant_get(p->w, v, NULL, NULL);
@@ -169,7 +171,8 @@ static void write_emit(Assembly *p, const Emit *e, int place) {
                                 place, in, out, -1});
 }
 
-/* A composite that the model's opset lacks: its definition takes over the names. */
+/* Writes the expansion of a composite that the model's opset lacks; its results get the names of
+   the composite's results. */
 static bool write_expanded(Assembly *p, Node n, int place, const char *why) {
     Value *out = ARENA_NEW(p->a, Value, n.nout);
     if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
@@ -210,7 +213,8 @@ static bool write_value(Assembly *p, Value v, int place) {
     return true;
 }
 
-/* A node with several outputs is one job. */
+/* Whether the node of this value was written before: a node with several outputs is needed several
+   times, but written once. */
 static bool done_already(Assembly *p, Table32 *done, Value v) {
     const NodeId node = value_node(p->w, v);
     const bool was = table_get(done, node);

@@ -1,7 +1,8 @@
-/* emit.c -- the importer's tables read backwards: a node of ours becomes the attributes and inputs
-   of one ONNX node. An item that cannot be inverted fails its entry and the next is tried. What
-   ONNX broadcasts by itself is not written: `broadcast`, and reshapes that only drop or add leading
-   1s, are looked through where the sizes of the result stay the same. */
+/* emit.c -- uses the tables of the importer in reverse: one of our nodes becomes the attributes and
+   inputs of one ONNX node. If an item cannot be inverted, its entry fails and the next entry is
+   tried. Broadcasts that ONNX performs by itself are not written: `broadcast`, and reshapes that
+   only drop or add leading axes of size 1, are skipped where the sizes of the result stay the
+   same. */
 #include "graphs/onnx/export/emit_draft.h"
 #include "graphs/onnx/item_text.h"
 #include <ctype.h>
@@ -21,7 +22,7 @@ static bool export_fixed(Draft *d, int attr, const char *text) {
            draft_fail(d, "an attribute value that this version of the operator does not have");
 }
 
-/* The enum attribute that was written last. */
+/* Writes the enum attribute that was added last in capitals. */
 static bool in_capitals(Draft *d) {
     OnnxAttr *t = &d->e->attr[d->e->nattr - 1];
     char *text = arena_string(d->w->arena, t->text, strlen(t->text));
@@ -50,7 +51,8 @@ static bool export_item(Draft *d, const ItemText *item) {
     return draft_put(d, item->theirs, attr) && (!item->capitals || in_capitals(d));
 }
 
-/* Attributes first, then what is written as inputs among our own. */
+/* Exports the items in the same two passes as the import: first the ordinary items, then the
+   special ones. */
 static bool items_export(Draft *d, const char *items) {
     ItemText item;
     for (int pass = 0; pass < 2; pass++)
@@ -61,14 +63,14 @@ static bool items_export(Draft *d, const char *items) {
 
 /* ---- inputs */
 
-/* Whether the matrices of two values, their last two axes, have the same sizes. */
+/* Whether the last two axes of two values have the same sizes. */
 static bool same_matrices(World *w, Value a, Value b) {
     const Dims x = value_type(w, a)->dim, y = value_type(w, b)->dim;
     return x.n >= 2 && y.n >= 2 && x.v[x.n - 1] == y.v[y.n - 1] && x.v[x.n - 2] == y.v[y.n - 2];
 }
 
-/* Inputs of an operator that broadcasts, each as it was before it was broadcast: only if ONNX then
-   gives the result the same sizes. */
+/* Replaces the inputs of an operator that broadcasts in ONNX by what they were before being
+   broadcast, but only if ONNX then gives the result the same sizes. */
 static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     Dims y = value_type(d->w, d->node.out)->dim;
     const bool batch = d->broadcasts == BROADCASTS_BATCH, only_c = d->broadcasts == BROADCASTS_C;
@@ -87,7 +89,7 @@ static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
-/* The same of the first input and b alone, which others (scales) lie between. */
+/* The same for the first input and b alone; between these are other inputs (scales). */
 static void drop_pair_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     const Dims y = value_type(d->w, d->node.out)->dim;
     const int b = op_input_named(d->node.op, "b");
@@ -97,7 +99,7 @@ static void drop_pair_broadcasts(Draft *d, Value in[], const EmitContext *contex
     if (emit_same_sizes(d->w, 2, thin, y, 0)) in[0] = thin[0], in[b] = thin[1];
 }
 
-/* One entry of the table. */
+/* Expresses the node by one entry of the table. */
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
@@ -122,8 +124,8 @@ static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *contex
     return true;
 }
 
-/* Whether reshape y only puts 1s where the reduction inside it removed axes: then both are one ONNX
-   node. */
+/* Whether reshape y only inserts 1s where the reduction that it reads removed axes. Both together
+   are then one ONNX node, which keeps the reduced axes. */
 static bool kept_reduction(World *w, Node y, Node *inner) {
     if (y.op != &op_reshape) return false;
     *inner = node_get(w, value_node(w, y.in[0]));
@@ -154,8 +156,8 @@ static int64_t version_of(const Model *m, const OnnxMap *e) {
     return version || !model_allows(m, e->domain) ? version : 1;
 }
 
-/* By the operator's table, the entries in order; kept: the reduction keeps its axes, so that a
-   global pooling is tried before a reduction of all spatial axes. */
+/* Tries the entries of the operator's table in order. kept: the node is a reduction that keeps its
+   axes; a global pooling is then tried before a reduction over all spatial axes. */
 static bool by_table(Model *m, Node node, bool kept, const EmitContext *context, Emit *out,
                      const char **why) {
     Attr attr[ATTRS_MAX];

@@ -1,5 +1,5 @@
-/* emit_bytes.c -- a node as the contents of a NodeProto: small attributes by protobuf-c, tensors as
-   the bytes they are. */
+/* emit_bytes.c -- encodes a node as the contents of a NodeProto. Attributes are encoded by
+   protobuf-c, except tensors, whose bytes are copied. */
 #include "graphs/onnx/export/export.h"
 #include "onnx.pb-c.h"
 #include <string.h>
@@ -12,7 +12,7 @@ static void pack_strings(Arena *a, const OnnxAttr *x, Onnx__AttributeProto *p) {
             (ProtobufCBinaryData){strlen(x->texts[k]), (uint8_t *)(uintptr_t)x->texts[k]};
 }
 
-/* The contents of an AttributeProto. */
+/* Returns the contents of an AttributeProto. */
 static Text attr_bytes(Arena *a, const OnnxAttr *x) {
     Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
     p.name = (char *)(uintptr_t)x->name, p.has_type = 1,

@@ -1,4 +1,5 @@
-/* emit_constants.c -- constant inputs of ours that are attributes in ONNX (import/constants.c). */
+/* emit_constants.c -- writes constant inputs of our operators that are attributes in ONNX (the
+   reverse of import/constants.c). */
 #include "graphs/onnx/export/emit_draft.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* emit_draft.c -- the attributes and inputs of an ONNX node that is being written. A list of sizes
-   is a constant where it can be; else it is computed in the model, from the sizes of values that
-   are there: Shape, then a slice of it. */
+/* emit_draft.c -- adds attributes and inputs to an ONNX node that is being written. A list of sizes
+   is a constant if possible; otherwise it is computed in the model from the sizes of values that
+   exist there, by Shape and a slice of its result. */
 #include "graphs/onnx/export/emit_draft.h"
 #include <string.h>
 
@@ -49,14 +49,14 @@ static Value int_list(World *w, int n, const int64_t *v) {
     return constant_copied(w, DT_INT64, (Dims){1, {poly_int(w, n)}}, v);
 }
 
-/* A size of a value as a list of one number: Shape, then a slice of it. */
+/* Returns the size of an axis of a value as a list of one number: Shape, then a slice of it. */
 static Value axis_size(World *w, Value v, int axis) {
     Poly start = poly_int(w, axis), one = poly_int(w, 1);
     Value shape = node_call(w, &op_shape, 1, &v, NULL);
     const NamedList part[] = {{"starts", {1, &start}}, {"sizes", {1, &one}}, {0}};
     return shape ? node_call(w, &op_slice, 1, &shape, part) : 0;
 }
-/* The same of the axis that has this size; 0: none has it. */
+/* The same for the axis that has this size; 0 if there is none. */
 static Value size_of_value(World *w, Value v, Poly size) {
     const Type *t = v ? value_type(w, v) : NULL;
     for (int k = 0; t && t->known && k < t->dim.n; k++)
@@ -64,7 +64,8 @@ static Value size_of_value(World *w, Value v, Poly size) {
     return 0;
 }
 
-/* Read off an input of the node or of the graph, then off what is written anyway. */
+/* Looks for a value that has this size among the inputs of the node, then among those of the graph,
+   then among the values that are written anyway. */
 static Value size_near(Draft *d, Poly size) {
     const Graph *g = model_graph(d->m);
     Value found = 0;
@@ -76,8 +77,8 @@ static Value size_near(Draft *d, Poly size) {
     return found;
 }
 
-/* Likewise of whatever the model made before this node: it may be computed for its size alone, and
-   keep its weights. */
+/* Looks for a value that has this size among all earlier values of the model. Such a value may then
+   be computed for its size alone, and keep its weights in the file. */
 static Value size_far(Draft *d, Poly size) {
     Value found = 0;
     for (Value v = 1; v < d->m->nvalue && v < d->node.out && !found; v++)
@@ -91,7 +92,7 @@ static Value binary_node(World *w, const Op *op, Value a, Value b) {
 
 static Value size_value(Draft *d, Poly p, int depth);
 
-/* Of the sizes that it is made of. */
+/* Computes a size from the sizes it is composed of. */
 static Value composed_value(Draft *d, Poly p, int depth) {
     enum { DEPTH_MAX = 8 };
     World *w = d->w;
@@ -118,8 +119,8 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     return sum;
 }
 
-/* A polynomial as a list of one number, computed in the model; 0: a symbol that nothing in the
-   model shows. */
+/* Returns a polynomial as a list of one number that is computed in the model; 0 if it contains a
+   symbol that no value in the model has as a size. */
 static Value size_value(Draft *d, Poly p, int depth) {
     int64_t c;
     if (poly_constant(d->w, p, &c)) return int_list(d->w, 1, &c);
@@ -130,7 +131,7 @@ static Value size_value(Draft *d, Poly p, int depth) {
 
 Value draft_size(Draft *d, Poly p) { return size_value(d, p, 0); }
 
-/* A list of sizes as a tensor: a constant, or computed from the sizes of inputs. */
+/* Returns a list of sizes as a tensor: a constant, or computed from the sizes of other values. */
 static Value list_value(Draft *d, PolyList list) {
     int64_t *v = ARENA_NEW(d->w->arena, int64_t, list.n), none;
     bool constant = true;
@@ -169,8 +170,8 @@ bool draft_real_slot(Draft *d, int place, int attr) {
     return draft_slot(d, place, constant_real(d->w, x->dtype, value));
 }
 
-/* An enum attribute of ours as one of theirs. A value that counts from "no", or that is a number in
-   ONNX, is written as its number. */
+/* Writes an enum attribute of ours: as a number if its first word is "no", since it is a number in
+   ONNX then, else as a text. */
 static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;
@@ -179,7 +180,7 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     return true;
 }
 
-/* A list that is empty by default is written only if it is not. */
+/* Does not write an empty list if the list is empty by default. */
 bool draft_put(Draft *d, const char *name, int attr) {
     const AttrDef *def = &d->node.op->attrs[attr];
     const Attr *a = &d->attr[attr];

@@ -1,4 +1,5 @@
-/* emit_spelling.c -- the items of items.def on export: what import/spelling*.c reads, written. */
+/* emit_spelling.c -- the export functions of items.def, which write what import/spelling*.c
+   reads. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -30,7 +31,8 @@ bool export_broadcasts_c(Draft *d, int attr) {
     return (void)attr, true;
 }
 
-/* A reduction over no axes would reduce each element by itself. */
+/* In ONNX, a reduction with an empty list of axes reduces all axes, so one over no axes cannot be
+   expressed. */
 bool export_axes(Draft *d, int attr) {
     return d->attr[attr].ints.n || draft_fail(d, "a reduction over no axes");
 }
@@ -64,7 +66,8 @@ bool export_axis_last(Draft *d, int attr) {
     return draft_int(d, "axis", x->dim.n - 1);
 }
 
-/* The end of an axis that is cut, of a step that is a number; false: it cannot be said. */
+/* Finds the end of a slice along one axis, given a step that is a number. Returns false if it
+   cannot be expressed. */
 static bool slice_end(Draft *d, Poly start, Poly size, int64_t step, Poly *end) {
     int64_t e;
     *end = poly_add(d->w, start, poly_mul(d->w, size, poly_int(d->w, step)));
@@ -113,8 +116,8 @@ bool export_pads(Draft *d, int attr) {
     return draft_list_slot(d, 1, d->attr[attr].ints) && (value < 0 || draft_real_slot(d, 2, value));
 }
 
-/* 0 where the size is that of the same axis of x, -1 for one that is neither a number nor such a
-   one. */
+/* Writes 0 for a size that is that of the same axis of x, and -1 for a size that is neither that
+   nor a number. */
 bool export_reshape(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     PolyList list = d->attr[attr].ints;
@@ -132,7 +135,7 @@ bool export_reshape(Draft *d, int attr) {
         v[k] = poly_int(d->w, same ? 0 : -1);
         holes += !same;
     }
-    bool copied = zero && x && !holes; /* every 0 stands where x has one */
+    bool copied = zero && x && !holes; /* every size of 0 stands where x has one */
     for (int k = 0; k < list.n; k++)
         if (list.v[k] == 0 && (!copied || k >= x->dim.n || x->dim.v[k] != 0)) copied = false;
     if (zero && !copied) {
@@ -144,7 +147,7 @@ bool export_reshape(Draft *d, int attr) {
 }
 
 bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
-/* Whole factors as scales, all that older versions have. */
+/* Writes whole factors as scales, the only form that older versions have. */
 static bool export_scales(Draft *d, PolyList list) {
     const Type *x = draft_type(d, 0);
     float *v = ARENA_NEW(d->w->arena, float, list.n);
@@ -219,7 +222,7 @@ bool export_range(Draft *d, int attr) {
 }
 
 bool export_hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr); }
-/* The type that the node has by itself, or output_dtype. */
+/* Writes output_dtype, unless the element type is the one that the node has by default. */
 static bool output_dtype(Draft *d, int attr, DType itself) {
     if ((DType)d->attr[attr].word == itself) return true;
     return model_version(d->m) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
@@ -232,7 +235,7 @@ bool export_to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_ty
 bool export_trains_by_attribute(Draft *d, int attr) {
     return (void)attr, draft_int(d, "training_mode", 1);
 }
-/* tanh is the default and is not written. */
+/* tanh is the default, which is not written. */
 bool export_activation(Draft *d, int attr) {
     static const char *const relu[] = {"Relu", "Relu"};
     enum { BIDIRECTIONAL = 2 };

@@ -1,9 +1,9 @@
-/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only
-   drop or add leading 1s, are looked through. */
+/* emit_thin.c -- finds the inputs of an operator that broadcasts in ONNX by itself, by skipping
+   `broadcast` and reshapes that only drop or add leading axes of size 1. */
 #include "graphs/onnx/export/export.h"
 #include <string.h>
 
-/* NumPy's sizes of two; false: not decided. */
+/* NumPy's broadcast of two lists of sizes; false if it is not decided. */
 bool emit_joined(World *w, Dims a, Dims b, Dims *out) {
     *out = a.n >= b.n ? a : b;
     for (int k = 1; k <= a.n && k <= b.n; k++) {
@@ -37,8 +37,8 @@ Value emit_thin(World *w, Value v, int rank, const EmitContext *context) {
     }
 }
 
-/* Sizes that ONNX gives the result of these inputs, the last `tail` axes left alone, compared with
-   ours. */
+/* Whether the sizes that ONNX gives to the result of these inputs are ours, the last `tail` axes
+   left aside. */
 bool emit_same_sizes(World *w, int n, const Value v[], Dims want, int tail) {
     Dims all = {0};
     for (int k = 0; k < n; k++) {

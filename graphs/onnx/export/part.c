@@ -1,16 +1,22 @@
-/* part.c -- a part of a model as a model of its own, so that a target can time it. The nodes are
-   copied byte for byte, since what a runtime makes of them depends on how they are spelled. Around
-   the nodes that are asked for stands a border: what decides layouts and fusions there, a few
-   cheap nodes away and up to the first expensive one. What gives sizes and indices, and what is
-   made of constants, comes along as far up as it goes; every other value from outside is an input.
+/* part.c -- extracts a part of a model as a model of its own, so that a target can time it.
+
+   The nodes are copied byte for byte, since what a runtime makes of them depends on how they are
+   spelled. Around the nodes that are asked for stands a border, because layouts and fusions depend
+   on the neighbours: a few cheap nodes, up to and including the first expensive one. Nodes that
+   compute sizes and indices, or that depend on constants only, are included as far up as they go;
+   every other value from outside becomes an input.
+
    A runtime computes a node in 8 bits if all that it reads is dequantized and what it makes is
-   quantized, so these conversions come with their node and do not count as a step away from it. */
+   quantized. So these conversions are included together with their node, and do not count as a step
+   away from it. */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { HOPS = 2, NODES_MAX = 600, REFERRED = 1024 /* bytes of a weight, at least */ };
+/* The border has at most HOPS cheap nodes in a row, and a part at most NODES_MAX nodes; weights of
+   at least REFERRED bytes may be referred to. */
+enum { HOPS = 2, NODES_MAX = 600, REFERRED = 1024 };
 typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
 
 typedef struct Part {
@@ -18,15 +24,17 @@ typedef struct Part {
     Arena *a;
     Sizes sizes;
     const char **why;
-    const double *seconds; /* by node; NULL: not known */
-    double most;           /* seconds of a node of the border */
+    const double *seconds; /* by node; NULL: times are not known */
+    double most;           /* seconds that a node of the border may take */
     Constants constants;
-    int *first, *user; /* nodes that read a name: user[first[id]] .. user[first[id + 1] - 1] */
+    /* the nodes that read a name are user[first[id]] .. user[first[id + 1] - 1] */
+    int *first, *user;
     uint32_t nname;
     int n;
-    uint8_t *role, *reach; /* by node; reach: hops that were left, plus 1 */
-    uint8_t *taken;        /* by NameId: it has an entry among the inputs or initializers */
-    bool refer;            /* to weights of REFERRED bytes */
+    /* by node; reach: 1 + the number of hops that were left when it was included */
+    uint8_t *role, *reach;
+    uint8_t *taken; /* by NameId: it is an input or initializer of the part already */
+    bool refer;     /* write references to weights of at least REFERRED bytes */
     int nblob;
     Blob *blob;
     Pieces graph;
@@ -57,12 +65,14 @@ static const Type *name_type(const Part *p, NameId id) {
     return v ? value_type(p->m->w, v) : NULL;
 }
 
-/* Also one that the graph has no node for, since the importer made an attribute of it. */
+/* Whether a value depends on constants only. It may also be a constant that is not in the graph,
+   because the importer made an attribute of it. */
 static bool is_part_constant(const Part *p, Value v) {
     return constant_blob(p->m->w, v) || constants_hold(&p->constants, v);
 }
 
-/* Integers of few bits that are data; those of constants are what constants make. */
+/* Whether a name is quantized data, that is, integers of few bits. Constants do not count as
+   data. */
 static bool is_quantized(const Part *p, NameId id) {
     enum { WIDEST = 16 };
     const Type *t = name_type(p, id);
@@ -71,14 +81,15 @@ static bool is_quantized(const Part *p, NameId id) {
            !is_part_constant(p, p->m->name[id].value);
 }
 
-/* Sizes, indices, masks and what constants make: not data that flows through. */
+/* Whether a name is not data that flows through the graph: sizes, indices, masks, and what depends
+   on constants only. */
 static bool is_operand(const Part *p, NameId id) {
     const Type *t = name_type(p, id);
     return !t || (dtype_class(t->dtype) != 'F' && !is_quantized(p, id)) ||
            is_part_constant(p, p->m->name[id].value);
 }
 
-/* It makes data of quantized numbers, or quantized numbers of data. */
+/* Whether a node makes data of quantized data, or the reverse. */
 static bool dequantizes(const Part *p, int i) {
     const OnnxNode *n = &p->m->node[i];
     return n->x.nin && is_quantized(p, n->in[0]) && n->x.nout && !is_quantized(p, n->out[0]);
@@ -102,7 +113,8 @@ static bool is_costly(const Part *p, int i) {
 static bool include_makers(Part *p, int i, int hops);
 static bool include_readers(Part *p, int i, int hops);
 
-/* False: too many, or one that cannot stand by itself. */
+/* Includes a node and what it needs. Returns false if the part gets too many nodes, or needs one
+   that cannot stand by itself. */
 static bool include(Part *p, int i, Role role, int hops) {
     if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX)
         return part_refused(p, "it needs too many nodes");
@@ -114,10 +126,11 @@ static bool include(Part *p, int i, Role role, int hops) {
     return include_makers(p, i, hops);
 }
 
-/* A neighbour that takes much longer than what it surrounds would hide it. */
+/* Whether a neighbour takes so much time that it would hide what it surrounds. */
 static bool too_expensive(const Part *p, int i) { return p->seconds && p->seconds[i] > p->most; }
 
-/* hops 0: only operands are included, and with a node of the part its dequantized data. */
+/* Includes the nodes that a node reads from. With no hops left, these are only operands and, for a
+   node of the part, the dequantization of its data. */
 static bool include_makers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nin; k++) {
@@ -136,7 +149,8 @@ static bool include_makers(Part *p, int i, int hops) {
     return true;
 }
 
-/* hops 0: only what quantizes is included. */
+/* Includes the nodes that read a node's results. With no hops left, these are only
+   quantizations. */
 static bool include_readers(Part *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout; k++)
@@ -175,8 +189,8 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
     return true;
 }
 
-/* An initializer as it stands in the file, or with its bytes where these lie elsewhere; or a
-   reference to them. */
+/* Writes an initializer as it stands in the file; if its elements are in another file, with these
+   elements; for a large weight of a part with references, as a reference. */
 static bool put_initializer(Part *p, NameId id) {
     Model *m = p->m;
     const NameInfo *name = &m->name[id];
@@ -225,7 +239,7 @@ static bool read_outside(const Part *p, NameId id) {
     return any;
 }
 
-/* Results of nodes that are there only as operands do not become outputs. */
+/* Writes the results that become outputs; those of nodes that are only operands do not. */
 static bool put_results(Part *p, int i, int *nout) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout && p->role[i] != OPERAND; k++) {

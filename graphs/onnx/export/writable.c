@@ -1,5 +1,6 @@
-/* writable.c -- whether a graph, a node or an operator can be written in the model's operator set,
-   asked before the search prefers it: by writing it to memory, as write.c does. */
+/* writable.c -- says whether a graph, a node or an operator can be written in the model's operator
+   set, so that the search can find out before it prefers it. It does so by writing to memory, as
+   write.c does. */
 #include "graphs/onnx/export/export.h"
 
 bool model_writable(Model *m, const ModelWrite *x, const char **why) {
@@ -39,8 +40,8 @@ bool model_node_writable(Model *m, NodeId id, const char **why) {
            (n.op->expand && expansion_writable(m, &n, why));
 }
 
-/* Whether only domains other than ONNX's own have the operator: where these may not be written, no
-   rule should make it, not even expanded. */
+/* Whether the operator exists only in domains other than ONNX's own. If these must not be written,
+   no rule should make the operator, not even to be expanded. */
 static bool only_in_domains(const Op *op) {
     bool all = op->onnx && op->onnx->type;
     for (const OnnxMap *e = op->onnx; e && e->type; e++) all &= *e->domain != 0;

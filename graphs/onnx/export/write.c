@@ -1,6 +1,6 @@
-/* write.c -- writes a model by going through its file: every field of ModelProto and GraphProto in
-   its order, copied as it is; only nodes, initializers and what refers to names that are gone
-   change. With an unchanged graph the bytes are those of the file. */
+/* write.c -- writes a model by walking over its file: all fields of ModelProto and GraphProto are
+   copied in order, and only nodes, initializers and entries about names that no longer exist
+   change. If the graph is unchanged, so are the bytes. */
 #include "graphs/onnx/export/export.h"
 #include "ops/core/element.h"
 #include <limits.h>
@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Weights on their way into a file of their own, one after another, each at a multiple of a
-   page. */
+/* The file for weights (external data) while it is being filled: tensors one after another, each at
+   a multiple of the page size. */
 typedef struct Store {
-    const char *name, *path; /* of that file, next to the model */
-    bool fresh;              /* it is not there yet */
-    size_t least;            /* smaller tensors stay inside */
+    const char *name, *path; /* of that file, which stands next to the model */
+    bool fresh;              /* the file does not exist yet */
+    size_t least;            /* bytes; smaller tensors stay in the model */
     Pieces pieces;
 } Store;
 
-/* Where bytes will be found, as fields of a TensorProto. */
+/* Adds the bytes to the store and writes the fields of TensorProto that say where they are. */
 static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
     enum { PAGE = 4096 };
     pieces_add(&s->pieces, NULL, (PAGE - s->pieces.size % PAGE) % PAGE);
@@ -33,7 +33,7 @@ static bool is_unchanged(const Model *m, const ModelWrite *x) {
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
 }
 
-/* The name of an entry of the graph's lists; 0: none that is known. */
+/* The name of an entry of one of the graph's lists; 0 if the model does not know the name. */
 static NameId entry_name(Model *m, const Field *f) {
     const Slice text = index_entry_name(model_wire(m, f->bytes, NULL), f->number);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
@@ -54,7 +54,7 @@ static const int64_t *constant_sizes(World *w, Arena *a, const Type *t) {
     return v;
 }
 
-/* The type and the elements of a constant; false: it is none. */
+/* Gets the type and the elements of a constant. Returns false if the value is none. */
 static bool constant_contents(World *w, Value v, Type *type, Slice *bytes) {
     const void *at;
     int64_t count = 0;
@@ -78,7 +78,7 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
-/* A field of TensorProto that holds elements, or says where they are. */
+/* Whether a field of TensorProto holds elements or says where they are. */
 static bool holds_numbers(uint32_t number) {
     return number == TENSOR_FLOAT_DATA || number == TENSOR_INT32_DATA ||
            number == TENSOR_INT64_DATA || number == TENSOR_RAW_DATA ||
@@ -86,8 +86,8 @@ static bool holds_numbers(uint32_t number) {
            number == TENSOR_EXTERNAL_DATA || number == TENSOR_DATA_LOCATION;
 }
 
-/* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
-   as bytes. */
+/* Writes an initializer of the file with its elements moved to the store. Returns false if it stays
+   in the model, because it is too small or its elements are not kept as bytes. */
 static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
     NameId id = entry_name(m, f);
     Type type;
@@ -104,7 +104,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     return true;
 }
 
-/* Old IR versions want every initializer among the inputs, too (IR_FREE_INITIALIZERS). */
+/* Old IR versions want every initializer to be an input, too (IR_FREE_INITIALIZERS). */
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text info = text_new(a);
     value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n,
@@ -143,8 +143,8 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     return true;
 }
 
-/* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World
-   may be reset to before. */
+/* Undoes all changes to the model afterwards, so that the same graph gives the same bytes each
+   time, and so that the World may be reset to an earlier mark. */
 static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                       Error *e) {
     *file = pieces_new(a);
@@ -173,8 +173,8 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
     return true;
 }
 
-/* Copies external files next to the result: only where the model has such files, or one is made,
-   and then the model's own file is small. */
+/* Copies external files next to the result. The pieces are joined only if there are such files; the
+   model's own file is small then. */
 static bool copy_external(Model *m, const Pieces *file, const char *path, const Store *into,
                           Arena *a, Error *e) {
     if (!m->external && !into) return true;
@@ -182,8 +182,9 @@ static bool copy_external(Model *m, const Pieces *file, const char *path, const 
                          into ? into->name : NULL, a, e);
 }
 
-/* MODEL.onnx.data, .data1, ..: the first that does not exist or holds the same bytes already, and
-   that the model does not use itself. No file that a model may name is ever replaced. */
+/* Chooses the name of the file for weights, the first of MODEL.onnx.data, .data1, .. that the model
+   does not use itself and that either does not exist or has the same contents already. So no file
+   that some model may refer to is ever replaced. */
 static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
                        Arena *a, Error *e) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -202,7 +203,8 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
     }
 }
 
-/* Files named as make_store names them that the model at `path` uses: those of an earlier run. */
+/* The files that the old model at `path` refers to and that have names as make_store chooses them,
+   so they are from an earlier run. */
 typedef struct Outdated {
     Arena *arena;
     const char *path;
@@ -231,8 +233,8 @@ static Outdated find_outdated(const char *path, Arena *a) {
     return o;
 }
 
-/* The data first, under a name that nothing has; then the model, at once; then what only the model
-   before it named. */
+/* Writes the data first, under a name that is not in use, then replaces the model atomically, and
+   last deletes files that only the old model used. */
 static bool write_both(const Model *m, const char *path, const Store *s, const Pieces *file,
                        Arena *a, Error *e) {
     Outdated old = find_outdated(path, a);
